@@ -1,0 +1,57 @@
+# make setup builds .venv/ once; the other targets call it.
+
+PYTHON ?= python3
+FUZZ_BATCHES ?= 20
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+EXAMPLE := datasets/examples/kafka-4.1.1
+DEMO := build/demo
+
+.PHONY: setup demo test bench lint fuzz
+.DEFAULT_GOAL := test
+
+setup: $(STAMP)
+	@$(BIN)/python -c 'from emulator.session import java_major_version as java; import sys; sys.exit((java() or 0) < 17)' \
+		|| echo 'Java 17 or later is needed: sudo apt-get install openjdk-17-jre-headless'
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' \
+		|| { echo 'Python 3.10 to 3.13 is needed: make setup PYTHON=python3.12'; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# A real cluster, scaled up, goes through a minute of trouble: what was lost, and how long was what unavailable?
+demo: setup
+	@mkdir -p $(DEMO)
+	$(BIN)/emulator import kafka --describe $(EXAMPLE)/topics_describe_healthy.txt \
+		--log-dirs $(EXAMPLE)/log_dirs_healthy.txt --data-dir 1=$(EXAMPLE)/broker1 --data-dir 2=$(EXAMPLE)/broker2 \
+		--data-dir 3=$(EXAMPLE)/broker3 --out $(DEMO)/cluster
+	$(BIN)/emulator run datasets/examples/demo.toml --out $(DEMO)/result
+	@echo
+	@$(BIN)/emulator sql $(DEMO)/result - < datasets/examples/demo_report.sql
+	@echo
+	@echo 'orders, pay and solo are written with acks=all, seg with acks=1. The scenario: datasets/examples/demo.toml'
+	@echo 'Ask more:'
+	@echo '  $(BIN)/emulator sql $(DEMO)/result                                  # the bundled questions'
+	@echo '  $(BIN)/emulator sql $(DEMO)/result @which_partitions_lost_records   # one of them'
+	@echo '  $(BIN)/emulator sql $(DEMO)/result "SELECT kind, count(*) FROM events GROUP BY kind"'
+
+test: setup
+	$(BIN)/python -m pytest -q
+
+# Every benchmark, one after the other; each prints what it measured.
+bench: setup
+	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# More random scenarios through the engine and the plain-Python reference than the test suite has.
+fuzz: setup
+	FUZZ_BATCHES=$(FUZZ_BATCHES) $(BIN)/python -m pytest -q tests/test_differential.py

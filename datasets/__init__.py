@@ -1,0 +1,1 @@
+"""Readers of users' tables and real clusters' files, and generators of placements."""

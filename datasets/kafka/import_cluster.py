@@ -1,0 +1,154 @@
+"""`emulator import kafka`: a real cluster's files become the tables an emulation starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from datasets.kafka.assumptions import Assumptions
+from datasets.kafka.data_dir import BrokerFiles, read_data_dirs
+from datasets.kafka.describe import NO_LEADER, ClusterDescription, read_describe
+from datasets.kafka.log_dirs import LogDirs, read_log_dirs
+from datasets.kafka.output_folder import check_out, write_import
+from datasets.kafka.resolve import ReplicaLog, Sources, resolve_partition
+from datasets.kafka.tables import brokers_table, partitions_table, replicas_table, topic_configs_table
+from datasets.kafka.text_input import MAX_INT32, TopicPartition
+from emulator.errors import InputError
+
+
+@dataclass
+class ImportSummary:
+    """How much was imported (counts), and what had to be assumed or was left out (notes, one sentence each)."""
+
+    brokers: int
+    topics: int
+    partitions: int
+    replicas: int
+    leaderless_partitions: int
+    under_replicated_partitions: int
+    topic_configs: int
+    notes: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The summary for people: a line of counts, then a line a note."""
+        counts = (
+            f"{self.brokers} brokers, {self.topics} topics, {self.partitions} partitions, {self.replicas} replicas, "
+            f"{self.leaderless_partitions} partitions without leader, "
+            f"{self.under_replicated_partitions} under-replicated, {self.topic_configs} topic configs"
+        )
+        return [counts, *(f"note: {note}" for note in self.notes)]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def import_kafka(describe: str, log_dirs: str | None, data_dirs: dict[int, str], out: str) -> ImportSummary:
+    """Imports a Kafka cluster from the output of its tools and from brokers' data directories.
+
+    Args:
+        describe: file with the output of `kafka-topics --describe`.
+        log_dirs: file with the output of `kafka-log-dirs --describe`, or None.
+        data_dirs: data directory by broker id; several separated by commas, as in `log.dirs`.
+        out: local folder to write; there complete or not at all, an earlier import in it is replaced.
+
+    Writes (sorted by topic and partition; replicas in the order of the replica list):
+        brokers.parquet: broker, rack (null).
+        partitions.parquet: topic, partition, replicas, leader (-1: none), leader_epoch, isr, elr, last_known_elr,
+            adding, removing.
+        replicas.parquet: topic, partition, broker, log_start_offset, leo, hw, flushed_offset (records),
+            epochs (epoch, start_offset), log_bytes.
+        topic_configs.parquet: topic, key, value.
+        import_summary.json: the summary returned.
+
+    Raises:
+        InputError: a file is wrong, or files are of different clusters; nothing is written.
+    """
+    check_out(out)
+    description = read_describe(describe)
+    described_log_dirs = read_log_dirs(log_dirs) if log_dirs is not None else LogDirs()
+    broker_files = _read_brokers(data_dirs, description)
+    assumptions = Assumptions()
+    sources = Sources(broker_files, described_log_dirs, assumptions)
+    states = [description.partitions[key] for key in sorted(description.partitions)]
+    resolved = [resolve_partition(state, sources) for state in states]
+    logs: list[list[ReplicaLog]] = [partition_logs for _, partition_logs in resolved]
+    brokers = {broker for state in states for broker in (*state.replicas, *state.last_known_elr)}
+    brokers.update(broker_files, described_log_dirs.sizes_bytes)
+    tables = {
+        "brokers": brokers_table(sorted(brokers)),
+        "partitions": partitions_table(states, [leader_epoch for leader_epoch, _ in resolved]),
+        "replicas": replicas_table(states, logs),
+        "topic_configs": topic_configs_table(
+            (topic, key, value)
+            for topic, configs in sorted(description.configs.items())
+            for key, value in sorted(configs.items())
+        ),
+    }
+    summary = ImportSummary(
+        brokers=len(brokers),
+        topics=len({state.topic for state in states}),
+        partitions=len(states),
+        replicas=tables["replicas"].num_rows,
+        leaderless_partitions=sum(state.leader == NO_LEADER for state in states),
+        under_replicated_partitions=sum(len(state.isr) < len(state.replicas) for state in states),
+        topic_configs=tables["topic_configs"].num_rows,
+        notes=[
+            *_description_notes(description),
+            *_file_notes(description, described_log_dirs, log_dirs is not None, broker_files),
+            *assumptions.notes(),
+        ],
+    )
+    write_import(out, tables, asdict(summary))
+    return summary
+
+
+def _read_brokers(data_dirs: Mapping[int, str], description: ClusterDescription) -> dict[int, BrokerFiles]:
+    topic_ids = {key: description.topic_ids.get(key[0], "") for key in description.partitions}
+    brokers: dict[int, BrokerFiles] = {}
+    clusters: dict[str, int] = {}
+    for broker, paths in sorted(data_dirs.items()):
+        if not 0 <= broker <= MAX_INT32:
+            raise InputError.at(paths, "--data-dir", f"broker {broker}", "a broker id from 0")
+        files = read_data_dirs(broker, paths, topic_ids)
+        if files.cluster_id is not None:
+            clusters.setdefault(files.cluster_id, broker)
+        if len(clusters) > 1:
+            first_cluster, first_broker = next(iter(clusters.items()))
+            allowed = f"{first_cluster}, the cluster of broker {first_broker}"
+            raise InputError.at(
+                paths, f"data directory of broker {broker}", f"cluster.id is {files.cluster_id}", allowed
+            )
+        brokers[broker] = files
+    return brokers
+
+
+def _description_notes(description: ClusterDescription) -> list[str]:
+    notes = ["racks are in none of these files: null"]
+    without_header = {topic for topic, _ in description.partitions} - description.partition_counts.keys()
+    if without_header:
+        notes.append(f"{len(without_header)} topics are listed without their header: only these partitions, no configs")
+    if description.unknown_columns:
+        notes.append(f"columns left out: {', '.join(sorted(description.unknown_columns))}")
+    if description.observers:
+        notes.append(f"{description.observers} partitions have observers: taken as replicas like any other")
+    if description.ended_reassignments:
+        notes.append(f"{description.ended_reassignments} reassignments ended while they were described: left out")
+    return notes
+
+
+def _file_notes(
+    description: ClusterDescription, log_dirs: LogDirs, has_log_dirs: bool, brokers: Mapping[int, BrokerFiles]
+) -> list[str]:
+    notes = [f"log directory {failed} failed: its replicas are not reported" for failed in log_dirs.failed]
+    missing = [path for files in brokers.values() for path in files.missing_files]
+    if missing:
+        notes.append(f"{len(missing)} files are missing, taken as empty: {', '.join(missing[:3])}")
+    undescribed: set[TopicPartition] = set().union(*(files.undescribed for files in brokers.values()))
+    undescribed.update(key for sizes in log_dirs.sizes_bytes.values() for key in sizes)
+    undescribed -= description.partitions.keys()
+    if undescribed:
+        topic, partition = min(undescribed)
+        notes.append(f"{len(undescribed)} partitions are not in the description, left out: {topic}-{partition}, ...")
+    if not has_log_dirs:
+        notes.append("no log directories described: log_bytes from .log segments, else 0")
+    return notes

@@ -1,0 +1,263 @@
+"""The command line. jobs/emulate.py is `emulator run` for spark-submit, by the same code.
+
+Standard output is the result; progress, notes and errors go to standard error. What a command does not need is not
+imported: bad input is told before Spark starts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from emulator import __version__
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.exits import DEBUG_VARIABLE, DONE, VIOLATED, Invocation, fail, run_command_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from emulator.scenario import Run
+
+PROGRAM = "emulator"
+LONGEST_QUERY_BYTES = 1 << 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line, the process' own if None, and returns its exit code (emulator.exits)."""
+    return run_command_line(commands, PROGRAM, sys.argv[1:] if arguments is None else arguments)
+
+
+def _set_verbose(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        context.find_object(Invocation).verbose = True  # type: ignore[union-attr]
+
+
+def _parse_conf(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    conf = {}
+    for value in values:
+        key, equals, setting = value.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise InputError(f"--conf: {quoted(value)} is no Spark setting; allowed: spark.KEY=VALUE")
+        conf[key] = setting
+    return conf
+
+
+def _parse_data_dirs(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[int, str]:
+    folders: dict[int, str] = {}
+    for value in values:
+        broker, equals, folder = value.partition("=")
+        if not equals or not folder or not re.fullmatch("[0-9]{1,10}", broker):
+            raise InputError(f"--data-dir: {quoted(value)} is not BROKER=DIR; allowed: as in 1=/var/lib/kafka/data")
+        known = folders.get(int(broker))
+        folders[int(broker)] = folder if known is None else f"{known},{folder}"  # several log.dirs of one broker
+    return folders
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=_set_verbose,
+        help=f"Show the stack trace of a failure (as {DEBUG_VARIABLE}=1 does).",
+    )(command)
+
+
+def _on_spark(command: Callable[..., Any]) -> Callable[..., Any]:
+    conf = click.option(
+        "--conf", metavar="K=V", multiple=True, callback=_parse_conf, help="A Spark setting; several are allowed."
+    )
+    master = click.option(
+        "--master",
+        metavar="URL",
+        help="Spark master; default: that of spark-submit or of Spark's files, else local[*].",
+    )
+    return master(conf(command))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
+def commands() -> None:
+    """An emulator of replicated logs that runs on Spark."""
+
+
+@commands.command("run")
+@click.argument("scenario", metavar="SCENARIO.toml")
+@click.option(
+    "--out", metavar="DIR", help="Folder (any Hadoop URI) for the tables; those of an earlier run are replaced."
+)
+@click.option(
+    "--mode", type=click.Choice(["plain", "leap"]), help="Default: the scenario file's. The result is the same."
+)
+@click.option(
+    "--trace", metavar="none|all|TOPIC:PARTITION,...", default="none", help="Partitions to trace each round of."
+)
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
+@click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
+@click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
+@_on_spark
+@_common
+def run_command(
+    scenario: str,
+    out: str | None,
+    mode: str | None,
+    trace: str,
+    resume: bool,
+    dry_run: bool,
+    fail_on_violation: bool,
+    master: str | None,
+    conf: Mapping[str, str],
+) -> int:
+    """Emulate a scenario and write the tables of what happened into DIR."""
+    if not dry_run and (out is None or not out.strip()):
+        raise InputError("--out: no folder is given; allowed: a local path or a Hadoop URI")
+    from emulator.scenario import load_run
+
+    run = load_run(scenario)
+    trace = check_trace(run, trace)
+    from emulator import run as running
+
+    if dry_run:
+        _print_lines(running.dry_run(run, trace))
+        return DONE
+    if resume:
+        click.echo(f"nothing to resume in {out}: starting at round 0", err=True)
+    from emulator.progress import Progress
+
+    with _session(master, conf, f"{PROGRAM} run {run.name}") as spark, Progress() as progress:
+        summary = running.run_emulation(run, str(out), spark, mode=mode, trace=trace, progress=progress)
+    _print_lines(summary.lines)
+    if summary.violations and fail_on_violation:
+        asking = f'{PROGRAM} sql {out} "SELECT * FROM violations"'
+        return fail(VIOLATED, f"invariants were violated {summary.violations} times: {asking}")
+    return DONE
+
+
+def check_trace(run: Run, trace: str) -> str:
+    """Returns `trace` without blanks and repetitions: "none", "all", or TOPIC:PARTITION joined by commas.
+
+    Raises InputError for a partition that no scenario of the run has.
+    """
+    if trace in ("none", "all"):
+        return trace
+    partitions: dict[str, int] = {}
+    for topic in (topic for scenario in run.scenarios for topic in scenario.topics):
+        partitions[topic.name] = max(topic.partitions, partitions.get(topic.name, 0))
+    chosen = []
+    for part in trace.split(","):
+        name, _, number = part.strip().rpartition(":")
+        if not re.fullmatch("[0-9]{1,9}", number):
+            problem = f"{quoted(part.strip())} is no partition"
+            raise InputError.at(
+                run.path, "--trace", problem, "none, all, or TOPIC:PARTITION,... as in orders:0,orders:7"
+            )
+        if name not in partitions:
+            problem = f"no topic is called {quoted(name)}{did_you_mean(name, partitions)}"
+            raise InputError.at(run.path, "--trace", problem, listing(partitions))
+        if int(number) >= partitions[name]:
+            problem = f"{int(number)} is not a partition of {name}"
+            raise InputError.at(run.path, "--trace", problem, f"0 to {partitions[name] - 1}")
+        chosen.append(f"{name}:{int(number)}")
+    return ",".join(dict.fromkeys(chosen))
+
+
+@commands.group("import")
+def import_group() -> None:
+    """Turn a real cluster's files into the start of an emulation."""
+
+
+@import_group.command("kafka")
+@click.option("--describe", metavar="FILE", required=True, help="Output of kafka-topics --describe.")
+@click.option("--log-dirs", metavar="FILE", help="Output of kafka-log-dirs --describe.")
+@click.option(
+    "--data-dir",
+    "data_dirs",
+    metavar="BROKER=DIR",
+    multiple=True,
+    callback=_parse_data_dirs,
+    help="A broker's data directory, or a copy of its checkpoint files; several are allowed.",
+)
+@click.option("--out", metavar="DIR", required=True, help="Local folder to write; an earlier import in it is replaced.")
+@_common
+def import_kafka_command(describe: str, log_dirs: str | None, data_dirs: dict[int, str], out: str) -> int:
+    """Import a Kafka cluster: placement, logs, epochs, ISR and configs, for `import = "DIR"` in a scenario."""
+    from datasets.kafka import import_kafka
+
+    _print_lines(import_kafka(describe, log_dirs, data_dirs, out).lines())
+    return DONE
+
+
+@commands.command("sql")
+@click.argument("folder", metavar="DIR")
+@click.argument("query", metavar="[QUERY]", required=False)
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@_on_spark
+@_common
+def sql_command(folder: str, query: str | None, form: str, master: str | None, conf: Mapping[str, str]) -> int:
+    """Ask the tables of a run, in SQL.
+
+    QUERY is SQL, "-" for SQL from standard input, or "@NAME" for a bundled question; without it the bundled questions
+    are listed.
+    """
+    from emulator.outcomes import how_to_read, queries
+
+    _refuse_missing_folder(folder, master, conf)
+    if query is None:
+        width = max(map(len, queries()))
+        _print_lines([f"@{name.ljust(width)}  {bundled.question}" for name, bundled in queries().items()])
+        click.echo(f'ask one: {PROGRAM} sql {folder} @NAME; or your own: {PROGRAM} sql {folder} "SELECT ..."', err=True)
+        return DONE
+    if query == "-":
+        query = sys.stdin.read(LONGEST_QUERY_BYTES)
+    if query.startswith("@") and query[1:] not in queries():
+        problem = f"no bundled question is named {quoted(query[1:])}{did_you_mean(query[1:], queries())}"
+        raise InputError(f"SQL: {problem}; allowed: {listing(queries())}")
+    from emulator.outcomes.formats import write_answer
+    from emulator.outcomes.sql import run_sql
+
+    with _session(master, conf, f"{PROGRAM} sql") as spark:
+        columns, rows = run_sql(folder, query, spark)
+        if query.startswith("@") and form == "table":
+            click.echo(f"{queries()[query[1:]].question} {how_to_read(queries()[query[1:]])}", err=True)
+        write_answer(columns, rows, form, sys.stdout)
+    return DONE
+
+
+def _refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, str]) -> None:
+    """Refuses a local folder that is not there, where a path can only be a local one, without starting Spark."""
+    configured = {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"} & os.environ.keys()
+    if "://" in folder or master is not None or conf or configured:
+        return
+    if not os.path.isdir(folder.removeprefix("file:")):
+        raise InputError(f"{folder}: is not a folder; allowed: the DIR of {PROGRAM} run SCENARIO.toml --out DIR")
+
+
+@contextmanager
+def _session(master: str | None, conf: Mapping[str, str], app_name: str) -> Iterator[SparkSession]:
+    """Holds a session for one command; one that was there before stays."""
+    from pyspark import SparkContext
+
+    from emulator.session import get_session, stop_if_ours
+
+    found = SparkContext._active_spark_context is not None
+    spark = get_session(master, conf, app_name)
+    try:
+        yield spark
+    finally:
+        if not found:
+            stop_if_ours(spark)
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

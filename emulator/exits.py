@@ -1,0 +1,94 @@
+"""Exit codes, and what ends with which: every error is one line on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from emulator.errors import MAX_LINE_CHARS, EnvironmentProblem, InputError, one_line
+
+DONE, VIOLATED, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+DEBUG_VARIABLE = "EMULATOR_DEBUG"
+MAX_ERROR_CHARS = 1_000
+
+
+@dataclass
+class Invocation:
+    """What holds for a whole command line, wherever the flag stands in it."""
+
+    verbose: bool = False
+
+
+def run_command_line(commands: click.Group, program: str, arguments: Sequence[str]) -> int:
+    """Runs a command line of `commands`, whose callbacks return an exit code or None; returns the exit code.
+
+    0: done; 1: what the command says (an invariant was violated); 2: bad input, `InputError` and click's errors of
+    usage; 3: the run itself failed, also for what the machine lacks; 130: interrupted. A reader of standard output that
+    has seen enough and closes it is no error. The stack trace of a failure is only shown when `Invocation.verbose` or
+    the variable EMULATOR_DEBUG is set.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a file name may hold what the terminal's encoding does not
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _invoke(commands, program, list(arguments), Invocation(bool(os.environ.get(DEBUG_VARIABLE))))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return code
+
+
+def fail(code: int, message: str, shown: BaseException | None = None) -> int:
+    """Writes the one line of an error, after the stack trace of `shown` if given; returns the code."""
+    if shown is not None:
+        traceback.print_exception(shown)
+    click.echo("error: " + one_line(" ".join(message.splitlines()), MAX_LINE_CHARS), err=True)
+    return code
+
+
+def _invoke(commands: click.Group, program: str, arguments: list[str], invocation: Invocation) -> int:
+    try:
+        # Not commands.main(), which has exit codes of its own.
+        with commands.make_context(program, arguments, obj=invocation) as context:
+            return int(commands.invoke(context) or DONE)
+    except click.exceptions.Exit as ended:
+        return int(ended.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return BAD_INPUT
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx is not None else program
+        return fail(BAD_INPUT, f"{path}: {error.format_message()} (see {path} --help)")
+    except click.ClickException as error:
+        return fail(BAD_INPUT, error.format_message())
+    except InputError as error:
+        return fail(BAD_INPUT, str(error))
+    except (KeyboardInterrupt, click.Abort):
+        return fail(INTERRUPTED, "interrupted")
+    except BrokenPipeError:
+        raise
+    except EnvironmentProblem as error:
+        return fail(FAILED, str(error), error if invocation.verbose else None)
+    except Exception as error:
+        hint = "" if invocation.verbose else f" (--verbose or {DEBUG_VARIABLE}=1 shows the stack trace)"
+        return fail(FAILED, f"the run failed: {_reason(error)}{hint}", error if invocation.verbose else None)
+
+
+def _reason(error: Exception) -> str:
+    """Says what went wrong, without stack or query plan."""
+    if "pyspark" in sys.modules:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        if isinstance(error, Py4JError | PySparkException):
+            from emulator.outcomes.sql import condensed
+
+            return one_line(condensed(error), MAX_ERROR_CHARS)
+    return one_line(f"{type(error).__name__}: {error}", MAX_ERROR_CHARS)

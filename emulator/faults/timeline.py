@@ -1,0 +1,273 @@
+"""What the faults of a scenario say of each broker, round by round, as few segments.
+
+Definitions: docs/kafka_rounds.md, "What the faults say of a broker". What is said changes only where a fault or the
+controller comes or goes, one round later, and where a session ends; the cost is that of those rounds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from emulator.faults.broker_state import BrokerState, broker_states
+from emulator.faults.kinds import ISOLATION_RANK, FaultRow, read_fault_rows
+from emulator.faults.steps import Interval, Steps, append_step, one_round_later, sweep, walk
+
+StalePartition = tuple[str | None, int | None]  # (topic glob, partition), null for all
+Cause = tuple[int, int]  # (rank, fault_id): the least is the strongest, then the first row
+
+NO_FAULT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSegment:
+    """What the faults say of one broker in the rounds [from_round, to_round).
+
+    Markers (waking, fence_now, unfence_now, returning, restarted, clean_stop, power_loss, disk_loss) are true only
+    in segments of one round. `fenced` is the state after this round's fencing and unfencing. `drop_to`: sorted
+    brokers that this broker's messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer,
+    sorted by peer. `stale` and `stale_before`: what stale_metadata covers in this round and in the one before,
+    sorted. `cause`: fault_id of the strongest fault in force, else of the last that was, -1 before the first.
+    """
+
+    from_round: int
+    to_round: int
+    offline: bool
+    paused: bool
+    isolated: bool
+    waking: bool
+    fenced: bool
+    fence_now: bool
+    unfence_now: bool
+    returning: bool
+    restarted: bool
+    clean_stop: bool
+    power_loss: bool
+    disk_loss: bool
+    clients_cut: bool
+    controller_up: bool
+    drop_to: tuple[int, ...]
+    slow_to: tuple[tuple[int, int], ...]
+    disk_bytes_per_second: int | None
+    stale: tuple[StalePartition, ...]
+    stale_before: tuple[StalePartition, ...]
+    cause: int
+
+
+def broker_timelines(
+    faults: pa.Table,
+    brokers: Sequence[tuple[int, str | None]],
+    rounds: int,
+    session_timeout_rounds: int,
+    *,
+    isolation_in_drop_to: bool = True,
+) -> dict[int, list[BrokerSegment]]:
+    """Cuts [0, rounds) of every broker into segments in which what the faults say of it does not change.
+
+    `faults`: one scenario's rows (kinds.FAULT_SCHEMA), row index = fault_id; `brokers`: (id, rack). Returns broker
+    -> segments that cover [0, rounds) without gap or overlap, none if rounds is 0. Neighbours differ, unless the
+    same marker is set in two rounds running (two disk losses). Raises ValueError for what read_fault_rows refuses, for
+    an unknown broker or peer, and for session_timeout_rounds < 1.
+
+    Every isolation shows in the `drop_to` of all other brokers, so that segments grow with isolations x brokers. With
+    `isolation_in_drop_to=False` it holds link cuts only, and the reader drops what an `isolated` broker sends or is
+    sent: the same facts, at a cost of the faults alone. A slow_link without a peer touches every broker as well.
+
+    Choices where the definitions leave one:
+    * A controlled shutdown is overridden by a stronger fault that starts in the same round: no clean stop, no fence.
+      A pause or isolation that starts in the same round is weaker and prevents neither; one that held in the round
+      before prevents the fence, not the clean stop.
+    * A broker that was fenced before it died, or since, restarts as soon as no fault holds and the controller is up.
+      A broker that is heard again while the controller is down stays as it was, fenced or not.
+    * `isolated` and `drop_to` leave out offline brokers; `clients_cut` follows its faults alone.
+    * link_cut and slow_link are causes at both of their ends, isolation at its own broker only, controller_loss at
+      every broker. slow_link and slow_disk tie. Remote-storage kinds and open_transaction say nothing of a broker.
+    * stale_metadata without a broker covers every broker. rack_loss of a rack without brokers touches none. slow_link
+      without a peer slows all links of its broker. A link of a broker to itself is none.
+    """
+    if session_timeout_rounds < 1:
+        raise ValueError(f"session_timeout_rounds must be at least 1, not {session_timeout_rounds}")
+    if rounds <= 0:
+        return {broker: [] for broker, _ in brokers}
+    grouped = _group(read_fault_rows(faults, rounds), brokers)
+    controller_loss = sweep(grouped.controller_loss, _first_row)
+    controller_up = sweep(grouped.controller_loss, lambda rows: not rows)
+    stale_everywhere = sweep(grouped.everywhere.stale, _distinct)
+    states = {
+        broker: broker_states(grouped.of_broker[broker].own, controller_up, rounds, session_timeout_rounds)
+        for broker, _ in brokers
+    }
+    isolated_brokers = _isolated_brokers(states) if isolation_in_drop_to else [(0, ())]
+    all_brokers = tuple(sorted(states)) if isolation_in_drop_to else None
+    timelines = {}
+    for broker, state in states.items():
+        touching = grouped.of_broker[broker]
+        stale = stale_everywhere
+        if touching.stale:
+            stale = sweep(touching.stale + grouped.everywhere.stale, _distinct)
+        functions: list[Steps[Any]] = [
+            state,
+            controller_loss,
+            sweep(touching.cuts, lambda peers: tuple(sorted(set(peers)))),
+            isolated_brokers,
+            sweep(touching.slow, _slowest_by_peer),
+            sweep(touching.disk, lambda rates: min(rates, default=None)),
+            stale,
+            one_round_later(stale, ()),
+            sweep(touching.causes + grouped.everywhere.causes, _strongest),
+        ]
+        timelines[broker] = _segments(broker, functions, all_brokers, rounds)
+    return timelines
+
+
+@dataclass(slots=True)
+class _Touching:
+    """The faults that touch one broker, by what they act on; `own`: dead, pause and isolation faults."""
+
+    own: list[Interval[FaultRow]] = field(default_factory=list)
+    cuts: list[Interval[int]] = field(default_factory=list)
+    slow: list[Interval[tuple[int, int]]] = field(default_factory=list)
+    disk: list[Interval[int]] = field(default_factory=list)
+    stale: list[Interval[StalePartition]] = field(default_factory=list)
+    causes: list[Interval[Cause]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Grouped:
+    """All faults of a scenario: by broker, of every broker, of the controller (fault_id)."""
+
+    of_broker: dict[int, _Touching]
+    everywhere: _Touching = field(default_factory=_Touching)
+    controller_loss: list[Interval[int]] = field(default_factory=list)
+
+    def touching(self, broker: int | None, row: FaultRow) -> _Touching:
+        """The group of the broker (none: of every broker), with the row noted as a cause there."""
+        group = self.everywhere if broker is None else self.of_broker[broker]
+        group.causes.append((row.from_round, row.to_round, (row.rank, row.fault_id)))
+        return group
+
+
+def _group(rows: Iterable[FaultRow], brokers: Sequence[tuple[int, str | None]]) -> _Grouped:
+    of_rack: defaultdict[str, list[int]] = defaultdict(list)
+    for broker, rack in brokers:
+        if rack is not None:
+            of_rack[str(rack)].append(broker)
+    grouped = _Grouped({broker: _Touching() for broker, _ in brokers})
+    for row in rows:
+        for end in (row.broker, row.peer):
+            if end is not None and end not in grouped.of_broker:
+                raise ValueError(f"fault {row.fault_id}: {row.kind} names broker {end}, which does not exist")
+        _place(grouped, row, of_rack)
+    return grouped
+
+
+def _place(grouped: _Grouped, row: FaultRow, of_rack: Mapping[str, Sequence[int]]) -> None:
+    start, end = row.from_round, row.to_round
+    if row.rank <= ISOLATION_RANK:
+        for broker in of_rack.get(str(row.rack), ()) if row.kind == "rack_loss" else (row.broker,):
+            grouped.touching(broker, row).own.append((start, end, row))
+    elif row.kind in ("link_cut", "slow_link"):
+        _place_link(grouped, row)
+    elif row.kind == "slow_disk" and row.bytes_per_second is not None:
+        grouped.touching(row.broker, row).disk.append((start, end, row.bytes_per_second))
+    elif row.kind == "stale_metadata":
+        grouped.touching(row.broker, row).stale.append((start, end, (row.topic, row.partition)))
+    elif row.kind == "controller_loss":
+        grouped.controller_loss.append((start, end, row.fault_id))
+
+
+def _place_link(grouped: _Grouped, row: FaultRow) -> None:
+    """Notes the row at both ends of each of its links, and what it does at the sender."""
+    peers = [peer for peer in ((row.peer,) if row.peer is not None else grouped.of_broker) if peer != row.broker]
+    if peers:
+        grouped.touching(row.broker, row)
+    for peer in peers:
+        grouped.touching(peer, row)
+        for direction, sender, receiver in (("out", row.broker, peer), ("in", peer, row.broker)):
+            if sender is None or receiver is None or row.direction not in (direction, "both"):
+                continue
+            group = grouped.of_broker[sender]
+            if row.kind == "link_cut":
+                group.cuts.append((row.from_round, row.to_round, receiver))
+            elif row.bytes_per_second is not None:
+                group.slow.append((row.from_round, row.to_round, (receiver, row.bytes_per_second)))
+
+
+def _first_row(rows: Collection[int]) -> int:
+    return min(rows, default=NO_FAULT)
+
+
+def _strongest(causes: Collection[Cause]) -> int:
+    return min(causes)[1] if causes else NO_FAULT
+
+
+def _distinct(covered: Collection[StalePartition]) -> tuple[StalePartition, ...]:
+    return tuple(sorted(set(covered), key=lambda of: (of[0] or "", -1 if of[1] is None else of[1])))
+
+
+def _slowest_by_peer(links: Collection[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    slowest: dict[int, int] = {}
+    for peer, bytes_per_second in links:
+        slowest[peer] = min(bytes_per_second, slowest.get(peer, bytes_per_second))
+    return tuple(sorted(slowest.items()))
+
+
+def _isolated_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[tuple[int, ...]]:
+    """The sorted brokers that are isolated, cluster-wide."""
+    changes: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for broker, steps in states.items():
+        was_isolated = False
+        for round_, state in steps:
+            if state.isolated != was_isolated:
+                was_isolated = state.isolated
+                changes[round_].append((broker, was_isolated))
+    isolated: list[int] = []
+    steps_of_all: Steps[tuple[int, ...]] = [(0, ())]
+    for round_ in sorted(changes):
+        for broker, is_isolated in changes[round_]:
+            if is_isolated:
+                insort(isolated, broker)
+            else:
+                del isolated[bisect_left(isolated, broker)]
+        append_step(steps_of_all, round_, tuple(isolated))
+    return steps_of_all
+
+
+def _segments(
+    broker: int, functions: Sequence[Steps[Any]], all_brokers: tuple[int, ...] | None, rounds: int
+) -> list[BrokerSegment]:
+    others = None if all_brokers is None else _without(all_brokers, broker)
+    segments: list[BrokerSegment] = []
+    facts: tuple[Any, ...] = ()
+    begun = 0
+    cause = NO_FAULT
+    for round_, values in walk(functions, rounds):
+        state, controller_loss, cuts, isolated, slow, disk, stale, stale_before, strongest = values
+        if strongest != NO_FAULT:
+            cause = strongest
+        elif controller_loss != NO_FAULT:
+            cause = controller_loss
+        drop_to = others if state.isolated and others is not None else _union(cuts, isolated)
+        facts_now = (*state, controller_loss == NO_FAULT, drop_to, slow, disk, stale, stale_before, cause)
+        if facts_now != facts or state.has_marker:
+            if facts:
+                segments.append(BrokerSegment(begun, round_, *facts))
+            facts, begun = facts_now, round_
+    segments.append(BrokerSegment(begun, rounds, *facts))
+    return segments
+
+
+def _union(cuts: tuple[int, ...], isolated: tuple[int, ...]) -> tuple[int, ...]:
+    if not cuts:
+        return isolated
+    return tuple(sorted({*cuts, *isolated})) if isolated else cuts
+
+
+def _without(sorted_brokers: tuple[int, ...], broker: int) -> tuple[int, ...]:
+    index = bisect_left(sorted_brokers, broker)
+    return sorted_brokers[:index] + sorted_brokers[index + 1 :]

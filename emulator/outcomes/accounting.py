@@ -1,0 +1,207 @@
+"""What was acknowledged, committed and lost: arithmetic on ranges of (epoch, from, to), per partition.
+
+Every row of the final state holds its own leaderships: the log each began with, where it started, how far its high
+watermark came, what it acknowledged on append. From these follows all that was ever acknowledged and committed.
+Definitions: docs/kafka_rounds.md, "What is counted".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from emulator.outcomes.ranges import (
+    above,
+    below,
+    log_ranges,
+    one_range,
+    record_count,
+    record_range,
+    union,
+    within,
+    without,
+)
+
+PARTITION_KEY = ("scenario_id", "partition_id")
+_INPUT_IDS = ("world_id", "feed_id")
+_PARTITION_IDS = (*PARTITION_KEY, *_INPUT_IDS)
+_PARTITION_VALUES = (
+    "leader",
+    "leader_epoch",
+    "isr",
+    "elections",
+    "unclean_elections",
+    "leaderless_rounds",
+    "under_min_isr_rounds",
+    "under_replicated_rounds",
+    "isr_shrinks",
+    "isr_expands",
+)
+_REPLICA_COUNTERS = ("appended", "truncated", "replicated_bytes", "refused")
+
+_LAST_ACKED = (
+    "IF(acked_to > acked_from, concat(acked_ranges, array(named_struct('from_offset', acked_from, 'to_offset',"
+    " acked_to))), acked_ranges)"
+)
+_REACHED = (
+    "concat(leadership_ends, array(named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked',"
+    f" {_LAST_ACKED})))"
+)
+_LEADERSHIPS = (
+    "CASE WHEN size(leaderships) > 0 THEN transform(leaderships, (x, i) -> named_struct('epoch', x.epoch, 'round',"
+    " x.round, 'slot', slot, 'cause', IF(x.cause >= 0, x.cause, null), 'leo', x.leo, 'log_start_offset',"
+    " x.log_start_offset, 'acked_before', x.acked_before, 'entries', x.entries, 'start_offset',"
+    " get(reached, i).start_offset, 'hw', get(reached, i).hw, 'acked', get(reached, i).acked)) END"
+)
+# Most partitions still have the leadership they started with: no need to gather those.
+_MAY_HAVE_LED_WITH_OTHERS = (
+    "size(leaderships) > 0 AND NOT (get(leaderships, 0).round < 0 AND get(leaderships, 0).epoch = client_epoch)"
+)
+_LAST_LEADER_LOG = (
+    "CASE WHEN slot = IF(leader >= 0, leader, client_leader) THEN named_struct('leo', leo, 'hw', hw,"
+    " 'log_start_offset', log_start_offset, 'entries', log) END"
+)
+
+
+def partition_accounts(state: DataFrame) -> DataFrame:
+    """One row per partition: its counters, its last leader's log, and its leaderships.
+
+    Columns: scenario_id, partition_id, world_id, feed_id, leader (slot), leader_epoch, isr (mask), the counters of
+    `outcomes` but those of losses, `acked` (records appended in this run, not those of the initial log), `last` (struct
+    of leo, hw, log_start_offset, entries: the log of the leader, or of the last one; null without one), `leaderships`
+    (by epoch) and `histories`: null where nothing can be lost, else array<struct<epoch, round, slot, cause,
+    log_start_offset, begin, held, acked, committed>>, the latter four RANGES: the log it began with, the log it had in
+    the end, all it acknowledged, all that was committed under it.
+    """
+    groups = state.withColumn("reached", F.expr(_REACHED)).groupBy(*PARTITION_KEY)
+    accounts = groups.agg(
+        *(F.max(name).alias(name) for name in _INPUT_IDS + _PARTITION_VALUES),
+        *(F.sum(name).alias(name) for name in _REPLICA_COUNTERS),
+        F.first(F.expr(_LAST_LEADER_LOG), ignorenulls=True).alias("last"),
+        _leaderships_by_epoch(),
+    )
+    return accounts.withColumns(
+        {
+            "acked": _sum_of(F.col("leaderships"), _acked_in_run),
+            "histories": F.when(_is_at_risk(), _histories()),
+        }
+    )
+
+
+def with_losses(accounts: DataFrame) -> DataFrame:
+    """Add `acked_lost` and `committed_lost`: records at or above the last leader's log start that its log lacks."""
+    last = F.col("last")
+    final = log_ranges(last["entries"], last["log_start_offset"], last["leo"])
+    held = accounts.withColumn("final_log", F.when(F.col("histories").isNotNull(), final))
+
+    def lost(kind: str) -> Column:
+        known = union(F.flatten(F.transform("histories", lambda x: x[kind])))
+        missing = without(above(known, last["log_start_offset"]), F.col("final_log"))
+        return F.coalesce(record_count(missing), F.lit(0).cast("bigint"))
+
+    return held.withColumns({"acked_lost": lost("acked"), "committed_lost": lost("committed")}).drop("final_log")
+
+
+def losses_at_elections(state: DataFrame) -> DataFrame:
+    """What each election lost: records that the leader before had in its log and the new one did not begin with.
+
+    One row per contiguous range: scenario_id, partition_id, world_id, feed_id, round (of the election), kind
+    (acked_lost, committed_lost), slot (of the new leader), leader_epoch (of the records), from_offset, to_offset,
+    cause. Records below the new leader's log start count as deleted. What a leader lost by damage counts at the next
+    election, also when it is elected again.
+    """
+    groups = state.filter(_MAY_HAVE_LED_WITH_OTHERS).withColumn("reached", F.expr(_REACHED)).groupBy(*PARTITION_KEY)
+    partitions = groups.agg(*(F.max(name).alias(name) for name in _INPUT_IDS), _leaderships_by_epoch())
+    led_by_several = partitions.filter("size(leaderships) > 1").withColumn("histories", _histories())
+    before, after = F.get("histories", F.col("election") - 1), F.get("histories", F.col("election"))
+    gone = F.col("gone")
+    elections = (
+        led_by_several.select(
+            *_PARTITION_IDS, "histories", F.expr("explode(sequence(1, size(histories) - 1)) AS election")
+        )
+        .withColumn("gone", above(without(before["held"], after["begin"]), after["log_start_offset"]))
+        .filter(F.size(gone) > 0)
+    )
+
+    def lost(kind: str) -> Column:
+        known = F.flatten(F.transform(F.slice("histories", F.lit(1), F.col("election")), lambda x: x[kind]))
+        return F.transform(
+            union(within(known, gone)), lambda x: F.struct(F.lit(f"{kind}_lost").alias("kind"), x.alias("records"))
+        )
+
+    losses = elections.select(
+        *_PARTITION_IDS,
+        *(after[name].alias(name) for name in ("round", "slot", "cause")),
+        F.explode(F.concat(lost("acked"), lost("committed"))).alias("loss"),
+    )
+    return losses.select(
+        *_PARTITION_IDS,
+        "round",
+        "loss.kind",
+        "slot",
+        F.col("loss.records.epoch").alias("leader_epoch"),
+        "loss.records.from_offset",
+        "loss.records.to_offset",
+        "cause",
+    )
+
+
+def _leaderships_by_epoch() -> Column:
+    return F.array_sort(F.flatten(F.collect_list(F.expr(_LEADERSHIPS)))).alias("leaderships")
+
+
+def _sum_of(items: Column, value: Callable[[Column], Column]) -> Column:
+    return F.aggregate(items, F.lit(0).cast("bigint"), lambda sum_, x: sum_ + value(x))
+
+
+def _acked_in_run(x: Column) -> Column:
+    """Records a leadership acknowledged that were appended in this run: the initial log's lie below its LEO."""
+    first = F.when(x["round"] < 0, F.greatest(x["start_offset"], x["leo"])).otherwise(x["start_offset"])
+    below_hw = F.coalesce(F.greatest(x["hw"] - first, F.lit(0)), F.lit(0))
+    return below_hw + _sum_of(
+        x["acked"], lambda r: F.greatest(r["to_offset"] - F.greatest(r["from_offset"], x["hw"]), F.lit(0))
+    )
+
+
+def _is_at_risk() -> Column:
+    """More than one leadership, or an only one that reached beyond the log that is left of it."""
+    only = F.get("leaderships", 0)
+    return (F.size("leaderships") > 1) | F.coalesce(_reach(only) > F.col("last")["leo"], F.lit(False))
+
+
+def _reach(x: Column) -> Column:
+    """End of all that a leadership acknowledged or committed."""
+    return F.greatest(x["hw"], x["acked_before"], F.array_max(x["acked"]["to_offset"]))
+
+
+def _histories() -> Column:
+    return F.transform(_with_logs(F.col("leaderships")), _history)
+
+
+def _with_logs(leaderships: Column) -> Column:
+    """Leaderships with `begin`, the log each began with, and `own_from`, where its own records start (null: none)."""
+
+    def with_log(x: Column) -> Column:
+        own_from = F.when(x["start_offset"].isNotNull(), F.greatest(x["start_offset"], x["log_start_offset"]))
+        begin = log_ranges(x["entries"], x["log_start_offset"], x["leo"])
+        return x.withField("begin", begin).withField("own_from", own_from)
+
+    return F.transform(leaderships, with_log)
+
+
+def _history(x: Column) -> Column:
+    def own(to_offset: Column) -> Column:
+        return one_range(x["epoch"], x["own_from"], to_offset)
+
+    # The initial leadership began with records of its own epoch.
+    before_own = below(x["begin"], F.coalesce(x["own_from"], x["leo"]))
+    own_end = F.greatest(x["own_from"], _reach(x), F.when(x["round"] < 0, x["leo"]))
+    on_append = F.transform(x["acked"], lambda r: record_range(x["epoch"], r["from_offset"], r["to_offset"]))
+    return F.struct(
+        *(x[name].alias(name) for name in ("epoch", "round", "slot", "cause", "log_start_offset", "begin")),
+        F.concat(before_own, own(own_end)).alias("held"),
+        union(F.concat(below(x["begin"], x["acked_before"]), own(x["hw"]), on_append)).alias("acked"),
+        F.concat(below(before_own, x["hw"]), own(x["hw"])).alias("committed"),
+    )

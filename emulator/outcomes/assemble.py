@@ -1,0 +1,205 @@
+"""From the engine's final state to the output tables of the contract (emulator/schema.py has their columns)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emulator.inputs import ScenarioInputs
+from emulator.outcomes.accounting import losses_at_elections, partition_accounts, with_losses
+from emulator.outcomes.names import Names, names
+from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
+from emulator.rounds.log import epoch_cache
+from emulator.rounds.slots import MAX_SLOTS, ORDER_BITS, bit, has, mine
+from emulator.schema import OUTPUT_TABLES
+
+_IS_REPLICA = mine("assigned")
+_BROKER = "get(brokers, slot)"
+_ROW_IDS = ("scenario_id", "partition_id", "world_id", "feed_id", "slot")
+_FENCES = pa.schema(
+    [
+        ("scenario_id", pa.int32()),
+        ("broker", pa.int32()),
+        ("round", pa.int32()),
+        ("kind", pa.string()),
+        ("cause", pa.int32()),
+    ]
+)
+_BROKERS = pa.schema([("scenario_id", pa.int32()), ("broker", pa.int32()), ("rack", pa.string())])
+_EVENT_KINDS = "array(" + ", ".join(f"'{kind}'" for kind in EVENT_KINDS) + ")"
+
+
+def brokers_in(mask: str) -> str:
+    """SQL text: the sorted broker ids of a mask of slots, for rows with `brokers`."""
+    return f"array_sort(filter(brokers, (b, s) -> {has(mask, 's')}))"
+
+
+def broker_or_none(slot: str) -> str:
+    """SQL text: the broker id of a slot, -1 for slot -1, for rows with `brokers`."""
+    return f"coalesce(get(brokers, {slot}), -1)"
+
+
+def assemble(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame]:
+    """The output tables that follow from the final state, by name; not yet computed.
+
+    `state`: one row per (scenario, partition, slot), columns of emulator/state_schema.py; world_id and feed_id count
+    on over the list of inputs. Returns partitions, outcomes, events, replicas, leader_epochs, brokers, faults, and
+    remote_segments and violations without rows. Source: shared design, section 7.
+    """
+    known = names(spark, inputs)
+    tables = {
+        "partitions": _partitions(state, known),
+        "outcomes": _outcomes(known.add_all(partition_accounts(state))),
+        "events": _events(spark, state, inputs, known),
+        "replicas": _replicas(state, known),
+        "leader_epochs": _leader_epochs(state, known),
+        "brokers": spark.createDataFrame(_broker_rows(inputs)),
+        "faults": spark.createDataFrame(_fault_rows(inputs)),
+    }
+    for name in ("remote_segments", "violations"):
+        tables[name] = spark.createDataFrame([], OUTPUT_TABLES[name])
+    return {name: frame.select(OUTPUT_TABLES[name].names) for name, frame in tables.items()}
+
+
+def _partitions(state: DataFrame, known: Names) -> DataFrame:
+    code = f"CAST(shiftright(replica_order, p * {ORDER_BITS}) & 31 AS INT)"
+    codes = f"transform(sequence(0, {MAX_SLOTS - 1}), p -> {code})"
+    in_order = f"transform(filter({codes}, c -> c > 0), c -> get(brokers, c - 1))"
+    return known.add_all(state.filter("slot = 0")).withColumn("replicas", F.expr(in_order))
+
+
+def _outcomes(accounts: DataFrame) -> DataFrame:
+    return with_losses(accounts).withColumns(
+        {
+            "leader": F.expr(broker_or_none("leader")),
+            "isr": F.expr(brokers_in("isr")),
+            "hw": F.expr("coalesce(last.hw, 0L)"),
+            "leo": F.expr("coalesce(last.leo, 0L)"),
+        }
+    )
+
+
+def _replicas(state: DataFrame, known: Names) -> DataFrame:
+    columns = {
+        "broker": _BROKER,
+        "role": f"CASE WHEN {mine('world.offline')} THEN 'offline' WHEN is_leader THEN 'leader' ELSE 'follower' END",
+        "leader_epoch": "believed_epoch",
+        "local_log_start_offset": "log_start_offset",
+        "in_isr": mine("isr"),
+    }
+    return known.add_all(state.filter(_IS_REPLICA)).withColumns({n: F.expr(text) for n, text in columns.items()})
+
+
+def _leader_epochs(state: DataFrame, known: Names) -> DataFrame:
+    caches = state.filter(_IS_REPLICA).select(
+        *_ROW_IDS, F.expr(epoch_cache("log", "log_start_offset")).alias("cache")
+    )
+    entries = caches.select(*_ROW_IDS, "cache", F.expr("posexplode(cache) AS (at, entry)"))
+    return known.add_all(entries).withColumns(
+        {
+            "broker": F.expr(_BROKER),
+            "epoch": F.col("entry.epoch"),
+            "start_offset": F.col("entry.start_offset"),
+            "end_offset": F.expr("get(cache, at + 1).start_offset"),
+        }
+    )
+
+
+def _events(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], known: Names) -> DataFrame:
+    columns = OUTPUT_TABLES["events"].names
+    rows = _replica_events(state).unionByName(losses_at_elections(state))
+    events = known.add_all(rows).withColumn("broker", F.expr(_BROKER)).select(columns)
+    fences = _fence_rows(inputs)
+    if fences.num_rows == 0:
+        return events
+    replicas = known.add_all(_initial_replicas(spark, state, inputs)).withColumn("broker", F.expr(_BROKER))
+    fenced = replicas.join(F.broadcast(spark.createDataFrame(fences)), ["scenario_id", "broker"])
+    for name in ("leader_epoch", "from_offset", "to_offset"):
+        fenced = fenced.withColumn(name, F.lit(None).cast(OUTPUT_TABLES["events"][name].dataType))
+    return events.unionByName(fenced.select(columns))
+
+
+def _replica_events(state: DataFrame) -> DataFrame:
+    """What the rounds wrote down, one row per event."""
+    events = state.filter("size(events) > 0").select(*_ROW_IDS, F.explode("events").alias("event"))
+    return events.select(
+        *_ROW_IDS,
+        "event.round",
+        F.expr(f"element_at({_EVENT_KINDS}, event.kind + 1) AS kind"),
+        "event.leader_epoch",
+        "event.from_offset",
+        "event.to_offset",
+        F.expr("IF(event.cause >= 0, event.cause, null) AS cause"),
+    )
+
+
+def _initial_replicas(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> DataFrame:
+    """The rows of replicas assigned at the start: a partition's later slots are brokers that it is to move to."""
+    rows = state.select(*_ROW_IDS)
+    moving = _moving_partitions(inputs)
+    if moving.num_rows == 0:
+        return rows
+    first_slots = F.broadcast(spark.createDataFrame(moving))
+    return (
+        rows.join(first_slots, ["scenario_id", "partition_id"], "left")
+        .filter(f"coalesce((first_assigned & {bit('slot')}) != 0, true)")
+        .drop("first_assigned")
+    )
+
+
+def _moving_partitions(inputs: list[ScenarioInputs]) -> pa.Table:
+    """Partitions whose slots are not all assigned at the start: scenario_id, partition_id, first_assigned (mask)."""
+    parts = []
+    for i in inputs:
+        assert i.partitions is not None
+        ids = np.flatnonzero(i.partitions.assigned != (1 << i.partitions.slot_count) - 1)
+        parts.append(
+            pa.table(
+                {
+                    "scenario_id": pa.array(np.full(len(ids), i.scenario.scenario_id, np.int32)),
+                    "partition_id": pa.array(ids.astype(np.int64)),
+                    "first_assigned": pa.array(i.partitions.assigned[ids].astype(np.int32)),
+                }
+            )
+        )
+    return pa.concat_tables(parts)
+
+
+def _fence_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+    """When which broker was fenced and unfenced: scenario_id, broker, round, kind, cause."""
+    rows = [
+        {
+            "scenario_id": i.scenario.scenario_id,
+            "broker": broker,
+            "round": segment.from_round,
+            "kind": kind,
+            "cause": segment.cause if segment.cause >= 0 else None,
+        }
+        for i in inputs
+        for broker, segments in i.timelines.items()
+        for segment in segments
+        for kind, happens in (("fenced", segment.fence_now), ("unfenced", segment.unfence_now))
+        if happens
+    ]
+    return pa.Table.from_pylist(rows, _FENCES)
+
+
+def _broker_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+    rows = [
+        {"scenario_id": i.scenario.scenario_id, "broker": b.id, "rack": b.rack}
+        for i in inputs
+        for b in i.scenario.brokers
+    ]
+    return pa.Table.from_pylist(rows, _BROKERS)
+
+
+def _fault_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+    parts = []
+    for i in inputs:
+        faults = i.scenario.faults
+        ids = pa.array(np.arange(faults.num_rows, dtype=np.int32))
+        scenario = pa.array(np.full(faults.num_rows, i.scenario.scenario_id, np.int32))
+        parts.append(faults.append_column("fault_id", ids).append_column("scenario_id", scenario))
+    return pa.concat_tables(parts)

@@ -1,0 +1,24 @@
+-- Partitions that miss acknowledged records at the end, one row for each event that lost some (null without one).
+-- lost_at_event can sum to more than acked_lost: records lost at one election can come back at the next.
+SELECT
+  o.scenario_id,
+  o.topic,
+  o.partition,
+  o.acked,
+  o.acked_lost,
+  e.round,
+  e.from_offset,
+  e.to_offset,
+  e.to_offset - e.from_offset AS lost_at_event,
+  e.broker AS new_leader,
+  e.leader_epoch,
+  e.fault_kind,
+  e.fault_broker,
+  e.fault_rack,
+  e.fault_name,
+  e.fault_from_round,
+  e.fault_to_round
+FROM outcomes o
+LEFT JOIN event_causes e
+  ON e.scenario_id = o.scenario_id AND e.topic = o.topic AND e.partition = o.partition AND e.kind = 'acked_lost'
+WHERE o.acked_lost > 0

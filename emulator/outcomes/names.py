@@ -1,0 +1,83 @@
+"""From the engine's compact ids to the users' names: topic, partition, broker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emulator.inputs import ScenarioInputs
+
+
+@dataclass(frozen=True)
+class Names:
+    """Small tables to join a state with: both are broadcast.
+
+    `worlds`: world_id, brokers (array<int>, by slot). `topics`: feed_id, topic, first_partition_id, end_partition_id:
+    the partitions of one topic among those that share a feed have ids in [first_partition_id, end_partition_id).
+    """
+
+    worlds: DataFrame
+    topics: DataFrame
+
+    def add_brokers(self, rows: DataFrame) -> DataFrame:
+        """Add `brokers`, the broker ids by slot, to rows with a world_id."""
+        return rows.join(F.broadcast(self.worlds), "world_id")
+
+    def add_partitions(self, rows: DataFrame) -> DataFrame:
+        """Add `topic` and `partition` to rows with a feed_id and a partition_id."""
+        topics = F.broadcast(self.topics.withColumnRenamed("feed_id", "topic_feed_id"))
+        of_topic = (
+            (F.col("feed_id") == F.col("topic_feed_id"))
+            & (F.col("partition_id") >= F.col("first_partition_id"))
+            & (F.col("partition_id") < F.col("end_partition_id"))
+        )
+        named = rows.join(topics, of_topic)
+        number = (F.col("partition_id") - F.col("first_partition_id")).cast("int")
+        return named.withColumn("partition", number).drop("topic_feed_id", "first_partition_id", "end_partition_id")
+
+    def add_all(self, rows: DataFrame) -> DataFrame:
+        """Add `topic`, `partition` and `brokers`."""
+        return self.add_partitions(self.add_brokers(rows))
+
+
+def names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> Names:
+    """The names behind world_id and feed_id, which count on over the list of scenario inputs."""
+    return Names(spark.createDataFrame(_worlds(inputs)), spark.createDataFrame(_topics(inputs)))
+
+
+def _worlds(inputs: Sequence[ScenarioInputs]) -> pa.Table:
+    brokers = [world.brokers for i in inputs for world in i.worlds]
+    return pa.table(
+        {
+            "world_id": pa.array(np.arange(len(brokers), dtype=np.int32)),
+            "brokers": pa.array(brokers, pa.list_(pa.int32())),
+        }
+    )
+
+
+def _topics(inputs: Sequence[ScenarioInputs]) -> pa.Table:
+    parts = []
+    feed_offset = 0
+    for i in inputs:
+        assert i.partitions is not None
+        topics = i.scenario.topics
+        ends = np.cumsum([len(t.assignment) for t in topics], dtype=np.int64)
+        pairs = np.unique(i.partitions.feed_id.astype(np.int64) * len(topics) + i.partitions.topic_index)
+        feed, topic = np.divmod(pairs, len(topics))
+        parts.append(
+            pa.table(
+                {
+                    "feed_id": pa.array(feed + feed_offset),
+                    "topic": pa.array([t.name for t in topics], pa.string()).take(pa.array(topic)),
+                    "first_partition_id": pa.array(np.concatenate([[0], ends[:-1]])[topic]),
+                    "end_partition_id": pa.array(ends[topic]),
+                }
+            )
+        )
+        feed_offset += len(i.feeds)
+    return pa.concat_tables(parts)

@@ -1,0 +1,35 @@
+-- How much was refused for lack of in-sync replicas, when, and for which topics?
+--
+-- Records of acks=all producers answered with NOT_ENOUGH_REPLICAS, topic by topic in slices of 100 rounds. In the
+-- rounds between the first and the last refusal producers saw errors; refused records are not retried here.
+-- share_of_offered: of all the topic was sent in the whole run, how much was refused in this slice.
+WITH offered AS (
+  SELECT scenario_id, topic, sum(appended + refused) AS records FROM outcomes GROUP BY scenario_id, topic
+),
+refusals AS (
+  SELECT
+    scenario_id,
+    topic,
+    floor(round / 100) * 100 AS slice_from_round,
+    count(DISTINCT partition) AS partitions,
+    min(round) AS first_round,
+    max(round) AS last_round,
+    sum(to_offset - from_offset) AS refused
+  FROM events
+  WHERE kind = 'refused'
+  GROUP BY scenario_id, topic, floor(round / 100)
+)
+SELECT
+  s.name AS scenario,
+  r.topic,
+  r.slice_from_round,
+  r.partitions,
+  r.first_round,
+  r.last_round,
+  round(r.first_round * s.round_ms / 1000, 1) AS first_seconds,
+  r.refused,
+  round(r.refused / nullif(o.records, 0), 4) AS share_of_offered
+FROM refusals r
+JOIN scenarios s ON s.scenario_id = r.scenario_id
+JOIN offered o ON o.scenario_id = r.scenario_id AND o.topic = r.topic
+ORDER BY r.scenario_id, r.topic, r.slice_from_round

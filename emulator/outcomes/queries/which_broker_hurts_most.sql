@@ -1,0 +1,32 @@
+-- Which broker's loss (or which rack's) hurts most?
+--
+-- Faults are put together by the broker or rack they struck, the costliest first: acknowledged records lost at the
+-- elections they caused, then partition-rounds without a leader (a partition leaderless for one round counts 1; the
+-- time until the failure was noticed is in it, for faults that stop the broker).
+WITH costs AS (
+  SELECT
+    scenario_id, cause, topic, partition, to_offset - from_offset AS acked_lost, 0 AS leaderless_rounds, 0 AS vacancies
+  FROM events
+  WHERE kind = 'acked_lost'
+  UNION ALL
+  SELECT
+    scenario_id, cause, topic, partition, 0, unnoticed_rounds + vacant_rounds, if(kind = 'leader_lost', 1, 0)
+  FROM leader_gaps
+)
+SELECT
+  s.name AS scenario,
+  f.broker,
+  f.rack,
+  concat_ws(', ', array_sort(collect_set(f.kind))) AS fault_kinds,
+  count(DISTINCT f.fault_id) AS faults,
+  count(DISTINCT c.topic, c.partition) AS partitions_hit,
+  coalesce(sum(c.acked_lost), 0) AS acked_lost,
+  coalesce(sum(c.leaderless_rounds), 0) AS leaderless_rounds,
+  round(coalesce(sum(c.leaderless_rounds), 0) * max(s.round_ms) / 1000, 1) AS leaderless_seconds,
+  coalesce(sum(c.vacancies), 0) AS times_without_successor
+FROM faults f
+JOIN scenarios s ON s.scenario_id = f.scenario_id
+LEFT JOIN costs c ON c.scenario_id = f.scenario_id AND c.cause = f.fault_id
+WHERE f.broker IS NOT NULL OR f.rack IS NOT NULL
+GROUP BY f.scenario_id, s.name, f.broker, f.rack
+ORDER BY f.scenario_id, acked_lost DESC, leaderless_rounds DESC, f.broker, f.rack

@@ -1,0 +1,22 @@
+-- Which partitions lost acknowledged records, how many, and which fault did it in which rounds?
+--
+-- One row for each election that cost records, the worst partitions first. acked_lost: what the partition misses at
+-- the end; lost_at_event: what this election dropped, offsets from_offset to to_offset - 1 (some may have come back
+-- later). The fault columns say what took the old leader away; an unclean new_leader or acks=1 is the usual reason.
+SELECT
+  s.name AS scenario,
+  l.topic,
+  l.partition,
+  l.acked_lost,
+  l.lost_at_event,
+  l.round,
+  l.from_offset,
+  l.to_offset,
+  l.new_leader,
+  l.fault_kind,
+  coalesce(concat('broker ', l.fault_broker), concat('rack ', l.fault_rack)) AS fault_on,
+  l.fault_from_round,
+  l.fault_to_round
+FROM lost l
+JOIN scenarios s ON s.scenario_id = l.scenario_id
+ORDER BY l.acked_lost DESC, l.scenario_id, l.topic, l.partition, l.round

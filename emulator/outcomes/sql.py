@@ -1,0 +1,127 @@
+"""Answers a user's SQL over the tables of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.outcomes import queries
+from emulator.outcomes.views import names_in, register
+from emulator.session import quiet_query_errors
+from emulator.storage import OutputDirectory
+
+SHUFFLE_PARTITIONS_PER_CORE = 2
+
+
+def run_sql(uri: str, query: str, spark: SparkSession) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Returns the column names of a query's answer and an iterator over its rows, fetched as it goes.
+
+    `query`: SQL over the views of `emulator.outcomes.views`, or "@name" for a bundled question. It runs in a session of
+    its own: the caller's views and settings stay as they are. Structs and maps come as dict, timestamps in UTC.
+    Raises `InputError`, from the iterator as well, when the folder has no tables or the SQL is wrong.
+    """
+    sql = _resolve(query)
+    own = _own_session(spark)
+    _register(own, uri, sql)
+    with quiet_query_errors():
+        try:
+            answer = own.sql(sql)
+            columns = list(answer.columns)
+        except (PySparkException, Py4JError) as error:
+            raise InputError(f"SQL: {condensed(error)}") from error
+    return columns, _rows(answer)
+
+
+def condensed(error: Exception) -> str:
+    """Returns what Spark says of a wrong query in one line: no plan, no stack, the place as (line L, position P).
+
+    >>> condensed(ValueError("[X] no table `a`.\\nTo go on, b. SQLSTATE: 42P01; line 2 pos 14;\\n'Project [*]"))
+    '[X] no table `a`. To go on, b. (line 2, position 14)'
+    """
+    text = _innermost_message(error) or str(error)
+    place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", text)
+    message = re.split(r"\s*SQLSTATE:|\n\s*== SQL|\n'|\n\s*at |;\s*line \d+ pos", text.strip(), maxsplit=1)[0]
+    message = " ".join(message.split()) or type(error).__name__
+    return f"{message} (line {place.group(1)}, position {place.group(2)})" if place else message
+
+
+def _innermost_message(error: Exception) -> str | None:
+    """Returns what the first cause of a Java exception says; the outer ones tell of jobs and threads."""
+    java_exception = getattr(error, "java_exception", None)
+    if java_exception is None:
+        return None
+    while java_exception.getCause() is not None:
+        java_exception = java_exception.getCause()
+    return str(java_exception.getMessage() or java_exception.toString())
+
+
+def _resolve(query: str) -> str:
+    if not query.strip():
+        raise InputError("SQL: the query is empty")
+    if not query.startswith("@"):
+        return query
+    name, known = query[1:], queries()
+    if name not in known:
+        raise InputError(
+            f"SQL: no bundled question is named {quoted(name)}{did_you_mean(name, known)}; allowed: {listing(known)}"
+        )
+    return known[name].sql
+
+
+def _own_session(spark: SparkSession) -> SparkSession:
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    if not spark.sparkContext.getConf().contains("spark.sql.shuffle.partitions"):
+        partitions = spark.sparkContext.defaultParallelism * SHUFFLE_PARTITIONS_PER_CORE
+        own.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    return own
+
+
+def _register(spark: SparkSession, uri: str, sql: str) -> None:
+    directory = OutputDirectory(spark, uri)
+    try:
+        directory.recover()
+        if directory.is_being_published():
+            raise InputError(f"{uri}: a run is publishing its tables there right now; ask again in a moment")
+        if not directory.tables():
+            raise InputError(
+                f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR"
+            )
+        # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
+        register(spark, uri, names_in(sql) or None)
+    except OSError as error:
+        raise InputError(f"{uri}: the tables there cannot be read: {error}") from error
+
+
+def _rows(answer: DataFrame) -> Iterator[tuple[Any, ...]]:
+    fetched: Iterator[Row] | None = None
+    while True:
+        with quiet_query_errors():
+            try:
+                fetched = fetched or answer.toLocalIterator(prefetchPartitions=True)
+                row = next(fetched, None)
+            except (PySparkException, Py4JError) as error:
+                raise InputError(f"SQL: {condensed(error)}") from error
+        if row is None:
+            return
+        yield tuple(_plain(value) for value in row)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Row):
+        return {name: _plain(inner) for name, inner in value.asDict().items()}
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, datetime) and value.tzinfo is None:
+        # PySpark hands timestamps out in the local time of this process.
+        return value.astimezone(timezone.utc)
+    return value

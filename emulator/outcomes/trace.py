@@ -1,0 +1,56 @@
+"""The tables of traced partitions: every replica, and what the controller holds, at the end of every round."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emulator.inputs import ScenarioInputs
+from emulator.outcomes.assemble import broker_or_none, brokers_in
+from emulator.outcomes.names import names
+from emulator.schema import OUTPUT_TABLES
+
+
+def trace_tables(
+    spark: SparkSession, traced_state: DataFrame, inputs: list[ScenarioInputs]
+) -> tuple[DataFrame, DataFrame]:
+    """The rows of `trace` and `trace_partitions` that a state's `trace` arrays hold; not yet computed.
+
+    `traced_state`: rows of a state (emulator/state_schema.py); rows without a trace give nothing. Role, offsets and
+    epochs are those of the end of the recorded round; a replica is left out while it is not assigned.
+    """
+    recorded = traced_state.filter("size(trace) > 0").select(
+        "scenario_id", "partition_id", "world_id", "feed_id", "slot", F.explode("trace").alias("at")
+    )
+    rounds = names(spark, inputs).add_all(recorded)
+    replicas = rounds.filter("at.replica").select(
+        "scenario_id",
+        "topic",
+        "partition",
+        "at.round",
+        F.expr("get(brokers, slot) AS broker"),
+        F.expr("CASE WHEN at.offline THEN 'offline' WHEN at.is_leader THEN 'leader' ELSE 'follower' END AS role"),
+        F.col("at.believed_epoch").alias("leader_epoch"),
+        "at.log_start_offset",
+        F.col("at.log_start_offset").alias("local_log_start_offset"),
+        "at.leo",
+        "at.hw",
+        "at.remote_leo",
+        "at.in_isr",
+        "at.fetch_state",
+        "at.epochs",
+    )
+    partitions = rounds.filter("slot = 0").select(
+        "scenario_id",
+        "topic",
+        "partition",
+        "at.round",
+        F.expr(f"{broker_or_none('at.leader')} AS leader"),
+        "at.leader_epoch",
+        F.expr(f"{brokers_in('at.isr')} AS isr"),
+        F.expr("CAST(array() AS ARRAY<INT>) AS elr"),
+    )
+    return (
+        replicas.select(OUTPUT_TABLES["trace"].names),
+        partitions.select(OUTPUT_TABLES["trace_partitions"].names),
+    )

@@ -1,0 +1,37 @@
+"""A protocol is a tuple of phases in the order of its paper: the tuple is its documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
+from emulator.rounds.kafka.append import append
+from emulator.rounds.kafka.apply_inputs import apply_inputs
+from emulator.rounds.kafka.checkpoint import checkpoint
+from emulator.rounds.kafka.count_outcomes import count_outcomes
+from emulator.rounds.kafka.elect_leader import elect_leader
+from emulator.rounds.kafka.fetch import fetch
+from emulator.rounds.kafka.judge_in_sync import judge_in_sync
+from emulator.rounds.kafka.learn import learn
+from emulator.rounds.kafka.observe import observe
+from emulator.rounds.kafka.request_fetch import request_fetch
+
+Phase = Callable[..., DataFrame]
+
+PROTOCOLS: dict[str, tuple[Phase, ...]] = {
+    "kafka": (
+        apply_inputs,
+        elect_leader,
+        append,
+        request_fetch,
+        judge_in_sync,
+        observe,
+        advance_high_watermark,
+        fetch,
+        learn,
+        checkpoint,
+        count_outcomes,
+    ),
+}

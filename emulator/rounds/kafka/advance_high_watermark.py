@@ -1,0 +1,47 @@
+"""ISR changes are confirmed or stay pending; the client leader's high watermark advances."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, built_once
+
+
+def advance_high_watermark(state: DataFrame) -> DataFrame:
+    """Take the high watermark over the maximal ISR, then again without the shrunk; every row computes the same.
+
+    Not while |ISR| < min.insync.replicas, counted with this round's confirmed joins first and after the shrink then
+    (KIP-966 rule 1; Partition.maybeIncrementLeaderHW; docs/kafka_rounds.md steps 5 and 6).
+    """
+    return state.withColumns(_isr_changes()).withColumns(_high_watermark())
+
+
+@built_once
+def _isr_changes() -> Step:
+    joined = "(isr | ((pending_join | joined) & world.unfenced & assigned))"
+    after = f"({joined} & ~(pending_shrink | shrunk))"
+    return {
+        "joined_in": f"IF(confirms, {joined} & ~isr, 0)",
+        "lagged_out": f"IF(confirms, {joined} & ~{after}, 0)",
+        "size_joined": f"bit_count(IF(confirms, {joined}, leader_isr))",
+        "size_shrunk": f"bit_count(IF(confirms, {after}, leader_isr))",
+        "isr": f"IF(confirms, {after}, isr)",
+        "pending_join": "IF(confirms, 0, pending_join | joined)",
+        "pending_shrink": "IF(confirms, 0, pending_shrink | shrunk)",
+    }
+
+
+@built_once
+def _high_watermark() -> Step:
+    def advanced(size: str, hw: str, held: str) -> str:
+        return f"IF({size} >= feed.min_insync_replicas, greatest({hw}, least({held}, lead.leo)), {hw})"
+
+    first = advanced("size_joined", "lead.hw", "coalesce(min_held, lead.leo)")
+    after = "IF(confirms, coalesce(min_held_after, lead.leo), coalesce(min_held, lead.leo))"
+    second = advanced("size_shrunk", first, after)
+    return {
+        "leader_hw": f"IF(leader_runs, {second}, lead.hw)",
+        "leader_leo": "lead.leo",
+        "leader_log_start": "lead.log_start_offset",
+        "leader_epoch_start": "coalesce(lead.lead_start, 0L)",
+    }

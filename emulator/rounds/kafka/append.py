@@ -1,0 +1,170 @@
+"""The client leader appends this round's batches, rolls segments and notes what it acknowledged."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.log import last_run, run, truncate_from_start
+from emulator.rounds.slots import has
+
+_RANGE = "named_struct('from_offset', {0}, 'to_offset', {1})"
+
+
+def append(state: DataFrame) -> DataFrame:
+    """Append the accepted batches to the client leader's log; every row learns by how much that log grew.
+
+    acks=all is refused while the ISR is smaller than min.insync.replicas (NOT_ENOUGH_REPLICAS); acks 0 and 1 are
+    acknowledged here, acks=all when the high watermark passes. delete_records moves the leader's log start
+    (docs/kafka_rounds.md step 3).
+    """
+    return state.withColumns(_accept()).withColumns(_decide()).withColumns(_grow())
+
+
+@built_once
+def _accept() -> Step:
+    t = "client_leader"
+    runs = has("world.running", t)
+    serves = f"({runs} AND leader_ready AND NOT {has('world.clients_cut', t)})"
+    enough = "(bit_count(leader_isr) >= feed.min_insync_replicas)"
+
+    def accepted(field: str, none: str) -> str:
+        chosen = f"IF({enough}, feed.all_batches.{field}, feed.unconditional_batches.{field})"
+        return f"IF({serves}, {chosen}, {none})"
+
+    return {
+        "leader_runs": f"{runs} AND leader_ready",
+        "leads": f"slot = client_leader AND {serves}",
+        "accepted_records": accepted("records", "0"),
+        "accepted_bytes": accepted("bytes", "0L"),
+        "acked_on_append": accepted("unconditional_records", "0"),
+        "refused_records": (
+            f"IF({serves} AND NOT {enough}, feed.all_batches.records - feed.unconditional_batches.records, 0)"
+        ),
+        "batches": f"IF({enough}, feed.all_batches.batches, feed.unconditional_batches.batches)",
+        "pattern": f"IF({enough}, feed.all_batches.pattern, feed.unconditional_batches.pattern)",
+        "hw_at_start": "hw",
+    }
+
+
+_OUTPUTS = {
+    **unchanged("log", "log_start_offset", "segment_base_offset", "segment_round", "flushed_offset"),
+    "segment_bytes": "segment_bytes + IF(leads, accepted_bytes, 0L)",
+    **unchanged("acked_from", "acked_ranges"),
+    "acked_to": "IF(leads AND acked_on_append > 0, acked_to + acked_on_append, acked_to)",
+    "rolled_at": "CAST(null AS ARRAY<BIGINT>)",
+    "deleted_to": "CAST(null AS BIGINT)",
+}
+
+
+@built_once
+def _decide() -> Step:
+    """Steady appends only add; a new run, a roll, a flush, mixed acks or deleted records take the steps below."""
+    last = last_run("log")
+    same_run = (
+        f"({last}.epoch = believed_epoch AND {last}.batch_records = accepted_records AND {last}.batch_bytes ="
+        f" accepted_bytes AND size(batches) = 1 AND {last}.start_offset < leo"
+        f" AND (leo - {last}.start_offset) % accepted_records = 0)"
+    )
+    rolls = (
+        "(segment_bytes = 0 OR segment_bytes + accepted_bytes > feed.segment_bytes"
+        " OR round - segment_round >= feed.segment_rounds)"
+    )
+    acks = "(acked_on_append != 0 AND (acked_on_append != accepted_records OR acked_to != leo))"
+    special = (
+        f"(accepted_records > 0 AND (NOT coalesce({same_run}, false) OR {rolls} OR {acks} OR feed.flush_messages > 0))"
+    )
+    steps = [_delete(), _batch_by_batch(), _runs(), _acknowledge()]
+    return decided("appending", f"leads AND ({special} OR feed.delete_before IS NOT NULL)", steps, _OUTPUTS)
+
+
+@built_once
+def _grow() -> Step:
+    mine = "IF(leads, {0}, {1})".format
+    return {
+        **applied("appending", _OUTPUTS),
+        "leo": "leo + " + mine("accepted_records", "0"),
+        "log_bytes": "log_bytes + " + mine("accepted_bytes", "0L"),
+        "leader_leo": "leader_leo + accepted_records",
+        "leader_log_start": _deleted_for_all(),
+        "appended": "appended + " + mine("accepted_records", "0"),
+        "produced_bytes": "produced_bytes + " + mine("accepted_bytes", "0L"),
+        "refused": "refused + IF(slot = client_leader, refused_records, 0)",
+    }
+
+
+def _deleted_for_all() -> str:
+    wanted = "IF(feed.delete_before = -1, leader_hw, feed.delete_before)"
+    serves = f"({has('world.running', 'client_leader')} AND leader_ready AND NOT {has('world.clients_cut', 'client_leader')})"
+    return (
+        f"IF(feed.delete_before IS NOT NULL AND {serves} AND NOT elected_now AND {wanted} > leader_log_start"
+        f" AND {wanted} <= leader_hw, {wanted}, leader_log_start)"
+    )
+
+
+def _delete() -> Step:
+    wanted = "IF(feed.delete_before = -1, hw, feed.delete_before)"
+    return {"deleted_to": f"IF(coalesce({wanted} > log_start_offset AND {wanted} <= hw, false), {wanted}, null)"}
+
+
+def _batch_by_batch() -> Step:
+    """Every batch may roll the segment first, and flush after."""
+    rolls = "(a.bytes > 0 AND (a.bytes + b.bytes > feed.segment_bytes OR round - a.round >= feed.segment_rounds))"
+    flushed = f"IF({rolls}, greatest(a.flushed, a.at), a.flushed)"
+    after = "(a.at + b.records)"
+    due = f"(feed.flush_messages > 0 AND {after} - {flushed} >= feed.flush_messages)"
+    return {
+        "walked": (
+            "aggregate(IF(accepted_records > 0, batches, filter(batches, x -> false)), named_struct('bytes', segment_bytes,"
+            " 'base', segment_base_offset, 'at', leo, 'round', segment_round, 'flushed', flushed_offset,"
+            " 'bases', filter(array(0L), x -> false),"
+            f" 'acked', filter(array({_RANGE.format('0L', '0L')}), x -> false)), (a, b) -> named_struct("
+            f"'bytes', IF({rolls}, b.bytes, a.bytes + b.bytes), 'base', IF({rolls}, a.at, a.base), 'at', {after},"
+            f" 'round', IF({rolls} OR a.bytes = 0, round, a.round), 'flushed', IF({due}, {after}, {flushed}),"
+            f" 'bases', IF({rolls}, concat(a.bases, array(a.at)), a.bases),"
+            f" 'acked', IF(b.acked_on_append, concat(a.acked, array({_RANGE.format('a.at', after)})), a.acked)))"
+        ),
+    }
+
+
+def _runs() -> Step:
+    last = last_run("log")
+    pattern = "IF(size(batches) > 1, pattern, null)"
+    new_run = run("leo", "believed_epoch", "log_bytes", "accepted_records", "accepted_bytes", pattern)
+    same = (
+        f"({last}.epoch = believed_epoch AND {last}.batch_records = accepted_records AND {last}.batch_bytes ="
+        f" accepted_bytes AND {last}.pattern <=> {pattern} AND (leo - {last}.start_offset) % accepted_records = 0)"
+    )
+    empty = f"coalesce({last}.start_offset = leo, false)"
+    appended = (
+        f"CASE WHEN accepted_records = 0 THEN log WHEN {empty} THEN concat(slice(log, 1, size(log) - 1), array({new_run}))"
+        f" WHEN coalesce({same}, false) THEN log ELSE concat(log, array({new_run})) END"
+    )
+    return {
+        "log": appended,
+        "log_start_offset": "coalesce(deleted_to, log_start_offset)",
+        "segment_base_offset": "walked.base",
+        "segment_bytes": "walked.bytes",
+        "segment_round": "walked.round",
+        "flushed_offset": "walked.flushed",
+        "rolled_at": "walked.bases",
+    }
+
+
+def _acknowledge() -> Step:
+    """What acks 0 and 1 acknowledge: one growing range, older ranges above the high watermark kept beside it."""
+    closed = f"IF(acked_to > acked_from, array({_RANGE.format('acked_from', 'acked_to')}), array())"
+    kept = f"filter(concat(acked_ranges, {closed}), x -> x.to_offset > hw)"
+    grows = "(acked_on_append = accepted_records AND acked_to = leo AND acked_to > acked_from)"
+    mixed = "(acked_on_append != accepted_records)"
+    return {
+        "log": f"IF(deleted_to IS NULL, log, {truncate_from_start('log', 'deleted_to')})",
+        "acked_ranges": (
+            f"CASE WHEN acked_on_append = 0 OR {grows} THEN acked_ranges WHEN {mixed} THEN concat({kept}, walked.acked)"
+            f" ELSE {kept} END"
+        ),
+        "acked_from": f"CASE WHEN acked_on_append = 0 OR {grows} THEN acked_from WHEN {mixed} THEN 0L ELSE leo END",
+        "acked_to": (
+            f"CASE WHEN acked_on_append = 0 THEN acked_to WHEN {mixed} THEN 0L ELSE leo + accepted_records END"
+        ),
+    }

@@ -1,0 +1,102 @@
+"""Faults, settings, workload and commands of this round take effect; damage and restarts."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.log import bytes_at, truncate_from_end
+from emulator.rounds.slots import mine
+
+
+def apply_inputs(state: DataFrame) -> DataFrame:
+    """Bring `world` and `feed` up to this round, then let faults damage and restart the own replica.
+
+    `world` (what the faults say of the partition's brokers) and `feed` (workload, settings, commands) hold what is in
+    force; `world_changes` and `feed_changes` hold what begins within the job, in order. power_loss cuts the log to the
+    flushed offset, disk_loss empties it, a clean stop writes the checkpoint and flushes, a restart falls back to the
+    checkpointed high watermark and to what the controller knows (docs/kafka_rounds.md step 1).
+    """
+    return state.withColumns(_in_force()).withColumns(_decide()).withColumns(_apply())
+
+
+@built_once
+def _in_force() -> Step:
+    def current(kind: str) -> str:
+        change = f"get({kind}_changes, {kind}_next)"
+        return f"IF(coalesce({change}.from_round = round, false), {change}.value, {kind})"
+
+    def pointer(kind: str) -> str:
+        change = f"get({kind}_changes, {kind}_next)"
+        return f"IF(coalesce({change}.from_round = round, false), {kind}_next + 1, {kind}_next)"
+
+    return {
+        "world": current("world"),
+        "world_next": pointer("world"),
+        "feed": current("feed"),
+        "feed_next": pointer("feed"),
+    }
+
+
+_OUTPUTS = {
+    **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "hw_checkpoint", "flushed_offset"),
+    **unchanged("segment_base_offset", "segment_bytes", "is_leader", "believed_leader", "believed_epoch"),
+    **unchanged("credit_bytes"),
+    "damaged_from": "CAST(null AS BIGINT)",
+    "damaged_to": "CAST(null AS BIGINT)",
+}
+
+
+@built_once
+def _decide() -> Step:
+    markers = "world.power_loss | world.disk_loss | world.restarted | world.clean_stop"
+    return decided("damage", mine(f"({markers})"), [_own_faults(), _cut(), _damage(), _restart()], _OUTPUTS)
+
+
+@built_once
+def _apply() -> Step:
+    return applied("damage", _OUTPUTS)
+
+
+def _own_faults() -> Step:
+    return {
+        "power_lost": mine("world.power_loss") + " AND NOT " + mine("world.disk_loss"),
+        "disk_lost": mine("world.disk_loss"),
+        "restarted": mine("world.restarted"),
+        "stopped": mine("world.clean_stop"),
+    }
+
+
+def _cut() -> Step:
+    kept = "greatest(least(leo, flushed_offset), log_start_offset)"
+    return {"kept": f"CASE WHEN disk_lost THEN 0L WHEN power_lost THEN {kept} ELSE leo END", "leo_before": "leo"}
+
+
+def _damage() -> Step:
+    kept_bytes = f"IF(kept < leo, {bytes_at('log', 'kept')}, log_bytes)"
+    return {
+        "damaged_from": "IF(kept < leo, kept, null)",
+        "damaged_to": "IF(kept < leo, leo, null)",
+        "log": (
+            f"CASE WHEN disk_lost THEN filter(log, x -> false) WHEN power_lost THEN {truncate_from_end('log', 'kept')}"
+            " ELSE log END"
+        ),
+        "log_bytes": f"IF(disk_lost, 0L, {kept_bytes})",
+        "leo": "kept",
+        "hw": "IF(disk_lost, 0L, least(hw, kept))",
+        "log_start_offset": "IF(disk_lost, 0L, log_start_offset)",
+        "hw_checkpoint": "CASE WHEN disk_lost THEN 0L WHEN stopped THEN hw ELSE hw_checkpoint END",
+        "flushed_offset": "CASE WHEN disk_lost THEN 0L WHEN stopped THEN leo ELSE flushed_offset END",
+        "segment_base_offset": "IF(disk_lost, 0L, least(segment_base_offset, kept))",
+        "segment_bytes": f"IF(disk_lost, 0L, greatest(segment_bytes - (log_bytes - {kept_bytes}), 0L))",
+        "credit_bytes": "IF(disk_lost, 0L, credit_bytes)",
+    }
+
+
+def _restart() -> Step:
+    return {
+        "hw": "IF(restarted, greatest(least(hw_checkpoint, leo), log_start_offset), hw)",
+        "is_leader": "is_leader AND NOT restarted",
+        "believed_leader": "IF(restarted, leader, believed_leader)",
+        "believed_epoch": "IF(restarted, leader_epoch, believed_epoch)",
+    }

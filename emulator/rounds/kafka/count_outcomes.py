@@ -1,0 +1,99 @@
+"""Count what users ask for, and write down what happened."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, built_once
+from emulator.rounds.slots import has
+
+EVENT_KINDS = (
+    "election",
+    "unclean_election",
+    "leader_lost",
+    "isr_shrink",
+    "isr_expand",
+    "truncate",
+    "refused",
+    "segment_roll",
+    "records_deleted",
+    "log_damaged",
+    "reassignment_completed",
+)
+
+
+def count_outcomes(state: DataFrame) -> DataFrame:
+    """Add this round to the partition's counters and append its events; then the round is over.
+
+    Partition counters are equal on every row of a partition. Events: array<struct<round, kind, leader_epoch,
+    from_offset, to_offset, cause>>, kind an index into EVENT_KINDS, cause a fault_id (-1: none), the broker is the row's.
+    """
+    return state.withColumns(_count())
+
+
+def _event(kind: str, condition: str, epoch: str, from_offset: str, to_offset: str, cause: str) -> str:
+    code = EVENT_KINDS.index(kind)
+    return (
+        f"CASE WHEN {condition} THEN named_struct('round', round, 'kind', {code}, 'leader_epoch', CAST({epoch} AS INT),"
+        f" 'from_offset', CAST({from_offset} AS BIGINT), 'to_offset', CAST({to_offset} AS BIGINT),"
+        f" 'cause', CAST({cause} AS INT)) END"
+    )
+
+
+_CHANGED = {name: f"({name} & own_bit) != 0" for name in ("fenced_out", "lagged_out", "joined_in")}
+_ELECTED_FIRST, _ELECTED_LAST = "slot = elected_1", "slot = elected_2"
+_LOST = "(leader_lost OR leader_dropped) AND slot = leader_at_start"
+_REFUSES = "refused_records > 0 AND slot = client_leader"
+_CUT = "cut_from IS NOT NULL"
+_DAMAGED = "damaged_to IS NOT NULL"
+_ROLLS = "(rolled_chunk_at IS NOT NULL OR rolled_at IS NOT NULL)"
+
+
+def _new_events() -> str:
+    cause = "get(world.cause, slot)"
+    old = "old_leader_cause"
+    events = [
+        _event("log_damaged", _DAMAGED, "believed_epoch", "damaged_to", "damaged_from", cause),
+        _event("isr_shrink", _CHANGED["fenced_out"], "epoch_at_start", "null", "null", cause),
+        _event("leader_lost", _LOST, "IF(leader_lost, epoch_at_start + 1, leader_epoch)", "null", "null", cause),
+        _event("election", f"{_ELECTED_FIRST} AND NOT unclean_elected", "epoch_1", "start_leo", "null", old),
+        _event("unclean_election", f"{_ELECTED_FIRST} AND unclean_elected", "epoch_1", "start_leo", "null", old),
+        _event("election", _ELECTED_LAST, "leader_epoch", "start_leo", "null", "null"),
+        _event("reassignment_completed", "reassigned AND slot = leader", "leader_epoch", "null", "null", "null"),
+        _event("records_deleted", "deleted_to IS NOT NULL", "leader_epoch", "null", "deleted_to", "null"),
+        _event("refused", _REFUSES, "client_epoch", "leo", "leo + refused_records", "null"),
+        _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", "null", "null", cause),
+        _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", "null", "null", cause),
+        _event("truncate", _CUT, "fetch_epoch", "cut_from", "leo", cause),
+        _event("segment_roll", "rolled_chunk_at IS NOT NULL", "fetch_epoch", "rolled_chunk_at", "null", "null"),
+    ]
+    rolls = (
+        "transform(coalesce(rolled_at, array()), x -> named_struct('round', round, 'kind',"
+        f" {EVENT_KINDS.index('segment_roll')}, 'leader_epoch', client_epoch, 'from_offset', x, 'to_offset',"
+        " CAST(null AS BIGINT), 'cause', CAST(null AS INT)))"
+    )
+    listed = f"concat(events, filter(array({', '.join(events)}), x -> x IS NOT NULL), {rolls})"
+    return f"transform(array(0), z -> {listed})[0]"
+
+
+@built_once
+def _count() -> Step:
+    conditions = [_ELECTED_FIRST, _ELECTED_LAST, _LOST, _REFUSES, _CUT, _DAMAGED, _ROLLS, *_CHANGED.values()]
+    conditions += ["reassigned AND slot = leader", "deleted_to IS NOT NULL"]
+    any_event = " OR ".join(f"({c})" for c in conditions)
+    current = "(leader = client_leader OR leader < 0)"
+    served = (
+        f"({has('world.running', 'client_leader')} AND leader_ready AND"
+        f" NOT {has('world.clients_cut', 'client_leader')} AND {current})"
+    )
+    return {
+        "events": f"IF({any_event}, {_new_events()}, events)",
+        "elections": "elections + IF(elected_1 >= 0, 1, 0) + IF(elected_2 >= 0, 1, 0)",
+        "unclean_elections": "unclean_elections + IF(unclean_elected, 1, 0)",
+        "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, 1)",
+        "under_min_isr_rounds": "under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, 1, 0)",
+        "under_replicated_rounds": "under_replicated_rounds + IF(bit_count(isr) < bit_count(assigned), 1, 0)",
+        "isr_shrinks": "isr_shrinks + bit_count(fenced_out) + bit_count(lagged_out)",
+        "isr_expands": "isr_expands + bit_count(joined_in)",
+        "round": "round + 1",
+    }

@@ -1,0 +1,240 @@
+"""The controller fences, elects and completes reassignments; the new leader takes its epoch into its cache."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.log import assign_epoch
+from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, has, mask_of_order
+
+NEVER = -1_000_000_000  # a round before every round: "not caught up", "no fetch noted"
+
+
+def elect_leader(state: DataFrame, slots: int) -> DataFrame:
+    """Fence, elect and reassign as the controller would; every row of a partition computes the same from the same facts.
+
+    Fenced brokers leave the ISR, the leader last, without a new epoch; the last member stays (docs/kafka_rounds.md
+    step 2). A leader is the first of the ISR in replica order, else, unclean, the first unfenced replica. The epoch
+    rises with every change of leader. Sources: KIP-631, PartitionChangeBuilder, ReplicationControlManager.
+    """
+    return state.withColumns(_decide(slots)).withColumns(_apply())
+
+
+_OUTPUTS = {
+    **unchanged("isr", "leader", "leader_epoch", "assigned", "replica_order", "target_order", "adding"),
+    **unchanged("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
+    **unchanged("remote_leo", "verified", "caught_up_round", "fetched_round", "fetched_leader_leo"),
+    **unchanged("leaderships", "leadership_ends", "lead_start", "lead_hw", "acked_from", "acked_to", "acked_ranges"),
+    **unchanged("is_leader", "believed_leader", "believed_epoch", "log", "leo", "hw", "log_start_offset", "log_bytes"),
+    **unchanged("hw_checkpoint", "flushed_offset", "segment_base_offset", "segment_bytes"),
+    "elected_now": "false",
+    "elected_1": "-1",
+    "elected_2": "-1",
+    "epoch_1": "leader_epoch",
+    "epoch_at_start": "leader_epoch",
+    "leader_at_start": "leader",
+    "unclean_elected": "false",
+    "leader_lost": "false",
+    "leader_dropped": "false",
+    "reassigned": "false",
+    "fenced_out": "0",
+    "old_leader_cause": "CAST(null AS INT)",
+    "start_leo": "leo",
+}
+
+
+@built_once
+def _decide(slots: int) -> Step:
+    unfenced = "(world.unfenced & ~world.returning)"
+    candidates = "((isr | IF(feed.unclean_election, assigned, 0)) & assigned & world.unfenced)"
+    leaves_isr = f"((isr & {unfenced}) != isr AND ((isr & {unfenced}) != 0 OR bit_count(isr) > 1))"
+    needs_leader = f"(NOT {has(f'({unfenced} & assigned)', 'leader')} AND (leader >= 0 OR {candidates} != 0))"
+    commands = f"(feed.preferred_election OR feed.reassign_order != 0 OR target_order != 0 OR {_rebalances()})"
+    news = f"(leader_isr != isr OR (leader_ready AND {has('world.offline', 'client_leader')}))"
+    guard = f"(world.controller_up AND ({leaves_isr} OR {needs_leader} OR {commands})) OR {news}"
+    steps = [
+        _fence(slots),
+        _first_stage(slots),
+        _second_stage(slots),
+        _commands(slots),
+        _reassignment(slots),
+        _new_leader(),
+        _new_leadership(),
+    ]
+    return decided("election", guard, steps, _OUTPUTS)
+
+
+@built_once
+def _apply() -> Step:
+    return applied("election", _OUTPUTS)
+
+
+def _rebalances() -> str:
+    off_preferred = f"leader != {_at_first()}"
+    return f"(feed.rebalance_rounds > 0 AND round > 0 AND {off_preferred} AND round % feed.rebalance_rounds = 0)"
+
+
+def _fence(slots: int) -> Step:
+    unfenced = "(world.unfenced & ~world.returning)"
+    kept = f"(isr & {unfenced})"
+    return {
+        "unfenced_first": unfenced,
+        "isr_at_start": "isr",
+        "leader_at_start": "leader",
+        "start_leo": "leo",
+        "epoch_at_start": "leader_epoch",
+        "isr": (
+            f"CASE WHEN NOT world.controller_up OR isr = 0 OR {kept} = isr THEN isr WHEN {kept} != 0 THEN {kept}"
+            f" WHEN {has('isr', 'leader')} THEN {bit('leader')}"
+            f" ELSE {bit(first_in_order('replica_order', 'isr', slots))} END"
+        ),
+        "needs_leader": f"world.controller_up AND NOT {has(f'({unfenced} & assigned)', 'leader')}",
+    }
+
+
+def _candidate(unfenced: str, slots: int) -> str:
+    clean = first_in_order("replica_order", f"(isr & assigned & {unfenced})", slots)
+    unclean = first_in_order("replica_order", f"(assigned & {unfenced})", slots)
+    return (
+        f"CASE WHEN (isr & assigned & {unfenced}) != 0 THEN named_struct('slot', {clean}, 'unclean', false)"
+        f" WHEN feed.unclean_election THEN named_struct('slot', {unclean}, 'unclean', true)"
+        " ELSE named_struct('slot', -1, 'unclean', false) END"
+    )
+
+
+def _first_stage(slots: int) -> Step:
+    return {"stage_1": f"CASE WHEN needs_leader THEN {_candidate('unfenced_first', slots)} END"}
+
+
+def _second_stage(slots: int) -> Step:
+    again = "needs_leader AND stage_1.slot < 0 AND (world.returning & assigned) != 0"
+    return {
+        "stage_2": f"CASE WHEN {again} THEN {_candidate('world.unfenced', slots)} WHEN needs_leader THEN stage_1 END",
+        "fenced_out": "isr_at_start & ~isr",
+        "leader_lost": "needs_leader AND stage_1.slot < 0 AND leader >= 0",
+    }
+
+
+def _commands(slots: int) -> Step:
+    elected = "coalesce(stage_2.slot, leader)"
+    preferred = f"({_at_first()})"
+    isr = f"IF(coalesce(stage_2.unclean, false) AND stage_2.slot >= 0, {bit('stage_2.slot')}, isr)"
+    rebalance = _rebalances()
+    return {
+        "elected_1": "IF(stage_2.slot >= 0, stage_2.slot, -1)",
+        "unclean_elected": "coalesce(stage_2.unclean, false) AND stage_2.slot >= 0",
+        "isr": isr,
+        "leader": (
+            f"CASE WHEN world.controller_up AND (feed.preferred_election OR {rebalance}) AND {elected} >= 0"
+            f" AND {has(f'({isr} & world.unfenced & assigned)', preferred)} THEN {preferred} ELSE {elected} END"
+        ),
+        "leader_before_commands": elected,
+        "epoch_1": "leader_epoch + IF(leader_lost, 1, 0) + IF(stage_2.slot >= 0, 1, 0)",
+        "target_order": "IF(world.controller_up AND feed.reassign_order != 0, feed.reassign_order, target_order)",
+        "reassigns": "world.controller_up AND feed.reassign_order != 0",
+    }
+
+
+def _at_first() -> str:
+    return "CAST(replica_order & 31 AS INT) - 1"
+
+
+def _reassignment(slots: int) -> Step:
+    target = mask_of_order("target_order", slots)
+    adding = f"IF(reassigns, {target} & ~(assigned & ~adding), adding)"
+    complete = (
+        f"(world.controller_up AND target_order != 0 AND ({adding} & ~isr) = 0 AND (isr & {target}) != 0)"
+    )
+    kept_leader = has(target, "leader")
+    new_leader = f"IF({kept_leader}, leader, {first_in_order('target_order', f'(isr & world.unfenced & {target})', slots)})"
+    return {
+        "reassigned": complete,
+        "leader": f"IF({complete}, {new_leader}, leader)",
+        "leader_epoch": (
+            f"epoch_1 + IF(leader != leader_before_commands, 1, 0) + IF({complete}, 1, 0)"
+        ),
+        "elected_2": (
+            f"CASE WHEN {complete} THEN {new_leader}"
+            " WHEN leader != leader_before_commands THEN leader ELSE -1 END"
+        ),
+        "leader_dropped": f"{complete} AND NOT {kept_leader} AND {new_leader} < 0 AND leader >= 0",
+        "isr": f"IF({complete}, isr & {target}, isr)",
+        "assigned": f"CASE WHEN {complete} THEN {target} WHEN reassigns THEN assigned | {target} ELSE assigned END",
+        "replica_order": (
+            f"CASE WHEN {complete} THEN target_order WHEN reassigns THEN {_target_then_rest()} ELSE replica_order END"
+        ),
+        "adding": f"IF({complete}, 0, {adding})",
+        "target_order": f"IF({complete}, 0L, target_order)",
+    }
+
+
+def _target_then_rest() -> str:
+    def slots_of(order: str) -> str:
+        codes = f"transform(sequence(0, 11), p -> CAST(shiftright({order}, p * {ORDER_BITS}) & 31 AS INT) - 1)"
+        return f"filter({codes}, s -> s >= 0)"
+
+    joined = f"concat({slots_of('target_order')}, array_except({slots_of('replica_order')}, {slots_of('target_order')}))"
+    return (
+        f"aggregate({joined}, named_struct('order', 0L, 'at', 0), (a, s) -> named_struct('order',"
+        f" a.order | shiftleft(CAST(s + 1 AS BIGINT), a.at * {ORDER_BITS}), 'at', a.at + 1), a -> a.order)"
+    )
+
+
+def _new_leader() -> Step:
+    elected = "(leader >= 0 AND leader_epoch != epoch_at_start)"
+    told = f"({has('world.running', 'leader')} AND NOT {has('world.untold', 'leader')})"
+    dropped = "((assigned & own_bit) = 0 AND leo + size(log) > 0)"
+    return {
+        "elected_now": elected,
+        "old_leader_cause": "get(world.cause, client_leader)",
+        "leader_ready": (
+            f"IF({elected}, {told}, leader_ready AND NOT {has('world.offline', 'client_leader')})"
+        ),
+        "client_leader": f"IF({elected}, leader, client_leader)",
+        "client_epoch": f"IF({elected}, leader_epoch, client_epoch)",
+        "leader_isr": (
+            f"IF({elected} OR NOT {has('world.untold', 'client_leader')}, isr, leader_isr)"
+        ),
+        "pending_join": f"IF({elected}, 0, pending_join & assigned)",
+        "pending_shrink": f"IF({elected}, 0, pending_shrink & assigned)",
+        "opens": f"{elected} AND slot = leader",
+        "leads_now": f"{elected} AND slot = leader AND {told}",
+        "remote_leo": f"IF({elected}, CAST(null AS BIGINT), remote_leo)",
+        "verified": f"verified AND NOT {elected}",
+        "caught_up_round": f"CASE WHEN NOT {elected} THEN caught_up_round WHEN (isr & own_bit) != 0 THEN round ELSE {NEVER} END",
+        "fetched_round": f"IF({elected}, {NEVER}, fetched_round)",
+        "fetched_leader_leo": f"IF({elected}, -1L, fetched_leader_leo)",
+        "is_dropped": dropped,
+    }
+
+
+def _new_leadership() -> Step:
+    snapshot = (
+        "named_struct('epoch', leader_epoch, 'round', round, 'unclean', unclean_elected, 'cause', old_leader_cause,"
+        " 'leo', leo, 'log_start_offset', log_start_offset, 'acked_before', 0L,"
+        " 'entries', transform(log, x -> named_struct('epoch', x.epoch, 'start_offset', x.start_offset)))"
+    )
+    end = "named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked', IF(acked_to > acked_from, concat(acked_ranges,"
+    end += " array(named_struct('from_offset', acked_from, 'to_offset', acked_to))), acked_ranges))"
+    return {
+        "leaderships": f"IF(opens, concat(leaderships, array({snapshot})), leaderships)",
+        "leadership_ends": f"IF(opens AND size(leaderships) > 0, concat(leadership_ends, array({end})), leadership_ends)",
+        "lead_start": "CASE WHEN leads_now THEN leo WHEN opens THEN null ELSE lead_start END",
+        "lead_hw": "IF(opens, IF(leads_now, hw, 0L), lead_hw)",
+        "acked_from": "IF(opens, 0L, acked_from)",
+        "acked_to": "IF(opens, 0L, acked_to)",
+        "acked_ranges": "IF(opens, filter(acked_ranges, x -> false), acked_ranges)",
+        "is_leader": "is_leader OR leads_now",
+        "believed_leader": "IF(leads_now, leader, believed_leader)",
+        "believed_epoch": "IF(leads_now, leader_epoch, believed_epoch)",
+        "log": f"CASE WHEN is_dropped THEN filter(log, x -> false) WHEN leads_now THEN {assign_epoch('log', 'leader_epoch', 'leo')} ELSE log END",
+        "leo": "IF(is_dropped, 0L, leo)",
+        "hw": "IF(is_dropped, 0L, hw)",
+        "log_start_offset": "IF(is_dropped, 0L, log_start_offset)",
+        "log_bytes": "IF(is_dropped, 0L, log_bytes)",
+        "hw_checkpoint": "IF(is_dropped, 0L, hw_checkpoint)",
+        "flushed_offset": "IF(is_dropped, 0L, flushed_offset)",
+        "segment_base_offset": "IF(is_dropped, 0L, segment_base_offset)",
+        "segment_bytes": "IF(is_dropped, 0L, segment_bytes)",
+    }

@@ -1,0 +1,86 @@
+"""Followers take the response: they truncate on a diverging epoch or append, and move their high watermark."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, built_once, decided, unchanged
+from emulator.rounds.kafka.response import RESPONSE_STEPS
+from emulator.rounds.log import last_run
+
+_NO_WAIT = "coalesce(get(world.no_wait, slot), feed.no_wait)"
+_MAX_BYTES = "coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes)"
+
+
+def fetch(state: DataFrame) -> DataFrame:
+    """Apply the response of the leader fetched from: the client leader, or a superseded one that nobody told.
+
+    Diverging epoch: truncate to min(leader's end, own end offset for the epoch) (KIP-320, KIP-595). Data: whole batches
+    within replica.fetch.max.bytes, at least one; less over slow links and disks. High watermark: the leader's of the
+    round's start if data came or waiting is off, else, for a parked fetch, after the advance; never above the LEO
+    (docs/kafka_rounds.md step 7). A response that simply brings the follower to the leader's LEO within its last run is
+    taken on the spot, everything else through `response.RESPONSE_STEPS`.
+    """
+    return state.withColumns(_kind()).withColumns(_decide()).withColumns(_apply())
+
+
+@built_once
+def _kind() -> Step:
+    own, lead = last_run("log"), last_run("lead.log")
+    chunk = "(lead.log_bytes - log_bytes)"
+    same_run = (
+        f"(lead.leo = leo OR coalesce({own}.start_offset = {lead}.start_offset AND {own}.epoch = {lead}.epoch"
+        f" AND {own}.batch_records = {lead}.batch_records AND {own}.batch_bytes = {lead}.batch_bytes"
+        f" AND {own}.pattern <=> {lead}.pattern, false))"
+    )
+    stays = (
+        f"(lead.leo = leo OR (segment_bytes > 0 AND segment_bytes + {chunk} <= feed.segment_bytes"
+        " AND round - segment_round < feed.segment_rounds AND feed.flush_messages = 0))"
+    )
+    return {
+        "simple": (
+            f"noted AND hears AND {same_run} AND {stays} AND {chunk} <= {_MAX_BYTES} AND world.slow IS NULL"
+            " AND world.disk IS NULL AND credit_bytes = 0 AND lead.log_start_offset <= log_start_offset"
+        ),
+        "answered": "sends AND hears AND (primary OR size(superseded) > 0)",
+    }
+
+
+_OUTPUTS = {
+    **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "flushed_offset", "segment_base_offset"),
+    **unchanged("segment_bytes", "segment_round", "credit_bytes"),
+    "chunk_bytes": "0L",
+    "cut_records": "0L",
+    "cut_from": "CAST(null AS BIGINT)",
+    "rolled_chunk_at": "CAST(null AS BIGINT)",
+}
+
+
+@built_once
+def _decide() -> Step:
+    return decided("response", "answered AND NOT simple", RESPONSE_STEPS, _OUTPUTS)
+
+
+@built_once
+def _apply() -> Step:
+    def value(name: str, simple: str) -> str:
+        return f"CASE WHEN simple THEN {simple} WHEN response IS NULL THEN {_OUTPUTS[name]} ELSE response.{name} END"
+
+    chunk = "(lead.log_bytes - log_bytes)"
+    told = f"IF({chunk} > 0 OR {_NO_WAIT}, lead.hw, leader_hw)"
+    chunk_bytes = value("chunk_bytes", chunk)
+    simple = {
+        "leo": "lead.leo",
+        "log_bytes": "lead.log_bytes",
+        "segment_bytes": f"segment_bytes + {chunk}",
+    }
+    step = {name: value(name, simple.get(name, default)) for name, default in _OUTPUTS.items()}
+    step["hw"] = (
+        "CASE WHEN slot = client_leader AND leader_runs THEN leader_hw"
+        f" WHEN simple THEN greatest(least({told}, lead.leo), log_start_offset)"
+        " WHEN response IS NULL THEN hw ELSE response.hw END"
+    )
+    step["replicated_bytes"] = f"replicated_bytes + {chunk_bytes}"
+    step["served_bytes"] = f"served_bytes + {chunk_bytes}"
+    step["truncated"] = "truncated + coalesce(response.cut_records, 0L)"
+    return step

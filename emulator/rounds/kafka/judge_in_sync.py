@@ -1,0 +1,60 @@
+"""Who joins the ISR, who is to leave it, who holds the high watermark back."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, built_once
+from emulator.rounds.slots import has
+
+
+def judge_in_sync(state: DataFrame) -> DataFrame:
+    """Mark this row as joining, shrinking, or holding the high watermark back, as the client leader judges it.
+
+    Join: unfenced, noted in this round, at or above the high watermark of the round's start and the start of the
+    leader's epoch (Partition.isFollowerInSync, KIP-966 rule 9). Shrink, in check rounds: not caught up for more than
+    replica.lag.time.max.ms and not at the leader's LEO. Holds: a member of the maximal ISR, or an unfenced replica
+    outside that is at the leader's LEO or was caught up within the lag time (Partition.maybeIncrementLeaderHW).
+    ISR changes are confirmed in this round if the controller is up and the leader in touch with it (`confirms`), else they
+    stay pending (KIP-497 AlterPartition; docs/kafka_rounds.md steps 5 and 6).
+    """
+    return state.withColumns(_facts()).withColumns(_judge()).withColumns(_hold())
+
+
+@built_once
+def _facts() -> Step:
+    eligible = "(world.unfenced & assigned & own_bit) != 0"
+    return {
+        "is_follower": "slot != client_leader AND (assigned & own_bit) != 0",
+        "eligible": eligible,
+        "joins": (
+            f"noted AND {eligible} AND ((leader_isr | pending_join | pending_shrink) & own_bit) = 0"
+            " AND leo >= leader_hw AND leo >= leader_epoch_start"
+        ),
+        "caught_up": "(coalesce(remote_leo, 0L) = leader_leo OR round - caught_up_round <= feed.lag_rounds)",
+        "confirms": f"leader_runs AND world.controller_up AND NOT {has('world.untold', 'client_leader')}",
+    }
+
+
+@built_once
+def _judge() -> Step:
+    return {
+        "shrinks": (
+            "leader_runs AND is_follower AND round % feed.isr_check_rounds = 0 AND NOT caught_up"
+            " AND (joins OR (leader_isr & own_bit) != 0)"
+        ),
+        "leaves_pending": "confirms AND (pending_shrink & own_bit) != 0",
+        "pends": "(pending_join & own_bit) != 0 AND (eligible OR NOT confirms)",
+    }
+
+
+@built_once
+def _hold() -> Step:
+    outside = "(eligible AND caught_up)"
+    return {
+        "holds": f"is_follower AND ((leader_isr & own_bit) != 0 OR pends OR joins OR {outside})",
+        "holds_after": (
+            "is_follower AND NOT shrinks AND (((leader_isr & own_bit) != 0 AND NOT leaves_pending) OR pends OR joins"
+            f" OR {outside})"
+        ),
+    }

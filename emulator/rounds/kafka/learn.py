@@ -1,0 +1,83 @@
+"""At the end of the round every replica that can hear the controller learns what it decided."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.log import assign_epoch
+from emulator.rounds.slots import has, mine
+
+
+def learn(state: DataFrame) -> DataFrame:
+    """Believe in the controller's leader and epoch unless deaf; a leader elected unawares takes its epoch into its cache.
+
+    `leader_log` keeps the client leader's log for followers whose first fetch in this epoch is still to come
+    (docs/kafka_rounds.md step 8).
+    """
+    return state.withColumns(_decide()).withColumns(_apply())
+
+
+_OUTPUTS = {
+    **unchanged("lead_start", "log", "is_leader", "believed_leader", "believed_epoch", "served", "served_bytes"),
+    **unchanged("leader_isr", "leader_ready", "leader_epoch_start", "leader_log"),
+    "late": "false",
+}
+
+
+@built_once
+def _decide() -> Step:
+    leader_hears = f"NOT {has('world.deaf', 'client_leader')}"
+    current = "(leader = client_leader AND leader_epoch = client_epoch)"
+    news = (
+        f"(NOT {mine('world.deaf')} AND (believed_leader != IF((assigned & own_bit) != 0, leader, -1)"
+        " OR believed_epoch != leader_epoch OR is_leader != (slot = leader)))"
+    )
+    stash = (
+        "(IF(verified OR slot = client_leader OR (assigned & own_bit) = 0, leader_log IS NOT NULL,"
+        " NOT (leader_log <=> lead.log)))"
+    )
+    for_leader = f"({leader_hears} AND (leader_isr != isr OR {current} != leader_ready))"
+    return decided("news", f"{news} OR {stash} OR {for_leader}", [_hear(), _believe()], _OUTPUTS)
+
+
+@built_once
+def _apply() -> Step:
+    return {
+        **applied("news", _OUTPUTS),
+        "lead_hw": "IF(slot = client_leader AND (leader_runs OR coalesce(news.late, false)), hw, lead_hw)",
+    }
+
+
+def _hear() -> Step:
+    leader_hears = f"(client_leader >= 0 AND NOT {has('world.deaf', 'client_leader')})"
+    current = "(leader = client_leader AND leader_epoch = client_epoch)"
+    return {
+        "hears_controller": f"NOT {mine('world.deaf')}",
+        "late": f"{current} AND NOT leader_ready AND {leader_hears}",
+        "leader_isr": f"IF({leader_hears}, isr, leader_isr)",
+        "leader_ready": f"({current} AND {leader_hears}) OR (leader_ready AND NOT {leader_hears})",
+        "leader_now": "IF((assigned & own_bit) != 0, leader, -1)",
+    }
+
+
+def _believe() -> Step:
+    leads_late = "(late AND slot = leader)"
+    moved = "hears_controller AND believed_leader != leader_now AND served_bytes > 0 AND believed_leader >= 0"
+    noted = assign_epoch("lead.log", "leader_epoch", "lead.leo", "lead.log_bytes")
+    return {
+        "lead_start": f"IF({leads_late}, leo, lead_start)",
+        "log": f"IF({leads_late}, {assign_epoch('log', 'leader_epoch', 'leo', 'log_bytes')}, log)",
+        "is_leader": "IF(hears_controller, slot = leader AND (is_leader OR late), is_leader)",
+        "leader_epoch_start": "IF(late, leader_leo, leader_epoch_start)",
+        "served": (
+            f"IF({moved}, concat(served, array(named_struct('slot', believed_leader, 'bytes', served_bytes))), served)"
+        ),
+        "served_bytes": f"IF({moved}, 0L, served_bytes)",
+        "believed_leader": "IF(hears_controller, leader_now, believed_leader)",
+        "believed_epoch": "IF(hears_controller, leader_epoch, believed_epoch)",
+        "leader_log": (
+            "CASE WHEN verified OR slot = client_leader OR (assigned & own_bit) = 0 THEN null"
+            f" WHEN late THEN {noted} ELSE lead.log END"
+        ),
+    }

@@ -1,0 +1,54 @@
+"""The one look a round: the only window pass."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from emulator.rounds.columns import Step, built_once
+
+_LEADER = (
+    "named_struct('leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes, 'log_start_offset', log_start_offset,"
+    " 'lead_start', lead_start)"
+)
+_SUPERSEDED = (
+    "named_struct('slot', slot, 'epoch', believed_epoch, 'leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes,"
+    " 'log_start_offset', log_start_offset)"
+)
+
+
+def observe(state: DataFrame) -> DataFrame:
+    """Bring to every row what the round needs of its partition, in one pass over a window with no exchange and no sort.
+
+    `lead`: the client leader's row; `superseded`: running leaders that are not it (nearly always empty); `min_held` and
+    `min_held_after`: least remote LEO of those that hold the high watermark back, before and after this round's shrinks;
+    `joined` and `shrunk`: masks of who joins and who is to leave.
+    """
+    partition = Window.partitionBy("scenario_id", "partition_id")
+    return state.withColumns(_own_view()).withColumns({name: c.over(partition) for name, c in _aggregates().items()})
+
+
+@built_once
+def _own_view() -> Step:
+    return {
+        "lead_view": f"CASE WHEN slot = client_leader THEN {_LEADER} END",
+        "superseded_view": (
+            "CASE WHEN is_leader AND (world.running & own_bit) != 0 AND NOT (slot = client_leader AND believed_epoch ="
+            f" client_epoch) THEN {_SUPERSEDED} END"
+        ),
+        "held_leo": "CASE WHEN holds THEN coalesce(remote_leo, 0L) END",
+        "held_leo_after": "CASE WHEN holds_after THEN coalesce(remote_leo, 0L) END",
+        "join_bit": "IF(joins, own_bit, 0)",
+        "shrink_bit": "IF(shrinks, own_bit, 0)",
+    }
+
+
+def _aggregates() -> dict[str, Column]:
+    return {
+        "lead": F.first("lead_view", ignorenulls=True),
+        "superseded": F.collect_list("superseded_view"),
+        "min_held": F.min("held_leo"),
+        "min_held_after": F.min("held_leo_after"),
+        "joined": F.bit_or("join_bit"),
+        "shrunk": F.bit_or("shrink_bit"),
+    }

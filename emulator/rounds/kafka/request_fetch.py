@@ -1,0 +1,63 @@
+"""Followers send their fetch; the client leader checks epoch and lineage and notes how far they are."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, built_once
+from emulator.rounds.log import end_offset_for_epoch, floor_epoch, last_epoch
+from emulator.rounds.slots import bit
+
+
+def request_fetch(state: DataFrame) -> DataFrame:
+    """Decide whose fetch reaches whom, and what the client leader notes of it.
+
+    A follower sends its LEO, last fetched epoch and believed leader epoch. Accepted only in the leader's own epoch
+    (KIP-320). The first fetch in an epoch is checked for divergence against the leader's cache as it was at the round's
+    start (`leader_log`); later ones cannot diverge. Noted: remote LEO and when the follower was last caught up
+    (Replica.updateFetchStateOrThrow; docs/kafka_rounds.md step 4).
+    """
+    return state.withColumns(_send()).withColumns(_check()).withColumns(_note())
+
+
+@built_once
+def _send() -> Step:
+    request = f"(world.drop IS NULL OR (get(world.drop, slot) & {bit('believed_leader')}) = 0)"
+    sends = (
+        "((world.running & assigned & own_bit) != 0 AND NOT is_leader AND believed_leader >= 0"
+        f" AND believed_leader != slot AND leader != slot AND {request})"
+    )
+    return {
+        "sends": sends,
+        "fetch_epoch": "believed_epoch",
+        "hears": "(world.drop IS NULL OR (get(world.drop, believed_leader) & own_bit) = 0)",
+        "primary": f"{sends} AND believed_leader = client_leader AND believed_epoch = client_epoch AND leader_runs",
+    }
+
+
+@built_once
+def _check() -> Step:
+    epoch = last_epoch("log")
+    end = f"greatest({end_offset_for_epoch('leader_log', 'leader_leo', epoch)}, leader_log_start)"
+    diverges = f"({floor_epoch('leader_log', epoch)} < {epoch} OR {end} < leo)"
+    refused = (
+        f"CASE WHEN verified THEN leo < leader_log_start WHEN leo < leader_log_start THEN true"
+        f" WHEN size(log) = 0 THEN leo > leader_leo ELSE {diverges} END"
+    )
+    return {"noted": f"IF(primary, {refused}, true) = false"}
+
+
+@built_once
+def _note() -> Step:
+    caught_up = (
+        "CASE WHEN NOT noted THEN caught_up_round WHEN leo >= leader_leo THEN round"
+        " WHEN leo >= fetched_leader_leo THEN greatest(caught_up_round, fetched_round) ELSE caught_up_round END"
+    )
+    return {
+        "remote_leo": "IF(noted, leo, remote_leo)",
+        "first_noted": "noted AND NOT verified",
+        "verified": "verified OR noted",
+        "caught_up_round": caught_up,
+        "fetched_round": "IF(noted, round, fetched_round)",
+        "fetched_leader_leo": "IF(noted, leader_leo, fetched_leader_leo)",
+    }

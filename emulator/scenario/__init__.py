@@ -1,0 +1,7 @@
+"""The scenario file: parsing, validation, variants -> input tables."""
+
+from emulator.scenario.globs import matching_topics, parse_partitions
+from emulator.scenario.load import load_run
+from emulator.scenario.model import Broker, Command, Run, Scenario, Topic
+
+__all__ = ["Broker", "Command", "Run", "Scenario", "Topic", "load_run", "matching_topics", "parse_partitions"]

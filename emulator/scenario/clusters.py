@@ -1,0 +1,107 @@
+"""The cluster: its brokers and racks, config and features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.tables import Column, resolve_path
+from emulator.configs import ConfigValue
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.scenario.commands import check_config
+from emulator.scenario.imported import Imported, read_import
+from emulator.scenario.model import Broker
+from emulator.scenario.places import Places
+from emulator.scenario.rows import TableFiles
+from emulator.scenario.scaling import scale_import
+from emulator.scenario.shapes import INT_MAX, MAX_BROKERS, ClusterShape
+
+EMULATED_PROTOCOL = "kafka"
+ELR_FEATURE = "eligible.leader.replicas.version"
+SOURCES = ("brokers", "brokers_file", "import")
+BROKER_FILE_COLUMNS: Mapping[str, Column] = {
+    "broker": Column(pa.int64()),
+    "id": Column(pa.int64()),
+    "rack": Column(pa.string()),
+}
+
+
+def check_protocol(places: Places, protocol: str) -> None:
+    """Raises InputError for a protocol that is not emulated."""
+    if protocol != EMULATED_PROTOCOL:
+        raise places.error(("protocol",), f"{quoted(protocol)} is not emulated yet", quoted(EMULATED_PROTOCOL))
+
+
+def resolve_cluster(
+    places: Places, shape: ClusterShape, folder: str, files: TableFiles
+) -> tuple[tuple[Broker, ...], Imported | None]:
+    """Returns the brokers in order of id, and what was imported, scaled if the file says so.
+
+    `folder`: what paths are relative to. Raises InputError when not exactly one of brokers, brokers_file and import is
+    given, and for whatever is wrong in the files they name.
+    """
+    _check_source(places, shape)
+    if shape.brokers_file is not None:
+        return _read_brokers(resolve_path(shape.brokers_file, folder), files), None
+    if shape.import_folder is not None:
+        imported = read_import(resolve_path(shape.import_folder, folder), files)
+        if shape.scale is not None:
+            imported = scale_import(places, imported, shape.scale, shape.racks)
+        elif shape.racks is not None:
+            imported = imported.with_racks(shape.racks)
+        return imported.brokers, imported
+    first = shape.first_broker_id
+    positions = range(shape.brokers or 0)
+    return tuple(Broker(first + i, None if shape.racks is None else str(i % shape.racks)) for i in positions), None
+
+
+def resolve_config(places: Places, shape: ClusterShape) -> dict[str, ConfigValue]:
+    """Checks the cluster's config keys and returns them; raises InputError for the first unknown or wrong one."""
+    check_config(places, ("cluster", "config"), shape.config, for_topic=False)
+    return dict(shape.config)
+
+
+def resolve_features(places: Places, shape: ClusterShape) -> dict[str, int]:
+    """Checks the cluster's features and returns them; raises InputError for one that is not emulated."""
+    for name, level in shape.features.items():
+        here = ("cluster", "features", name)
+        if name != ELR_FEATURE:
+            problem = f"unknown feature {quoted(name)}{did_you_mean(name, [ELR_FEATURE])}"
+            raise places.error(here, problem, ELR_FEATURE)
+        if type(level) is not int or level != 0:
+            raise places.error(here, f"{quoted(level)} is not emulated yet", "0")
+    return {ELR_FEATURE: 0, **shape.features}
+
+
+def _check_source(places: Places, shape: ClusterShape) -> None:
+    given = [key for key, value in zip(SOURCES, (shape.brokers, shape.brokers_file, shape.import_folder), strict=True)
+             if value is not None]  # fmt: skip
+    if len(given) != 1:
+        problem = f"{' and '.join(given)} stand together" if given else "there are no brokers"
+        raise places.error(("cluster",), problem, f"one of {listing(SOURCES)}")
+    if shape.scale is not None and shape.import_folder is None:
+        raise places.error(("cluster", "scale"), "there is nothing to scale", "scale with import")
+    if shape.racks is not None and shape.brokers_file is not None:
+        raise places.error(("cluster", "racks"), "brokers_file gives the racks", "racks with brokers or import")
+    if shape.first_broker_id != 1 and shape.brokers is None:
+        raise places.error(("cluster", "first_broker_id"), "the brokers have their ids", "first_broker_id with brokers")
+
+
+def _read_brokers(path: str, files: TableFiles) -> tuple[Broker, ...]:
+    rows = files.rows(path, BROKER_FILE_COLUMNS)
+    columns = [name for name in ("broker", "id") if rows.table.column(name).null_count < rows.table.num_rows]
+    if not 0 < rows.table.num_rows <= MAX_BROKERS:
+        raise InputError.at(path, "file", f"has {rows.table.num_rows} brokers", f"1 to {MAX_BROKERS} rows")
+    if len(columns) != 1:
+        raise InputError.at(path, "header", "has no column of broker ids, or two", "broker or id, rack (optional)")
+    ids = rows.table.column(columns[0])
+    rows.refuse(pc.is_null(ids), columns[0], "no value", "a broker id in every row")
+    rows.check_range(columns[0], 0, INT_MAX)
+    found: dict[int, Broker] = {}
+    for row, (broker, rack) in enumerate(zip(ids.to_pylist(), rows.table.column("rack").to_pylist(), strict=True)):
+        if broker in found:
+            raise rows.error(row, columns[0], f"broker {broker} stands twice", "each broker once")
+        found[broker] = Broker(broker, rack)
+    return tuple(found[broker] for broker in sorted(found))

@@ -1,0 +1,163 @@
+"""Fault rows: from the scenario file, from faults_file, and from generators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.tables import Column
+from emulator.errors import did_you_mean, listing, quoted
+from emulator.faults.kinds import DIRECTIONS, FAULT_KINDS, FAULT_SCHEMA
+from emulator.scenario.model import Broker
+from emulator.scenario.places import Places
+from emulator.scenario.rows import Rows
+from emulator.scenario.workload import fill_to_round
+
+SEED_STRIDE = 0x9E3779B97F4A7C15  # far apart, so that no generator repeats one of a neighbouring scenario seed
+NOT_EMULATED = ("remote_storage_outage", "remote_metadata_lag", "open_transaction")
+EMULATED = tuple(kind for kind in FAULT_KINDS if kind not in NOT_EMULATED)
+OF_EVERY_KIND = ("kind", "from_round", "to_round", "name")
+FAULT_FILE_COLUMNS: Mapping[str, Column] = {
+    field.name: Column(field.type, required=field.name in ("kind", "from_round")) for field in FAULT_SCHEMA
+}
+
+
+def resolve_faults(
+    sources: Sequence[Rows], brokers: Sequence[Broker], partitions: Mapping[str, int], rounds: int
+) -> pa.Table:
+    """Checks fault rows; returns FAULT_SCHEMA, sources in their order, so that the row index is the fault_id.
+
+    `partitions`: by topic name. An absent to_round becomes the end of the run, an absent direction of a link "both",
+    an absent `clients` false. Raises InputError for the first row of an unknown kind, without what its kind needs or
+    with what it has no use for, with an impossible interval, or naming a broker, rack, topic or partition that does
+    not exist.
+    """
+    return pa.concat_tables([_resolve(rows, brokers, partitions, rounds) for rows in sources]).cast(FAULT_SCHEMA)
+
+
+def draw_generators(
+    places: Places, generators: Sequence[Mapping[str, Any]], brokers: Sequence[Broker], rounds: int, seed: int
+) -> list[Rows]:
+    """Draws the fault rows of each generator; the same scenario seed and generator index give the same rows.
+
+    Raises InputError for an unknown generator, or parameters it does not take.
+    """
+    from emulator.faults.generators import GENERATORS, generate, parameter_problems  # only where there are some
+
+    drawn = []
+    known = [(broker.id, broker.rack) for broker in brokers]
+    for index, given in enumerate(generators):
+        kind = given.get("kind")
+        if not isinstance(kind, str) or kind not in GENERATORS:
+            found = (
+                "is missing" if kind is None else f"unknown kind {quoted(kind)}{did_you_mean(str(kind), GENERATORS)}"
+            )
+            raise places.error(("fault_generators", index, "kind"), found, listing(GENERATORS))
+        params = {key: value for key, value in given.items() if key != "kind"}
+        if isinstance(params.get("racks"), list):
+            params["racks"] = [str(rack) if type(rack) is int else rack for rack in params["racks"]]
+        for key, problem in parameter_problems(kind, params, known):
+            allowed = {
+                "brokers": broker_ids_allowed([broker.id for broker in brokers]),
+                "racks": _racks_allowed(brokers),
+            }
+            said = "allowed:" in problem or problem.startswith("must be")
+            words = allowed.get(key, None if said else listing(GENERATORS[kind].parameters))
+            raise places.error(("fault_generators", index, key), problem, words)
+        table = generate(kind, params, known, rounds, (seed + index * SEED_STRIDE) % 2**63)
+        drawn.append(Rows(table, places.file, partial(_drawn_place, places.name("fault_generators", index))))
+    return drawn
+
+
+def _drawn_place(generator: str, row: int, column: str) -> str:
+    return f"{generator}, drawn row {row + 1}, {column}"
+
+
+def _resolve(rows: Rows, brokers: Sequence[Broker], partitions: Mapping[str, int], rounds: int) -> pa.Table:
+    _check_kinds(rows)
+    rows.check_interval()
+    rows.check_range("bytes_per_second", 1)
+    directions = rows.table.column("direction")
+    wrong = pc.invert(pc.is_in(directions, value_set=pa.array([None, *DIRECTIONS], pa.string())))
+    rows.refuse(wrong, "direction", "{value} is not known", '"both", "out" or "in"')
+    _check_brokers(rows, brokers)
+    if rows.table.column("topic").null_count < rows.table.num_rows:
+        rows.check_partition(rows.check_topics(partitions))
+    return _filled(rows.table, rounds)
+
+
+def _check_kinds(rows: Rows) -> None:
+    kinds = rows.table.column("kind")
+    unknown = pc.invert(pc.is_in(kinds, value_set=pa.array(list(FAULT_KINDS))))
+    first = pc.index(unknown, True).as_py()
+    if first >= 0:
+        name = kinds[first].as_py()
+        raise rows.error(first, "kind", f"unknown kind {quoted(name)}{did_you_mean(name, EMULATED)}", listing(EMULATED))
+    tiered = pc.is_in(kinds, value_set=pa.array(NOT_EMULATED))
+    rows.refuse(
+        tiered, "kind", "{value} is not emulated yet, it needs tiered storage or transactions", listing(EMULATED)
+    )
+    for column in FAULT_SCHEMA.names:
+        if column in OF_EVERY_KIND:
+            continue
+        present = pc.is_valid(rows.table.column(column))
+        needing = [kind for kind in EMULATED if column in FAULT_KINDS[kind].required]
+        bad = pc.and_(pc.invert(present), pc.is_in(kinds, value_set=pa.array(needing, pa.string())))
+        _refuse_column(rows, bad, column, "needs")
+        taking = [*needing, *(kind for kind in EMULATED if column in FAULT_KINDS[kind].optional)]
+        bad = pc.and_(present, pc.invert(pc.is_in(kinds, value_set=pa.array(taking, pa.string()))))
+        _refuse_column(rows, bad, column, "has no use for")
+    orphans = pc.and_(pc.is_valid(rows.table.column("partition")), pc.is_null(rows.table.column("topic")))
+    rows.refuse(orphans, "partition", "{value} stands without a topic", "topic and partition, topic alone, or neither")
+
+
+def _refuse_column(rows: Rows, bad: Any, column: str, verb: str) -> None:
+    row = pc.index(bad, True).as_py()
+    if row >= 0:
+        kind = rows.table.column("kind")[row].as_py()
+        needs, may = FAULT_KINDS[kind].required, FAULT_KINDS[kind].optional
+        optional = [*(f"{name} (optional)" for name in may), "to_round (optional)", "name (optional)"]
+        raise rows.error(row, column, f"{kind} {verb} {column}", listing(["kind", "from_round", *needs, *optional]))
+
+
+def _check_brokers(rows: Rows, brokers: Sequence[Broker]) -> None:
+    ids = [broker.id for broker in brokers]
+    racks = sorted({broker.rack for broker in brokers if broker.rack is not None})
+    allowed = broker_ids_allowed(ids)
+    rows.check_member("broker", ids, "broker", allowed)
+    rows.check_member("peer", ids, "broker", allowed)
+    same = pc.equal(rows.table.column("broker"), rows.table.column("peer"))
+    rows.refuse(same, "peer", "{value} is the broker itself", "another broker")
+    rows.check_member("rack", racks, "rack", _racks_allowed(brokers))
+
+
+def _racks_allowed(brokers: Sequence[Broker]) -> str:
+    racks = sorted({broker.rack for broker in brokers if broker.rack is not None})
+    return listing(quoted(rack) for rack in racks) or "none, the brokers have no racks"
+
+
+def broker_ids_allowed(ids: Sequence[int]) -> str:
+    """Says which brokers there are: a range when they are numbered without a gap.
+
+    >>> broker_ids_allowed([1, 2, 3]), broker_ids_allowed([1, 5])
+    ('1 to 3', '1, 5')
+    """
+    ordered = sorted(ids)
+    if len(ordered) > 1 and ordered[-1] - ordered[0] == len(ordered) - 1:
+        return f"{ordered[0]} to {ordered[-1]}"
+    return listing(ordered)
+
+
+def _filled(table: pa.Table, rounds: int) -> pa.Table:
+    links = pc.is_in(table.column("kind"), value_set=pa.array(["link_cut", "slow_link"]))
+    columns = {name: table.column(name) for name in FAULT_SCHEMA.names}
+    columns["to_round"] = fill_to_round(columns["from_round"], columns["to_round"], rounds)
+    columns["direction"] = pc.if_else(
+        links, pc.fill_null(columns["direction"], "both"), pa.nulls(table.num_rows, pa.string())
+    )
+    columns["clients"] = pc.fill_null(columns["clients"], False)
+    return pa.table(columns)

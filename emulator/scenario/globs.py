@@ -1,0 +1,48 @@
+"""Topic globs and partition lists, as workload rows, faults and commands name partitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from fnmatch import translate
+
+PARTITIONS_PATTERN = r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
+PARTITIONS_ALLOWED = 'partition numbers and ranges, as in "5", "0-99" or "0-3,7"'
+GLOB_CHARACTERS = frozenset("*?[")
+
+
+def matching_topics(glob: str, names: Collection[str]) -> list[str]:
+    """Returns the topic names that a glob matches, in their order; case counts.
+
+    >>> matching_topics("or*", ["orders", "payments"])
+    ['orders']
+    """
+    if GLOB_CHARACTERS.isdisjoint(glob):
+        return [glob] if glob in names else []
+    pattern = re.compile(translate(glob))
+    return [name for name in names if pattern.match(name)]
+
+
+def parse_partitions(text: str) -> list[tuple[int, int]]:
+    """Parses "0-3,7" into ranges of partitions, first and last inclusive.
+
+    Raises ValueError when it is something else, or a range runs backwards.
+
+    >>> parse_partitions("0-3,7")
+    [(0, 3), (7, 7)]
+    """
+    if not re.fullmatch(PARTITIONS_PATTERN, text):
+        raise ValueError("is not a list of partitions")
+    ranges = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        ranges.append((int(first), int(last or first)))
+        if ranges[-1][1] < ranges[-1][0]:
+            raise ValueError("has a range that runs backwards")
+    return ranges
+
+
+def known_topics_listed(names: Iterable[str]) -> str:
+    """What a message says of the topics there are, or that there are none."""
+    listed = ", ".join(names)
+    return listed if listed else "none, the scenario has no topics"

@@ -1,0 +1,108 @@
+"""Reads a scenario file: the base and its variants, each resolved and validated as a whole."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+from pydantic import ValidationError
+
+from datasets.tables import resolve_path
+from emulator.faults.kinds import FAULT_SCHEMA
+from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_config, resolve_features
+from emulator.scenario.commands import resolve_commands
+from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolve_faults
+from emulator.scenario.initial import resolve_initial
+from emulator.scenario.model import WORKLOAD_SCHEMA, Run, Scenario
+from emulator.scenario.places import Places
+from emulator.scenario.rows import Rows, TableFiles, rows_of_list
+from emulator.scenario.shapes import ScenarioShape
+from emulator.scenario.toml_text import read_toml
+from emulator.scenario.topics import resolve_topics
+from emulator.scenario.variants import BASE_NAME, check_variants, list_overrides, merge_variant
+from emulator.scenario.workload import WORKLOAD_FILE_COLUMNS, resolve_workload
+
+
+def load_run(path: str) -> Run:
+    """Reads and validates a scenario file and everything it names.
+
+    `path`: local or a Hadoop URI; paths in the file are relative to it. Returns the base scenario (scenario_id 0) and
+    the variants (from 1, in file order), resolved. Raises InputError, one line, for the first thing that is wrong.
+    """
+    text, data = read_toml(path)
+    base = Places(path, data)
+    files = TableFiles()
+    shape = _check_shape(base)
+    variants = check_variants(base)
+    scenarios = [_resolve(base, shape, 0, BASE_NAME, {}, files)]
+    for index, variant in enumerate(variants):
+        merged = merge_variant(base, index)
+        overrides = list_overrides(variant)
+        scenarios.append(_resolve(merged, _check_shape(merged), index + 1, variant["name"], overrides, files))
+    name = shape.name or posixpath.basename(path).removesuffix(".toml")
+    return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios))
+
+
+def _check_shape(places: Places) -> ScenarioShape:
+    try:
+        return ScenarioShape.model_validate(places.data)
+    except ValidationError as error:
+        raise places.shape_error(error) from None
+
+
+def _resolve(
+    places: Places, shape: ScenarioShape, scenario_id: int, name: str, overrides: dict[str, str], files: TableFiles
+) -> Scenario:
+    check_protocol(places, shape.protocol)
+    folder = posixpath.dirname(places.file)
+    brokers, imported = resolve_cluster(places, shape.cluster, folder, files)
+    config = resolve_config(places, shape.cluster)
+    topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else ())
+    partitions = {topic.name: topic.partitions for topic in topics}
+    workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds)
+    fault_sources = _fault_sources(places, shape, folder, files)
+    fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed)
+    initial = resolve_initial(
+        places,
+        shape.initial,
+        topics,
+        imported.partitions if imported else None,
+        imported.replicas if imported else None,
+    )
+    return Scenario(
+        scenario_id=scenario_id,
+        name=name,
+        protocol=shape.protocol,
+        rounds=shape.rounds,
+        round_ms=shape.round_ms,
+        seed=shape.seed,
+        mode=shape.mode,
+        brokers=brokers,
+        session_timeout_rounds=shape.cluster.session_timeout_rounds,
+        config=config,
+        features=resolve_features(places, shape.cluster),
+        topics=topics,
+        workload=workload,
+        faults=resolve_faults(fault_sources, brokers, partitions, shape.rounds),
+        commands=resolve_commands(places, shape.commands, brokers, partitions),
+        initial_partitions=initial[0],
+        initial_replicas=initial[1],
+        initial_remote_segments=initial[2],
+        overrides=overrides,
+    )
+
+
+def _workload_sources(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:
+    entries = [entry.model_dump() for entry in shape.workload]
+    sources = [rows_of_list(places, ("workload",), entries, WORKLOAD_SCHEMA)]
+    if shape.workload_file is not None:
+        sources.append(files.rows(resolve_path(shape.workload_file, folder), WORKLOAD_FILE_COLUMNS))
+    return sources
+
+
+def _fault_sources(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:
+    entries: list[dict[str, Any]] = [entry.model_dump() for entry in shape.faults]
+    sources = [rows_of_list(places, ("faults",), entries, FAULT_SCHEMA)]
+    if shape.faults_file is not None:
+        sources.append(files.rows(resolve_path(shape.faults_file, folder), FAULT_FILE_COLUMNS))
+    return sources

@@ -1,0 +1,146 @@
+"""What a scenario file resolves to: frozen records and Arrow tables, ready for the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from emulator.configs import ConfigValue
+
+EPOCHS: pa.DataType = pa.list_(pa.struct([("epoch", pa.int32()), ("start_offset", pa.int64())]))
+
+WORKLOAD_SCHEMA: pa.Schema = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partitions", pa.string()),
+        ("from_round", pa.int64()),
+        ("to_round", pa.int64()),
+        ("records_per_round", pa.int64()),
+        ("record_bytes", pa.int64()),
+        ("acks", pa.string()),
+    ]
+)
+"""Appends per round in [from_round, to_round): topic a glob, partitions "0-3,7" (null: all), acks "0", "1" or "all"."""
+
+INITIAL_PARTITIONS_SCHEMA: pa.Schema = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("leader", pa.int32()),
+        ("leader_epoch", pa.int32()),
+        ("isr", pa.list_(pa.int32())),
+        ("elr", pa.list_(pa.int32())),
+    ]
+)
+"""The controller's start per partition; all but topic and partition nullable. Leader -1: none."""
+
+INITIAL_REPLICAS_SCHEMA: pa.Schema = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("broker", pa.int32()),
+        ("log_start_offset", pa.int64()),
+        ("local_log_start_offset", pa.int64()),
+        ("leo", pa.int64()),
+        ("hw", pa.int64()),
+        ("epochs", EPOCHS),
+        ("flushed_offset", pa.int64()),
+        ("record_bytes", pa.int64()),
+    ]
+)
+"""The log a replica starts with; flushed_offset null: all is flushed; record_bytes: mean size of its records."""
+
+INITIAL_REMOTE_SEGMENTS_SCHEMA: pa.Schema = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("base_offset", pa.int64()),
+        ("end_offset", pa.int64()),
+        ("epochs", EPOCHS),
+        ("bytes", pa.int64()),
+        ("state", pa.string()),
+    ]
+)
+"""Segments in remote storage at the start; end_offset is inclusive."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker and its rack, if it has one."""
+
+    id: int
+    rack: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """A topic: `assignment` is int32 (partitions, most replicas), padded with -1; `config` its own keys only."""
+
+    name: str
+    assignment: npt.NDArray[np.int32]
+    config: Mapping[str, ConfigValue]
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the topic has, numbered from 0."""
+        return int(self.assignment.shape[0])
+
+
+@dataclass(frozen=True)
+class Command:
+    """What an administrator does at the start of a round; fields that the kind has no use for are None."""
+
+    round: int
+    kind: str
+    topic: str | None = None
+    partition: int | None = None
+    replicas: tuple[int, ...] | None = None
+    offset: int | None = None
+    broker: int | None = None
+    config: Mapping[str, ConfigValue] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """One complete set of choices: the base (scenario_id 0) or a variant (from 1 in file order).
+
+    `workload`, `initial_*`: the schemas of this module. `faults`: emulator.faults.kinds.FAULT_SCHEMA, row index =
+    fault_id: rows of the scenario file, of the faults file, of the generators. `overrides`: what a variant changes,
+    dotted place -> value as JSON; empty for the base.
+    """
+
+    scenario_id: int
+    name: str
+    protocol: str
+    rounds: int
+    round_ms: int
+    seed: int
+    mode: str
+    brokers: tuple[Broker, ...]
+    session_timeout_rounds: int
+    config: Mapping[str, ConfigValue]
+    features: Mapping[str, int]
+    topics: tuple[Topic, ...]
+    workload: pa.Table
+    faults: pa.Table
+    commands: tuple[Command, ...]
+    initial_partitions: pa.Table
+    initial_replicas: pa.Table
+    initial_remote_segments: pa.Table
+    overrides: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A scenario file, read: its path and text, and the scenarios that run in one job."""
+
+    path: str
+    text: str
+    name: str
+    seed: int
+    mode: str
+    scenarios: tuple[Scenario, ...]

@@ -1,0 +1,202 @@
+"""The shape of a scenario file: its tables, keys, types and ranges, as pydantic models.
+
+What needs more than one table to be checked (does the broker exist, is the range possible) is checked where the
+scenario is resolved.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+MAX_ROUNDS = 10**10
+MAX_ROUND_MS = 86_400_000
+MAX_BROKERS = 100_000
+MAX_PARTITIONS = 50_000_000
+MAX_REPLICAS = 12
+MAX_RECORDS_PER_ROUND = 10**9
+MAX_RECORD_BYTES = 2**31 - 1
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+
+
+def _rack_name(value: object) -> object:
+    return str(value) if type(value) is int else value
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+Path = Annotated[str, Field(min_length=1, max_length=4096)]
+Rack = Annotated[str, BeforeValidator(_rack_name), Field(min_length=1, max_length=200)]
+Round = Annotated[int, Field(ge=0, le=MAX_ROUNDS)]
+BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
+PartitionId = Annotated[int, Field(ge=0, lt=MAX_PARTITIONS)]
+Epoch = Annotated[int, Field(ge=0, le=INT_MAX)]
+Offset = Annotated[int, Field(ge=0, le=LONG_MAX)]
+Long = Annotated[int, Field(ge=-LONG_MAX, le=LONG_MAX)]
+EpochEntry = Annotated[list[Offset], Field(min_length=2, max_length=2)]
+Replicas = Annotated[list[BrokerId], Field(min_length=1, max_length=MAX_REPLICAS)]
+
+
+class Shape(BaseModel):
+    """A table of the scenario file: no unknown keys, no type taken for another."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in data:
+                if key not in known:
+                    raise PydanticCustomError("unknown_key", "unknown key", {"key": key, "known": known})
+        return data
+
+
+class ScaleShape(Shape):
+    """Copies of an imported cluster's partitions, spread over more brokers."""
+
+    partitions: Annotated[int, Field(ge=1, le=MAX_PARTITIONS)] | None = None
+    brokers: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
+    racks: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
+
+
+class ClusterShape(Shape):
+    """Brokers by number, file or import, and what holds for all of them."""
+
+    brokers: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
+    first_broker_id: Annotated[int, Field(ge=0, le=1)] = 1
+    brokers_file: Path | None = None
+    import_folder: Path | None = Field(None, alias="import")
+    scale: ScaleShape | None = None
+    racks: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
+    session_timeout_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 18
+    config: dict[str, Any] = {}
+    features: dict[str, Any] = {}
+
+
+class TopicShape(Shape):
+    """A topic, placed by rule or by hand; only its config for one that is imported."""
+
+    name: TopicName
+    partitions: Annotated[int, Field(ge=1, le=MAX_PARTITIONS)] | None = None
+    replication_factor: Annotated[int, Field(ge=1, le=MAX_REPLICAS)] | None = None
+    placement: Literal["admin-utils", "modulo", "striped"] | None = None
+    placement_start: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
+    placement_shift: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
+    assignment: Annotated[list[Replicas], Field(min_length=1)] | None = None
+    config: dict[str, Any] = {}
+
+
+class WorkloadShape(Shape):
+    """Appends per round to partitions of topics."""
+
+    name: Name | None = None
+    topic: Name
+    partitions: Name | None = None
+    from_round: Long = 0
+    to_round: Long | None = None
+    records_per_round: Long
+    record_bytes: Long = 1000
+    acks: Literal["0", "1", "all"] = "all"
+
+
+class FaultShape(Shape):
+    """A fault in an interval of rounds; which of the columns it needs is its kind's."""
+
+    kind: str
+    from_round: Long
+    to_round: Long | None = None
+    broker: BrokerId | None = None
+    peer: BrokerId | None = None
+    direction: Literal["both", "out", "in"] | None = None
+    rack: Rack | None = None
+    topic: Name | None = None
+    partition: PartitionId | None = None
+    bytes_per_second: Long | None = None
+    name: Name | None = None
+    clients: bool | None = None
+
+
+class CommandShape(Shape):
+    """What an administrator does at a round; which of the keys it takes is its kind's."""
+
+    name: Name | None = None
+    round: Round
+    kind: str
+    topic: Name | None = None
+    partition: PartitionId | None = None
+    replicas: Replicas | None = None
+    offset: Annotated[int, Field(ge=-1, le=LONG_MAX)] | None = None
+    broker: BrokerId | None = None
+    config: Annotated[dict[str, Any], Field(min_length=1)] | None = None
+
+
+class InitialPartitionShape(Shape):
+    """What the controller knows of a partition at the start."""
+
+    topic: Name
+    partition: PartitionId
+    leader: Annotated[int, Field(ge=-1, le=INT_MAX)] | None = None
+    leader_epoch: Epoch | None = None
+    isr: list[BrokerId] | None = None
+    elr: list[BrokerId] | None = None
+
+
+class InitialReplicaShape(Shape):
+    """The log that a replica starts with."""
+
+    topic: Name
+    partition: PartitionId
+    broker: BrokerId
+    log_start_offset: Offset = 0
+    local_log_start_offset: Offset | None = None
+    leo: Offset
+    hw: Offset | None = None
+    epochs: list[EpochEntry] | None = None
+    flushed_offset: Offset | None = None
+    record_bytes: Annotated[int, Field(ge=1, le=MAX_RECORD_BYTES)] | None = None
+
+
+class InitialRemoteSegmentShape(Shape):
+    """A segment that is in remote storage at the start."""
+
+    topic: Name
+    partition: PartitionId
+    base_offset: Offset
+    end_offset: Offset
+    epochs: list[EpochEntry] = []
+    bytes: Offset
+    state: Literal["COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED"] = "COPY_FINISHED"
+
+
+class InitialShape(Shape):
+    """The state at the start, where it is not empty logs."""
+
+    partitions: list[InitialPartitionShape] = []
+    replicas: list[InitialReplicaShape] = []
+    remote_segments: list[InitialRemoteSegmentShape] = []
+
+
+class ScenarioShape(Shape):
+    """A whole scenario: the file without its variants, or with one of them merged in."""
+
+    name: Name | None = None
+    protocol: str = "kafka"
+    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)]
+    round_ms: Annotated[int, Field(ge=1, le=MAX_ROUND_MS)] = 500
+    seed: Annotated[int, Field(ge=0, le=LONG_MAX)] = 0
+    mode: Literal["plain", "leap"] = "leap"
+    cluster: ClusterShape
+    topics: list[TopicShape] = []
+    workload: list[WorkloadShape] = []
+    workload_file: Path | None = None
+    faults: list[FaultShape] = []
+    faults_file: Path | None = None
+    fault_generators: list[dict[str, Any]] = []  # emulator.faults.generators knows their kinds and keys
+    commands: list[CommandShape] = []
+    initial: InitialShape = InitialShape()
+    variants: list[dict[str, Any]] = []

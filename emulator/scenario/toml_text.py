@@ -1,0 +1,59 @@
+"""Parses the text of a scenario file, whatever is in it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from datasets.tables import WHOLE_FILE, read_bytes
+from emulator.errors import InputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_FILE_BYTES = 64 * 2**20
+MAX_KEY_PARTS = 100
+SCENARIO_ALLOWED = "a scenario as TOML text in UTF-8"
+POSITION = re.compile(r"\s*\((?:at )?(line \d+, column \d+|(?:at )?end of document)\)\Z")
+BETWEEN_KEYS = re.compile(r"[=\[\]{},#]+")
+DOT_OF_KEY = re.compile(r"""[\w"'-][ \t]*\.""")
+
+
+def read_toml(path: str) -> tuple[str, dict[str, Any]]:
+    """Reads a TOML file; returns its text and its tables.
+
+    Raises InputError when it is missing, larger than MAX_FILE_BYTES, empty, binary, or not TOML.
+    """
+    data = read_bytes(path, MAX_FILE_BYTES)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError.at(path, f"line {line}", "is not UTF-8 text", SCENARIO_ALLOWED) from None
+    if not text.strip():
+        raise InputError.at(path, WHOLE_FILE, "is empty", SCENARIO_ALLOWED)
+    text = text.replace("\r\n", "\n")
+    _refuse_endless_keys(path, text)
+    try:
+        return text, tomllib.loads(text)
+    except RecursionError:
+        raise InputError.at(path, WHOLE_FILE, "is nested too deeply", SCENARIO_ALLOWED) from None
+    except ValueError as error:
+        message = str(error)
+        position = POSITION.search(message)
+        place = position.group(1) if position else WHOLE_FILE
+        raise InputError.at(path, place, f"is not TOML: {POSITION.sub('', message)}", SCENARIO_ALLOWED) from None
+
+
+def _refuse_endless_keys(path: str, text: str) -> None:
+    """Refuses keys of very many dotted parts, which take the parser quadratic time."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_KEY_PARTS and max(map(_dots, BETWEEN_KEYS.split(line))) > MAX_KEY_PARTS:
+            raise InputError.at(path, f"line {number}", "has a key of too many parts", f"up to {MAX_KEY_PARTS} parts")
+
+
+def _dots(text: str) -> int:
+    return len(DOT_OF_KEY.findall(text))

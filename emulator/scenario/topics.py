@@ -1,0 +1,155 @@
+"""Topics: who holds which partition, and each topic's config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from datasets.placement import Assignment, admin_utils, modulo, striped
+from emulator.configs import ConfigValue, effective
+from emulator.scenario.commands import check_config, check_replicas
+from emulator.scenario.model import Broker, Topic
+from emulator.scenario.places import Location, Places
+from emulator.scenario.shapes import MAX_PARTITIONS, TopicShape
+
+NO_REPLICA = -1
+PLACEMENT_KEYS = ("placement", "placement_start", "placement_shift")
+MIN_ISR = "min.insync.replicas"
+
+
+def resolve_topics(
+    places: Places,
+    shapes: Sequence[TopicShape],
+    brokers: Sequence[Broker],
+    cluster_config: Mapping[str, ConfigValue],
+    imported: Sequence[Topic],
+) -> tuple[Topic, ...]:
+    """Places the topics of the file and adds them to the imported ones, whose config they may change.
+
+    Raises InputError for the first topic with a name that is taken, without partitions or with two sorts of them, with
+    a replica on no broker or twice on one, with unknown config, or with more min.insync.replicas than replicas.
+    """
+    topics = {topic.name: topic for topic in imported}
+    ids = sorted(broker.id for broker in brokers)
+    seen: set[str] = set()
+    for index, shape in enumerate(shapes):
+        here: Location = ("topics", index)
+        if shape.name in seen:
+            raise places.error((*here, "name"), f'the name "{shape.name}" is taken', "a name of its own")
+        seen.add(shape.name)
+        check_config(places, (*here, "config"), shape.config, for_topic=True)
+        if shape.name in topics:
+            topics[shape.name] = _configure_imported(places, here, shape, topics[shape.name])
+            continue
+        assignment = _assignment(places, here, shape, brokers, frozenset(ids))
+        topics[shape.name] = Topic(shape.name, assignment, dict(shape.config))
+        _check_min_isr(places, here, topics[shape.name], cluster_config)
+    total = sum(topic.partitions for topic in topics.values())
+    if not 0 < total <= MAX_PARTITIONS:
+        problem = "there are no topics" if total == 0 else f"there are {total} partitions in all"
+        raise places.error(
+            ("topics",), problem, f"1 to {MAX_PARTITIONS} partitions in all, by [[topics]] or cluster.import"
+        )
+    return tuple(topics.values())
+
+
+def pad_replicas(lists: Sequence[Sequence[int]]) -> Assignment:
+    """Returns replica lists as an int32 array (partitions, most replicas), padded with -1."""
+    padded = np.full((len(lists), max(map(len, lists))), NO_REPLICA, np.int32)
+    for partition, replicas in enumerate(lists):
+        padded[partition, : len(replicas)] = replicas
+    return padded
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All partitions of a scenario in one array: `keys` of (topic, partition) pairs are its row numbers."""
+
+    first: Mapping[str, int]
+    replicas: Assignment
+
+    @classmethod
+    def of(cls, topics: Sequence[Topic]) -> Layout:
+        """Lays the topics' assignments one below the other."""
+        first, rows = {}, 0
+        width = max(topic.assignment.shape[1] for topic in topics)
+        for topic in topics:
+            first[topic.name] = rows
+            rows += topic.partitions
+        replicas = np.full((rows, width), NO_REPLICA, np.int32)
+        for topic in topics:
+            start = first[topic.name]
+            replicas[start : start + topic.partitions, : topic.assignment.shape[1]] = topic.assignment
+        return cls(first, replicas)
+
+    def keys(self, topic_column: Any, partition_column: Any) -> np.ndarray:
+        """Returns the row number of each (topic, partition); both columns without nulls, of known partitions."""
+        encoded = topic_column.combine_chunks().dictionary_encode()
+        first = np.array([self.first[name] for name in encoded.dictionary.to_pylist()], np.int64)
+        return first[encoded.indices.to_numpy()] + partition_column.to_numpy()
+
+    def holds(self, keys: np.ndarray, brokers: np.ndarray) -> np.ndarray:
+        """Says for each row whether its broker is a replica of its partition."""
+        return (self.replicas[keys] == brokers[:, None]).any(axis=1)
+
+
+def _configure_imported(places: Places, here: Location, shape: TopicShape, topic: Topic) -> Topic:
+    for key in ("partitions", "replication_factor", *PLACEMENT_KEYS, "assignment"):
+        if getattr(shape, key) is not None:
+            raise places.error((*here, key), "the topic is imported, with its partitions", "name, config")
+    return Topic(topic.name, topic.assignment, {**topic.config, **shape.config})
+
+
+def _assignment(
+    places: Places, here: Location, shape: TopicShape, brokers: Sequence[Broker], ids: frozenset[int]
+) -> Assignment:
+    if shape.assignment is not None:
+        for key in ("partitions", "replication_factor", *PLACEMENT_KEYS):
+            if getattr(shape, key) is not None:
+                raise places.error(
+                    (*here, key), "stands beside assignment", "either assignment or partitions and placement"
+                )
+        for partition, replicas in enumerate(shape.assignment):
+            check_replicas(places, (*here, "assignment", partition), replicas, ids)
+        return pad_replicas(shape.assignment)
+    for key in ("partitions", "replication_factor"):
+        if getattr(shape, key) is None:
+            raise places.error((*here, key), "is missing", "partitions and replication_factor, or assignment")
+    return _place(places, here, shape, brokers)
+
+
+def _place(places: Places, here: Location, shape: TopicShape, brokers: Sequence[Broker]) -> Assignment:
+    partitions, factor = shape.partitions or 0, shape.replication_factor or 0
+    ids = [broker.id for broker in brokers]
+    racks = {broker.id: broker.rack for broker in brokers if broker.rack is not None}
+    if factor > len(ids):
+        problem = f"{factor} replicas need as many brokers"
+        raise places.error((*here, "replication_factor"), problem, f"1 to {len(ids)}, the number of brokers")
+    if shape.placement in ("modulo", "striped"):
+        for key in PLACEMENT_KEYS[1:]:
+            if getattr(shape, key) is not None:
+                raise places.error(
+                    (*here, key), f"{shape.placement} has no use for it", 'it with placement "admin-utils"'
+                )
+        return (
+            modulo(ids, partitions, factor) if shape.placement == "modulo" else striped(ids, partitions, factor, racks)
+        )
+    start, shift = shape.placement_start or 0, shape.placement_shift or 0
+    if start >= len(ids):
+        raise places.error((*here, "placement_start"), f"{start} is out of range", f"0 to {len(ids) - 1}")
+    if 0 < len(racks) < len(ids):
+        problem = "some brokers have a rack and some have none, which admin-utils cannot place"
+        raise places.error((*here, "placement"), problem, 'a rack for every broker or none, or "striped" or "modulo"')
+    return admin_utils(ids, partitions, factor, start, shift, racks or None)
+
+
+def _check_min_isr(places: Places, here: Location, topic: Topic, cluster_config: Mapping[str, ConfigValue]) -> None:
+    least = int((topic.assignment != NO_REPLICA).sum(axis=1).min())
+    min_isr = effective(cluster_config, topic.config, MIN_ISR)
+    if isinstance(min_isr, int) and min_isr > least:
+        where = (*here, "config", MIN_ISR) if MIN_ISR in topic.config else ("cluster", "config", MIN_ISR)
+        problem = f"{min_isr} is more than the {least} replicas of topic {topic.name}"
+        raise places.error(where, problem, f"1 to {least}, the replication factor")

@@ -1,0 +1,97 @@
+"""Workload rows: appends per round, from the scenario file and from workload_file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.tables import Column
+from emulator.scenario.globs import PARTITIONS_ALLOWED, PARTITIONS_PATTERN, parse_partitions
+from emulator.scenario.model import WORKLOAD_SCHEMA
+from emulator.scenario.rows import Rows
+from emulator.scenario.shapes import MAX_RECORD_BYTES, MAX_RECORDS_PER_ROUND
+
+ACKS = ("0", "1", "all")
+DEFAULT_RECORD_BYTES = 1000
+
+WORKLOAD_FILE_COLUMNS: Mapping[str, Column] = {
+    name: Column(WORKLOAD_SCHEMA.field(name).type, required=name in ("topic", "records_per_round"))
+    for name in WORKLOAD_SCHEMA.names
+} | {"name": Column(pa.string())}
+
+
+def resolve_workload(sources: list[Rows], partitions: Mapping[str, int], rounds: int) -> pa.Table:
+    """Checks workload rows and fills in what they leave out; returns WORKLOAD_SCHEMA, sources in their order.
+
+    `partitions`: by topic name. An absent to_round becomes the end of the run. Raises InputError for the first row
+    with an impossible interval or number, an unknown topic, or partitions that it does not have.
+    """
+    return pa.concat_tables([_resolve(rows, partitions, rounds) for rows in sources])
+
+
+def fill_to_round(from_round: pa.ChunkedArray, to_round: pa.ChunkedArray, rounds: int) -> pa.ChunkedArray:
+    """Fills absent ends with the end of the run; never an empty interval, however late it starts."""
+    end = pc.max_element_wise(pc.add(from_round, 1), pa.scalar(rounds, pa.int64()))
+    return pc.coalesce(to_round, end)
+
+
+def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int) -> pa.Table:
+    table = rows.table
+    filled = {
+        "from_round": pc.fill_null(table.column("from_round"), 0),
+        "record_bytes": pc.fill_null(table.column("record_bytes"), DEFAULT_RECORD_BYTES),
+        "acks": pc.fill_null(table.column("acks"), "all"),
+    }
+    for name, array in filled.items():
+        table = table.set_column(table.column_names.index(name), name, array)
+    rows = Rows(table, rows.file, rows.place)
+    rows.check_interval()
+    rows.check_range("records_per_round", 0, MAX_RECORDS_PER_ROUND)
+    rows.check_range("record_bytes", 1, MAX_RECORD_BYTES)
+    acks = pc.invert(pc.is_in(table.column("acks"), value_set=pa.array(ACKS)))
+    rows.refuse(acks, "acks", "{value} is not known", '"0", "1" or "all"')
+    _check_partitions(rows, rows.check_topics(partitions))
+    ends = fill_to_round(table.column("from_round"), table.column("to_round"), rounds)
+    return table.set_column(table.column_names.index("to_round"), "to_round", ends).select(WORKLOAD_SCHEMA.names)
+
+
+def _check_partitions(rows: Rows, limits: np.ndarray) -> None:
+    texts = rows.table.column("partitions").combine_chunks()
+    rows.refuse(
+        pc.invert(pc.match_substring_regex(texts, f"^{PARTITIONS_PATTERN}$")),
+        "partitions",
+        "{value} is not a list of partitions",
+        PARTITIONS_ALLOWED,
+    )
+    # A number or one range, nearly always: all at once. A list of several: one by one.
+    one = pc.extract_regex(texts, r"^(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?$")
+    first = _integers(one.field("first"))
+    last = pc.coalesce(_integers(one.field("last")), first)
+    several = pc.and_(pc.is_valid(texts), pc.is_null(first))
+    if pc.any(several).as_py():
+        firsts, lasts = first.to_pylist(), last.to_pylist()
+        for row in np.flatnonzero(several.to_numpy(zero_copy_only=False)):
+            ranges = _ranges(rows, int(row), texts[row].as_py())
+            firsts[row], lasts[row] = ranges[0][0], max(end for _, end in ranges)
+        first, last = pa.array(firsts, pa.int64()), pa.array(lasts, pa.int64())
+    rows.refuse(pc.less(last, first), "partitions", "{value} has a range that runs backwards", PARTITIONS_ALLOWED)
+    rows.refuse(
+        pc.greater_equal(last, pa.array(limits)),
+        "partitions",
+        "{value} names partitions that the topic does not have",
+        lambda row: f"0 to {limits[row] - 1}",
+    )
+
+
+def _ranges(rows: Rows, row: int, text: str) -> list[tuple[int, int]]:
+    try:
+        return parse_partitions(text)
+    except ValueError as error:
+        raise rows.error(row, "partitions", f'"{text}" {error}', PARTITIONS_ALLOWED) from None
+
+
+def _integers(digits: pa.Array) -> pa.Array:
+    return pc.if_else(pc.equal(digits, ""), None, digits).cast(pa.int64())

@@ -1,0 +1,227 @@
+"""One StructType per table, each column with its unit and meaning: the only place for them."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+NO_LEADER = -1
+
+_INT = IntegerType()
+_LONG = LongType()
+_TEXT = StringType()
+_FLAG = BooleanType()
+_BROKERS = ArrayType(_INT, containsNull=False)
+EPOCHS_TYPE = ArrayType(
+    StructType([StructField("epoch", _INT, False), StructField("start_offset", _LONG, False)]), containsNull=False
+)
+
+
+def _column(name: str, kind: DataType, comment: str, nullable: bool = False) -> StructField:
+    return StructField(name, kind, nullable, {"comment": comment})
+
+
+def _table(*columns: StructField) -> StructType:
+    return StructType(list(columns))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Output tables: the contract of design.md section 7, and a few columns more. Ids, epochs and round numbers are int;
+# offsets, bytes and counts are long. A nullable column says in its comment what null means.
+# ---------------------------------------------------------------------------------------------------------------------
+
+_SCENARIO = _column("scenario_id", _INT, "scenario: 0 is base, variants from 1 in the order of the file")
+_TOPIC = _column("topic", _TEXT, "topic name")
+_PARTITION = _column("partition", _INT, "partition number within the topic")
+_BROKER = _column("broker", _INT, "broker id")
+_ROUND = _column("round", _INT, "round number, from 0")
+_ROLE = _column("role", _TEXT, "leader, follower or offline")
+_BELIEVED_EPOCH = _column("leader_epoch", _INT, "leader epoch the replica believes in")
+_LOG_START = _column("log_start_offset", _LONG, "offset: first of the whole log, remote part included")
+_LOCAL_LOG_START = _column("local_log_start_offset", _LONG, "offset: first on the broker's own disk")
+_LEO = _column("leo", _LONG, "offset: log end, exclusive")
+_HW = _column("hw", _LONG, "offset: high watermark the replica knows, exclusive")
+_IN_ISR = _column("in_isr", _FLAG, "whether the controller's ISR has the replica")
+_LEADER = _column("leader", _INT, "broker id the controller has as leader, -1 without one")
+_CONTROLLER_EPOCH = _column("leader_epoch", _INT, "leader epoch the controller has given")
+_ISR = _column("isr", _BROKERS, "broker ids of the controller's ISR, sorted")
+
+OUTPUT_TABLES: dict[str, StructType] = {
+    "runs": _table(
+        _column("run_id", _TEXT, "id of the run that wrote these tables"),
+        _column("name", _TEXT, "name in the scenario file"),
+        _column("scenario_path", _TEXT, "where the scenario file was read from"),
+        _column("scenario_text", _TEXT, "the scenario file, whole"),
+        _column("seed", _LONG, "seed of everything drawn at random"),
+        _column("versions", _TEXT, "JSON object: versions of the emulator and of what it ran on"),
+        _column("started_at", TimestampType(), "time the run started"),
+        _column("seconds", DoubleType(), "seconds the run took"),
+        _column("replica_rounds", _LONG, "rounds emulated, summed over replicas"),
+    ),
+    "scenarios": _table(
+        _SCENARIO,
+        _column("name", _TEXT, '"base" or the name of the variant'),
+        _column("protocol", _TEXT, "protocol emulated"),
+        _column("rounds", _INT, "rounds emulated"),
+        _column("round_ms", _INT, "milliseconds a round stands for"),
+        _column("mode", _TEXT, "plain or leap; the result is the same"),
+        _column(
+            "overrides",
+            MapType(_TEXT, _TEXT, valueContainsNull=False),
+            "what the variant sets, by dotted path; each is a column of that name as well",
+        ),
+    ),
+    "faults": _table(
+        _SCENARIO,
+        _column("fault_id", _INT, "fault, as events.cause names it"),
+        _column("kind", _TEXT, "fault kind"),
+        _column("from_round", _INT, "first round of the fault"),
+        _column("to_round", _INT, "first round after the fault; null: until the end", True),
+        _column("broker", _INT, "broker id; null: not about one broker", True),
+        _column("peer", _INT, "broker id at the other end of the link; null: no link fault", True),
+        _column("direction", _TEXT, "both, out or in, seen from broker; null: no link fault", True),
+        _column("rack", _TEXT, "rack lost; null: not about a rack", True),
+        _column("topic", _TEXT, "topic concerned; null: all", True),
+        _column("partition", _INT, "partition concerned; null: all", True),
+        _column("bytes_per_second", _LONG, "bytes per second left by a slow link or disk; null: no such fault", True),
+        _column("clients", _FLAG, "whether an isolation cuts clients too; null: no isolation", True),
+        _column("name", _TEXT, "name given to the fault; null: none", True),
+    ),
+    "brokers": _table(_SCENARIO, _BROKER, _column("rack", _TEXT, "rack the broker stands in; null: none", True)),
+    "partitions": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _column("replicas", _BROKERS, "broker ids in replica-list order at the end: the first is the preferred leader"),
+    ),
+    "outcomes": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _column("appended", _LONG, "records appended by any leader, zombies included"),
+        _column("acked", _LONG, "records acknowledged to clients"),
+        _column("acked_lost", _LONG, "acknowledged records absent from the final leader's log"),
+        _column("committed_lost", _LONG, "records once below a leader's high watermark, absent likewise"),
+        _column("refused", _LONG, "records refused with NOT_ENOUGH_REPLICAS"),
+        _column("truncated", _LONG, "records cut from logs, summed over replicas"),
+        _column("elections", _LONG, "elections of a leader, unclean and preferred ones included"),
+        _column("unclean_elections", _LONG, "elections of a replica outside ISR and ELR"),
+        _column("leaderless_rounds", _LONG, "rounds whose end finds no running leader that clients reach"),
+        _column("under_min_isr_rounds", _LONG, "rounds with an ISR smaller than min.insync.replicas"),
+        _column("under_replicated_rounds", _LONG, "rounds with an ISR smaller than the replica list"),
+        _column("isr_shrinks", _LONG, "removals from the ISR"),
+        _column("isr_expands", _LONG, "additions to the ISR"),
+        _column("replicated_bytes", _LONG, "bytes that followers fetched"),
+        _LEADER,
+        _CONTROLLER_EPOCH,
+        _ISR,
+        _column("hw", _LONG, "offset: high watermark of the leader, or of the last one, at the end"),
+        _column("leo", _LONG, "offset: log end of the leader, or of the last one, at the end"),
+    ),
+    "events": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _ROUND,
+        _column("kind", _TEXT, "what happened: election, leader_lost, isr_shrink, truncate, acked_lost, refused, ..."),
+        _column("broker", _INT, "broker id it happened to or through; null: none", True),
+        _column("leader_epoch", _INT, "leader epoch it happened in; null: none", True),
+        _column("from_offset", _LONG, "offset: first concerned (truncate: old log end); null: none", True),
+        _column("to_offset", _LONG, "offset: end, exclusive (truncate: new log end); null: none", True),
+        _column("cause", _INT, "faults.fault_id behind it; null: no fault", True),
+    ),
+    "replicas": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _BROKER,
+        _ROLE,
+        _BELIEVED_EPOCH,
+        _LOG_START,
+        _LOCAL_LOG_START,
+        _LEO,
+        _HW,
+        _IN_ISR,
+    ),
+    "leader_epochs": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _BROKER,
+        _column("epoch", _INT, "leader epoch in the replica's cache at the end"),
+        _column("start_offset", _LONG, "offset: first of the epoch in the replica's log"),
+        _column("end_offset", _LONG, "offset: start of the replica's next epoch; null: its last epoch", True),
+    ),
+    "remote_segments": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _column("base_offset", _LONG, "offset: first of the segment"),
+        _column("end_offset", _LONG, "offset: last of the segment, inclusive"),
+        _column("epochs", EPOCHS_TYPE, "leader epochs of the segment with their start offsets"),
+        _column("bytes", _LONG, "bytes of the segment"),
+        _column("state", _TEXT, "COPY_STARTED, COPY_FINISHED, DELETE_STARTED or DELETE_FINISHED"),
+        _column("copied_round", _INT, "round in which the copy finished; null: not yet", True),
+        _column("deleted_round", _INT, "round in which the deletion finished; null: not yet", True),
+        _column("in_lineage", _FLAG, "whether its epochs agree with the leader's cache"),
+    ),
+    "violations": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _column("round", _INT, "round it was seen in; null: in the final tables", True),
+        _column("invariant", _TEXT, "name of the invariant, as its specification has it"),
+        _column("witness", _TEXT, "the state that violates it, in words or JSON"),
+    ),
+    "broker_rounds": _table(
+        _SCENARIO,
+        _BROKER,
+        _column("from_round", _INT, "first round of the time bucket"),
+        _column("to_round", _INT, "first round after the time bucket"),
+        _column("bytes_in", _LONG, "bytes fetched from other brokers in the bucket"),
+        _column("bytes_out", _LONG, "bytes served to other brokers in the bucket"),
+        _column("leader_count", _INT, "partitions led at the end of the bucket"),
+        _column("follower_count", _INT, "partitions followed at the end of the bucket"),
+        _column("up", _FLAG, "whether the broker runs at the end of the bucket"),
+        _column("up_rounds", _INT, "rounds of the bucket in which the broker ran"),
+        _column("local_bytes", _LONG, "bytes of the broker's local logs at the end of the bucket"),
+    ),
+    "trace": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _ROUND,
+        _BROKER,
+        _ROLE,
+        _BELIEVED_EPOCH,
+        _LOG_START,
+        _LOCAL_LOG_START,
+        _LEO,
+        _HW,
+        _column("remote_leo", _LONG, "offset: log end the leader knows of the replica; null: not heard yet", True),
+        _IN_ISR,
+        _column("fetch_state", _TEXT, "state of the replica's fetching; null: it does not fetch", True),
+        _column("epochs", EPOCHS_TYPE, "leader-epoch cache: epochs with their start offsets"),
+    ),
+    "trace_partitions": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _ROUND,
+        _LEADER,
+        _CONTROLLER_EPOCH,
+        _ISR,
+        _column("elr", _BROKERS, "broker ids of the eligible leader replicas, sorted"),
+    ),
+}

@@ -1,0 +1,180 @@
+"""The broker timelines straight from the definitions, round by round, looking back over the history. Slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+Row = dict[str, Any]
+DEAD = ("disk_loss", "power_loss", "broker_crash", "controlled_shutdown")
+STRENGTH = {
+    "disk_loss": 0,
+    "power_loss": 1,
+    "broker_crash": 2,
+    "rack_loss": 2,
+    "controlled_shutdown": 3,
+    "broker_pause": 4,
+    "isolation": 5,
+    "link_cut": 6,
+    "slow_link": 7,
+    "slow_disk": 7,
+    "stale_metadata": 8,
+    "controller_loss": 9,
+}
+
+
+def naive_timelines(
+    faults: pa.Table, brokers: Sequence[tuple[int, str | None]], rounds: int, session_timeout_rounds: int
+) -> dict[int, list[Row]]:
+    """Broker -> what the faults say of it in each round: the fields of BrokerSegment but its interval."""
+    rows = [{**row, "fault_id": fault_id} for fault_id, row in enumerate(faults.to_pylist())]
+    histories: dict[int, list[Row]] = {broker: [] for broker, _ in brokers}
+    for round_ in range(rounds):
+        for broker, rack in brokers:
+            histories[broker].append(_state(rows, broker, rack, round_, histories[broker], session_timeout_rounds))
+        isolated = {broker for broker, history in histories.items() if history[round_]["isolated"]}
+        for broker, rack in brokers:
+            said = histories[broker][round_]
+            said.update(_links(rows, broker, set(histories), isolated, round_))
+            said["stale"] = _stale(rows, broker, round_)
+            said["stale_before"] = _stale(rows, broker, round_ - 1)
+            said["cause"] = _cause(rows, broker, rack, set(histories), round_)
+    return histories
+
+
+def _holds(row: Row, round_: int) -> bool:
+    return bool(row["from_round"] <= round_ < row["to_round"])
+
+
+def _controller_up(rows: Sequence[Row], round_: int) -> bool:
+    return not any(row["kind"] == "controller_loss" and _holds(row, round_) for row in rows)
+
+
+def _stretch_start(unheard: Callable[[int], bool], round_: int) -> int:
+    """First round of the unheard stretch that `round_` is in."""
+    first = round_
+    while first > 0 and unheard(first - 1):
+        first -= 1
+    return first
+
+
+def _last_return(rows: Sequence[Row], round_: int) -> int:
+    """The last round up to `round_` at which the controller came back; -1 if it never did."""
+    for earlier in range(round_, 0, -1):
+        if _controller_up(rows, earlier) and not _controller_up(rows, earlier - 1):
+            return earlier
+    return -1
+
+
+def _state(
+    rows: Sequence[Row], broker: int, rack: str | None, round_: int, history: Sequence[Row], timeout_rounds: int
+) -> Row:
+    own = [row for row in rows if row["broker"] == broker or (row["kind"] == "rack_loss" and row["rack"] == rack)]
+    own = [{**row, "kind": "broker_crash"} if row["kind"] == "rack_loss" else row for row in own]
+    now = [row for row in own if _holds(row, round_)]
+    starting = [row["kind"] for row in now if row["from_round"] == round_]
+    dead_now = [row["kind"] for row in now if row["kind"] in DEAD]
+    pause = any(row["kind"] == "broker_pause" for row in now)
+    isolation = any(row["kind"] == "isolation" for row in now)
+    controller_up = _controller_up(rows, round_)
+    before: Row = history[-1] if history else dict.fromkeys(("offline", "paused", "isolated", "fenced"), False)
+    was_unheard = before["offline"] or before["paused"] or before["isolated"]
+
+    def unheard_in(earlier: int) -> bool:
+        said = history[earlier]
+        return bool(said["offline"] or said["paused"] or said["isolated"])
+
+    def fencing_round(seen_until: int) -> int:
+        start = _stretch_start(unheard_in, seen_until)
+        return max(start, _last_return(rows, round_)) + timeout_rounds
+
+    offline = bool(dead_now)
+    if before["offline"] and not dead_now:
+        has_been_fenced = before["fenced"] or round_ >= fencing_round(round_ - 1)
+        offline = not (not pause and not isolation and controller_up and has_been_fenced)
+    paused, isolated = pause and not offline, isolation and not offline
+    unheard = offline or paused or isolated
+    restarted = before["offline"] and not offline
+
+    strongest_is_shutdown = bool(dead_now) and set(dead_now) == {"controlled_shutdown"}
+    clean_stop = "controlled_shutdown" in starting and strongest_is_shutdown and not before["offline"]
+    shuts_down_heard = clean_stop and not was_unheard
+    session_ends = was_unheard and (unheard or restarted) and round_ == fencing_round(round_ - 1)
+    fence_now = controller_up and not before["fenced"] and (shuts_down_heard or session_ends)
+    unfence_now = controller_up and not unheard and (before["fenced"] or fence_now)
+    return {
+        "offline": offline,
+        "paused": paused,
+        "isolated": isolated,
+        "waking": not unheard and (before["paused"] or before["isolated"]),
+        "fenced": (before["fenced"] or fence_now) and not unfence_now,
+        "fence_now": fence_now,
+        "unfence_now": unfence_now,
+        "returning": fence_now and unfence_now,
+        "restarted": restarted,
+        "clean_stop": clean_stop,
+        "power_loss": "power_loss" in starting,
+        "disk_loss": "disk_loss" in starting,
+        "clients_cut": any(row["kind"] == "isolation" and row["clients"] for row in now),
+        "controller_up": controller_up,
+        "disk_bytes_per_second": min(
+            (row["bytes_per_second"] for row in now if row["kind"] == "slow_disk"), default=None
+        ),
+    }
+
+
+def _links(rows: Sequence[Row], broker: int, brokers: set[int], isolated: set[int], round_: int) -> Row:
+    dropped, slow = set(), {}
+    for peer in brokers - {broker}:
+        if broker in isolated or peer in isolated or _sent_over(rows, "link_cut", broker, peer, round_):
+            dropped.add(peer)
+        rates = [row["bytes_per_second"] for row in _sent_over(rows, "slow_link", broker, peer, round_)]
+        if rates:
+            slow[peer] = min(rates)
+    return {"drop_to": tuple(sorted(dropped)), "slow_to": tuple(sorted(slow.items()))}
+
+
+def _sent_over(rows: Sequence[Row], kind: str, sender: int, receiver: int, round_: int) -> list[Row]:
+    """The faults of this kind in force on the link that cover messages from sender to receiver."""
+    return [
+        row
+        for row in rows
+        if row["kind"] == kind
+        and _holds(row, round_)
+        and (
+            (row["broker"] == sender and row["peer"] in (None, receiver) and row["direction"] in (None, "both", "out"))
+            or (
+                row["broker"] == receiver and row["peer"] in (None, sender) and row["direction"] in (None, "both", "in")
+            )
+        )
+    ]
+
+
+def _stale(rows: Sequence[Row], broker: int, round_: int) -> tuple[tuple[str | None, int | None], ...]:
+    covered = {
+        (row["topic"], row["partition"])
+        for row in rows
+        if row["kind"] == "stale_metadata" and row["broker"] in (None, broker) and _holds(row, round_)
+    }
+    return tuple(sorted(covered, key=lambda of: (of[0] or "", -1 if of[1] is None else of[1])))
+
+
+def _cause(rows: Sequence[Row], broker: int, rack: str | None, brokers: set[int], round_: int) -> int:
+    for earlier in range(round_, -1, -1):
+        in_force = [row for row in rows if _holds(row, earlier) and _touches(row, broker, rack, brokers)]
+        if in_force:
+            return int(min(in_force, key=lambda row: (STRENGTH[row["kind"]], row["fault_id"]))["fault_id"])
+    return -1
+
+
+def _touches(row: Row, broker: int, rack: str | None, brokers: set[int]) -> bool:
+    if row["kind"] == "controller_loss":
+        return True
+    if row["kind"] == "rack_loss":
+        return bool(row["rack"] == rack)
+    if row["kind"] in ("link_cut", "slow_link"):
+        peers = (brokers if row["peer"] is None else {row["peer"]}) - {row["broker"]}
+        return bool(peers) and broker in {row["broker"], *peers}
+    return row["broker"] == broker or (row["kind"] == "stale_metadata" and row["broker"] is None)

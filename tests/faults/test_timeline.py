@@ -1,0 +1,298 @@
+"""The sweep against the definitions on random fault sets, and the hard cases by hand."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from emulator.faults import FAULT_SCHEMA, BrokerSegment, broker_timelines
+
+from .naive_timeline import naive_timelines
+
+FIELDS = [field.name for field in fields(BrokerSegment) if field.name not in ("from_round", "to_round")]
+MARKERS = (
+    "waking",
+    "fence_now",
+    "unfence_now",
+    "returning",
+    "restarted",
+    "clean_stop",
+    "power_loss",
+    "disk_loss",
+)
+OWN_KINDS = ("disk_loss", "power_loss", "broker_crash", "controlled_shutdown", "broker_pause", "isolation")
+ALL_KINDS = (
+    *OWN_KINDS,
+    "rack_loss",
+    "controller_loss",
+    "link_cut",
+    "slow_link",
+    "slow_disk",
+    "stale_metadata",
+    "remote_storage_outage",
+)
+
+
+def fault_table(*rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=FAULT_SCHEMA)
+
+
+def fault(kind: str, from_round: int, to_round: int, broker: int | None = 1, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "from_round": from_round, "to_round": to_round, "broker": broker, **more}
+
+
+def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tuple[str, ...]) -> dict[str, Any]:
+    kind = rng.choice(kinds)
+    from_round = rng.randrange(rounds)
+    to_round = from_round + rng.choice((1, 1, 2, 3, 5, 8, 13, rounds))
+    broker = rng.choice(brokers)
+    row = fault(kind, from_round, to_round, broker)
+    if kind in ("controller_loss", "remote_storage_outage"):
+        row["broker"] = None
+    elif kind == "rack_loss":
+        row.update(broker=None, rack=rng.choice(("a", "b")))
+    elif kind in ("link_cut", "slow_link"):
+        row.update(peer=rng.choice(brokers), direction=rng.choice((None, "both", "out", "in")))
+    elif kind == "isolation":
+        row["clients"] = rng.choice((None, False, True))
+    elif kind == "stale_metadata":
+        row.update(topic=rng.choice((None, "a*", "b")), partition=rng.choice((None, 0, 1)))
+        row["broker"] = rng.choice((None, broker))
+    if kind == "slow_link":
+        row["peer"] = rng.choice((None, row["peer"]))
+    if kind in ("slow_link", "slow_disk"):
+        row["bytes_per_second"] = rng.choice((10, 100, 1000))
+    return row
+
+
+def random_case(seed: int) -> tuple[pa.Table, list[tuple[int, str | None]], int, int]:
+    rng = random.Random(seed)
+    rounds = rng.choice((1, 2, 12, 25, 40))
+    broker_ids = rng.sample(range(10), rng.choice((1, 1, 2, 3)))
+    brokers = [(broker, rng.choice(("a", "b", None))) for broker in broker_ids]
+    # Half of the cases are dense in what drives the state machine.
+    kinds = ALL_KINDS if seed % 2 else (*OWN_KINDS, "controller_loss")
+    rows = [random_fault(rng, broker_ids, rounds, kinds) for _ in range(rng.randrange(9))]
+    if len(rows) >= 2 and rng.random() < 0.5:
+        rows[1]["from_round"] = rows[0]["to_round"]  # no gap
+        rows[1]["to_round"] = rows[1]["from_round"] + rng.randrange(1, 6)
+    return fault_table(*rows), brokers, rounds, rng.choice((1, 2, 3, 5, 9))
+
+
+def by_round(segments: list[BrokerSegment]) -> list[dict[str, Any]]:
+    said = []
+    for segment in segments:
+        said.extend([{name: getattr(segment, name) for name in FIELDS}] * (segment.to_round - segment.from_round))
+    return said
+
+
+def assert_well_formed(segments: list[BrokerSegment], rounds: int) -> None:
+    assert segments[0].from_round == 0
+    assert segments[-1].to_round == rounds
+    for segment in segments:
+        assert segment.from_round < segment.to_round
+        if any(getattr(segment, marker) for marker in MARKERS):
+            assert segment.to_round == segment.from_round + 1
+    for segment, following in pairwise(segments):
+        assert segment.to_round == following.from_round
+        differs = any(getattr(segment, name) != getattr(following, name) for name in FIELDS)
+        assert differs or any(getattr(following, marker) for marker in MARKERS)
+
+
+def one_broker(*rows: dict[str, Any], rounds: int = 60, session_timeout_rounds: int = 18) -> list[dict[str, Any]]:
+    faults = fault_table(*rows)
+    return by_round(broker_timelines(faults, [(1, "a"), (2, "b")], rounds, session_timeout_rounds)[1])
+
+
+def rounds_of(said: list[dict[str, Any]], name: str) -> list[int]:
+    return [round_ for round_, of_round in enumerate(said) if of_round[name]]
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_sweep_equals_definitions_on_random_faults(block: int) -> None:
+    reached: Counter[str] = Counter()
+    for seed in range(block * 500, (block + 1) * 500):
+        faults, brokers, rounds, session_timeout_rounds = random_case(seed)
+        expected = naive_timelines(faults, brokers, rounds, session_timeout_rounds)
+        timelines = broker_timelines(faults, brokers, rounds, session_timeout_rounds)
+        assert list(timelines) == [broker for broker, _ in brokers]
+        for broker, segments in timelines.items():
+            assert_well_formed(segments, rounds)
+            for round_, (got, want) in enumerate(zip(by_round(segments), expected[broker], strict=True)):
+                assert got == want, f"seed {seed}, broker {broker}, round {round_}: {faults.to_pylist()}"
+                reached.update(name for name in FIELDS if got[name])
+    assert set(FIELDS) == set(reached), "every field is set in some round"
+
+
+def test_isolation_is_left_out_of_drop_to_on_request() -> None:
+    for seed in range(1, 600, 2):
+        faults, brokers, rounds, session_timeout_rounds = random_case(seed)
+        full = broker_timelines(faults, brokers, rounds, session_timeout_rounds)
+        lean = broker_timelines(faults, brokers, rounds, session_timeout_rounds, isolation_in_drop_to=False)
+        said = {broker: by_round(segments) for broker, segments in lean.items()}
+        for broker, segments in full.items():
+            assert_well_formed(lean[broker], rounds)
+            for round_, want in enumerate(by_round(segments)):
+                got = dict(said[broker][round_])
+                cut_off = {peer for peer in said if got["isolated"] or said[peer][round_]["isolated"]} - {broker}
+                got["drop_to"] = tuple(sorted({*got["drop_to"], *cut_off}))
+                assert got == want
+
+
+def test_no_faults_is_one_quiet_segment() -> None:
+    (segment,) = broker_timelines(fault_table(), [(1, None)], 10, 18)[1]
+    assert (segment.from_round, segment.to_round, segment.cause, segment.controller_up) == (0, 10, -1, True)
+    assert not any(getattr(segment, name) for name in FIELDS if name not in ("cause", "controller_up"))
+    assert broker_timelines(fault_table(), [(1, None)], 0, 18) == {1: []}
+
+
+def test_restart_within_the_session_waits_for_the_fencing_round() -> None:
+    said = one_broker(fault("broker_crash", 5, 8))
+    assert rounds_of(said, "offline") == list(range(5, 23))
+    assert rounds_of(said, "returning") == rounds_of(said, "restarted") == [23]
+    assert rounds_of(said, "fence_now") == rounds_of(said, "unfence_now") == [23]
+    assert not rounds_of(said, "fenced")
+
+
+def test_crash_beyond_the_session_is_fenced_and_returns_when_it_ends() -> None:
+    said = one_broker(fault("broker_crash", 5, 30))
+    assert rounds_of(said, "fence_now") == [23]
+    assert rounds_of(said, "fenced") == list(range(23, 30))
+    assert rounds_of(said, "unfence_now") == rounds_of(said, "restarted") == [30]
+    assert not rounds_of(said, "returning")
+
+
+def test_crash_ending_in_the_fencing_round_is_returning() -> None:
+    said = one_broker(fault("broker_crash", 5, 23))
+    assert rounds_of(said, "returning") == rounds_of(said, "restarted") == [23]
+
+
+@pytest.mark.parametrize("kind", ["broker_pause", "isolation"])
+def test_pause_ending_in_the_fencing_round_is_not_fenced(kind: str) -> None:
+    said = one_broker(fault(kind, 5, 23))
+    assert not rounds_of(said, "fence_now")
+    assert rounds_of(said, "waking") == [23]
+    assert rounds_of(one_broker(fault(kind, 5, 24)), "fence_now") == [23]
+
+
+def test_crash_during_an_isolation_counts_unheard_from_the_isolation() -> None:
+    said = one_broker(fault("isolation", 5, 12), fault("broker_crash", 10, 40))
+    assert rounds_of(said, "isolated") == list(range(5, 10))
+    assert rounds_of(said, "fence_now") == [23]
+
+
+def test_controlled_shutdown_fences_at_once_when_heard() -> None:
+    said = one_broker(fault("controlled_shutdown", 5, 8))
+    assert rounds_of(said, "fence_now") == rounds_of(said, "clean_stop") == [5]
+    assert rounds_of(said, "offline") == rounds_of(said, "fenced") == [5, 6, 7]
+    assert rounds_of(said, "restarted") == rounds_of(said, "unfence_now") == [8]
+
+
+@pytest.mark.parametrize("kind", ["broker_pause", "isolation"])
+def test_controlled_shutdown_of_an_unheard_broker_waits_for_its_session(kind: str) -> None:
+    said = one_broker(fault(kind, 2, 10), fault("controlled_shutdown", 5, 8))
+    assert rounds_of(said, "clean_stop") == [5]
+    assert rounds_of(said, "fence_now") == rounds_of(said, "returning") == [20]
+    assert rounds_of(said, "offline") == list(range(5, 20))
+
+
+def test_controlled_shutdown_is_overridden_by_a_crash_in_its_round() -> None:
+    said = one_broker(fault("controlled_shutdown", 5, 8), fault("broker_crash", 5, 6))
+    assert not rounds_of(said, "clean_stop")
+    assert rounds_of(said, "returning") == [23]
+
+
+def test_without_a_controller_nobody_is_fenced_and_sessions_start_anew() -> None:
+    said = one_broker(fault("broker_crash", 5, 10), fault("controller_loss", 8, 30, None))
+    assert rounds_of(said, "fence_now") == rounds_of(said, "restarted") == [48]
+    assert rounds_of(said, "offline") == list(range(5, 48))
+    assert rounds_of(said, "controller_up") == [*range(8), *range(30, 60)]
+
+
+def test_a_fenced_broker_that_comes_back_without_a_controller_waits_for_it() -> None:
+    said = one_broker(fault("broker_crash", 5, 30), fault("controller_loss", 28, 35, None))
+    assert rounds_of(said, "restarted") == rounds_of(said, "unfence_now") == [35]
+    said = one_broker(fault("isolation", 5, 30), fault("controller_loss", 28, 35, None))
+    assert rounds_of(said, "waking") == [30]
+    assert rounds_of(said, "fenced") == list(range(23, 35))
+
+
+def test_a_fenced_broker_that_dies_is_not_fenced_again() -> None:
+    said = one_broker(fault("isolation", 5, 30), fault("broker_crash", 28, 33))
+    assert rounds_of(said, "fence_now") == [23]
+    assert rounds_of(said, "restarted") == [33]
+
+
+def test_damage_is_flagged_once_also_on_a_broker_that_is_down() -> None:
+    said = one_broker(fault("broker_crash", 5, 40), fault("power_loss", 7, 9), fault("disk_loss", 12, 14))
+    assert rounds_of(said, "power_loss") == [7]
+    assert rounds_of(said, "disk_loss") == [12]
+    said = one_broker(fault("disk_loss", 5, 40), fault("disk_loss", 6, 40))
+    assert rounds_of(said, "disk_loss") == [5, 6]
+    said = one_broker(fault("broker_crash", 5, 6), fault("controlled_shutdown", 7, 9))
+    assert not rounds_of(said, "clean_stop")
+
+
+def test_rack_loss_is_a_crash_of_the_rack() -> None:
+    timelines = broker_timelines(
+        fault_table(fault("rack_loss", 3, 5, None, rack="a")), [(1, "a"), (2, "b"), (3, "a")], 9, 2
+    )
+    offline = {broker: rounds_of(by_round(segments), "offline") for broker, segments in timelines.items()}
+    assert offline == {1: [3, 4], 2: [], 3: [3, 4]}
+
+
+def test_links_by_direction_and_slowest() -> None:
+    faults = fault_table(
+        fault("link_cut", 0, 1, 1, peer=2, direction="out"),
+        fault("link_cut", 1, 2, 1, peer=2, direction="in"),
+        fault("slow_link", 0, 3, 1, peer=2, bytes_per_second=50),
+        fault("slow_link", 1, 2, 2, peer=1, direction="in", bytes_per_second=20),
+    )
+    timelines = broker_timelines(faults, [(1, None), (2, None)], 4, 18)
+    first, second = by_round(timelines[1]), by_round(timelines[2])
+    assert [of_round["drop_to"] for of_round in first] == [(2,), (), (), ()]
+    assert [of_round["drop_to"] for of_round in second] == [(), (1,), (), ()]
+    assert [of_round["slow_to"] for of_round in first] == [((2, 50),), ((2, 20),), ((2, 50),), ()]
+    assert [of_round["slow_to"] for of_round in second] == [((1, 50),), ((1, 50),), ((1, 50),), ()]
+
+
+def test_cause_is_the_strongest_then_the_last() -> None:
+    said = one_broker(
+        fault("link_cut", 1, 9, 2, peer=1),
+        fault("controller_loss", 0, 12, None),
+        fault("isolation", 3, 6),
+        fault("broker_pause", 4, 5),
+        fault("broker_pause", 4, 5),
+        rounds=14,
+    )
+    assert [of_round["cause"] for of_round in said] == [1, 0, 0, 2, 3, 2, 0, 0, 0, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (fault("meteor", 0, 1), "unknown kind 'meteor'; allowed: disk_loss"),
+        (fault("broker_crash", 0, 1, None), "broker_crash needs broker"),
+        (fault("broker_crash", 0, 1, 9), "names broker 9"),
+        (fault("link_cut", 0, 1, 1, peer=9), "names broker 9"),
+        (fault("link_cut", 0, 1, 1, peer=2, direction="up"), "unknown direction 'up'; allowed: both, out, in"),
+        (fault("slow_disk", 0, 1, 1), "slow_disk needs bytes_per_second"),
+    ],
+)
+def test_bad_rows_are_refused(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        broker_timelines(fault_table(row), [(1, None), (2, None)], 5, 18)
+
+
+def test_cost_goes_with_events_not_rounds() -> None:
+    rng = random.Random(7)
+    brokers = [(broker, f"r{broker % 3}") for broker in range(300)]
+    rows = [random_fault(rng, [broker], 10**9, OWN_KINDS) for broker, _ in brokers for _ in range(3)]
+    timelines = broker_timelines(fault_table(*rows), brokers, 10**9, 18, isolation_in_drop_to=False)
+    assert sum(map(len, timelines.values())) < 10 * len(rows)

@@ -1,0 +1,93 @@
+"""Every bundled question, asked of the hand-made run; the answers in data/answers were worked out by hand."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.outcomes import how_to_read, queries
+from emulator.outcomes.formats import write_answer
+from emulator.outcomes.sql import run_sql
+from emulator.outcomes.views import HELPER_VIEWS, helper_view_sql, register
+from emulator.schema import OUTPUT_TABLES
+
+WriteTables = Callable[[dict[str, list[dict[str, Any]]], Path], None]
+ANSWERS = Path(__file__).parent / "data" / "answers"
+
+
+def test_there_are_at_least_ten_questions_and_each_says_how_to_read_its_answer() -> None:
+    assert len(queries()) >= 10
+    for name, query in queries().items():
+        question, sql = query
+        assert question.endswith("?"), name
+        assert len(how_to_read(query)) > 100, name
+        assert "SELECT" in sql, name
+
+
+def test_every_question_has_a_worked_answer() -> None:
+    assert {path.stem for path in ANSWERS.glob("*.csv")} == set(queries())
+
+
+@pytest.mark.parametrize("name", sorted(queries()))
+def test_answer(name: str, spark: SparkSession, small_run: Path) -> None:
+    columns, rows = run_sql(str(small_run), f"@{name}", spark)
+    answer = io.StringIO()
+    write_answer(columns, rows, "csv", answer)
+    assert answer.getvalue() == (ANSWERS / f"{name}.csv").read_text("utf-8")
+
+
+def test_every_question_can_be_asked_of_empty_and_absent_tables(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "events").mkdir()
+    session = spark.newSession()
+    assert register(session, str(tmp_path)) == [*OUTPUT_TABLES, *HELPER_VIEWS]
+    for name, query in queries().items():
+        assert session.sql(query.sql).isEmpty(), name
+
+
+def test_views_have_the_contract_columns_with_their_comments(spark: SparkSession, small_run: Path) -> None:
+    session = spark.newSession()
+    register(session, str(small_run))
+    for name, schema in OUTPUT_TABLES.items():
+        view = session.table(name).schema
+        assert view.names[: len(schema.names)] == schema.names
+        types = [view[field.name].dataType.simpleString() for field in schema]
+        assert types == [field.dataType.simpleString() for field in schema]
+        assert all(view[field.name].metadata["comment"] for field in schema)
+
+
+def test_overridden_settings_are_columns_of_scenarios(spark: SparkSession, small_run: Path) -> None:
+    setting = "topics.orders.config.unclean.leader.election.enable"
+    _, rows = run_sql(str(small_run), f"SELECT scenario_id, `{setting}` FROM scenarios ORDER BY 1", spark)
+    assert list(rows) == [(0, None), (1, "true")]
+
+
+def test_registering_some_views_registers_what_they_build_on(spark: SparkSession, small_run: Path) -> None:
+    assert register(spark.newSession(), str(small_run), {"lost"}) == [
+        "faults",
+        "outcomes",
+        "events",
+        "event_causes",
+        "lost",
+    ]
+
+
+def test_helper_views_say_what_they_hold() -> None:
+    assert all(helper_view_sql(name).startswith("-- ") for name in HELPER_VIEWS)
+
+
+def test_isr_that_begins_short_counts_as_full_until_it_has_grown(
+    spark: SparkSession, tmp_path: Path, write_tables: WriteTables
+) -> None:
+    changes = [(10, "isr_expand", 2), (20, "isr_shrink", 2), (25, "isr_shrink", 3), (30, "isr_expand", 2)]
+    base = {"scenario_id": 0, "topic": "t", "partition": 0}
+    scenario = {"scenario_id": 0, "name": "base", "protocol": "kafka", "rounds": 50, "round_ms": 500, "mode": "plain"}
+    events = [{**base, "round": r, "kind": kind, "broker": broker} for r, kind, broker in changes]
+    write_tables({"scenarios": [{**scenario, "overrides": {}}], "events": events}, tmp_path)
+    sql = "SELECT from_round, to_round, rounds, most_lacking FROM isr_recoveries"
+    assert list(run_sql(str(tmp_path), sql, spark)[1]) == [(20, None, 30, 2)]

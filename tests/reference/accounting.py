@@ -1,0 +1,104 @@
+"""What was acknowledged, committed, lost and counted: sets of records, not arithmetic.
+
+Choices where docs/kafka_rounds.md is silent:
+
+* A record is committed once it lies below the HW of T while T leads: at the start, when T becomes ready, and whenever
+  its HW rises.
+* `acked_lost` and `committed_lost` at the end leave out records below the final leader's log start; the events of an
+  election leave out those below the new leader's.
+* Elections of one round count one by one, but what they lost is told once, for the leader that comes out.
+* Events without offsets carry None; the `refused` event counts from T's LEO after the appends of its round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .log import Log, Record
+
+COUNTERS = (
+    "appended", "elections", "unclean_elections", "leaderless_rounds", "under_min_isr_rounds",
+    "under_replicated_rounds", "isr_shrinks", "isr_expands", "replicated_bytes", "refused", "truncated",
+)  # fmt: skip
+
+
+class Event(NamedTuple):
+    """One thing that happened; offsets as the kind needs them, else None."""
+
+    round: int
+    kind: str
+    broker: int
+    leader_epoch: int
+    from_offset: int | None
+    to_offset: int | None
+
+
+class Ledger:
+    """Counters, events, and the records that were acknowledged and committed."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.events: list[Event] = []
+        self.acked: set[tuple[int, int]] = set()
+        self.committed: set[tuple[int, int]] = set()
+
+    def start(self, log: Log, hw: int, leader_acknowledges: bool) -> None:
+        """Take the first leader's initial log: acknowledged below its HW, or all of it when its clients ask no more."""
+        self.committed.update(record.key for record in log.slice(log.log_start, hw))
+        self.acked |= self.committed
+        if leader_acknowledges:
+            self.acknowledge(log.records)
+
+    def acknowledge(self, records: Iterable[Record]) -> None:
+        """Note records whose producers were told that they are safe."""
+        self.acked.update(record.key for record in records)
+
+    def commit(self, log: Log, hw: int) -> None:
+        """Note the records below a leader's high watermark."""
+        self.committed.update(record.key for record in log.slice(log.log_start, hw))
+
+    def event(
+        self,
+        round_: int,
+        kind: str,
+        broker: int,
+        leader_epoch: int,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+    ) -> None:
+        """Write an event."""
+        self.events.append(Event(round_, kind, broker, leader_epoch, from_offset, to_offset))
+
+    def lost_by_election(self, round_: int, broker: int, before: Log, after: Log) -> None:
+        """Write what the leader before held and the new one does not, one event per range of an epoch."""
+        gone = [record for record in before.records if record.offset >= after.log_start and not after.holds(record)]
+        for kind, kept in (("acked_lost", self.acked), ("committed_lost", self.committed)):
+            for epoch, first, end in contiguous(record for record in gone if record.key in kept):
+                self.event(round_, kind, broker, epoch, first, end)
+
+    def outcomes(self, final: Log) -> dict[str, int]:
+        """The counts of the run, with what `final`, the last leader's log, lacks."""
+        held = {record.key for record in final.records}
+
+        def lacking(keys: set[tuple[int, int]]) -> int:
+            return sum(1 for key in keys if key not in held and key[1] >= final.log_start)
+
+        return {
+            **{name: self.counts[name] for name in COUNTERS},
+            "acked": len(self.acked),
+            "acked_lost": lacking(self.acked),
+            "committed_lost": lacking(self.committed),
+        }
+
+
+def contiguous(records: Iterable[Record]) -> list[tuple[int, int, int]]:
+    """Ranges (epoch, first offset, end offset) of records in offset order."""
+    ranges: list[tuple[int, int, int]] = []
+    for record in records:
+        if ranges and ranges[-1][0] == record.epoch and ranges[-1][2] == record.offset:
+            ranges[-1] = (record.epoch, ranges[-1][1], record.offset + 1)
+        else:
+            ranges.append((record.epoch, record.offset, record.offset + 1))
+    return ranges

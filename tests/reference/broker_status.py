@@ -1,0 +1,167 @@
+"""What the faults say of each broker, one round after the other (docs/kafka_rounds.md, "What the faults say").
+
+A fault is a mapping with `kind`, `from_round`, `to_round` (exclusive; absent or None: until the end) and what the kind
+needs of `broker`, `peer`, `direction`, `rack`, `bytes_per_second`, `clients`.
+
+Choices where the page is silent:
+
+* A broker fenced while it was paused or isolated stays fenced when its process dies: it need not be fenced anew to
+  restart.
+* A fenced broker stays fenced while the controller is away, and is not fenced a second time when the controller
+  returns.
+* A controlled shutdown is clean (`clean_stop`), and fences at once, only if no stronger dead fault holds in its first
+  round. For fencing "heard" means heard in the round before; for `clean_stop` "not offline" likewise.
+* slow_link without a peer slows every link of the broker; slow_disk slows what its broker appends as a follower; of
+  several rates the smallest holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Fault = Mapping[str, Any]
+
+KILLING_KINDS = ("broker_crash", "power_loss", "disk_loss", "rack_loss")
+DEAD_KINDS = (*KILLING_KINDS, "controlled_shutdown")
+
+
+@dataclass(frozen=True)
+class BrokerRound:
+    """One broker in one round, as the faults make it."""
+
+    offline: bool
+    paused: bool
+    isolated: bool
+    restarted: bool
+    returning: bool
+    waking: bool
+    fenced: bool
+    clients_cut: bool
+    clean_stop: bool
+    power_loss: bool
+    disk_loss: bool
+
+    @property
+    def running(self) -> bool:
+        """The process runs, whether or not anybody hears it."""
+        return not self.offline and not self.paused
+
+
+def covers(fault: Fault, round_: int) -> bool:
+    """Tell whether `round_` lies in [from_round, to_round) of the fault."""
+    to_round = fault.get("to_round")
+    return bool(fault["from_round"] <= round_ and (to_round is None or round_ < to_round))
+
+
+def controller_is_up(faults: Sequence[Fault], round_: int) -> bool:
+    """Tell whether no controller_loss holds in `round_`."""
+    return not any(fault["kind"] == "controller_loss" and covers(fault, round_) for fault in faults)
+
+
+def broker_rounds(
+    broker: int, rack: object, faults: Sequence[Fault], rounds: int, session_timeout_rounds: int
+) -> list[BrokerRound]:
+    """Follow one broker through rounds 0 to `rounds` - 1.
+
+    Returns one `BrokerRound` per round, in order.
+    """
+    own = [fault for fault in faults if _concerns(fault, broker, rack)]
+    history: list[BrokerRound] = []
+    offline = fenced = False
+    unheard_since: int | None = None
+    controller_was_up = True
+    for now in range(rounds):
+        held = [fault for fault in own if covers(fault, now)]
+        begun = {fault["kind"] for fault in held if fault["from_round"] == now}
+        kinds = {fault["kind"] for fault in held}
+        controller_up = controller_is_up(faults, now)
+        if controller_up and not controller_was_up and unheard_since is not None:
+            unheard_since = now
+        was_offline, was_unheard = offline, unheard_since is not None
+
+        session_ended = unheard_since is not None and now >= unheard_since + session_timeout_rounds
+        nothing_holds = not kinds & {*DEAD_KINDS, "broker_pause", "isolation"}
+        restarted = offline and nothing_holds and controller_up and (fenced or session_ended)
+        returning = restarted and not fenced
+        if kinds & set(DEAD_KINDS):
+            offline = True
+        elif restarted:
+            offline = False
+
+        unheard = offline or bool(kinds & {"broker_pause", "isolation"})
+        clean = "controlled_shutdown" in begun and not kinds & set(KILLING_KINDS)
+        if not unheard:
+            unheard_since = None
+            fenced = fenced and not controller_up
+        else:
+            unheard_since = now if unheard_since is None else unheard_since
+            session_over = now >= unheard_since + session_timeout_rounds
+            if controller_up and (session_over or (clean and not was_unheard)):
+                fenced = True
+
+        before = history[-1] if history else None
+        silent_before = before is not None and not before.offline and (before.paused or before.isolated)
+        paused = not offline and "broker_pause" in kinds
+        isolated = not offline and "isolation" in kinds
+        history.append(
+            BrokerRound(
+                offline=offline,
+                paused=paused,
+                isolated=isolated,
+                restarted=restarted,
+                returning=returning,
+                waking=not offline and not paused and not isolated and silent_before,
+                fenced=fenced,
+                clients_cut=any(fault["kind"] == "isolation" and fault.get("clients") for fault in held),
+                clean_stop=clean and not was_offline,
+                power_loss="power_loss" in begun,
+                disk_loss="disk_loss" in begun,
+            )
+        )
+        controller_was_up = controller_up
+    return history
+
+
+def is_stale(broker: int, faults: Sequence[Fault], round_: int) -> bool:
+    """Tell whether a stale_metadata fault keeps news from the broker in `round_`."""
+    return any(
+        fault["kind"] == "stale_metadata" and fault["broker"] == broker and covers(fault, round_) for fault in faults
+    )
+
+
+def link_is_cut(sender: int, receiver: int, faults: Sequence[Fault], round_: int) -> bool:
+    """Tell whether a link_cut drops messages from `sender` to `receiver` in `round_`."""
+    return any(
+        fault["kind"] == "link_cut" and covers(fault, round_) and _on_the_way(fault, sender, receiver)
+        for fault in faults
+    )
+
+
+def slowest_rate_bytes_per_second(sender: int, receiver: int, faults: Sequence[Fault], round_: int) -> int | None:
+    """Smallest rate at which `receiver` can take data of `sender` in `round_`, or None without a limit."""
+    rates = [
+        int(fault["bytes_per_second"])
+        for fault in faults
+        if covers(fault, round_)
+        and (
+            (fault["kind"] == "slow_link" and _on_the_way(fault, sender, receiver))
+            or (fault["kind"] == "slow_disk" and fault["broker"] == receiver)
+        )
+    ]
+    return min(rates, default=None)
+
+
+def _concerns(fault: Fault, broker: int, rack: object) -> bool:
+    if fault["kind"] == "rack_loss":
+        return rack is not None and str(fault["rack"]) == str(rack)
+    return fault.get("broker") == broker
+
+
+def _on_the_way(fault: Fault, sender: int, receiver: int) -> bool:
+    broker, peer = fault["broker"], fault.get("peer")
+    direction = fault.get("direction") or "both"
+    outward = sender == broker and peer in (None, receiver)
+    inward = receiver == broker and peer in (None, sender)
+    return (outward and direction in ("out", "both")) or (inward and direction in ("in", "both"))

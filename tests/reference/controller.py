@@ -1,0 +1,176 @@
+"""Step 2 of the round: fencing, elections and the commands to the controller, only while it is up.
+
+Choices where docs/kafka_rounds.md is silent:
+
+* preferred_leader_election and reassign that are given while the controller is down are lost, not kept.
+* Commands run after both election stages and count a returning broker as unfenced: first the preferred election
+  (once, by command or by rebalance), then the reassign commands of the round in file order, then the check for
+  completion.
+* A reassign while one is unfinished replaces its target; brokers that the old one was adding and the new one keeps
+  are still being added, with their logs; others that it was adding stay until completion.
+* Completion looks at the ISR as fencing and elections of this round left it.
+* Brokers are told only the outcome of the step: a leader elected and replaced within it never knows.
+* An epoch that rises from no leader to no leader writes no event.
+"""
+
+from __future__ import annotations
+
+from .log import Log
+from .partition import NO_LEADER, Leadership, Partition, Progress, Replica
+
+
+def fence_and_elect(partition: Partition) -> None:
+    """Fence, elect, obey commands, and tell the outcome to a new leader that can be told."""
+    if not partition.controller_up:
+        return
+    controller = partition.controller
+    epoch_before = controller.epoch
+    leader_before = partition.client_leader
+    log_before = leader_before.log if leader_before is not None else None
+
+    returning = {broker for broker in controller.replicas if partition.status(broker).returning}
+    fenced = {broker for broker in controller.replicas if partition.status(broker).fenced}
+    _remove_fenced(partition, fenced | returning)
+    _elect_if_needed(partition, fenced | returning)
+    if controller.leader == NO_LEADER and returning:
+        partition.coverage["returning_considered"] += 1
+        _elect_if_needed(partition, fenced)
+    _elect_preferred(partition)
+    for command in partition.case.get("commands", []):
+        if command["round"] == partition.now and command["kind"] == "reassign":
+            _start_reassignment(partition, list(command["replicas"]))
+    _complete_reassignment(partition)
+    if returning:
+        partition.coverage["returning"] += 1
+    if controller.epoch != epoch_before and controller.leader != NO_LEADER:
+        _begin_leadership(partition, log_before)
+
+
+def _remove_fenced(partition: Partition, blocked: set[int]) -> None:
+    controller = partition.controller
+    remaining = controller.isr - blocked
+    if not remaining:
+        if controller.leader in controller.isr:
+            remaining = {controller.leader}
+        else:
+            remaining = {next(broker for broker in controller.replicas if broker in controller.isr)}
+    for broker in sorted(controller.isr - remaining):
+        partition.ledger.counts["isr_shrinks"] += 1
+        partition.ledger.event(partition.now, "isr_shrink", broker, controller.epoch)
+    controller.isr = remaining
+
+
+def _elect_if_needed(partition: Partition, blocked: set[int]) -> None:
+    """Elect when there is no leader, or it is blocked: from the ISR, else uncleanly, else nobody."""
+    controller = partition.controller
+    if controller.leader in controller.replicas and controller.leader not in blocked:
+        return
+    alive = [broker for broker in controller.replicas if broker not in blocked]
+    clean = [broker for broker in alive if broker in controller.isr]
+    if clean:
+        _change_leader(partition, clean[0], "election")
+    elif alive and partition.settings.unclean_election:
+        controller.isr = {alive[0]}
+        _change_leader(partition, alive[0], "unclean_election")
+    elif controller.leader != NO_LEADER:
+        _change_leader(partition, NO_LEADER, "leader_lost")
+
+
+def _change_leader(partition: Partition, leader: int, kind: str) -> None:
+    controller = partition.controller
+    told_of = controller.leader if leader == NO_LEADER else leader
+    controller.leader = leader
+    controller.epoch += 1
+    partition.ledger.event(partition.now, kind, told_of, controller.epoch)
+    partition.coverage[kind] += 1
+    if leader != NO_LEADER:
+        partition.ledger.counts["elections"] += 1
+        partition.ledger.counts["unclean_elections"] += kind == "unclean_election"
+
+
+def _elect_preferred(partition: Partition) -> None:
+    controller, now = partition.controller, partition.now
+    asked = any(
+        command["round"] == now and command["kind"] == "preferred_leader_election"
+        for command in partition.case.get("commands", [])
+    )
+    period = partition.settings.rebalance_rounds
+    rebalancing = period is not None and now > 0 and now % period == 0
+    first = controller.replicas[0]
+    if not (asked or rebalancing) or controller.leader in (NO_LEADER, first):
+        return
+    if first in controller.isr and partition.is_unfenced(first):
+        partition.coverage["preferred_election"] += 1
+        _change_leader(partition, first, "election")
+
+
+def _start_reassignment(partition: Partition, target: list[int]) -> None:
+    controller = partition.controller
+    settled = [broker for broker in controller.replicas if broker not in controller.adding]
+    controller.adding = {broker for broker in target if broker not in settled}
+    for broker in target:
+        if broker not in partition.replicas:
+            partition.replicas[broker] = Replica(broker)
+            if partition.leadership is not None:
+                partition.leadership.progress[broker] = Progress()
+    controller.replicas = target + [broker for broker in controller.replicas if broker not in target]
+    controller.target = target
+    partition.coverage["reassign_started"] += 1
+
+
+def _complete_reassignment(partition: Partition) -> None:
+    controller = partition.controller
+    target = controller.target
+    if target is None or not controller.adding <= controller.isr or not controller.isr & set(target):
+        return
+    dropped = [broker for broker in controller.replicas if broker not in target]
+    controller.replicas = target
+    controller.isr &= set(target)
+    controller.target, controller.adding = None, set()
+    for broker in dropped:
+        _drop_replica(partition, broker)
+    if controller.leader in target:
+        _change_leader(partition, controller.leader, "election")
+        partition.coverage["reassign_kept_leader"] += 1
+    else:
+        heirs = [broker for broker in target if broker in controller.isr and partition.is_unfenced(broker)]
+        if heirs:
+            _change_leader(partition, heirs[0], "election")
+        elif controller.leader != NO_LEADER:
+            _change_leader(partition, NO_LEADER, "leader_lost")
+        else:
+            controller.epoch += 1
+        partition.coverage["reassign_moved_leader"] += 1
+    partition.coverage["reassign_completed"] += 1
+
+
+def _drop_replica(partition: Partition, broker: int) -> None:
+    del partition.replicas[broker]
+    leadership = partition.leadership
+    if leadership is not None:
+        leadership.progress.pop(broker, None)
+        for known in (leadership.known_isr, leadership.pending_joins, leadership.pending_shrinks):
+            known.discard(broker)
+
+
+def _begin_leadership(partition: Partition, log_before: Log | None) -> None:
+    """Make the elected replica T: what it knows of the others begins anew."""
+    controller, now = partition.controller, partition.now
+    replica = partition.replicas[controller.leader]
+    if log_before is not None and log_before is not replica.log:
+        partition.ledger.lost_by_election(now, replica.broker, log_before, replica.log)
+    partition.leadership = Leadership(
+        broker=replica.broker,
+        epoch=controller.epoch,
+        start_offset=replica.log.leo,
+        known_isr=set(controller.isr),
+        progress={
+            broker: Progress(caught_up_round=now if broker in controller.isr else None)
+            for broker in controller.replicas
+            if broker != replica.broker
+        },
+    )
+    if partition.is_untold(replica.broker):
+        partition.coverage["untold_leader"] += 1
+    else:
+        partition.tell_leadership(replica, partition.leadership)

@@ -1,0 +1,189 @@
+"""Simulates one Kafka partition round by round, in the order of docs/kafka_rounds.md (protocol `kafka`, KIP-320).
+
+    simulate(case) -> Result
+
+A case is plain data:
+
+    {"rounds", "round_ms", "session_timeout_rounds", "brokers": [ids], "racks": {id: rack}, "config": {...},
+     "topic_config": {...}, "replicas": [broker ids], "workload": [rows in file order], "faults": [rows],
+     "commands": [rows], "initial": optional {"leader", "leader_epoch", "isr", "replicas": {broker: {"log_start_offset",
+     "leo", "hw", "epochs", "flushed_offset", "record_bytes"}}}}
+
+choices
+-------
+Where the page is silent the most natural reading was taken. Each module lists its own under the same words ("Choices
+where ..."): broker_status (faults), log (truncation, segments), settings (lookup), partition (belief and roles),
+controller (elections and commands), leading (append, ISR, high watermark), fetching (requests and responses),
+accounting (what is counted). Of this module:
+
+* power_loss keeps max(log start, min(LEO, flushed)), and cuts the epoch cache there also when no record is lost; the
+  HW falls with it. disk_loss leaves (0, 0, 0) and an empty cache, nothing flushed, no credit.
+* A restarted HW is max(log start, min(checkpoint, LEO)).
+* alter_config and delete_records don't need the controller.
+* A leader told at the end of a round is told only if the controller's leader is still itself.
+* What replicas learn at the end of a round they learn also while the controller is down.
+* The trace holds assigned replicas, added ones included from the round of their command on; remote_leo of a follower
+  is null from an election on until its first noted fetch, and what T knew stays while there is no leader.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import invariants
+from .accounting import Event
+from .controller import fence_and_elect
+from .fetching import fetch, respond
+from .leading import append, join_and_shrink
+from .log import Log
+from .partition import Partition, Replica
+
+Case = Mapping[str, Any]
+
+
+@dataclass
+class Result:
+    """What happened: rows are dicts with the columns of design.md section 7, `coverage` counts branches."""
+
+    trace: list[dict[str, Any]]
+    trace_partitions: list[dict[str, Any]]
+    outcomes: dict[str, Any]
+    events: list[Event]
+    coverage: Counter[str]
+
+
+def simulate(case: Case) -> Result:
+    """Simulate rounds 0 to `rounds` - 1 of one partition, asserting the invariants at the end of each."""
+    partition = Partition(case)
+    trace: list[dict[str, Any]] = []
+    trace_partitions: list[dict[str, Any]] = []
+    for now in range(case["rounds"]):
+        partition.now = now
+        play_round(partition)
+        invariants.check(partition)
+        trace += [_trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas)]
+        trace_partitions.append(_partition_row(partition))
+    return Result(trace, trace_partitions, _outcomes(partition), partition.ledger.events, partition.coverage)
+
+
+def play_round(partition: Partition) -> None:
+    """One round; the steps are those of docs/kafka_rounds.md."""
+    take_inputs(partition)
+    hw_at_start = {broker: replica.hw for broker, replica in partition.replicas.items()}
+    fence_and_elect(partition)
+    append(partition)
+    answers = fetch(partition)
+    join_and_shrink(partition, hw_at_start)
+    respond(partition, answers, hw_at_start)
+    learn(partition)
+    checkpoint_and_flush(partition)
+    count_outcomes(partition)
+
+
+def take_inputs(partition: Partition) -> None:
+    """Step 1: settings of this round, damage, clean stops and restarts."""
+    for command in partition.case.get("commands", []):
+        if command["round"] == partition.now and command["kind"] == "alter_config":
+            partition.settings.alter(command)
+    for replica in partition.replicas.values():
+        status = partition.status(replica.broker)
+        if status.power_loss:
+            partition.coverage["power_loss_cut"] += replica.log.lose_unflushed() > 0
+            replica.lower_hw(replica.hw)
+        if status.disk_loss:
+            replica.log = Log()
+            replica.hw = replica.checkpoint = replica.credit_bytes = 0
+            partition.coverage["disk_loss"] += 1
+        if status.clean_stop:
+            replica.checkpoint = replica.hw
+            replica.log.flushed = replica.log.leo
+            partition.coverage["clean_stop"] += 1
+        if status.restarted:
+            replica.lower_hw(replica.checkpoint)
+            replica.leading_epoch = None
+            replica.believed_leader, replica.believed_epoch = partition.controller.leader, partition.controller.epoch
+            partition.coverage["restart"] += 1
+
+
+def learn(partition: Partition) -> None:
+    """Step 8: whoever hears learns what the controller says; a late leader becomes ready, a superseded one follows."""
+    controller, leadership = partition.controller, partition.leadership
+    for replica in partition.replicas.values():
+        if partition.is_deaf(replica.broker):
+            continue
+        replica.believed_leader, replica.believed_epoch = controller.leader, controller.epoch
+        if controller.leader != replica.broker:
+            partition.coverage["zombie_stepped_down"] += replica.leading_epoch is not None
+            replica.leading_epoch = None
+        elif leadership is not None and replica.leading_epoch != leadership.epoch:
+            partition.tell_leadership(replica, leadership)
+            partition.coverage["late_leader"] += 1
+    if leadership is not None and not partition.is_deaf(leadership.broker):
+        leadership.known_isr = set(controller.isr)
+
+
+def checkpoint_and_flush(partition: Partition) -> None:
+    """Step 9: in rounds divisible by their periods, running replicas write the HW checkpoint and flush."""
+    settings, now = partition.settings, partition.now
+    for replica in partition.replicas.values():
+        if not partition.status(replica.broker).running:
+            continue
+        if now % settings.checkpoint_rounds == 0:
+            replica.checkpoint = replica.hw
+        if settings.flush_rounds is not None and now % settings.flush_rounds == 0:
+            replica.log.flushed = replica.log.leo
+
+
+def count_outcomes(partition: Partition) -> None:
+    """Step 10: rounds without a serving leader, under the minimum ISR, under-replicated."""
+    working = partition.working_leader()
+    serves = working is not None and not partition.status(working[0].broker).clients_cut
+    counts, isr_size = partition.ledger.counts, len(partition.controller.isr)
+    counts["leaderless_rounds"] += not serves
+    counts["under_min_isr_rounds"] += isr_size < partition.settings.min_insync_replicas
+    counts["under_replicated_rounds"] += isr_size < len(partition.controller.replicas)
+
+
+def _trace_row(partition: Partition, replica: Replica) -> dict[str, Any]:
+    progress = None if partition.leadership is None else partition.leadership.progress.get(replica.broker)
+    leads = "leader" if replica.leading_epoch is not None else "follower"
+    return {
+        "round": partition.now,
+        "broker": replica.broker,
+        "role": "offline" if partition.status(replica.broker).offline else leads,
+        "leader_epoch": replica.believed_epoch,
+        "log_start_offset": replica.log.log_start,
+        "local_log_start_offset": replica.log.log_start,
+        "leo": replica.log.leo,
+        "hw": replica.hw,
+        "remote_leo": None if progress is None else progress.remote_leo,
+        "in_isr": replica.broker in partition.controller.isr,
+        "epochs": [list(entry) for entry in replica.log.cache.entries],
+    }
+
+
+def _partition_row(partition: Partition) -> dict[str, Any]:
+    controller = partition.controller
+    return {
+        "round": partition.now,
+        "leader": controller.leader,
+        "leader_epoch": controller.epoch,
+        "isr": sorted(controller.isr),
+        "elr": [],
+    }
+
+
+def _outcomes(partition: Partition) -> dict[str, Any]:
+    last = partition.client_leader or Replica(broker=-1)
+    controller = partition.controller
+    return {
+        **partition.ledger.outcomes(last.log),
+        "leader": controller.leader,
+        "leader_epoch": controller.epoch,
+        "isr": sorted(controller.isr),
+        "hw": last.hw,
+        "leo": last.log.leo,
+    }

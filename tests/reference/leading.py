@@ -1,0 +1,187 @@
+"""What T does in a round: append (step 3), join and shrink (5), advance the high watermark (6).
+
+Choices where docs/kafka_rounds.md is silent:
+
+* flush.messages is looked at after every chunk.
+* A replica whose shrink is pending is not shrunk again, and can't join; pending joins of earlier rounds don't shrink.
+* A joiner that lags joins and leaves in the same round; both count.
+* The second pass of the high watermark takes the maximal ISR anew over the shrunk ISR ("without the shrunk"); shrinks
+  that stay pending still count. It is made only when members left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .log import Record
+from .partition import Leadership, Partition, Replica
+
+
+def append_chunk(partition: Partition, replica: Replica, chunk: Sequence[Record]) -> None:
+    """Append one batch of a leader, or one response of a follower: roll first, flush after."""
+    settings, log = partition.settings, replica.log
+    chunk_bytes = sum(record.size_bytes for record in chunk)
+    if log.roll_if_due(chunk_bytes, partition.now, settings.segment_bytes, settings.segment_rounds):
+        partition.ledger.event(partition.now, "segment_roll", replica.broker, replica.believed_epoch, log.leo)
+        partition.coverage["segment_roll"] += 1
+    log.append(chunk, partition.now)
+    if settings.flush_messages is not None and log.leo - log.flushed >= settings.flush_messages:
+        log.flushed = log.leo
+
+
+def append(partition: Partition) -> None:
+    """T takes what its clients send in this round, and their order to delete records."""
+    working = partition.working_leader()
+    if working is None or partition.status(working[0].broker).clients_cut:
+        return
+    leadership, replica = working
+    refused = 0
+    isr_is_enough = len(partition.isr_known_to(leadership)) >= partition.settings.min_insync_replicas
+    for index, row in enumerate(partition.case.get("workload", [])):
+        count = _records_due(row, partition.now)
+        if count == 0:
+            continue
+        if str(row["acks"]) == "all" and not isr_is_enough:
+            refused += count
+            continue
+        first = replica.log.leo
+        batch = (partition.now, leadership.epoch, index)
+        records = [Record(leadership.epoch, first + i, batch, row["record_bytes"]) for i in range(count)]
+        append_chunk(partition, replica, records)
+        partition.ledger.counts["appended"] += count
+        if str(row["acks"]) != "all":
+            partition.ledger.acknowledge(records)
+        _cover_append(partition, leadership)
+    if refused:
+        partition.ledger.counts["refused"] += refused
+        leo = replica.log.leo
+        partition.ledger.event(partition.now, "refused", replica.broker, leadership.epoch, leo, leo + refused)
+    _delete_records(partition, replica)
+
+
+def _records_due(row: Mapping[str, Any], now: int) -> int:
+    to_round = row.get("to_round")
+    in_force = row["from_round"] <= now and (to_round is None or now < to_round)
+    return int(row["records_per_round"]) if in_force else 0
+
+
+def _cover_append(partition: Partition, leadership: Leadership) -> None:
+    if partition.controller.leader != leadership.broker:
+        partition.coverage["zombie_append_without_leader"] += 1
+    if partition.status(leadership.broker).isolated:
+        partition.coverage["zombie_append_isolated"] += 1
+    if partition.status(leadership.broker).waking:
+        partition.coverage["zombie_append_waking"] += 1
+
+
+def _delete_records(partition: Partition, replica: Replica) -> None:
+    for command in partition.case.get("commands", []):
+        if command["round"] != partition.now or command["kind"] != "delete_records":
+            continue
+        offset = replica.hw if command["offset"] == -1 else command["offset"]
+        if replica.log.log_start < offset <= replica.hw:
+            replica.log.raise_log_start(offset)
+            partition.coverage["delete_records"] += 1
+
+
+def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
+    """T lets followers into the ISR and throws laggards out, and then advances its high watermark.
+
+    The watermark is taken over the ISR with the joins, and again without those that left.
+    """
+    working = partition.working_leader()
+    if working is None:
+        return
+    leadership, replica = working
+    known = set(partition.isr_known_to(leadership))
+    joiners = {
+        broker
+        for broker, offset in partition.noted.items()
+        if broker not in known | leadership.pending_joins
+        and partition.is_unfenced(broker)
+        and _has_caught_up(offset, hw_at_start[replica.broker], leadership.start_offset)
+    }
+    shrunk = _laggards(partition, leadership, replica, (known | joiners) - leadership.pending_shrinks)
+    can_confirm = partition.controller_up and not partition.is_untold(replica.broker)
+    if not can_confirm:
+        leadership.pending_joins |= joiners
+        leadership.pending_shrinks |= shrunk
+        partition.coverage["pending_join"] += len(joiners)
+        partition.coverage["pending_shrink"] += len(shrunk)
+        _advance_high_watermark(partition, leadership, replica, known | joiners, len(known))
+        return
+    partition.coverage["pending_join_confirmed"] += len(leadership.pending_joins)
+    partition.coverage["pending_shrink_confirmed"] += len(leadership.pending_shrinks)
+    joins = joiners | {broker for broker in leadership.pending_joins - known if partition.is_unfenced(broker)}
+    shrinks = (shrunk | leadership.pending_shrinks) & (known | joins)
+    leadership.pending_joins, leadership.pending_shrinks = set(), set()
+    _advance_high_watermark(partition, leadership, replica, known | joins, len(known | joins))
+    _confirm(partition, replica, joins, shrinks)
+    if shrinks:
+        members = set(partition.controller.isr)
+        _advance_high_watermark(partition, leadership, replica, members, len(members))
+
+
+def _has_caught_up(offset: int, hw_at_start: int, epoch_start: int) -> bool:
+    return offset >= max(hw_at_start, epoch_start)
+
+
+def _laggards(partition: Partition, leadership: Leadership, replica: Replica, members: set[int]) -> set[int]:
+    if partition.now % partition.settings.isr_check_rounds != 0:
+        return set()
+    return {
+        broker
+        for broker in members - {replica.broker}
+        if leadership.progress[broker].remote_leo != replica.log.leo
+        and not _caught_up_lately(partition, leadership, broker)
+    }
+
+
+def _caught_up_lately(partition: Partition, leadership: Leadership, broker: int) -> bool:
+    caught_up_round = leadership.progress[broker].caught_up_round
+    if caught_up_round is None:
+        return False
+    lag_ms = (partition.now - caught_up_round) * partition.settings.round_ms
+    return lag_ms <= partition.settings.lag_time_max_ms
+
+
+def _confirm(partition: Partition, replica: Replica, joins: set[int], shrinks: set[int]) -> None:
+    ledger, controller = partition.ledger, partition.controller
+    for broker in sorted(joins):
+        ledger.counts["isr_expands"] += 1
+        ledger.event(partition.now, "isr_expand", broker, controller.epoch)
+        offset = partition.noted.get(broker)
+        partition.coverage["joined_below_leo"] += offset is not None and offset < replica.log.leo
+    for broker in sorted(shrinks):
+        ledger.counts["isr_shrinks"] += 1
+        ledger.event(partition.now, "isr_shrink", broker, controller.epoch)
+        partition.coverage["lag_shrink"] += 1
+        partition.coverage["joined_and_shrunk"] += broker in joins
+    controller.isr = (controller.isr | joins) - shrinks
+
+
+def _advance_high_watermark(
+    partition: Partition, leadership: Leadership, replica: Replica, members: set[int], isr_size: int
+) -> None:
+    """Raise T's high watermark to what the maximal ISR over `members` has, if the ISR is big enough."""
+    if isr_size < partition.settings.min_insync_replicas:
+        partition.coverage["hw_held_by_min_isr"] += 1
+        return
+    leo = replica.log.leo
+    catching_up = {
+        broker
+        for broker in partition.controller.replicas
+        if partition.is_unfenced(broker)
+        and broker != replica.broker
+        and (leadership.progress[broker].remote_leo == leo or _caught_up_lately(partition, leadership, broker))
+    }
+    partition.coverage["hw_held_by_outsider"] += bool(catching_up - members - leadership.pending_joins)
+    maximal_isr = (members | leadership.pending_joins | catching_up) - {replica.broker}
+    offsets = [leadership.progress[broker].remote_leo or 0 for broker in maximal_isr]
+    reached = min([leo, *offsets])
+    if reached > replica.hw:
+        replica.hw = reached
+        kept = replica.log.slice(leadership.start_offset, reached)
+        partition.ledger.acknowledge(kept)
+        partition.ledger.commit(replica.log, reached)

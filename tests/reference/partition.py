@@ -1,0 +1,203 @@
+"""The state of one partition: its replicas, what its leader knows of them, and what the controller holds.
+
+Choices where docs/kafka_rounds.md is silent:
+
+* A replica that a reassignment adds believes in nobody, (-1, -1), until it learns at the end of a round.
+* A leader that learns that the controller has none (-1) stops to lead; it is not ready any more, even when it is
+  still T.
+* `role` is leader for whoever believes that it leads, zombies included. A replica elected while it cannot be told
+  keeps the role and the believed epoch it had.
+* Initial records without `record_bytes` are 1000 bytes each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .accounting import Ledger
+from .broker_status import BrokerRound, broker_rounds, controller_is_up, is_stale, link_is_cut
+from .log import EpochCache, Log, initial_log
+from .settings import Settings
+
+NO_LEADER = -1
+DEFAULT_RECORD_BYTES = 1000
+
+
+@dataclass
+class Replica:
+    """One replica. It leads, or thinks so, in `leading_epoch`; everybody believes in a (leader, epoch)."""
+
+    broker: int
+    log: Log = field(default_factory=Log)
+    hw: int = 0
+    checkpoint: int = 0
+    believed_leader: int = NO_LEADER
+    believed_epoch: int = -1
+    leading_epoch: int | None = None
+    credit_bytes: int = 0
+
+    def lower_hw(self, hw: int) -> None:
+        """Take a high watermark that may be below the old one; it stays within log start and LEO."""
+        self.hw = max(self.log.log_start, min(self.log.leo, hw))
+
+
+@dataclass
+class Progress:
+    """What the leader knows of one follower; None is unknown, or never."""
+
+    remote_leo: int | None = None
+    caught_up_round: int | None = None
+    previous_round: int | None = None
+    previous_leader_leo: int | None = None
+
+
+@dataclass
+class Leadership:
+    """T, the client leader, in one epoch, and what it knows. It is ready when its replica leads in this epoch."""
+
+    broker: int
+    epoch: int
+    start_offset: int
+    known_isr: set[int]
+    progress: dict[int, Progress]
+    pending_joins: set[int] = field(default_factory=set)
+    pending_shrinks: set[int] = field(default_factory=set)
+
+
+@dataclass
+class Controller:
+    """What the controller holds of the partition; `target` is the list of an unfinished reassignment."""
+
+    replicas: list[int]
+    isr: set[int]
+    leader: int
+    epoch: int
+    target: list[int] | None = None
+    adding: set[int] = field(default_factory=set)
+
+
+class Partition:
+    """Everything of one partition in one round; `now` is the round."""
+
+    def __init__(self, case: Mapping[str, Any]) -> None:
+        self.case = case
+        self.now = 0
+        self.faults: Sequence[Mapping[str, Any]] = case.get("faults", [])
+        self.settings = Settings(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
+        self.history = {
+            broker: broker_rounds(
+                broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"]
+            )
+            for broker in case["brokers"]
+        }
+        self.ledger = Ledger()
+        self.coverage: Counter[str] = Counter()
+        self.noted: dict[int, int] = {}
+        self._start()
+
+    def status(self, broker: int) -> BrokerRound:
+        """The broker in this round."""
+        return self.history[broker][self.now]
+
+    @property
+    def controller_up(self) -> bool:
+        """Whether the controller runs in this round."""
+        return controller_is_up(self.faults, self.now)
+
+    def is_untold(self, broker: int) -> bool:
+        """Whether news of this round does not reach the broker while the round lasts."""
+        status = self.status(broker)
+        stale_before = self.now > 0 and is_stale(broker, self.faults, self.now - 1)
+        return self.is_deaf(broker) or status.waking or stale_before
+
+    def is_deaf(self, broker: int) -> bool:
+        """Whether news of this round does not reach the broker even at its end."""
+        status = self.status(broker)
+        return status.offline or status.paused or status.isolated or is_stale(broker, self.faults, self.now)
+
+    def message_passes(self, sender: int, receiver: int) -> bool:
+        """Whether a message arrives: neither end is isolated, and the link is not cut."""
+        if self.status(sender).isolated or self.status(receiver).isolated:
+            return False
+        return not link_is_cut(sender, receiver, self.faults, self.now)
+
+    @property
+    def client_leader(self) -> Replica | None:
+        """T's replica, or None when there was no leader yet or its replica was dropped."""
+        return None if self.leadership is None else self.replicas.get(self.leadership.broker)
+
+    def working_leader(self) -> tuple[Leadership, Replica] | None:
+        """T, if it runs and is ready."""
+        replica = self.client_leader
+        if self.leadership is None or replica is None or not self.status(replica.broker).running:
+            return None
+        return (self.leadership, replica) if replica.leading_epoch == self.leadership.epoch else None
+
+    def isr_known_to(self, leadership: Leadership) -> set[int]:
+        """The ISR as T knows it: the controller's, unless nobody could tell T."""
+        return leadership.known_isr if self.is_untold(leadership.broker) else self.controller.isr
+
+    def is_unfenced(self, broker: int) -> bool:
+        """Whether the controller counts the broker as alive, at the end of its registrations of this round."""
+        return not self.status(broker).fenced
+
+    def tell_leadership(self, replica: Replica, leadership: Leadership) -> None:
+        """T learns that it leads: the epoch enters its cache at its LEO."""
+        replica.log.cache.assign(leadership.epoch, replica.log.leo)
+        replica.leading_epoch = replica.believed_epoch = leadership.epoch
+        replica.believed_leader = replica.broker
+        leadership.start_offset = replica.log.leo
+        leadership.known_isr = set(self.controller.isr)
+        self.ledger.commit(replica.log, replica.hw)
+
+    def _start(self) -> None:
+        initial = self.case.get("initial") or {}
+        given: Mapping[int, Mapping[str, Any]] = initial.get("replicas") or {}
+        order = list(self.case["replicas"])
+        leader = initial.get("leader", order[0])
+        epoch = initial.get("leader_epoch")
+        if epoch is None:
+            epoch = max((entry[0] for one in given.values() for entry in one.get("epochs", ())), default=0)
+        isr = set(initial.get("isr") or order)
+        self.controller = Controller(order, isr, leader, epoch)
+        self.replicas = {broker: _initial_replica(broker, given.get(broker)) for broker in order}
+        for replica in self.replicas.values():
+            replica.believed_leader, replica.believed_epoch = leader, epoch
+        self.leadership: Leadership | None = None
+        if leader != NO_LEADER:
+            self._start_leadership(self.replicas[leader], epoch, leader in given)
+
+    def _start_leadership(self, replica: Replica, epoch: int, cache_given: bool) -> None:
+        if not cache_given:
+            replica.log.cache.assign(0, 0)
+        replica.leading_epoch = epoch
+        starts = [start for known, start in replica.log.cache.entries if known == epoch]
+        self.leadership = Leadership(
+            broker=replica.broker,
+            epoch=epoch,
+            start_offset=starts[0] if starts else replica.log.leo,
+            known_isr=set(self.controller.isr),
+            progress={
+                other.broker: Progress(other.log.leo, 0, -1, 0)
+                for other in self.replicas.values()
+                if other is not replica
+            },
+        )
+        workload = self.case.get("workload") or []
+        self.ledger.start(replica.log, replica.hw, bool(workload) and str(workload[0]["acks"]) != "all")
+
+
+def _initial_replica(broker: int, given: Mapping[str, Any] | None) -> Replica:
+    if given is None:
+        return Replica(broker, Log(cache=EpochCache()))
+    log = initial_log(
+        given.get("log_start_offset", 0),
+        given["leo"],
+        given["epochs"],
+        given.get("flushed_offset"),
+        given.get("record_bytes", DEFAULT_RECORD_BYTES),
+    )
+    return Replica(broker, log, given["hw"], given["hw"])

@@ -1,0 +1,65 @@
+"""Writes a random batch as one scenario file (design.md section 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+BROKERS_PER_CASE = 10
+RACKS = 3
+
+
+def to_toml(batch: Mapping[str, Any]) -> str:
+    """The batch as TOML text: every case a topic of one partition; faults and workload in the order of the cases."""
+    cluster, cases = batch["cluster"], batch["cases"]
+    lines = [
+        f'name = "random-{batch["seed"]}"',
+        'protocol = "kafka"',
+        f"rounds = {cluster['rounds']}",
+        f"round_ms = {cluster['round_ms']}",
+        f"seed = {batch['seed']}",
+        'mode = "plain"',
+        "[cluster]",
+        f"brokers = {BROKERS_PER_CASE * len(cases)}",
+        f"racks = {RACKS}",
+        f"session_timeout_rounds = {cluster['session_timeout_rounds']}",
+        f"config = {_value(cluster['config'])}",
+    ]
+    for fault in cluster["faults"]:
+        lines += _table("faults", fault)
+    for case in cases:
+        lines += _case_tables(case)
+    return "\n".join(lines) + "\n"
+
+
+def _case_tables(case: Mapping[str, Any]) -> list[str]:
+    topic = case["topic"]
+    lines = _table("topics", {"name": topic, "assignment": [case["replicas"]], "config": case["topic_config"]})
+    for row in case["workload"]:
+        lines += _table("workload", {"topic": topic, **row})
+    for fault in case["faults"]:
+        lines += _table("faults", fault)
+    for command in case["commands"]:
+        place = {} if "broker" in command else {"topic": topic}
+        if command["kind"] in ("reassign", "delete_records"):
+            place = {"topic": topic, "partition": 0}
+        lines += _table("commands", {**command, **place})
+    initial = case["initial"] or {}
+    if "leader" in initial:
+        known = {key: initial[key] for key in ("leader", "leader_epoch", "isr")}
+        lines += _table("initial.partitions", {"topic": topic, "partition": 0, **known})
+    for broker, log in initial.get("replicas", {}).items():
+        lines += _table("initial.replicas", {"topic": topic, "partition": 0, "broker": broker, **log})
+    return lines
+
+
+def _table(name: str, row: Mapping[str, Any]) -> list[str]:
+    return [f"[[{name}]]", *[f"{key} = {_value(value)}" for key, value in row.items()]]
+
+
+def _value(value: Any) -> str:
+    """A TOML value; strings, numbers, booleans and lists of them are written as in JSON."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f'"{key}" = {_value(one)}' for key, one in value.items()) + " }"
+    return json.dumps(value)

@@ -1,0 +1,123 @@
+"""Configuration values in force, with Kafka's defaults.
+
+A topic key is looked up in the topic's config, then in the cluster's (where it is the default for topics); what a
+broker decides by itself in the broker's own config, then in the cluster's. An `alter_config` of all brokers changes
+the cluster's; a broker's own value is stronger, as in Kafka. Periods in rounds: max(1, ms div round_ms), also for
+segment.ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+DEFAULTS: dict[str, Any] = {
+    "replica.lag.time.max.ms": 30_000,
+    "replica.fetch.max.bytes": 1_048_576,
+    "replica.fetch.wait.max.ms": 500,
+    "replica.high.watermark.checkpoint.interval.ms": 5_000,
+    "min.insync.replicas": 1,
+    "unclean.leader.election.enable": False,
+    "auto.leader.rebalance.enable": True,
+    "leader.imbalance.check.interval.seconds": 300,
+    "segment.bytes": 1_073_741_824,
+    "segment.ms": 604_800_000,
+}
+FETCHER_KEYS = ("replica.fetch.max.bytes", "replica.fetch.wait.max.ms")
+
+
+class Settings:
+    """The configuration of one partition's topic and brokers, changed by `alter_config`."""
+
+    def __init__(self, round_ms: int, cluster: Mapping[str, Any], topic: Mapping[str, Any]) -> None:
+        self.round_ms = round_ms
+        self._cluster = dict(cluster)
+        self._topic = dict(topic)
+        self._brokers: dict[int, dict[str, Any]] = {}
+
+    def alter(self, command: Mapping[str, Any]) -> None:
+        """Take an alter_config: of a broker, else of all brokers (fetcher keys) and of the topic (the others)."""
+        for key, value in command["config"].items():
+            if command.get("broker") is not None:
+                self._brokers.setdefault(command["broker"], {})[key] = value
+            elif key in FETCHER_KEYS:
+                self._cluster[key] = value
+            else:
+                self._topic[key] = value
+
+    def fetch_max_bytes(self, broker: int) -> int:
+        """Most bytes of one fetch of `broker`, but for a bigger first batch."""
+        return int(self._of_broker(broker, "replica.fetch.max.bytes"))
+
+    def fetch_waits(self, broker: int) -> bool:
+        """Whether an empty fetch of `broker` waits for the end of the round."""
+        return int(self._of_broker(broker, "replica.fetch.wait.max.ms")) > 0
+
+    @property
+    def lag_time_max_ms(self) -> int:
+        """How long a member may lag before it leaves the ISR."""
+        return int(self._of_topic("replica.lag.time.max.ms"))
+
+    @property
+    def isr_check_rounds(self) -> int:
+        """The ISR is checked in rounds divisible by this: half of the lag time, rounded up."""
+        return max(1, -(-self.lag_time_max_ms // (2 * self.round_ms)))
+
+    @property
+    def min_insync_replicas(self) -> int:
+        """Members that the ISR needs for acks=all and for the high watermark to rise."""
+        return int(self._of_topic("min.insync.replicas"))
+
+    @property
+    def unclean_election(self) -> bool:
+        """Whether a replica outside of the ISR may lead."""
+        return bool(self._of_topic("unclean.leader.election.enable"))
+
+    @property
+    def rebalance_rounds(self) -> int | None:
+        """Period of the automatic preferred leader election, None when it is off."""
+        if not self._of_topic("auto.leader.rebalance.enable"):
+            return None
+        return self._rounds(int(self._of_topic("leader.imbalance.check.interval.seconds")) * 1000)
+
+    @property
+    def checkpoint_rounds(self) -> int:
+        """Period of the high watermark checkpoint."""
+        return self._rounds(int(self._of_topic("replica.high.watermark.checkpoint.interval.ms")))
+
+    @property
+    def segment_bytes(self) -> int:
+        """Size at which a segment is rolled."""
+        return int(self._of_topic("segment.bytes"))
+
+    @property
+    def segment_rounds(self) -> int:
+        """Age at which a segment is rolled."""
+        return self._rounds(int(self._of_topic("segment.ms")))
+
+    @property
+    def flush_messages(self) -> int | None:
+        """Unflushed records at which the log is flushed."""
+        return self._first_given("flush.messages", "log.flush.interval.messages")
+
+    @property
+    def flush_rounds(self) -> int | None:
+        """Period of the flush by time."""
+        interval_ms = self._first_given("flush.ms", "log.flush.interval.ms")
+        return None if interval_ms is None else self._rounds(interval_ms)
+
+    def _rounds(self, ms: int) -> int:
+        return max(1, ms // self.round_ms)
+
+    def _of_topic(self, key: str) -> Any:
+        return self._topic.get(key, self._cluster.get(key, DEFAULTS[key]))
+
+    def _of_broker(self, broker: int, key: str) -> Any:
+        return self._brokers.get(broker, {}).get(key, self._cluster.get(key, DEFAULTS[key]))
+
+    def _first_given(self, *keys: str) -> int | None:
+        for scope in (self._topic, self._cluster):
+            for key in keys:
+                if scope.get(key) is not None:
+                    return int(scope[key])
+        return None

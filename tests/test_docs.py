@@ -1,0 +1,69 @@
+"""The documentation names every key and every column there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from emulator.configs import KEYS
+from emulator.faults.generators import GENERATORS
+from emulator.faults.kinds import FAULT_KINDS
+from emulator.outcomes.views import HELPER_VIEWS
+from emulator.scenario import load_run, shapes
+from emulator.scenario.commands import COMMAND_KINDS
+from emulator.schema import OUTPUT_TABLES
+
+ROOT = Path(__file__).parents[1]
+TABLES = (ROOT / "docs" / "tables.md").read_text("utf-8")
+SCENARIO_FILE = (ROOT / "docs" / "scenario_file.md").read_text("utf-8")
+SHAPES = [value for value in vars(shapes).values() if isinstance(value, type) and issubclass(value, shapes.Shape)]
+
+
+@pytest.mark.parametrize("table", OUTPUT_TABLES)
+def test_tables(table: str) -> None:
+    section = re.search(rf"^## {table}$.*?(?=^## )", TABLES, re.DOTALL | re.MULTILINE)
+    assert section is not None
+    rows = [
+        f"| {field.name} | {field.dataType.simpleString()} | {field.metadata['comment']} |"
+        for field in OUTPUT_TABLES[table].fields
+    ]
+    assert "\n".join(["|---|---|---|", *rows, ""]) in section.group()
+
+
+def test_views() -> None:
+    for view in HELPER_VIEWS:
+        assert f"| {view} |" in TABLES
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_keys_of_the_scenario_file(shape: type[BaseModel]) -> None:
+    for name, field in shape.model_fields.items():
+        assert re.search(rf"\b{field.alias or name}\b", SCENARIO_FILE), name
+
+
+def test_kinds_and_their_keys() -> None:
+    names = [*FAULT_KINDS, *GENERATORS, *COMMAND_KINDS]
+    names += [parameter for generator in GENERATORS.values() for parameter in generator.parameters]
+    for name in names:
+        assert re.search(rf"\b{name}\b", SCENARIO_FILE), name
+
+
+def test_config_keys_and_their_defaults() -> None:
+    for key in KEYS.values():
+        if key.effect:
+            assert key.name in SCENARIO_FILE
+            if key.name == key.setting and "flush" not in key.name:
+                assert f"| {str(key.default).lower()} |" in SCENARIO_FILE
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/scenario_file.md"])
+def test_the_scenarios_shown_are_valid(page: str, tmp_path: Path) -> None:
+    shown = re.findall(r"```toml\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    whole = [text for text in shown if "rounds" in text]
+    assert whole
+    for text in whole:
+        (tmp_path / "shown.toml").write_text(text)
+        assert len(load_run(str(tmp_path / "shown.toml")).scenarios) == 2

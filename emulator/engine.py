@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs
+from emulator.outcomes.broker_rounds import broker_bucket
+from emulator.planned import PlannedRound, release
+from emulator.progress import Progress
 from emulator.protocols import PROTOCOLS
+from emulator.rounds.kafka.elect_leader import elect_leader
+from emulator.rounds.record_trace import record_trace
+from emulator.session import DEEP_STACK, engine_settings
 from emulator.state_schema import FEED, STATE_COLUMNS, WORLD
 
-FUSED_ROUNDS = 20
-"""Rounds a job: fewer pay Spark's cost per job more often, more cost planning time (docs/design_notes.md)."""
+FUSED_ROUNDS = 10
+"""Rounds a job: fewer pay Spark's cost per job more often, more nest a task's lineage deeper than a stack holds."""
 
-WORLD_CHANGES = StructType.fromDDL(f"world_id INT, changes ARRAY<STRUCT<from_round: INT, value: STRUCT<{WORLD}>>>")
-FEED_CHANGES = StructType.fromDDL(f"feed_id BIGINT, changes ARRAY<STRUCT<from_round: INT, value: STRUCT<{FEED}>>>")
+FUSED_ROUNDS_ON_SHALLOW_STACKS = 3
+"""The same in a session that was not started with `session.DEEP_STACK`."""
+
+ROWS_WORTH_COMPILING = 150_000
+"""State rows from which on Spark's compiled projections pay for their compilation in every task."""
+
+ROWS_PER_TASK = 250_000
+BUCKETS = 10
+"""Time buckets of broker_rounds in a run."""
+
+TRACE_ROUNDS_HELD = 20
+"""Rounds of trace held in the state before they are written."""
+
+WORLD_CHANGES = f"world_id INT, changes ARRAY<STRUCT<from_round: INT, value: STRUCT<{WORLD}>>>"
+FEED_CHANGES = f"feed_id BIGINT, changes ARRAY<STRUCT<from_round: INT, value: STRUCT<{FEED}>>>"
 
 
 ATTACHED_COLUMNS = [*STATE_COLUMNS, "world_changes", "world_next", "feed_changes", "feed_next"]
@@ -50,20 +70,119 @@ def plan_jobs(rounds: list[int], bucket_rounds: int, fused_rounds: int = FUSED_R
     return jobs
 
 
-def run_rounds(
-    spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], protocol: str, job: Job, slots: int
+@dataclass
+class Tracks:
+    """What the loop hands out while it runs: traced rounds and broker traffic."""
+
+    write_trace: Callable[[DataFrame], None]
+    broker_rounds: list[Any] = field(default_factory=list)
+
+
+def emulate(
+    spark: SparkSession,
+    inputs: list[ScenarioInputs],
+    traced: dict[int, np.ndarray],
+    tracks: Tracks,
+    progress: Progress,
 ) -> DataFrame:
-    """The state after a job's rounds, not yet computed: attaches what changes in the window, then runs the phases."""
-    state = _attach(spark, state, inputs, job)
-    for _ in range(job.from_round, job.to_round):
-        state = one_round(state, protocol, slots)
-    return state.select(list(STATE_COLUMNS))
+    """Run every scenario to its end and return the final state, checkpointed.
+
+    The state is laid out once, by (scenario_id, partition_id), and keeps that layout; each job attaches the inputs
+    that begin in its window, runs the planned round as often as the window is long, and checkpoints. A scenario that has
+    reached its end leaves the loop.
+    """
+    rows = sum(int(i.partition_table.slot_count.sum()) for i in inputs)
+    slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
+    rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
+    tracing = any(bool(flags.any()) for flags in traced.values())
+    bucket_rounds = max(-(-max(rounds.values()) // BUCKETS), FUSED_ROUNDS)
+    tasks = _tasks(spark, rows)
+    with engine_settings(spark, tasks, _codegen_settings(rows)):
+        progress.start(max(rounds.values()), sum(len(i.partition_table.partition) for i in inputs), len(inputs))
+        state = _laid_out(initial_state(spark, inputs, traced), tasks).localCheckpoint()
+        planned = PlannedRound(
+            spark,
+            _attach(spark, state.where("slot < 0"), inputs, Job(0, 0, False)).localCheckpoint(),
+            lambda frame: one_round(frame, inputs[0].scenario.protocol, slots, tracing),
+        )
+        return _loop(spark, state, planned, inputs, rounds, bucket_rounds, tracing, tracks, progress)
 
 
-def one_round(state: DataFrame, protocol: str, slots: int) -> DataFrame:
-    """One round of a protocol over the state with its attached changes."""
+def _loop(
+    spark: SparkSession,
+    state: DataFrame,
+    planned: PlannedRound,
+    inputs: list[ScenarioInputs],
+    rounds: dict[int, int],
+    bucket_rounds: int,
+    tracing: bool,
+    tracks: Tracks,
+    progress: Progress,
+) -> DataFrame:
+    finished: list[DataFrame] = []
+    replica_rounds = bucket_from = trace_held = 0
+    checkpointed = state
+    jobs = plan_jobs(list(rounds.values()), bucket_rounds, fused_rounds(spark))
+    for number, job in enumerate(jobs, 1):
+        window = planned.run(_attach(spark, state, inputs, job), job.to_round - job.from_round)
+        previous, checkpointed = checkpointed, window.select(list(STATE_COLUMNS)).localCheckpoint()
+        if not finished:
+            release(previous)
+        running = [i for i in inputs if i.scenario.rounds > job.from_round]
+        replica_rounds += (job.to_round - job.from_round) * sum(int(i.partition_table.slot_count.sum()) for i in running)
+        state = checkpointed
+        trace_held += job.to_round - job.from_round
+        ended = [i.scenario.scenario_id for i in running if i.scenario.rounds == job.to_round]
+        if tracing and (trace_held >= TRACE_ROUNDS_HELD or ended):
+            tracks.write_trace(checkpointed)
+            state = state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
+            trace_held = 0
+        if job.ends_bucket:
+            tracks.broker_rounds += broker_bucket(spark, checkpointed, running, bucket_from, job.to_round).collect()
+            bucket_from = job.to_round
+            state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
+        if ended and job is not jobs[-1]:
+            finished.append(checkpointed.where(F.col("scenario_id").isin(ended)))
+            state = state.where(~F.col("scenario_id").isin(ended))
+        left = [i for i in inputs if i.scenario.rounds > job.to_round]
+        progress.advance(job.to_round, sum(len(i.partition_table.partition) for i in left), number, replica_rounds)
+    progress.finish()
+    for done in finished:
+        checkpointed = checkpointed.unionByName(done)
+    return checkpointed
+
+
+_EMPTY_BUCKET = {"produced_bytes": "0L", "served_bytes": "0L", "served": "filter(served, x -> false)"}
+
+
+def _laid_out(state: DataFrame, tasks: int) -> DataFrame:
+    keys = ["scenario_id", "partition_id"]
+    return state.repartition(tasks, *keys).sortWithinPartitions(*keys)
+
+
+def _tasks(spark: SparkSession, rows: int) -> int:
+    if rows < ROWS_WORTH_COMPILING // 10:
+        return 1
+    return max(spark.sparkContext.defaultParallelism, -(-rows // ROWS_PER_TASK))
+
+
+def _codegen_settings(rows: int) -> dict[str, str]:
+    mode = "FALLBACK" if rows >= ROWS_WORTH_COMPILING else "NO_CODEGEN"
+    return {"spark.sql.codegen.factoryMode": mode, "spark.sql.codegen.useIdInClassName": "false"}
+
+
+def fused_rounds(spark: SparkSession) -> int:
+    """Rounds a job in this session: many where its threads have the stack for it."""
+    options = spark.conf.get("spark.driver.extraJavaOptions", "") or ""
+    return FUSED_ROUNDS if DEEP_STACK in options else FUSED_ROUNDS_ON_SHALLOW_STACKS
+
+
+def one_round(state: DataFrame, protocol: str, slots: int, tracing: bool = False) -> DataFrame:
+    """One round of a protocol over the state with its attached changes; traced replicas also record it."""
     for phase in PROTOCOLS[protocol]:
-        state = phase(state, slots) if phase.__name__ == "elect_leader" else phase(state)
+        state = phase(state, slots) if phase is elect_leader else phase(state)
+    if tracing:
+        state = record_trace(state)
     return state.select(ATTACHED_COLUMNS)
 
 
@@ -82,8 +201,9 @@ def _attach(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs],
 
 
 def _join_changes(
-    spark: SparkSession, state: DataFrame, kind: str, changes: list[tuple[int, Any]], schema: StructType
+    spark: SparkSession, state: DataFrame, kind: str, changes: list[tuple[int, Any]], ddl: str
 ) -> DataFrame:
+    schema = StructType.fromDDL(ddl)
     if not changes:
         return state.withColumns(
             {f"{kind}_changes": F.lit(None).cast(schema["changes"].dataType), f"{kind}_next": F.lit(0)}

@@ -60,6 +60,12 @@ class ScenarioInputs:
             self._first_partition[topic.name] = first
             first += len(topic.assignment)
 
+    @property
+    def partition_table(self) -> PartitionTable:
+        """The partitions with their worlds and feeds."""
+        assert self.partitions is not None
+        return self.partitions
+
     def world_changes(self, from_round: int, to_round: int) -> dict[int, list[dict[str, Any]]]:
         """World index -> values that begin in [from_round, to_round), in order of their `from_round`."""
         touched: dict[int, set[int]] = {}

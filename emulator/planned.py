@@ -44,3 +44,8 @@ class PlannedRound:
         children = plan.children()
         replaced = [self._over(children.apply(i), rdd) for i in range(children.size())]
         return plan.withNewChildren(self._spark._jvm.PythonUtils.toSeq(replaced))  # type: ignore[union-attr]
+
+
+def release(checkpointed: DataFrame) -> None:
+    """Free the blocks of a frame that `localCheckpoint` returned, once nothing reads it any more."""
+    checkpointed._jdf.queryExecution().analyzed().rdd().unpersist(False)

@@ -32,6 +32,10 @@ _MASTER = re.compile(r"local|local\[(\*|[1-9]\d*)(,\s*\d+)?\]|local-cluster\[.+\
 
 _our_context: SparkContext | None = None
 
+DEEP_STACK = "-Xss16m"
+"""Java option of every executor thread: the more rounds are fused, the deeper a task's lineage nests (engine.py)."""
+
+
 
 def get_session(
     master: str | None = None, conf: Mapping[str, str] | None = None, app_name: str = "emulator"
@@ -165,7 +169,11 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
     # With a configuration of its own, Spark may know a master that we cannot see from here.
     if target is None and not submitted and not {"PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR"} & os.environ.keys():
         target = "local[*]"
-    defaults = {"spark.sql.session.timeZone": "UTC", "spark.sql.catalogImplementation": "in-memory"}
+    defaults = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.executor.extraJavaOptions": DEEP_STACK,
+    }
     if target is not None and target.startswith("local"):
         defaults |= _local_defaults()
     settings = {key: value for key, value in defaults.items() if key not in given} | conf
@@ -177,7 +185,7 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
 def _local_defaults() -> dict[str, str]:
     return {
         "spark.driver.memory": f"{default_driver_memory_bytes() >> 20}m",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}",
+        "spark.driver.extraJavaOptions": f"{DEEP_STACK} -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}",
         # Nothing outside needs to reach this driver, and a host name that does not resolve must not stop it.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -66,7 +66,7 @@ def assemble(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]
 def _partitions(state: DataFrame, known: Names) -> DataFrame:
     code = f"CAST(shiftright(replica_order, p * {ORDER_BITS}) & 31 AS INT)"
     codes = f"transform(sequence(0, {MAX_SLOTS - 1}), p -> {code})"
-    in_order = f"transform(filter({codes}, c -> c > 0), c -> get(brokers, c - 1))"
+    in_order = f"transform(filter({codes}, c -> c > 0), c -> {broker_or_none('c - 1')})"
     return known.add_all(state.filter("slot = 0")).withColumn("replicas", F.expr(in_order))
 
 

@@ -9,8 +9,16 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
 from emulator.inputs import ScenarioInputs
+
+_BROKERS = StructType(
+    [
+        StructField("world_id", IntegerType(), False),
+        StructField("brokers", ArrayType(IntegerType(), containsNull=False), False),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class Names:
 
 def names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> Names:
     """The names behind world_id and feed_id, which count on over the list of scenario inputs."""
-    return Names(spark.createDataFrame(_worlds(inputs)), spark.createDataFrame(_topics(inputs)))
+    return Names(spark.createDataFrame(_worlds(inputs), _BROKERS), spark.createDataFrame(_topics(inputs)))
 
 
 def _worlds(inputs: Sequence[ScenarioInputs]) -> pa.Table:

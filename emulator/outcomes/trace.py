@@ -23,6 +23,8 @@ def trace_tables(
         "scenario_id", "partition_id", "world_id", "feed_id", "slot", F.explode("trace").alias("at")
     )
     rounds = names(spark, inputs).add_all(recorded)
+    # The output's arrays hold no nulls, and Spark believes that of no stored array.
+    entry = "named_struct('epoch', coalesce(e.epoch, -1), 'start_offset', coalesce(e.start_offset, -1L))"
     replicas = rounds.filter("at.replica").select(
         "scenario_id",
         "topic",
@@ -38,7 +40,7 @@ def trace_tables(
         "at.remote_leo",
         "at.in_isr",
         "at.fetch_state",
-        "at.epochs",
+        F.expr(f"transform(at.epochs, e -> {entry}) AS epochs"),
     )
     partitions = rounds.filter("slot = 0").select(
         "scenario_id",
@@ -48,7 +50,7 @@ def trace_tables(
         F.expr(f"{broker_or_none('at.leader')} AS leader"),
         "at.leader_epoch",
         F.expr(f"{brokers_in('at.isr')} AS isr"),
-        F.expr("CAST(array() AS ARRAY<INT>) AS elr"),
+        F.array().cast(OUTPUT_TABLES["trace_partitions"]["elr"].dataType).alias("elr"),
     )
     return (
         replicas.select(OUTPUT_TABLES["trace"].names),

@@ -32,9 +32,9 @@ def end_offset_for_epoch(log: str, leo: str, epoch: str) -> str:
     return f"coalesce(array_min(transform(filter({log}, x -> x.epoch > {epoch}), x -> x.start_offset)), {leo})"
 
 
-def truncate_from_end(log: str, offset: str) -> str:
+def truncate_from_end(log: str, offset: str, log_start: str = "log_start_offset") -> str:
     """Drop every entry starting at or above the offset, also when the offset is the LEO or above (KAFKA-10706)."""
-    return f"filter({log}, x -> x.start_offset < {offset})"
+    return f"filter({log}, x -> greatest(x.start_offset, {log_start}) < {offset})"
 
 
 def truncate_from_start(log: str, offset: str) -> str:
@@ -43,12 +43,15 @@ def truncate_from_start(log: str, offset: str) -> str:
     return f"filter({log}, (x, i) -> coalesce(get({log}, i + 1).start_offset > {offset}, true))"
 
 
-def assign_epoch(log: str, epoch: str, offset: str, log_bytes: str = "log_bytes") -> str:
+def assign_epoch(
+    log: str, epoch: str, offset: str, log_bytes: str = "log_bytes", log_start: str = "log_start_offset"
+) -> str:
     """Append an epoch entry: later entries at the same or a higher offset or epoch go (LeaderEpochFileCache.assign)."""
     added = run(offset, epoch, log_bytes, "0", "0L", "null")
     return (
         f"IF({last_run(log)}.epoch <=> {epoch} AND {last_run(log)}.start_offset <= {offset}, {log},"
-        f" concat(filter({log}, x -> x.start_offset < {offset} AND x.epoch < {epoch}), array({added})))"
+        f" concat(filter({log}, x -> greatest(x.start_offset, {log_start}) < {offset} AND x.epoch < {epoch}),"
+        f" array({added})))"
     )
 
 
@@ -145,7 +148,7 @@ def one_batch(log: str, leo: str, offset: str) -> str:
     return f"least(coalesce(get({ends}, 0), {leo}), {leo})"
 
 
-def append_from(own: str, source: str, offset: str, end: str) -> str:
+def append_from(own: str, source: str, offset: str, end: str, log_start: str = "log_start_offset") -> str:
     """A follower's log after it took [offset, end) of its source's log: the runs of that range are added.
 
     An empty log takes the run that holds the offset as it is; else that run is there already, by LogMatching, and only a
@@ -155,7 +158,7 @@ def append_from(own: str, source: str, offset: str, end: str) -> str:
         "o.epoch = x.epoch AND o.batch_records = x.batch_records AND o.batch_bytes = x.batch_bytes"
         " AND o.pattern <=> x.pattern"
     )
-    kept = f"filter({own}, x -> x.start_offset < {offset})"
+    kept = f"filter({own}, x -> greatest(x.start_offset, {log_start}) < {offset})"
     inside = (
         f"filter({source}, (x, i) -> x.start_offset < {end}"
         f" AND coalesce(get({source}, i + 1).start_offset > {offset}, true)"

@@ -62,6 +62,7 @@ class History:
         self.epoch = 0
         self.replicas = [Replica() for _ in range(self.draw.randint(1, 4))]
         self.leader = 0
+        self.start: int | None = None  # of the leadership of now; None: elected unawares
         self._start()
         self.initial_records = self.replicas[0].records()
         for _ in range(self.draw.choice([0, 0, 1, 2, 3, 6])):
@@ -108,7 +109,7 @@ class History:
         )
         self.held = leader.records()
         self.on_append: list[list[int]] = []
-        self.start: int | None = None
+        self.start = None
         self.reached = 0
 
     def _lead(self) -> None:

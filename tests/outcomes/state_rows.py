@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -32,7 +32,8 @@ def state_row(**given: Any) -> dict[str, Any]:
 
 def state_frame(spark: SparkSession, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
     """The rows as a state, in two Spark partitions."""
-    schema = StructType.fromDDL(", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items()))
+    ddl = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
+    schema = cast(StructType, StructType.fromDDL(ddl))
     table = pa.Table.from_pylist(list(rows), to_arrow_schema(schema))
     return spark.createDataFrame(table, schema=schema).repartition(2, "scenario_id", "partition_id")
 

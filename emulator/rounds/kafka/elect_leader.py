@@ -81,6 +81,7 @@ def _fence(slots: int) -> Step:
     return {
         "unfenced_first": unfenced,
         "isr_at_start": "isr",
+        "assigned_at_start": "assigned",
         "leader_at_start": "leader",
         "start_leo": "leo",
         "epoch_at_start": "leader_epoch",
@@ -184,12 +185,13 @@ def _target_then_rest() -> str:
 def _new_leader() -> Step:
     elected = "(leader >= 0 AND leader_epoch != epoch_at_start)"
     told = f"({has('world.running', 'leader')} AND NOT {has('world.untold', 'leader')})"
-    dropped = "((assigned & own_bit) = 0 AND leo + size(log) > 0)"
+    dropped = "((assigned & own_bit) = 0 AND (assigned_at_start & own_bit) != 0)"
     return {
         "elected_now": elected,
         "old_leader_cause": "get(world.cause, client_leader)",
         "leader_ready": (
-            f"IF({elected}, {told}, leader_ready AND NOT {has('world.offline', 'client_leader')})"
+            f"IF({elected}, {told}, leader_ready AND {has('assigned', 'client_leader')}"
+            f" AND NOT {has('world.offline', 'client_leader')})"
         ),
         "client_leader": f"IF({elected}, leader, client_leader)",
         "client_epoch": f"IF({elected}, leader_epoch, client_epoch)",
@@ -200,9 +202,9 @@ def _new_leader() -> Step:
         "pending_shrink": f"IF({elected}, 0, pending_shrink & assigned)",
         "opens": f"{elected} AND slot = leader",
         "leads_now": f"{elected} AND slot = leader AND {told}",
-        "remote_leo": f"IF({elected}, CAST(null AS BIGINT), remote_leo)",
-        "verified": f"verified AND NOT {elected}",
-        "caught_up_round": f"CASE WHEN NOT {elected} THEN caught_up_round WHEN (isr & own_bit) != 0 THEN round ELSE {NEVER} END",
+        "remote_leo": f"IF({elected} OR {dropped}, CAST(null AS BIGINT), remote_leo)",
+        "verified": f"verified AND NOT {elected} AND NOT {dropped}",
+        "caught_up_round": f"CASE WHEN {dropped} THEN {NEVER} WHEN NOT {elected} THEN caught_up_round WHEN (isr & own_bit) != 0 THEN round ELSE {NEVER} END",
         "fetched_round": f"IF({elected}, {NEVER}, fetched_round)",
         "fetched_leader_leo": f"IF({elected}, -1L, fetched_leader_leo)",
         "is_dropped": dropped,
@@ -225,8 +227,8 @@ def _new_leadership() -> Step:
         "acked_from": "IF(opens, 0L, acked_from)",
         "acked_to": "IF(opens, 0L, acked_to)",
         "acked_ranges": "IF(opens, filter(acked_ranges, x -> false), acked_ranges)",
-        "is_leader": "is_leader OR leads_now",
-        "believed_leader": "IF(leads_now, leader, believed_leader)",
+        "is_leader": "(is_leader AND NOT is_dropped) OR leads_now",
+        "believed_leader": "CASE WHEN leads_now THEN leader WHEN is_dropped THEN -1 ELSE believed_leader END",
         "believed_epoch": "IF(leads_now, leader_epoch, believed_epoch)",
         "log": f"CASE WHEN is_dropped THEN filter(log, x -> false) WHEN leads_now THEN {assign_epoch('log', 'leader_epoch', 'leo')} ELSE log END",
         "leo": "IF(is_dropped, 0L, leo)",

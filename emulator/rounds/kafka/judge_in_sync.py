@@ -31,7 +31,7 @@ def _facts() -> Step:
             f"noted AND {eligible} AND ((leader_isr | pending_join | pending_shrink) & own_bit) = 0"
             " AND leo >= leader_hw AND leo >= leader_epoch_start"
         ),
-        "caught_up": "(coalesce(remote_leo, 0L) = leader_leo OR round - caught_up_round <= feed.lag_rounds)",
+        "caught_up": "(coalesce(remote_leo = leader_leo, false) OR round - caught_up_round <= feed.lag_rounds)",
         "confirms": f"leader_runs AND world.controller_up AND NOT {has('world.untold', 'client_leader')}",
     }
 

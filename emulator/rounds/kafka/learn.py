@@ -64,7 +64,7 @@ def _hear() -> Step:
 def _believe() -> Step:
     leads_late = "(late AND slot = leader)"
     moved = "hears_controller AND believed_leader != leader_now AND served_bytes > 0 AND believed_leader >= 0"
-    noted = assign_epoch("lead.log", "leader_epoch", "lead.leo", "lead.log_bytes")
+    noted = assign_epoch("lead.log", "leader_epoch", "lead.leo", "lead.log_bytes", "lead.log_start_offset")
     return {
         "lead_start": f"IF({leads_late}, leo, lead_start)",
         "log": f"IF({leads_late}, {assign_epoch('log', 'leader_epoch', 'leo', 'log_bytes')}, log)",

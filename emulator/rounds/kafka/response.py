@@ -95,7 +95,7 @@ def _write() -> Step:
         "log_bytes": (
             f"CASE WHEN cut_to IS NOT NULL THEN {bytes_at('log', 'cut_to')}"
             f" WHEN outcome = 'reset' THEN {bytes_at('source.log', 'source.log_start_offset')}"
-            " ELSE log_bytes + chunk_bytes END"
+            f" WHEN fetched THEN {bytes_at('source.log', 'fetched_to')} ELSE log_bytes END"
         ),
         "credit_bytes": (
             "CASE WHEN NOT takes THEN credit_bytes WHEN allowance IS NOT NULL AND fetched_to < source.leo"

@@ -1,0 +1,147 @@
+"""One emulation from the scenario file's content to its tables."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+import numpy as np
+import pyarrow
+import pyspark
+from pyspark.sql import DataFrame, SparkSession
+
+import emulator
+from emulator.engine import FUSED_ROUNDS, Tracks, emulate
+from emulator.inputs import ScenarioInputs, scenario_inputs
+from emulator.outcomes.assemble import assemble
+from emulator.outcomes.scenarios import scenario_rows
+from emulator.outcomes.trace import trace_tables
+from emulator.progress import Progress
+from emulator.scenario import Run, Scenario
+from emulator.storage import OutputDirectory
+
+STATE_ROW_BYTES = 1500
+"""Bytes of a state row while it is worked on, measured; two checkpoints are held at a time."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run says when it is done: lines for standard output, and how many invariants were violated."""
+
+    lines: list[str]
+    violations: int
+
+
+def run_emulation(
+    run: Run,
+    out: str,
+    spark: SparkSession,
+    *,
+    mode: str | None = None,
+    trace: str = "none",
+    progress: Progress | None = None,
+) -> RunSummary:
+    """Run all scenarios of a file and publish their tables under `out`, all of them or none.
+
+    `mode` is accepted as the contract says; leaps come with their own issue and give the same tables. `trace`: "none",
+    "all" or TOPIC:PARTITION,... Raises InputError if `out` cannot take the tables.
+    """
+    started, clock = datetime.now(timezone.utc), time.monotonic()
+    output = OutputDirectory(spark, out)
+    output.recover()
+    output.stage()
+    try:
+        inputs = [scenario_inputs(s) for s in run.scenarios]
+        traced = {i.scenario.scenario_id: traced_partitions(i.scenario, trace) for i in inputs}
+        parts: list[tuple[DataFrame, DataFrame]] = []
+        tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output, parts))
+        state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True))
+        tables = assemble(spark, state, inputs)
+        if not parts:
+            tables["trace"], tables["trace_partitions"] = trace_tables(spark, state.where("false"), inputs)
+        seconds = time.monotonic() - clock
+        schema, rows = scenario_rows(run.scenarios)
+        with ThreadPoolExecutor(4) as pool:
+            writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
+            writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
+            writes.append(pool.submit(output.write_rows, "broker_rounds", tracks.broker_rounds))
+            writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, inputs, started, seconds)]))
+            for write in writes:
+                write.result()
+        output.commit()
+    except BaseException:
+        output.abort()
+        raise
+    partitions = sum(len(i.partition_table.partition) for i in inputs)
+    lines = [
+        f"{len(inputs)} scenarios, {partitions} partitions, {max(s.rounds for s in run.scenarios)} rounds:"
+        f" {replica_rounds(inputs)} replica-rounds in {time.monotonic() - clock:.1f} s, tables in {out}"
+    ]
+    return RunSummary(lines, 0)
+
+
+def dry_run(run: Run, trace: str = "none") -> list[str]:
+    """What a run would do, in lines: scenarios, partitions, rounds, rows, jobs, estimated memory. Needs no Spark."""
+    inputs = [scenario_inputs(s) for s in run.scenarios]
+    rows = sum(int(i.partition_table.slot_count.sum()) for i in inputs)
+    rounds = max(s.rounds for s in run.scenarios)
+    traced = sum(int(traced_partitions(i.scenario, trace).sum()) for i in inputs)
+    return [
+        f"scenarios: {len(inputs)} ({', '.join(s.name for s in run.scenarios[:8])}{', ...' if len(inputs) > 8 else ''})",
+        f"partitions: {sum(len(i.partition_table.partition) for i in inputs)}",
+        f"rounds: {rounds} of {run.scenarios[0].round_ms} ms",
+        f"rows: {rows} replicas, {replica_rounds(inputs)} replica-rounds, {-(-rounds // FUSED_ROUNDS)} jobs or more",
+        f"traced partitions: {traced}",
+        f"estimated memory: {max(1, 2 * rows * STATE_ROW_BYTES // 2**20)} MiB for the state",
+    ]
+
+
+def replica_rounds(inputs: list[ScenarioInputs]) -> int:
+    """Rows times rounds, over all scenarios."""
+    return sum(int(i.partition_table.slot_count.sum()) * i.scenario.rounds for i in inputs)
+
+
+def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:
+    """Flags by partition_id: which partitions a `--trace` text names."""
+    sizes = [len(t.assignment) for t in scenario.topics]
+    flags = np.full(sum(sizes), trace == "all", bool)
+    if trace in ("none", "all"):
+        return flags
+    first = dict(zip((t.name for t in scenario.topics), np.cumsum([0, *sizes[:-1]])))
+    for name in trace.split(","):
+        topic, _, partition = name.rpartition(":")
+        if topic in first:
+            flags[int(first[topic]) + int(partition)] = True
+    return flags
+
+
+def _append_trace(
+    spark: SparkSession,
+    state: DataFrame,
+    inputs: list[ScenarioInputs],
+    output: OutputDirectory,
+    parts: list[tuple[DataFrame, DataFrame]],
+) -> None:
+    tables = trace_tables(spark, state, inputs)
+    for name, frame in zip(("trace", "trace_partitions"), tables):
+        frame.write.mode("append").parquet(output.path(name))
+    parts.append(tables)
+
+
+def _run_row(run: Run, inputs: list[ScenarioInputs], started: datetime, seconds: float) -> tuple[object, ...]:
+    versions = {"emulator": emulator.__version__, "spark": pyspark.__version__, "pyarrow": pyarrow.__version__}
+    return (
+        uuid.uuid4().hex,
+        run.name,
+        run.path,
+        run.text,
+        run.seed,
+        json.dumps(versions),
+        started,
+        seconds,
+        replica_rounds(inputs),
+    )

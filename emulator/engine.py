@@ -22,7 +22,7 @@ from emulator.protocols import PROTOCOLS
 from emulator.rounds.kafka.elect_leader import elect_leader
 from emulator.rounds.record_trace import record_trace
 from emulator.session import DEEP_STACK, engine_settings
-from emulator.state_schema import FEED, STATE_COLUMNS, WORLD
+from emulator.schema import FEED, STATE_COLUMNS, WORLD
 
 FUSED_ROUNDS = 10
 """Rounds a job: fewer pay Spark's cost per job more often, more nest a task's lineage deeper than a stack holds."""
@@ -30,8 +30,11 @@ FUSED_ROUNDS = 10
 FUSED_ROUNDS_ON_SHALLOW_STACKS = 3
 """The same in a session that was not started with `session.DEEP_STACK`."""
 
-ROWS_WORTH_COMPILING = 150_000
-"""State rows from which on Spark's compiled projections pay for their compilation in every task."""
+ROWS_WORTH_COMPILING = 6_000
+"""State rows from which on Spark's compiled projections pay for being generated in every task."""
+
+ROWS_WORTH_A_TASK = 300
+"""State rows from which on a second task pays for itself."""
 
 ROWS_PER_TASK = 250_000
 BUCKETS = 10
@@ -95,7 +98,7 @@ def emulate(
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
     tracing = any(bool(flags.any()) for flags in traced.values())
-    bucket_rounds = max(-(-max(rounds.values()) // BUCKETS), FUSED_ROUNDS)
+    bucket_rounds = bucket_length(max(rounds.values()))
     tasks = _tasks(spark, rows)
     with engine_settings(spark, tasks, _codegen_settings(rows)):
         progress.start(max(rounds.values()), sum(len(i.partition_table.partition) for i in inputs), len(inputs))
@@ -152,6 +155,11 @@ def _loop(
     return checkpointed
 
 
+def bucket_length(rounds: int) -> int:
+    """Rounds of a time bucket of broker_rounds: about a tenth of the run, in whole jobs; it does not depend on them."""
+    return -(-max(-(-rounds // BUCKETS), 1) // FUSED_ROUNDS) * FUSED_ROUNDS
+
+
 _EMPTY_BUCKET = {"produced_bytes": "0L", "served_bytes": "0L", "served": "filter(served, x -> false)"}
 
 
@@ -161,7 +169,7 @@ def _laid_out(state: DataFrame, tasks: int) -> DataFrame:
 
 
 def _tasks(spark: SparkSession, rows: int) -> int:
-    if rows < ROWS_WORTH_COMPILING // 10:
+    if rows < ROWS_WORTH_A_TASK:
         return 1
     return max(spark.sparkContext.defaultParallelism, -(-rows // ROWS_PER_TASK))
 

@@ -13,7 +13,7 @@ from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.log import epoch_cache, last_run
 from emulator.rounds.slots import bit
-from emulator.state_schema import STATE_COLUMNS
+from emulator.schema import STATE_COLUMNS
 
 DEFAULT_RECORD_BYTES = 1000
 _EPOCHS = pa.list_(pa.struct([("epoch", pa.int32()), ("start_offset", pa.int64())]))
@@ -101,7 +101,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "leader_log_start": "coalesce(lead.log_start_offset, 0L)",
         "is_leader": "slot = leader",
         "believed_leader": "IF((assigned & own_bit) != 0, leader, -1)",
-        "believed_epoch": "leader_epoch",
+        "believed_epoch": "IF((assigned & own_bit) != 0, leader_epoch, -1)",
         "log_bytes": "leo * record_bytes",
         "hw_checkpoint": "hw",
         "flushed_offset": "coalesce(given_flushed, leo)",
@@ -112,8 +112,8 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "remote_leo": "IF(slot = leader OR (assigned & own_bit) = 0, null, leo)",
         "verified": "false",
         "caught_up_round": f"IF((assigned & own_bit) != 0, 0, {NEVER})",
-        "fetched_round": "-1",
-        "fetched_leader_leo": "0L",
+        "fetched_round": f"IF((assigned & own_bit) != 0, -1, {NEVER})",
+        "fetched_leader_leo": "IF((assigned & own_bit) != 0, 0L, -1L)",
         "leader_log": "IF(slot = leader, null, lead.log)",
         "lead_start": f"IF(slot = leader, {last_run('log')}.start_offset, null)",
         "lead_hw": "IF(slot = leader, hw, 0L)",

@@ -23,6 +23,7 @@ from emulator.outcomes.ranges import (
     within,
     without,
 )
+from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 
 PARTITION_KEY = ("scenario_id", "partition_id")
 _INPUT_IDS = ("world_id", "feed_id")
@@ -46,13 +47,16 @@ _LAST_ACKED = (
     " acked_to))), acked_ranges)"
 )
 _REACHED = (
-    "concat(leadership_ends, array(named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked',"
-    f" {_LAST_ACKED})))"
+    f"concat(leadership_ends, array(named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked', {_LAST_ACKED})))"
+)
+_DELETED_TO = (
+    f"array_max(transform(filter(events, e -> e.kind = {EVENT_KINDS.index('records_deleted')}"
+    " AND e.leader_epoch = x.epoch), e -> e.to_offset))"
 )
 _LEADERSHIPS = (
     "CASE WHEN size(leaderships) > 0 THEN transform(leaderships, (x, i) -> named_struct('epoch', x.epoch, 'round',"
     " x.round, 'slot', slot, 'cause', IF(x.cause >= 0, x.cause, null), 'leo', x.leo, 'log_start_offset',"
-    " x.log_start_offset, 'acked_before', x.acked_before, 'entries', x.entries, 'start_offset',"
+    f" x.log_start_offset, 'deleted_to', {_DELETED_TO}, 'acked_before', x.acked_before, 'entries', x.entries, 'start_offset',"
     " get(reached, i).start_offset, 'hw', get(reached, i).hw, 'acked', get(reached, i).acked)) END"
 )
 # Most partitions still have the leadership they started with: no need to gather those.
@@ -72,8 +76,8 @@ def partition_accounts(state: DataFrame) -> DataFrame:
     `outcomes` but those of losses, `acked` (records appended in this run, not those of the initial log), `last` (struct
     of leo, hw, log_start_offset, entries: the log of the leader, or of the last one; null without one), `leaderships`
     (by epoch) and `histories`: null where nothing can be lost, else array<struct<epoch, round, slot, cause,
-    log_start_offset, begin, held, acked, committed>>, the latter four RANGES: the log it began with, the log it had in
-    the end, all it acknowledged, all that was committed under it.
+    log_start_offset, begin, held, acked, committed>>, the latter four RANGES, not always disjoint: the log it began
+    with, that and all it acknowledged or committed of its own, what it acknowledged, what was committed under it.
     """
     groups = state.withColumn("reached", F.expr(_REACHED)).groupBy(*PARTITION_KEY)
     accounts = groups.agg(
@@ -195,13 +199,10 @@ def _history(x: Column) -> Column:
     def own(to_offset: Column) -> Column:
         return one_range(x["epoch"], x["own_from"], to_offset)
 
-    # The initial leadership began with records of its own epoch.
-    before_own = below(x["begin"], F.coalesce(x["own_from"], x["leo"]))
-    own_end = F.greatest(x["own_from"], _reach(x), F.when(x["round"] < 0, x["leo"]))
     on_append = F.transform(x["acked"], lambda r: record_range(x["epoch"], r["from_offset"], r["to_offset"]))
     return F.struct(
         *(x[name].alias(name) for name in ("epoch", "round", "slot", "cause", "log_start_offset", "begin")),
-        F.concat(before_own, own(own_end)).alias("held"),
+        above(F.concat(x["begin"], own(_reach(x))), F.coalesce(x["deleted_to"], F.lit(0))).alias("held"),
         union(F.concat(below(x["begin"], x["acked_before"]), own(x["hw"]), on_append)).alias("acked"),
-        F.concat(below(before_own, x["hw"]), own(x["hw"])).alias("committed"),
+        F.concat(below(x["begin"], x["hw"]), own(x["hw"])).alias("committed"),
     )

@@ -44,7 +44,7 @@ def broker_or_none(slot: str) -> str:
 def assemble(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame]:
     """The output tables that follow from the final state, by name; not yet computed.
 
-    `state`: one row per (scenario, partition, slot), columns of emulator/state_schema.py; world_id and feed_id count
+    `state`: one row per (scenario, partition, slot), columns of emulator/schema.py; world_id and feed_id count
     on over the list of inputs. Returns partitions, outcomes, events, replicas, leader_epochs, brokers, faults, and
     remote_segments and violations without rows. Source: shared design, section 7.
     """

@@ -16,7 +16,7 @@ def trace_tables(
 ) -> tuple[DataFrame, DataFrame]:
     """The rows of `trace` and `trace_partitions` that a state's `trace` arrays hold; not yet computed.
 
-    `traced_state`: rows of a state (emulator/state_schema.py); rows without a trace give nothing. Role, offsets and
+    `traced_state`: rows of a state (emulator/schema.py); rows without a trace give nothing. Role, offsets and
     epochs are those of the end of the recorded round; a replica is left out while it is not assigned.
     """
     recorded = traced_state.filter("size(trace) > 0").select(

@@ -81,8 +81,9 @@ class History:
             self.epoch = (leader.record_epochs or [0])[-1] + draw.choice([0, 0, 1])
             leader.hw = draw.randint(leader.log_start, leader.leo)
         for other in self.replicas[1:]:
-            other.log_start = leader.log_start
-            other.record_epochs = leader.record_epochs[: draw.randint(0, len(leader.record_epochs))]
+            other.log_start = draw.choice([0, leader.log_start])
+            deleted = [0] * (leader.log_start - other.log_start)
+            other.record_epochs = deleted + leader.record_epochs[: draw.randint(0, len(leader.record_epochs))]
             other.hw = min(leader.hw, other.leo)
         acked_before = draw.choice([leader.hw, leader.leo])
         self.acked = leader.records(acked_before)

@@ -6,6 +6,9 @@ Choices where docs/kafka_rounds.md is silent:
   its HW rises.
 * `acked_lost` and `committed_lost` at the end leave out records below the final leader's log start; the events of an
   election leave out those below the new leader's.
+* The count `acked` is of records appended in the run; the losses count acknowledged records of the initial log too.
+* What damage took from T counts as held until the next election, also when that elects T again.
+* Events of elections give the new leader's LEO as the first offset.
 * Elections of one round count one by one, but what they lost is told once, for the leader that comes out.
 * Events without offsets carry None; the `refused` event counts from T's LEO after the appends of its round.
 """
@@ -43,6 +46,8 @@ class Ledger:
         self.events: list[Event] = []
         self.acked: set[tuple[int, int]] = set()
         self.committed: set[tuple[int, int]] = set()
+        self.initial: set[tuple[int, int]] = set()
+        self.damaged: list[Record] = []
 
     def start(self, log: Log, hw: int, leader_acknowledges: bool) -> None:
         """Take the first leader's initial log: acknowledged below its HW, or all of it when its clients ask no more."""
@@ -50,6 +55,7 @@ class Ledger:
         self.acked |= self.committed
         if leader_acknowledges:
             self.acknowledge(log.records)
+        self.initial = {record.key for record in log.records}
 
     def acknowledge(self, records: Iterable[Record]) -> None:
         """Note records whose producers were told that they are safe."""
@@ -73,7 +79,8 @@ class Ledger:
 
     def lost_by_election(self, round_: int, broker: int, before: Log, after: Log) -> None:
         """Write what the leader before held and the new one does not, one event per range of an epoch."""
-        gone = [record for record in before.records if record.offset >= after.log_start and not after.holds(record)]
+        held, self.damaged = before.records + self.damaged, []
+        gone = [record for record in held if record.offset >= after.log_start and not after.holds(record)]
         for kind, kept in (("acked_lost", self.acked), ("committed_lost", self.committed)):
             for epoch, first, end in contiguous(record for record in gone if record.key in kept):
                 self.event(round_, kind, broker, epoch, first, end)
@@ -87,7 +94,7 @@ class Ledger:
 
         return {
             **{name: self.counts[name] for name in COUNTERS},
-            "acked": len(self.acked),
+            "acked": len(self.acked - self.initial),
             "acked_lost": lacking(self.acked),
             "committed_lost": lacking(self.committed),
         }

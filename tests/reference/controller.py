@@ -79,9 +79,10 @@ def _elect_if_needed(partition: Partition, blocked: set[int]) -> None:
 def _change_leader(partition: Partition, leader: int, kind: str) -> None:
     controller = partition.controller
     told_of = controller.leader if leader == NO_LEADER else leader
+    begins_at = None if leader == NO_LEADER else partition.replicas[leader].log.leo
     controller.leader = leader
     controller.epoch += 1
-    partition.ledger.event(partition.now, kind, told_of, controller.epoch)
+    partition.ledger.event(partition.now, kind, told_of, controller.epoch, begins_at)
     partition.coverage[kind] += 1
     if leader != NO_LEADER:
         partition.ledger.counts["elections"] += 1
@@ -157,7 +158,7 @@ def _begin_leadership(partition: Partition, log_before: Log | None) -> None:
     """Make the elected replica T: what it knows of the others begins anew."""
     controller, now = partition.controller, partition.now
     replica = partition.replicas[controller.leader]
-    if log_before is not None and log_before is not replica.log:
+    if log_before is not None:
         partition.ledger.lost_by_election(now, replica.broker, log_before, replica.log)
     partition.leadership = Leadership(
         broker=replica.broker,

@@ -90,6 +90,9 @@ def take_inputs(partition: Partition) -> None:
             partition.settings.alter(command)
     for replica in partition.replicas.values():
         status = partition.status(replica.broker)
+        if replica is partition.client_leader and (status.power_loss or status.disk_loss):
+            kept = 0 if status.disk_loss else replica.log.flushed
+            partition.ledger.damaged[:0] = replica.log.slice(kept, replica.log.leo)
         if status.power_loss:
             partition.coverage["power_loss_cut"] += replica.log.lose_unflushed() > 0
             replica.lower_hw(replica.hw)

@@ -98,7 +98,7 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
     joiners = {
         broker
         for broker, offset in partition.noted.items()
-        if broker not in known | leadership.pending_joins
+        if broker not in known | leadership.pending_joins | leadership.pending_shrinks
         and partition.is_unfenced(broker)
         and _has_caught_up(offset, hw_at_start[replica.broker], leadership.start_offset)
     }

@@ -62,7 +62,7 @@ def _own_faults() -> Step:
     return {
         "power_lost": mine("world.power_loss") + " AND NOT " + mine("world.disk_loss"),
         "disk_lost": mine("world.disk_loss"),
-        "restarted": mine("world.restarted"),
+        "restarted": mine("world.restarted & assigned"),
         "stopped": mine("world.clean_stop"),
     }
 

@@ -41,7 +41,7 @@ def _event(kind: str, condition: str, epoch: str, from_offset: str, to_offset: s
 
 
 _CHANGED = {name: f"({name} & own_bit) != 0" for name in ("fenced_out", "lagged_out", "joined_in")}
-_ELECTED_FIRST, _ELECTED_LAST = "slot = elected_1", "slot = elected_2"
+_ELECTED_FIRST, _PREFERRED, _MOVED = "slot = elected_1", "slot = elected_2", "slot = elected_3"
 _LOST = "(leader_lost OR leader_dropped) AND slot = leader_at_start"
 _REFUSES = "refused_records > 0 AND slot = client_leader"
 _CUT = "cut_from IS NOT NULL"
@@ -58,9 +58,10 @@ def _new_events() -> str:
         _event("leader_lost", _LOST, "IF(leader_lost, epoch_at_start + 1, leader_epoch)", "null", "null", cause),
         _event("election", f"{_ELECTED_FIRST} AND NOT unclean_elected", "epoch_1", "start_leo", "null", old),
         _event("unclean_election", f"{_ELECTED_FIRST} AND unclean_elected", "epoch_1", "start_leo", "null", old),
-        _event("election", _ELECTED_LAST, "leader_epoch", "start_leo", "null", "null"),
+        _event("election", _PREFERRED, "epoch_2", "start_leo", "null", "null"),
+        _event("election", _MOVED, "leader_epoch", "start_leo", "null", "null"),
         _event("reassignment_completed", "reassigned AND slot = leader", "leader_epoch", "null", "null", "null"),
-        _event("records_deleted", "deleted_to IS NOT NULL", "leader_epoch", "null", "deleted_to", "null"),
+        _event("records_deleted", "deleted_to IS NOT NULL", "client_epoch", "null", "deleted_to", "null"),
         _event("refused", _REFUSES, "client_epoch", "leo", "leo + refused_records", "null"),
         _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", "null", "null", cause),
         _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", "null", "null", cause),
@@ -78,7 +79,7 @@ def _new_events() -> str:
 
 @built_once
 def _count() -> Step:
-    conditions = [_ELECTED_FIRST, _ELECTED_LAST, _LOST, _REFUSES, _CUT, _DAMAGED, _ROLLS, *_CHANGED.values()]
+    conditions = [_ELECTED_FIRST, _PREFERRED, _MOVED, _LOST, _REFUSES, _CUT, _DAMAGED, _ROLLS, *_CHANGED.values()]
     conditions += ["reassigned AND slot = leader", "deleted_to IS NOT NULL"]
     any_event = " OR ".join(f"({c})" for c in conditions)
     current = "(leader = client_leader OR leader < 0)"
@@ -88,7 +89,7 @@ def _count() -> Step:
     )
     return {
         "events": f"IF({any_event}, {_new_events()}, events)",
-        "elections": "elections + IF(elected_1 >= 0, 1, 0) + IF(elected_2 >= 0, 1, 0)",
+        "elections": "elections + IF(elected_1 >= 0, 1, 0) + IF(elected_2 >= 0, 1, 0) + IF(elected_3 >= 0, 1, 0)",
         "unclean_elections": "unclean_elections + IF(unclean_elected, 1, 0)",
         "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, 1)",
         "under_min_isr_rounds": "under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, 1, 0)",

@@ -27,11 +27,13 @@ _OUTPUTS = {
     **unchanged("remote_leo", "verified", "caught_up_round", "fetched_round", "fetched_leader_leo"),
     **unchanged("leaderships", "leadership_ends", "lead_start", "lead_hw", "acked_from", "acked_to", "acked_ranges"),
     **unchanged("is_leader", "believed_leader", "believed_epoch", "log", "leo", "hw", "log_start_offset", "log_bytes"),
-    **unchanged("hw_checkpoint", "flushed_offset", "segment_base_offset", "segment_bytes"),
+    **unchanged("hw_checkpoint", "flushed_offset", "segment_base_offset", "segment_bytes", "credit_bytes"),
     "elected_now": "false",
     "elected_1": "-1",
     "elected_2": "-1",
+    "elected_3": "-1",
     "epoch_1": "leader_epoch",
+    "epoch_2": "leader_epoch",
     "epoch_at_start": "leader_epoch",
     "leader_at_start": "leader",
     "unclean_elected": "false",
@@ -152,13 +154,10 @@ def _reassignment(slots: int) -> Step:
     return {
         "reassigned": complete,
         "leader": f"IF({complete}, {new_leader}, leader)",
-        "leader_epoch": (
-            f"epoch_1 + IF(leader != leader_before_commands, 1, 0) + IF({complete}, 1, 0)"
-        ),
-        "elected_2": (
-            f"CASE WHEN {complete} THEN {new_leader}"
-            " WHEN leader != leader_before_commands THEN leader ELSE -1 END"
-        ),
+        "leader_epoch": f"epoch_1 + IF(leader != leader_before_commands, 1, 0) + IF({complete}, 1, 0)",
+        "epoch_2": "epoch_1 + IF(leader != leader_before_commands, 1, 0)",
+        "elected_2": "IF(leader != leader_before_commands, leader, -1)",
+        "elected_3": f"IF({complete}, {new_leader}, -1)",
         "leader_dropped": f"{complete} AND NOT {kept_leader} AND {new_leader} < 0 AND leader >= 0",
         "isr": f"IF({complete}, isr & {target}, isr)",
         "assigned": f"CASE WHEN {complete} THEN {target} WHEN reassigns THEN assigned | {target} ELSE assigned END",
@@ -205,8 +204,8 @@ def _new_leader() -> Step:
         "remote_leo": f"IF({elected} OR {dropped}, CAST(null AS BIGINT), remote_leo)",
         "verified": f"verified AND NOT {elected} AND NOT {dropped}",
         "caught_up_round": f"CASE WHEN {dropped} THEN {NEVER} WHEN NOT {elected} THEN caught_up_round WHEN (isr & own_bit) != 0 THEN round ELSE {NEVER} END",
-        "fetched_round": f"IF({elected}, {NEVER}, fetched_round)",
-        "fetched_leader_leo": f"IF({elected}, -1L, fetched_leader_leo)",
+        "fetched_round": f"IF({elected} OR {dropped}, {NEVER}, fetched_round)",
+        "fetched_leader_leo": f"IF({elected} OR {dropped}, -1L, fetched_leader_leo)",
         "is_dropped": dropped,
     }
 
@@ -229,7 +228,7 @@ def _new_leadership() -> Step:
         "acked_ranges": "IF(opens, filter(acked_ranges, x -> false), acked_ranges)",
         "is_leader": "(is_leader AND NOT is_dropped) OR leads_now",
         "believed_leader": "CASE WHEN leads_now THEN leader WHEN is_dropped THEN -1 ELSE believed_leader END",
-        "believed_epoch": "IF(leads_now, leader_epoch, believed_epoch)",
+        "believed_epoch": "CASE WHEN leads_now THEN leader_epoch WHEN is_dropped THEN -1 ELSE believed_epoch END",
         "log": f"CASE WHEN is_dropped THEN filter(log, x -> false) WHEN leads_now THEN {assign_epoch('log', 'leader_epoch', 'leo')} ELSE log END",
         "leo": "IF(is_dropped, 0L, leo)",
         "hw": "IF(is_dropped, 0L, hw)",
@@ -239,4 +238,5 @@ def _new_leadership() -> Step:
         "flushed_offset": "IF(is_dropped, 0L, flushed_offset)",
         "segment_base_offset": "IF(is_dropped, 0L, segment_base_offset)",
         "segment_bytes": "IF(is_dropped, 0L, segment_bytes)",
+        "credit_bytes": "IF(is_dropped, 0L, credit_bytes)",
     }

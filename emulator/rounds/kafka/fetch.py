@@ -9,6 +9,8 @@ from emulator.rounds.kafka.response import RESPONSE_STEPS
 from emulator.rounds.log import last_run
 
 _NO_WAIT = "coalesce(get(world.no_wait, slot), feed.no_wait)"
+# Logs of one length may count their bytes differently: one that was emptied knows nothing of the records before.
+_CHUNK = "IF(lead.leo = leo, 0L, lead.log_bytes - log_bytes)"
 _MAX_BYTES = "coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes)"
 
 
@@ -27,19 +29,18 @@ def fetch(state: DataFrame) -> DataFrame:
 @built_once
 def _kind() -> Step:
     own, lead = last_run("log"), last_run("lead.log")
-    chunk = "(lead.log_bytes - log_bytes)"
     same_run = (
         f"(lead.leo = leo OR coalesce({own}.start_offset = {lead}.start_offset AND {own}.epoch = {lead}.epoch"
         f" AND {own}.batch_records = {lead}.batch_records AND {own}.batch_bytes = {lead}.batch_bytes"
         f" AND {own}.pattern <=> {lead}.pattern, false))"
     )
     stays = (
-        f"(lead.leo = leo OR (segment_bytes > 0 AND segment_bytes + {chunk} <= feed.segment_bytes"
+        f"(lead.leo = leo OR (segment_bytes > 0 AND segment_bytes + {_CHUNK} <= feed.segment_bytes"
         " AND round - segment_round < feed.segment_rounds AND feed.flush_messages = 0))"
     )
     return {
         "simple": (
-            f"noted AND hears AND {same_run} AND {stays} AND {chunk} <= {_MAX_BYTES} AND world.slow IS NULL"
+            f"noted AND hears AND {same_run} AND {stays} AND {_CHUNK} <= {_MAX_BYTES} AND world.slow IS NULL"
             " AND world.disk IS NULL AND credit_bytes = 0 AND lead.log_start_offset <= log_start_offset"
         ),
         "answered": "sends AND hears AND (primary OR size(superseded) > 0)",
@@ -66,13 +67,12 @@ def _apply() -> Step:
     def value(name: str, simple: str) -> str:
         return f"CASE WHEN simple THEN {simple} WHEN response IS NULL THEN {_OUTPUTS[name]} ELSE response.{name} END"
 
-    chunk = "(lead.log_bytes - log_bytes)"
-    told = f"IF({chunk} > 0 OR {_NO_WAIT}, lead.hw, leader_hw)"
-    chunk_bytes = value("chunk_bytes", chunk)
+    told = f"IF({_CHUNK} > 0 OR {_NO_WAIT}, lead.hw, leader_hw)"
+    chunk_bytes = value("chunk_bytes", _CHUNK)
     simple = {
         "leo": "lead.leo",
         "log_bytes": "lead.log_bytes",
-        "segment_bytes": f"segment_bytes + {chunk}",
+        "segment_bytes": f"segment_bytes + {_CHUNK}",
     }
     step = {name: value(name, simple.get(name, default)) for name, default in _OUTPUTS.items()}
     step["hw"] = (

@@ -30,7 +30,7 @@ def _decide() -> Step:
     leader_hears = f"NOT {has('world.deaf', 'client_leader')}"
     current = "(leader = client_leader AND leader_epoch = client_epoch)"
     news = (
-        f"(NOT {mine('world.deaf')} AND (believed_leader != IF((assigned & own_bit) != 0, leader, -1)"
+        f"(NOT {mine('world.deaf')} AND (assigned & own_bit) != 0 AND (believed_leader != leader"
         " OR believed_epoch != leader_epoch OR is_leader != (slot = leader)))"
     )
     stash = (
@@ -53,17 +53,16 @@ def _hear() -> Step:
     leader_hears = f"(client_leader >= 0 AND NOT {has('world.deaf', 'client_leader')})"
     current = "(leader = client_leader AND leader_epoch = client_epoch)"
     return {
-        "hears_controller": f"NOT {mine('world.deaf')}",
+        "hears_controller": f"NOT {mine('world.deaf')} AND (assigned & own_bit) != 0",
         "late": f"{current} AND NOT leader_ready AND {leader_hears}",
         "leader_isr": f"IF({leader_hears}, isr, leader_isr)",
         "leader_ready": f"({current} AND {leader_hears}) OR (leader_ready AND NOT {leader_hears})",
-        "leader_now": "IF((assigned & own_bit) != 0, leader, -1)",
     }
 
 
 def _believe() -> Step:
     leads_late = "(late AND slot = leader)"
-    moved = "hears_controller AND believed_leader != leader_now AND served_bytes > 0 AND believed_leader >= 0"
+    moved = "hears_controller AND believed_leader != leader AND served_bytes > 0 AND believed_leader >= 0"
     noted = assign_epoch("lead.log", "leader_epoch", "lead.leo", "lead.log_bytes", "lead.log_start_offset")
     return {
         "lead_start": f"IF({leads_late}, leo, lead_start)",
@@ -74,7 +73,7 @@ def _believe() -> Step:
             f"IF({moved}, concat(served, array(named_struct('slot', believed_leader, 'bytes', served_bytes))), served)"
         ),
         "served_bytes": f"IF({moved}, 0L, served_bytes)",
-        "believed_leader": "IF(hears_controller, leader_now, believed_leader)",
+        "believed_leader": "IF(hears_controller, leader, believed_leader)",
         "believed_epoch": "IF(hears_controller, leader_epoch, believed_epoch)",
         "leader_log": (
             "CASE WHEN verified OR slot = client_leader OR (assigned & own_bit) = 0 THEN null"

@@ -1,0 +1,53 @@
+"""Runs a scenario through the engine and gives its tables as plain rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+from pyspark.sql import SparkSession
+
+from emulator.run import run_emulation
+from emulator.scenario import Run, load_run
+from emulator.schema import OUTPUT_TABLES
+
+Row = dict[str, Any]
+
+
+def emulate(spark: SparkSession, scenario: str | Path | Run, out: Path, trace: str = "all") -> dict[str, list[Row]]:
+    """Run a scenario, given as a file, as TOML text or read already, and return every table it wrote under `out` as rows.
+
+    Epoch caches come as lists of [epoch, start offset], as the reference has them; a table that was not written (the
+    trace tables with `trace="none"`) is left out.
+    """
+    if isinstance(scenario, str):
+        text, scenario = scenario, out.with_name(f"{out.name}.toml")
+        scenario.write_text(text)
+    run = scenario if isinstance(scenario, Run) else load_run(str(scenario))
+    run_emulation(run, str(out), spark, trace=trace)
+    return {name: read_table(out / name) for name in OUTPUT_TABLES if (out / name).is_dir()}
+
+
+def read_table(folder: Path) -> list[Row]:
+    """The rows of one Parquet folder."""
+    rows: list[Row] = ds.dataset(folder, format="parquet").to_table().to_pylist()
+    for row in rows:
+        if row.get("epochs") is not None:
+            row["epochs"] = [[entry["epoch"], entry["start_offset"]] for entry in row["epochs"]]
+    return rows
+
+
+def run_of(paths: Iterable[Path]) -> Run:
+    """Several scenario files as the scenarios of one run, each named as its file: an engine run costs seconds."""
+    runs = [load_run(str(path)) for path in paths]
+    scenarios = [replace(run.scenarios[0], scenario_id=at, name=Path(run.path).stem) for at, run in enumerate(runs)]
+    return replace(runs[0], name="several", scenarios=tuple(scenarios))
+
+
+def of_scenario(tables: dict[str, list[Row]], name: str) -> dict[str, list[Row]]:
+    """The rows of one scenario, by its name."""
+    ids = {row["scenario_id"] for row in tables["scenarios"] if row["name"] == name}
+    return {table: [row for row in rows if row.get("scenario_id") in ids] for table, rows in tables.items()}

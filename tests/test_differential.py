@@ -1,0 +1,95 @@
+"""The engine against the plain-Python reference on random scenarios: every trace column, outcome and event is equal.
+
+Each batch is one run: its cases are topics of one partition on brokers of their own. `FUZZ_BATCHES=n` adds n batches of
+other seeds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.engine_helpers import Row, emulate
+from tests.reference.kafka import Result, simulate
+from tests.reference.random_scenarios import cases_of, random_batch, to_toml
+
+CASES = 250
+SEEDS = [*range(8), *range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "0")))]
+TRACE_COLUMNS = (
+    "role", "leader_epoch", "log_start_offset", "local_log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs",
+)  # fmt: skip
+PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr")
+# The reference tells what it saw of these kinds; of the others it knows nothing.
+EVENT_KINDS = (
+    "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate", "acked_lost",
+    "committed_lost", "refused",
+)  # fmt: skip
+SHOWN_DIFFERENCES = 12
+
+Differences = list[tuple[Any, ...]]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    batch = random_batch(seed, CASES)
+    tables = by_topic(emulate(spark, to_toml(batch), tmp_path / "out"))
+    differing = {}
+    for index, case in enumerate(cases_of(batch)):
+        found = differences(simulate(case), tables[f"t{index}"])
+        if found:
+            differing[index] = found[:SHOWN_DIFFERENCES]
+    assert not differing, f"{len(differing)} of {CASES} cases differ: {first_few(differing)}"
+
+
+def by_topic(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, list[Row]]]:
+    """The tables' rows, parted by topic."""
+    parted: dict[str, dict[str, list[Row]]] = {}
+    for name in ("trace", "trace_partitions", "outcomes", "events"):
+        for row in tables[name]:
+            parted.setdefault(row["topic"], {}).setdefault(name, []).append(row)
+    return parted
+
+
+def first_few(differing: Mapping[int, Differences]) -> dict[int, Differences]:
+    """A handful of the differing cases, those that differ first in time before the others."""
+    return dict(sorted(differing.items(), key=lambda item: item[1][0][1])[:5])
+
+
+def differences(expected: Result, tables: Mapping[str, list[Row]]) -> Differences:
+    """What differs, as (column, round, key, of the reference, of the engine), earliest round first."""
+    found = rows_that_differ(expected.trace, tables["trace"], ("round", "broker"), TRACE_COLUMNS)
+    found += rows_that_differ(expected.trace_partitions, tables["trace_partitions"], ("round",), PARTITION_COLUMNS)
+    found += events_that_differ(expected, tables.get("events", []))
+    outcomes = tables["outcomes"][0]
+    end = len(expected.trace_partitions)
+    found += [(k, end, "outcomes", v, outcomes[k]) for k, v in expected.outcomes.items() if v != outcomes[k]]
+    return sorted(found, key=lambda difference: difference[1])
+
+
+def rows_that_differ(
+    expected: Iterable[Mapping[str, Any]], seen: Iterable[Row], key: tuple[str, ...], columns: tuple[str, ...]
+) -> Differences:
+    """Cells that differ between two tables with the same key, and keys that only one of them has."""
+    left = {tuple(row[k] for k in key): row for row in expected}
+    right = {tuple(row[k] for k in key): row for row in seen}
+    found: Differences = [("row", k[0], k[1:], k in left, k in right) for k in left.keys() ^ right.keys()]
+    for k in left.keys() & right.keys():
+        found += [(c, k[0], k[1:], left[k][c], right[k][c]) for c in columns if left[k][c] != right[k][c]]
+    return found
+
+
+def events_that_differ(expected: Result, seen: Iterable[Row]) -> Differences:
+    """Events that only one side has, as often as it has more of them."""
+    left = Counter(tuple(event) for event in expected.events if event.kind in EVENT_KINDS)
+    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset")
+    right = Counter(tuple(row[c] for c in columns) for row in seen if row["kind"] in EVENT_KINDS)
+    return [
+        *(("event", event[0], event, count, 0) for event, count in (left - right).items()),
+        *(("event", event[0], event, 0, count) for event, count in (right - left).items()),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +21,8 @@ from emulator.progress import Progress
 from emulator.protocols import PROTOCOLS
 from emulator.rounds.kafka.elect_leader import elect_leader
 from emulator.rounds.record_trace import record_trace
-from emulator.session import DEEP_STACK, engine_settings
 from emulator.schema import FEED, STATE_COLUMNS, WORLD
+from emulator.session import DEEP_STACK, engine_settings
 
 FUSED_ROUNDS = 10
 """Rounds a job: fewer pay Spark's cost per job more often, more nest a task's lineage deeper than a stack holds."""
@@ -64,7 +64,7 @@ def plan_jobs(rounds: list[int], bucket_rounds: int, fused_rounds: int = FUSED_R
     """Cut the run into jobs of at most `fused_rounds` that never cross a bucket's or a scenario's end."""
     edges = sorted(set(rounds) | set(range(0, max(rounds), bucket_rounds)) | {0})
     jobs = []
-    for low, high in zip(edges, edges[1:]):
+    for low, high in zip(edges, edges[1:], strict=False):
         at = low
         while at < high:
             to = min(at + fused_rounds, high)
@@ -132,7 +132,8 @@ def _loop(
         if not finished:
             release(previous)
         running = [i for i in inputs if i.scenario.rounds > job.from_round]
-        replica_rounds += (job.to_round - job.from_round) * sum(int(i.partition_table.slot_count.sum()) for i in running)
+        rows = sum(int(i.partition_table.slot_count.sum()) for i in running)
+        replica_rounds += (job.to_round - job.from_round) * rows
         state = checkpointed
         trace_held += job.to_round - job.from_round
         ended = [i.scenario.scenario_id for i in running if i.scenario.rounds == job.to_round]
@@ -211,13 +212,13 @@ def _attach(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs],
 def _join_changes(
     spark: SparkSession, state: DataFrame, kind: str, changes: list[tuple[int, Any]], ddl: str
 ) -> DataFrame:
-    schema = StructType.fromDDL(ddl)
+    schema = cast(StructType, StructType.fromDDL(ddl))
     if not changes:
         return state.withColumns(
             {f"{kind}_changes": F.lit(None).cast(schema["changes"].dataType), f"{kind}_next": F.lit(0)}
         )
-    ids, values = zip(*changes)
+    ids, values = zip(*changes, strict=True)
     arrow = to_arrow_schema(schema)
     table = pa.table([pa.array(ids, arrow.field(0).type), pa.array(values, arrow.field(1).type)], schema=arrow)
-    frame = spark.createDataFrame(table, schema=schema).withColumnRenamed("changes", f"{kind}_changes")
+    frame = spark.createDataFrame(cast(Any, table), schema=schema).withColumnRenamed("changes", f"{kind}_changes")
     return state.join(F.broadcast(frame), f"{kind}_id", "left").withColumn(f"{kind}_next", F.lit(0))

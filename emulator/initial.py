@@ -134,7 +134,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "appended truncated replicated_bytes refused produced_bytes served_bytes elections unclean_elections"
         " leaderless_rounds under_min_isr_rounds under_replicated_rounds isr_shrinks isr_expands"
     )
-    values.update({name: "0" for name in counters.split()})
+    values.update(dict.fromkeys(counters.split(), "0"))
     rows = rows.withColumns({name: F.expr(text) for name, text in values.items()})
     # The keys stay bare: an alias, once optimised away, would hide the partitioning from the checkpointed frame.
     keys = ("scenario_id", "partition_id")
@@ -200,7 +200,7 @@ def _replica_rows(inputs: ScenarioInputs) -> pa.Table:
     columns: dict[str, list[Any]] = {
         name: []
         for name in (
-            "scenario_id partition_id slot given_leo given_hw given_log_start given_flushed given_epochs".split()
+            ["scenario_id", "partition_id", "slot", "given_leo", "given_hw", "given_log_start", "given_flushed", "given_epochs"]
         )
     }
     for row in inputs.scenario.initial_replicas.to_pylist():

@@ -1,11 +1,13 @@
-"""What comes from outside, per partition: the *world* (what faults say of its brokers) and the *feed* (workload, settings,
-commands), as changes at rounds. Pure driver-side code: no Spark here.
+"""What comes from outside, per partition, as changes at rounds. Pure driver-side code: no Spark here.
+
+The *world* is what faults say of a partition's brokers, the *feed* its workload, settings and commands.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -48,7 +50,7 @@ class ScenarioInputs:
     scenario: Scenario
     timelines: dict[int, list[BrokerSegment]]
     worlds: list[World] = field(default_factory=list)
-    feeds: list["Feed"] = field(default_factory=list)
+    feeds: list[Feed] = field(default_factory=list)
     partitions: PartitionTable | None = None
 
     def __post_init__(self) -> None:
@@ -128,9 +130,9 @@ class ScenarioInputs:
             "running": mask([not s.offline and not s.paused for s in segments]),
             "offline": mask([s.offline for s in segments]),
             "untold": mask(
-                [o or s.waking or c or b for o, s, c, b in zip(out_of_touch, segments, covered, covered_before)]
+                [o or s.waking or c or b for o, s, c, b in zip(out_of_touch, segments, covered, covered_before, strict=True)]
             ),
-            "deaf": mask([o or c for o, c in zip(out_of_touch, covered)]),
+            "deaf": mask([o or c for o, c in zip(out_of_touch, covered, strict=True)]),
             "unfenced": mask([not s.fenced for s in segments]),
             "returning": mask([s.returning for s in segments]),
             "restarted": mask([s.restarted for s in segments]),
@@ -190,7 +192,7 @@ class Feed:
     def __init__(
         self,
         scenario: Scenario,
-        topic_config: dict[str, Any],
+        topic_config: Mapping[str, Any],
         topic: str,
         workload: list[WorkloadRow],
         commands: list[Command],
@@ -388,7 +390,7 @@ class _Classifier:
         sets = [frozenset(p for i, p in enumerate(bits) if int(v) >> i & 1) for v in values]
         return dense.reshape(-1).astype(np.int64), sets
 
-    def _feeds(self, topic: str, config: dict[str, Any], worlds: np.ndarray, count: int) -> np.ndarray:
+    def _feeds(self, topic: str, config: Mapping[str, Any], worlds: np.ndarray, count: int) -> np.ndarray:
         rows = _rows_of_topic(self._scenario, topic, count)
         key = np.zeros(count, np.uint64)
         for number, (_, ranges) in enumerate(rows):
@@ -406,7 +408,7 @@ class _Classifier:
         by_class = _rows_by_member(rows, first)
         ids = np.empty(len(unique), np.int64)
         for i, member in enumerate(first):
-            mine = sorted(commands[None] + (commands[int(member)] if int(member) in commands else []), key=lambda c: c.round)
+            mine = sorted(commands[None] + commands.get(int(member), []), key=lambda c: c.round)
             world = self._inputs.worlds[int(worlds[member])]
             ids[i] = len(self._inputs.feeds)
             slot_of = {b: s for s, b in enumerate(world.brokers)}
@@ -419,7 +421,7 @@ def _stale_patterns(scenario: Scenario) -> list[tuple[str | None, int | None]]:
     if "stale_metadata" not in kinds:
         return []
     topics, partitions = scenario.faults.column("topic").to_pylist(), scenario.faults.column("partition").to_pylist()
-    return list(dict.fromkeys((t, p) for k, t, p in zip(kinds, topics, partitions) if k == "stale_metadata"))
+    return list(dict.fromkeys((t, p) for k, t, p in zip(kinds, topics, partitions, strict=True) if k == "stale_metadata"))
 
 
 def _rows_of_topic(scenario: Scenario, topic: str, count: int) -> list[tuple[WorkloadRow, list[tuple[int, int]]]]:

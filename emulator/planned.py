@@ -1,10 +1,11 @@
 """A round planned once and run many times: Spark's driver cost of a round without analysing it anew.
 
-Analysing, optimising and planning a full Kafka round takes Spark about a second; a run has thousands of rounds, all of
-the same plan. So the round is planned once over an empty state; to run it, the leaf of that physical plan is replaced by
-the RDD that the round before gives, k times over, and the k rounds run as one job. It is Spark's own plan, executed by
-Spark; only planning it again is left out. Uses internals of Spark 4.1 (SparkPlan.withNewChildren, RDDScanExec,
-SparkSession.internalCreateDataFrame), which is why pyspark is pinned to one minor version; they are used in this file only.
+Analysing, optimising and planning a full Kafka round takes Spark about a second; a run has thousands of rounds, all
+of the same plan. So the round is planned once over an empty state; to run it, the leaf of that physical plan is
+replaced by the RDD that the round before gives, k times over, and the k rounds run as one job. It is Spark's own plan,
+executed by Spark; only planning it again is left out. Uses internals of Spark 4.1 (SparkPlan.withNewChildren,
+RDDScanExec, SparkSession.internalCreateDataFrame), which is why pyspark is pinned to one minor version; they are used
+in this file only.
 """
 
 from __future__ import annotations

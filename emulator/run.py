@@ -90,8 +90,9 @@ def dry_run(run: Run, trace: str = "none") -> list[str]:
     rows = sum(int(i.partition_table.slot_count.sum()) for i in inputs)
     rounds = max(s.rounds for s in run.scenarios)
     traced = sum(int(traced_partitions(i.scenario, trace).sum()) for i in inputs)
+    names = [s.name for s in run.scenarios]
     return [
-        f"scenarios: {len(inputs)} ({', '.join(s.name for s in run.scenarios[:8])}{', ...' if len(inputs) > 8 else ''})",
+        f"scenarios: {len(inputs)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
         f"partitions: {sum(len(i.partition_table.partition) for i in inputs)}",
         f"rounds: {rounds} of {run.scenarios[0].round_ms} ms",
         f"rows: {rows} replicas, {replica_rounds(inputs)} replica-rounds, {-(-rounds // FUSED_ROUNDS)} jobs or more",
@@ -111,7 +112,7 @@ def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:
     flags = np.full(sum(sizes), trace == "all", bool)
     if trace in ("none", "all"):
         return flags
-    first = dict(zip((t.name for t in scenario.topics), np.cumsum([0, *sizes[:-1]])))
+    first = dict(zip((t.name for t in scenario.topics), np.cumsum([0, *sizes[:-1]]), strict=True))
     for name in trace.split(","):
         topic, _, partition = name.rpartition(":")
         if topic in first:
@@ -127,7 +128,7 @@ def _append_trace(
     parts: list[tuple[DataFrame, DataFrame]],
 ) -> None:
     tables = trace_tables(spark, state, inputs)
-    for name, frame in zip(("trace", "trace_partitions"), tables):
+    for name, frame in zip(("trace", "trace_partitions"), tables, strict=True):
         frame.write.mode("append").parquet(output.path(name))
     parts.append(tables)
 

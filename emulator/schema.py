@@ -230,12 +230,21 @@ OUTPUT_TABLES: dict[str, StructType] = {
 # The engine's state: one row per (scenario, partition, slot). A slot is a replica's place in its partition's masks
 # (emulator/rounds/slots.py). Columns called counters move by a constant amount while nothing happens.
 
-RUN = "start_offset: BIGINT, epoch: INT, start_bytes: BIGINT, batch_records: INT, batch_bytes: BIGINT, pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>"
-BATCHES = "STRUCT<records: INT, unconditional_records: INT, bytes: BIGINT, batches: ARRAY<STRUCT<records: INT, bytes: BIGINT, acked_on_append: BOOLEAN>>, pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>>"
+RUN = (
+    "start_offset: BIGINT, epoch: INT, start_bytes: BIGINT, batch_records: INT, batch_bytes: BIGINT,"
+    " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>"
+)
+BATCHES = (
+    "STRUCT<records: INT, unconditional_records: INT, bytes: BIGINT,"
+    " batches: ARRAY<STRUCT<records: INT, bytes: BIGINT, acked_on_append: BOOLEAN>>,"
+    " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>>"
+)
 WORLD = (
-    "running: INT, offline: INT, untold: INT, deaf: INT, unfenced: INT, returning: INT, restarted: INT, clean_stop: INT,"
+    "running: INT, offline: INT, untold: INT, deaf: INT, unfenced: INT, returning: INT, restarted: INT,"
+    " clean_stop: INT,"
     " power_loss: INT, disk_loss: INT, clients_cut: INT, controller_up: BOOLEAN, drop: ARRAY<INT>,"
-    " slow: ARRAY<STRUCT<from_slot: INT, to_slot: INT, bytes_per_round: BIGINT>>, disk: ARRAY<BIGINT>, cause: ARRAY<INT>,"
+    " slow: ARRAY<STRUCT<from_slot: INT, to_slot: INT, bytes_per_round: BIGINT>>, disk: ARRAY<BIGINT>,"
+    " cause: ARRAY<INT>,"
     " fetch_max_bytes: ARRAY<BIGINT>, no_wait: ARRAY<BOOLEAN>"
 )
 FEED = (
@@ -245,8 +254,9 @@ FEED = (
     " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: BIGINT"
 )
 TRACE = (
-    "round: INT, running: BOOLEAN, offline: BOOLEAN, assigned: INT, replica: BOOLEAN, is_leader: BOOLEAN, believed_epoch: INT, log_start_offset: BIGINT,"
-    " leo: BIGINT, hw: BIGINT, remote_leo: BIGINT, in_isr: BOOLEAN, fetch_state: STRING, epochs: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>,"
+    "round: INT, running: BOOLEAN, offline: BOOLEAN, assigned: INT, replica: BOOLEAN, is_leader: BOOLEAN,"
+    " believed_epoch: INT, log_start_offset: BIGINT, leo: BIGINT, hw: BIGINT, remote_leo: BIGINT, in_isr: BOOLEAN,"
+    " fetch_state: STRING, epochs: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>,"
     " leader: INT, leader_epoch: INT, isr: INT"
 )
 

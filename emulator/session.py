@@ -33,8 +33,8 @@ _MASTER = re.compile(r"local|local\[(\*|[1-9]\d*)(,\s*\d+)?\]|local-cluster\[.+\
 _our_context: SparkContext | None = None
 
 DEEP_STACK = "-Xss16m -XX:-DontCompileHugeMethods"
-"""Java options of executors: the more rounds are fused, the deeper a task's lineage nests (engine.py); and a projection of
-a hundred columns is a method that the JVM would leave interpreted by default (measured: 2 to 3 times slower)."""
+"""Java options of executors: the more rounds are fused, the deeper a task's lineage nests (engine.py); a projection of a
+hundred columns is a method that the JVM would leave interpreted by default (measured: 2 to 3 times slower)."""
 
 
 

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def emulate(spark: SparkSession, scenario: str | Path | Run, out: Path, trace: str = "all") -> dict[str, list[Row]]:
-    """Run a scenario, given as a file, as TOML text or read already, and return every table it wrote under `out` as rows.
+    """Run a scenario, a file, TOML text or read already, and return every table it wrote under `out` as rows.
 
     Epoch caches come as lists of [epoch, start offset], as the reference has them; a table that was not written (the
     trace tables with `trace="none"`) is left out.

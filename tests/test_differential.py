@@ -19,8 +19,8 @@ from tests.engine_helpers import Row, emulate
 from tests.reference.kafka import Result, simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 
-CASES = 250
-SEEDS = [*range(8), *range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "0")))]
+CASES = 500
+SEEDS = [*range(4), *range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "0")))]
 TRACE_COLUMNS = (
     "role", "leader_epoch", "log_start_offset", "local_log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs",
 )  # fmt: skip

@@ -17,7 +17,7 @@ from tests.engine_helpers import Row, emulate, of_scenario, run_of
 SCENARIOS = Path(__file__).parent / "scenarios"
 DATA = Path(__file__).parent / "reference" / "data"
 
-# The trace and topic of each scenario, and the steps' first rounds; a step has settled in the round before the next one.
+# Trace and topic of each scenario, and the steps' first rounds; a step has settled in the round before the next one.
 STEPS: dict[str, tuple[str, str, list[int]]] = {
     "trace_a": ("a", "a", [8 * step for step in range(13)]),
     "trace_b": ("b", "b", [0, 4, 8, 12, 16, 34, 44, 50, 60]),
@@ -52,7 +52,7 @@ def test_steps_of_a_real_cluster(tables: Tables, name: str) -> None:
     partitions = {row["round"]: row for row in mine["trace_partitions"]}
     steps = [s for s in json.loads((DATA / "trace_steps.json").read_text())[trace] if s["topic"] == topic]
     assert len(steps) == len(starts) - 1
-    for step, next_start in zip(steps, starts[1:]):
+    for step, next_start in zip(steps, starts[1:], strict=True):
         settled = partitions[next_start - 1]
         seen = {key: settled[key] for key in ("leader", "leader_epoch", "isr")}
         assert seen == {key: step[key] for key in seen}, step["step"]

@@ -1,16 +1,16 @@
 """Phases as steps of named SQL expressions, parsed once; rare steps folded into one guarded expression.
 
 A step is a dict name -> SQL text over the columns of the state; its expressions all see the values before the step.
-A phase adds its steps with `withColumns`. Steps that hardly any row needs (a fault, an election, a truncation) are folded
-into a single expression behind a guard: Spark then evaluates them only where the guard holds, and the plan of a round
-stays small (docs/design_notes.md, "Rare steps").
+A phase adds its steps with `withColumns`. Steps that hardly any row needs (a fault, an election, a truncation) are
+folded into a single expression behind a guard: Spark then evaluates them only where the guard holds, and the plan of a
+round stays small (docs/design_notes.md, "Rare steps").
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import cache, wraps
 from typing import ParamSpec
 
 from pyspark.sql import Column
@@ -25,9 +25,9 @@ _NAME = re.compile(r"'[^']*'|(?<![.\w])[a-z_]\w*(?!\w*\()")
 def built_once(build: Callable[P, Step]) -> Callable[P, dict[str, Column]]:
     """Turn a function that returns a step into one that returns parsed `Column`s, parsed once."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def parsed(*args: object) -> dict[str, Column]:
-        return {name: F.expr(text) for name, text in build(*args).items()}  # type: ignore[arg-type]
+        return {name: F.expr(text) for name, text in build(*args).items()}  # type: ignore[arg-type, call-arg]
 
     @wraps(build)
     def columns(*args: P.args, **kwargs: P.kwargs) -> dict[str, Column]:

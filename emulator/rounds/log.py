@@ -23,7 +23,7 @@ def last_epoch(log: str) -> str:
 
 
 def floor_epoch(log: str, epoch: str) -> str:
-    """Largest epoch <= the asked one; the asked one itself below the first entry (LeaderEpochFileCache.endOffsetFor)."""
+    """Largest epoch <= the asked one; below the first entry the asked one (LeaderEpochFileCache.endOffsetFor)."""
     return f"coalesce(array_max(transform(filter({log}, x -> x.epoch <= {epoch}), x -> x.epoch)), {epoch})"
 
 
@@ -162,7 +162,7 @@ def append_from(own: str, source: str, offset: str, end: str, log_start: str = "
     inside = (
         f"filter({source}, (x, i) -> x.start_offset < {end}"
         f" AND coalesce(get({source}, i + 1).start_offset > {offset}, true)"
-        f" AND NOT (x.start_offset < {offset} AND exists({own}, o -> o.start_offset = x.start_offset AND {same})))"
+        f" AND NOT (x.start_offset < {offset} AND exists({kept}, o -> o.start_offset = x.start_offset AND {same})))"
     )
     clip = f"x -> IF(x.start_offset < {offset} AND size({kept}) > 0, {clipped('x', offset)}, x)"
     return f"concat({kept}, transform({inside}, {clip}))"

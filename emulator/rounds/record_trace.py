@@ -9,7 +9,7 @@ from emulator.rounds.log import epoch_cache
 
 
 def record_trace(state: DataFrame) -> DataFrame:
-    """Append this round to `trace` (array<struct>, schema TRACE) of traced rows; comes last, when `round` has moved on."""
+    """Append this round to `trace` (array of TRACE structs) of traced rows; comes last, when `round` has moved on."""
     return state.withColumns(_trace())
 
 
@@ -29,7 +29,8 @@ def _trace() -> Step:
         "remote_leo": "IF(slot = client_leader, null, remote_leo)",
         "in_isr": "(isr & own_bit) != 0",
         "fetch_state": (
-            "CASE WHEN NOT sends THEN null WHEN NOT answered THEN 'unanswered' WHEN cut_from IS NOT NULL THEN 'truncated'"
+            "CASE WHEN NOT sends THEN null WHEN NOT answered THEN 'unanswered'"
+            " WHEN cut_from IS NOT NULL THEN 'truncated'"
             " WHEN chunk_bytes > 0 THEN 'fetched' WHEN primary AND NOT noted THEN 'out_of_range' ELSE 'empty' END"
         ),
         "epochs": epoch_cache("log", "log_start_offset"),

@@ -175,7 +175,7 @@ def jvm_peak_mb(spark: SparkSession) -> str:
 
 def main() -> None:
     """Measures all three and prints one table; the ratios are within this run."""
-    partitions, rounds = (int(text) for text in (sys.argv[1:] + ["100000", "40"][len(sys.argv) - 1 :]))
+    partitions, rounds = (int(text) for text in (sys.argv[1:] + ["30000", "40"][len(sys.argv) - 1 :]))
     load, memory_gib = os.getloadavg(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     scenario, spark = load_scenario(partitions, rounds), get_session()
     java = spark._jvm.java.lang.System.getProperty("java.version")  # type: ignore[union-attr]

@@ -277,7 +277,7 @@ class Feed:
             "reassign_order": (
                 pack_order([self._slot_of[b] for b in reassign[-1].replicas or []]) if reassign else 0
             ),
-            "delete_before": deletes[-1].offset if deletes else None,
+            "delete_before": [c.offset for c in deletes] or None,
         }
 
 

@@ -251,7 +251,7 @@ FEED = (
     f"all_batches: {BATCHES}, unconditional_batches: {BATCHES}, min_insync_replicas: INT, unclean_election: BOOLEAN,"
     " lag_rounds: INT, isr_check_rounds: INT, fetch_max_bytes: BIGINT, no_wait: BOOLEAN, checkpoint_rounds: INT,"
     " rebalance_rounds: INT, segment_bytes: BIGINT, segment_rounds: INT, flush_messages: BIGINT, flush_rounds: INT,"
-    " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: BIGINT"
+    " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>"
 )
 TRACE = (
     "round: INT, running: BOOLEAN, offline: BOOLEAN, assigned: INT, replica: BOOLEAN, is_leader: BOOLEAN,"

@@ -85,10 +85,7 @@ def test_one_record_from_produce_to_high_watermark(
 ) -> None:
     mine = of_scenario(tables, "seed_table")
     rounds = [rows_of(mine, round_, topic) for round_ in range(8)]
-    seen = [
-        (r[leader]["leo"], r[follower]["remote_leo"], r[leader]["hw"], r[follower]["leo"], r[follower]["hw"])
-        for r in rounds
-    ]
+    seen = [(r[leader]["leo"], r[follower]["remote_leo"], r[leader]["hw"], r[follower]["leo"], r[follower]["hw"]) for r in rounds]
     settled = [expected[-1]] * (8 - from_round - len(expected))
     assert seen == [(0, 0, 0, 0, 0)] * from_round + expected + settled
 
@@ -98,7 +95,5 @@ def test_an_unclean_election_loses_what_the_last_replica_lacks(tables: Tables) -
     outcomes = {row["topic"]: row for row in mine["outcomes"]}
     assert {topic: row["acked_lost"] for topic, row in outcomes.items()} == {"one": 8, "all": 3}
     assert all(row["unclean_elections"] == 1 and row["leader"] == 3 and row["leo"] == 2 for row in outcomes.values())
-    told = {
-        row["topic"]: (row["from_offset"], row["to_offset"]) for row in mine["events"] if row["kind"] == "acked_lost"
-    }
+    told = {row["topic"]: (row["from_offset"], row["to_offset"]) for row in mine["events"] if row["kind"] == "acked_lost"}
     assert told == {"one": (2, 10), "all": (2, 5)}

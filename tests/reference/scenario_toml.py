@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 BROKERS_PER_CASE = 10
@@ -63,3 +63,8 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f'"{key}" = {_value(one)}' for key, one in value.items()) + " }"
     return json.dumps(value)
+
+
+def to_tables(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Rows, each with the name of its list of tables, as TOML text."""
+    return "\n".join(line for name, row in rows for line in _table(name, row)) + "\n"

@@ -94,17 +94,22 @@ def _grow() -> Step:
 
 
 def _deleted_for_all() -> str:
-    wanted = "IF(feed.delete_before = -1, leader_hw, feed.delete_before)"
+    wanted = _delete_before("leader_hw")
     serves = f"({has('world.running', 'client_leader')} AND leader_ready AND NOT {has('world.clients_cut', 'client_leader')})"
     return (
-        f"IF(feed.delete_before IS NOT NULL AND {serves} AND NOT elected_now AND {wanted} > leader_log_start"
-        f" AND {wanted} <= leader_hw, {wanted}, leader_log_start)"
+        f"IF(feed.delete_before IS NOT NULL AND {serves} AND NOT elected_now,"
+        f" greatest({wanted}, leader_log_start), leader_log_start)"
     )
 
 
 def _delete() -> Step:
-    wanted = "IF(feed.delete_before = -1, hw, feed.delete_before)"
-    return {"deleted_to": f"IF(coalesce({wanted} > log_start_offset AND {wanted} <= hw, false), {wanted}, null)"}
+    wanted = _delete_before("hw")
+    return {"deleted_to": f"IF(coalesce({wanted} > log_start_offset, false), {wanted}, null)"}
+
+
+def _delete_before(hw: str) -> str:
+    """Where several orders of one round leave the log start: the last that the high watermark allows; else null."""
+    return f"array_max(filter(transform(feed.delete_before, o -> IF(o = -1, {hw}, o)), o -> o <= {hw}))"
 
 
 def _batch_by_batch() -> Step:

@@ -203,7 +203,10 @@ def _new_leader() -> Step:
         "leads_now": f"{elected} AND slot = leader AND {told}",
         "remote_leo": f"IF({elected} OR {dropped}, CAST(null AS BIGINT), remote_leo)",
         "verified": f"verified AND NOT {elected} AND NOT {dropped}",
-        "caught_up_round": f"CASE WHEN {dropped} THEN {NEVER} WHEN NOT {elected} THEN caught_up_round WHEN (isr & own_bit) != 0 THEN round ELSE {NEVER} END",
+        "caught_up_round": (
+            f"CASE WHEN {dropped} THEN {NEVER} WHEN NOT {elected} THEN caught_up_round"
+            f" WHEN (isr & own_bit) != 0 THEN round ELSE {NEVER} END"
+        ),
         "fetched_round": f"IF({elected} OR {dropped}, {NEVER}, fetched_round)",
         "fetched_leader_leo": f"IF({elected} OR {dropped}, -1L, fetched_leader_leo)",
         "is_dropped": dropped,
@@ -229,7 +232,10 @@ def _new_leadership() -> Step:
         "is_leader": "(is_leader AND NOT is_dropped) OR leads_now",
         "believed_leader": "CASE WHEN leads_now THEN leader WHEN is_dropped THEN -1 ELSE believed_leader END",
         "believed_epoch": "CASE WHEN leads_now THEN leader_epoch WHEN is_dropped THEN -1 ELSE believed_epoch END",
-        "log": f"CASE WHEN is_dropped THEN filter(log, x -> false) WHEN leads_now THEN {assign_epoch('log', 'leader_epoch', 'leo')} ELSE log END",
+        "log": (
+            "CASE WHEN is_dropped THEN filter(log, x -> false)"
+            f" WHEN leads_now THEN {assign_epoch('log', 'leader_epoch', 'leo')} ELSE log END"
+        ),
         "leo": "IF(is_dropped, 0L, leo)",
         "hw": "IF(is_dropped, 0L, hw)",
         "log_start_offset": "IF(is_dropped, 0L, log_start_offset)",

@@ -1,0 +1,82 @@
+"""A run that is killed leaves the tables of the run before, or none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.schema import OUTPUT_TABLES
+from emulator.storage import OutputDirectory
+from tests.engine_helpers import read_table
+
+SCENARIO = """
+name = "endless"
+rounds = 1000000
+[cluster]
+brokers = 3
+[[topics]]
+name = "orders"
+partitions = 3
+replication_factor = 3
+[[workload]]
+topic = "orders"
+records_per_round = 1
+record_bytes = 100
+acks = "all"
+"""
+START_SECONDS_MAX = 120
+
+
+def kill_amid_run(folder: Path, out: Path) -> None:
+    """Start a run that traces everything, and kill it with its JVM once the first traced rounds are written."""
+    scenario = folder / "endless.toml"
+    scenario.write_text(SCENARIO)
+    command = [sys.executable, "-m", "emulator.cli", "run", str(scenario), "--out", str(out), "--trace", "all"]
+    options = ["--master", "local[1]", "--conf", "spark.driver.memory=1g"]
+    with (folder / "log").open("w+") as log:
+        process = subprocess.Popen([*command, *options], stdout=log, stderr=log, start_new_session=True)
+        try:
+            give_up_at = time.monotonic() + START_SECONDS_MAX
+            while not list(out.glob("_staging-*/trace/**/*.parquet")):
+                assert process.poll() is None, (folder / "log").read_text()
+                assert time.monotonic() < give_up_at, (folder / "log").read_text()
+                time.sleep(0.2)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.mark.parametrize("before", ["tables of a run before", "nothing"])
+def test_a_killed_run_publishes_nothing(spark: SparkSession, tmp_path: Path, before: str) -> None:
+    out = tmp_path / "out"
+    if before != "nothing":
+        publish_one_table(spark, out)
+    tables = visible_tables(out)
+    content = {name: read_table(out / name) for name in tables}
+
+    kill_amid_run(tmp_path, out)
+
+    assert visible_tables(out) == tables
+    assert {name: read_table(out / name) for name in tables} == content
+
+
+def publish_one_table(spark: SparkSession, out: Path) -> None:
+    """Publish what stands for an earlier run."""
+    output = OutputDirectory(spark, str(out))
+    output.stage()
+    output.write_rows("brokers", [(0, 1, "a"), (0, 2, None)])
+    output.commit()
+    assert visible_tables(out) == ["brokers"]
+
+
+def visible_tables(out: Path) -> list[str]:
+    """Tables that a reader of the folder finds."""
+    return [name for name in OUTPUT_TABLES if (out / name).exists()]

@@ -1,0 +1,52 @@
+"""What must not matter: rounds fused into a job, number of tasks, whether a scenario runs alone or among others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator import engine
+from tests.engine_helpers import Row, emulate, of_scenario
+from tests.reference.random_scenarios import random_batch, to_toml
+
+# broker_rounds has buckets of the longest scenario's length: it is told in other portions among others.
+TABLES = ("outcomes", "events", "replicas", "leader_epochs", "partitions", "trace", "trace_partitions")
+VARIANTS = """
+[[variants]]
+name = "longer"
+rounds = 33
+
+[[variants]]
+name = "base-again"
+"""
+
+
+def content(tables: dict[str, list[Row]], scenario: str) -> dict[str, Counter[str]]:
+    """The rows of one scenario as multisets, without its id."""
+    rows = of_scenario(tables, scenario)
+    return {name: Counter(repr({k: v for k, v in row.items() if k != "scenario_id"}) for row in rows[name]) for name in TABLES}
+
+
+def test_fusing_tasks_and_company_change_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = to_toml(random_batch(0, 25))
+    among_others = emulate(spark, text + VARIANTS, tmp_path / "many")
+
+    monkeypatch.setattr(engine, "fused_rounds", lambda _: 3)
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 5)
+    alone = emulate(spark, text, tmp_path / "alone")
+
+    expected = content(alone, "base")
+    assert sum(expected["outcomes"].values()) == 25
+    for name in ("base", "base-again"):
+        seen = content(among_others, name)
+        for table in TABLES:
+            assert seen[table] == expected[table], (name, table, differing(seen[table], expected[table]))
+
+
+def differing(left: Counter[str], right: Counter[str]) -> list[Any]:
+    """A few rows that only one side has."""
+    return [*list(left - right)[:3], *list(right - left)[:3]]

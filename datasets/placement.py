@@ -30,15 +30,11 @@ def admin_utils(
     """
     _check_counts(len(broker_ids), partitions, replication_factor)
     if racks is None:
-        return _without_racks(
-            np.sort(np.asarray(broker_ids, np.int32)), partitions, replication_factor, start_index, shift
-        )
+        return _without_racks(np.sort(np.asarray(broker_ids, np.int32)), partitions, replication_factor, start_index, shift)
     without = [broker for broker in broker_ids if broker not in racks]
     if without:
         raise ValueError(f"broker {without[0]} has no rack while others have one")
-    return _with_racks(
-        {broker: racks[broker] for broker in broker_ids}, partitions, replication_factor, start_index, shift
-    )
+    return _with_racks({broker: racks[broker] for broker in broker_ids}, partitions, replication_factor, start_index, shift)
 
 
 def modulo(broker_ids: Sequence[int], partitions: int, replication_factor: int) -> Assignment:
@@ -106,18 +102,14 @@ def _without_racks(
     return placed
 
 
-def _with_racks(
-    racks: Mapping[int, str], partitions: int, replication_factor: int, start_index: int, shift: int
-) -> Assignment:
+def _with_racks(racks: Mapping[int, str], partitions: int, replication_factor: int, start_index: int, shift: int) -> Assignment:
     ordered = rack_alternated(racks)
     brokers = len(ordered)
     rack_count = len(set(racks.values()))
     # The leader repeats after `brokers` partitions, the followers' shift after brokers - 1 times round.
     period = brokers * max(1, brokers - 1)
     distinct = [
-        _spread_over_racks(
-            ordered, racks, (p + start_index) % brokers, (shift + p // brokers) * rack_count, replication_factor
-        )
+        _spread_over_racks(ordered, racks, (p + start_index) % brokers, (shift + p // brokers) * rack_count, replication_factor)
         for p in range(min(partitions, period))
     ]
     return np.array(distinct, np.int32)[np.arange(partitions) % period]
@@ -198,9 +190,7 @@ class StripedPlacer:
     partitions as there are unfenced brokers, racks and brokers are shuffled. Racks draw in order of their names.
     """
 
-    def __init__(
-        self, broker_ids: Sequence[int], racks: Mapping[int, str] | None = None, fenced: Collection[int] = ()
-    ) -> None:
+    def __init__(self, broker_ids: Sequence[int], racks: Mapping[int, str] | None = None, fenced: Collection[int] = ()) -> None:
         self._random = MockRandom()
         rack_of = {broker: (racks or {}).get(broker, "") for broker in broker_ids}
         names = sorted(set(rack_of.values()))
@@ -260,9 +250,7 @@ class StripedPlacer:
 
     def _check(self, replication_factor: int) -> None:
         if replication_factor < 1:
-            raise ValueError(
-                f"Invalid replication factor {replication_factor}: the replication factor must be positive."
-            )
+            raise ValueError(f"Invalid replication factor {replication_factor}: the replication factor must be positive.")
         if replication_factor > self._brokers:
             raise ValueError(
                 f"The target replication factor of {replication_factor} cannot be reached because only "

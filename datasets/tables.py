@@ -85,9 +85,7 @@ def read_table(path: str, columns: Mapping[str, Column], extra: bool = False) ->
     elif lowered.endswith((".parquet", ".pq")):
         table = _read_parquet(path)
     else:
-        raise InputError.at(
-            path, WHOLE_FILE, "is neither CSV nor Parquet by its name", "a name in .csv, .parquet or .pq"
-        )
+        raise InputError.at(path, WHOLE_FILE, "is neither CSV nor Parquet by its name", "a name in .csv, .parquet or .pq")
     _check_names(path, table.column_names, columns, extra)
     arrays = []
     for name, column in columns.items():
@@ -206,9 +204,7 @@ def _find_csv_fault(path: str, data: bytes, columns: Mapping[str, Column], other
             for name, value in zip(header, row, strict=True):
                 if not _is_value_of(value, columns[name].type):
                     place = row_place(row_number - 1, name)
-                    return InputError.at(
-                        path, place, f"{quoted(value)} is not of the type", _csv_values(columns[name].type)
-                    )
+                    return InputError.at(path, place, f"{quoted(value)} is not of the type", _csv_values(columns[name].type))
     except InputError as error:
         return error
     except csv.Error as error:
@@ -224,12 +220,7 @@ def _is_value_of(value: str, wanted: pa.DataType) -> bool:
         return value.strip().lower() in CSV_BOOLEANS
     digits = value.strip().removeprefix("-")
     bits = wanted.bit_width
-    return (
-        digits.isascii()
-        and digits.isdigit()
-        and len(digits) < 20
-        and -(2 ** (bits - 1)) <= int(value) < 2 ** (bits - 1)
-    )
+    return digits.isascii() and digits.isdigit() and len(digits) < 20 and -(2 ** (bits - 1)) <= int(value) < 2 ** (bits - 1)
 
 
 def _csv_values(wanted: pa.DataType) -> str:

@@ -89,15 +89,9 @@ def commands() -> None:
 
 @commands.command("run")
 @click.argument("scenario", metavar="SCENARIO.toml")
-@click.option(
-    "--out", metavar="DIR", help="Folder (any Hadoop URI) for the tables; those of an earlier run are replaced."
-)
-@click.option(
-    "--mode", type=click.Choice(["plain", "leap"]), help="Default: the scenario file's. The result is the same."
-)
-@click.option(
-    "--trace", metavar="none|all|TOPIC:PARTITION,...", default="none", help="Partitions to trace each round of."
-)
+@click.option("--out", metavar="DIR", help="Folder (any Hadoop URI) for the tables; those of an earlier run are replaced.")
+@click.option("--mode", type=click.Choice(["plain", "leap"]), help="Default: the scenario file's. The result is the same.")
+@click.option("--trace", metavar="none|all|TOPIC:PARTITION,...", default="none", help="Partitions to trace each round of.")
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
@@ -154,9 +148,7 @@ def check_trace(run: Run, trace: str) -> str:
         name, _, number = part.strip().rpartition(":")
         if not re.fullmatch("[0-9]{1,9}", number):
             problem = f"{quoted(part.strip())} is no partition"
-            raise InputError.at(
-                run.path, "--trace", problem, "none, all, or TOPIC:PARTITION,... as in orders:0,orders:7"
-            )
+            raise InputError.at(run.path, "--trace", problem, "none, all, or TOPIC:PARTITION,... as in orders:0,orders:7")
         if name not in partitions:
             problem = f"no topic is called {quoted(name)}{did_you_mean(name, partitions)}"
             raise InputError.at(run.path, "--trace", problem, listing(partitions))

@@ -222,9 +222,7 @@ def parse_value(key: str, text: str) -> ConfigValue:
     return value
 
 
-def effective(
-    cluster_config: Mapping[str, ConfigValue], topic_config: Mapping[str, ConfigValue], key: str
-) -> ConfigValue:
+def effective(cluster_config: Mapping[str, ConfigValue], topic_config: Mapping[str, ConfigValue], key: str) -> ConfigValue:
     """Returns the value in force for a topic, in the setting's own unit (`segment.ms` also for `log.roll.hours`).
 
     The topic's config comes first, then the cluster's: the topic key, then broker spellings, the finer unit first;

@@ -209,14 +209,10 @@ def _attach(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs],
     return _join_changes(spark, state, "feed", feeds, FEED_CHANGES).select(ATTACHED_COLUMNS)
 
 
-def _join_changes(
-    spark: SparkSession, state: DataFrame, kind: str, changes: list[tuple[int, Any]], ddl: str
-) -> DataFrame:
+def _join_changes(spark: SparkSession, state: DataFrame, kind: str, changes: list[tuple[int, Any]], ddl: str) -> DataFrame:
     schema = cast(StructType, StructType.fromDDL(ddl))
     if not changes:
-        return state.withColumns(
-            {f"{kind}_changes": F.lit(None).cast(schema["changes"].dataType), f"{kind}_next": F.lit(0)}
-        )
+        return state.withColumns({f"{kind}_changes": F.lit(None).cast(schema["changes"].dataType), f"{kind}_next": F.lit(0)})
     ids, values = zip(*changes, strict=True)
     arrow = to_arrow_schema(schema)
     table = pa.table([pa.array(ids, arrow.field(0).type), pa.array(values, arrow.field(1).type)], schema=arrow)

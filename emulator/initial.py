@@ -138,9 +138,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
     rows = rows.withColumns({name: F.expr(text) for name, text in values.items()})
     # The keys stay bare: an alias, once optimised away, would hide the partitioning from the checkpointed frame.
     keys = ("scenario_id", "partition_id")
-    return rows.select(
-        [F.col(n) if n in keys else F.col(n).cast(kind).alias(n) for n, (kind, _) in STATE_COLUMNS.items()]
-    )
+    return rows.select([F.col(n) if n in keys else F.col(n).cast(kind).alias(n) for n, (kind, _) in STATE_COLUMNS.items()])
 
 
 def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, first_feed: int) -> pa.Table:

@@ -122,9 +122,7 @@ class ScenarioInputs:
             for peer, rate in s.slow_to
             if peer in slot_of
         ]
-        disk = [
-            None if s.disk_bytes_per_second is None else self._per_round(s.disk_bytes_per_second) for s in segments
-        ]
+        disk = [None if s.disk_bytes_per_second is None else self._per_round(s.disk_bytes_per_second) for s in segments]
         settings = [self._settings_of(b, round_) for b in world.brokers]
         return {
             "running": mask([not s.offline and not s.paused for s in segments]),
@@ -146,9 +144,7 @@ class ScenarioInputs:
             "disk": disk if any(d is not None for d in disk) else None,
             "cause": [s.cause for s in segments],
             "fetch_max_bytes": _or_none([s.get("replica.fetch.max.bytes") for s in settings]),
-            "no_wait": _or_none(
-                [None if w is None else w == 0 for w in (s.get("replica.fetch.wait.max.ms") for s in settings)]
-            ),
+            "no_wait": _or_none([None if w is None else w == 0 for w in (s.get("replica.fetch.wait.max.ms") for s in settings)]),
         }
 
     def _per_round(self, bytes_per_second: int) -> int:
@@ -274,9 +270,7 @@ class Feed:
         deletes = [c for c in now if c.kind == "delete_records"]
         return {
             "preferred_election": any(c.kind == "preferred_leader_election" for c in now),
-            "reassign_order": (
-                pack_order([self._slot_of[b] for b in reassign[-1].replicas or []]) if reassign else 0
-            ),
+            "reassign_order": (pack_order([self._slot_of[b] for b in reassign[-1].replicas or []]) if reassign else 0),
             "delete_before": [c.offset for c in deletes] or None,
         }
 
@@ -432,9 +426,7 @@ def _rows_of_topic(scenario: Scenario, topic: str, count: int) -> list[tuple[Wor
     rows = table.take(chosen).to_pylist() if len(chosen) < len(names) else table.to_pylist()
     return [
         (
-            WorkloadRow(
-                r["from_round"], r["to_round"], r["records_per_round"], r["record_bytes"], r["acks"]
-            ),
+            WorkloadRow(r["from_round"], r["to_round"], r["records_per_round"], r["record_bytes"], r["acks"]),
             partition_ranges(r["partitions"], count),
         )
         for r in rows
@@ -452,9 +444,7 @@ def partition_ranges(text: str | None, count: int) -> list[tuple[int, int]]:
     return ranges
 
 
-def _rows_by_member(
-    rows: list[tuple[WorkloadRow, list[tuple[int, int]]]], members: np.ndarray
-) -> list[list[WorkloadRow]]:
+def _rows_by_member(rows: list[tuple[WorkloadRow, list[tuple[int, int]]]], members: np.ndarray) -> list[list[WorkloadRow]]:
     """The workload rows, in file order, of each member partition."""
     order = np.argsort(members)
     ordered = members[order]

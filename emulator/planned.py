@@ -39,9 +39,7 @@ class PlannedRound:
     def _over(self, plan: Any, rdd: Any) -> Any:
         """The plan with its scan reading another RDD; rows never change partition, so its layout stays true."""
         if plan.getClass().getName() == _SCAN:
-            return plan.copy(
-                plan.output(), rdd, plan.name(), plan.outputPartitioning(), plan.outputOrdering(), plan.stream()
-            )
+            return plan.copy(plan.output(), rdd, plan.name(), plan.outputPartitioning(), plan.outputOrdering(), plan.stream())
         children = plan.children()
         replaced = [self._over(children.apply(i), rdd) for i in range(children.size())]
         return plan.withNewChildren(self._spark._jvm.PythonUtils.toSeq(replaced))  # type: ignore[union-attr]

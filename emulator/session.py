@@ -37,10 +37,7 @@ DEEP_STACK = "-Xss16m -XX:-DontCompileHugeMethods"
 hundred columns is a method that the JVM would leave interpreted by default (measured: 2 to 3 times slower)."""
 
 
-
-def get_session(
-    master: str | None = None, conf: Mapping[str, str] | None = None, app_name: str = "emulator"
-) -> SparkSession:
+def get_session(master: str | None = None, conf: Mapping[str, str] | None = None, app_name: str = "emulator") -> SparkSession:
     """Returns the session of this process, building one when there is none.
 
     An existing session is used as it is: `master` and `conf` do not change it, and `stop_if_ours` leaves it running.
@@ -51,8 +48,7 @@ def get_session(
     """
     if master is not None and not _MASTER.fullmatch(master):
         raise InputError(
-            f"--master: {master!r} is not a Spark master; allowed: local, local[N], local[*], spark://HOST:PORT, "
-            "k8s://URL, yarn"
+            f"--master: {master!r} is not a Spark master; allowed: local, local[N], local[*], spark://HOST:PORT, k8s://URL, yarn"
         )
     found = _existing_session()
     if found is not None:
@@ -74,9 +70,7 @@ def stop_if_ours(spark: SparkSession) -> None:
 
 
 @contextmanager
-def engine_settings(
-    spark: SparkSession, shuffle_partitions: int, extra: Mapping[str, str] | None = None
-) -> Iterator[None]:
+def engine_settings(spark: SparkSession, shuffle_partitions: int, extra: Mapping[str, str] | None = None) -> Iterator[None]:
     """Holds the SQL settings the engine's loop relies on, and puts back what was there.
 
     Adaptive execution would re-plan (and could break up) the one partitioning the loop keeps; sort-merge joins of the

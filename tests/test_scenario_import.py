@@ -29,9 +29,7 @@ CONFIGS = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.
 SCENARIO = 'rounds = 100\n{}\n[cluster]\nimport = "real"\n{}\n'
 
 
-def partition(
-    topic: str, number: int, replicas: list[int] | None, leader: int, isr: list[int] | None
-) -> dict[str, Any]:
+def partition(topic: str, number: int, replicas: list[int] | None, leader: int, isr: list[int] | None) -> dict[str, Any]:
     return {"topic": topic, "partition": number, "replicas": replicas, "leader": leader, "leader_epoch": 4, "isr": isr,
             "elr": []}  # fmt: skip
 

@@ -21,9 +21,7 @@ from emulator.errors import InputError, quoted
 NO_LEADER = -1
 
 _ALLOWED_FILE = "the output of kafka-topics --describe"
-_ALLOWED_LINE = (
-    '"Topic: NAME PartitionCount: ..." or "Topic: NAME Partition: ...", the tool\'s columns separated by tabs'
-)
+_ALLOWED_LINE = '"Topic: NAME PartitionCount: ..." or "Topic: NAME Partition: ...", the tool\'s columns separated by tabs'
 _TOPIC_COLUMNS = ("Topic", "TopicId", "PartitionCount", "ReplicationFactor", "Configs")
 _PARTITION_COLUMNS = (
     *("Topic", "Partition", "Leader", "Replicas", "Isr", "Adding Replicas", "Removing Replicas", "Elr"),

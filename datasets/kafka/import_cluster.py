@@ -115,9 +115,7 @@ def _read_brokers(data_dirs: Mapping[int, str], description: ClusterDescription)
         if len(clusters) > 1:
             first_cluster, first_broker = next(iter(clusters.items()))
             allowed = f"{first_cluster}, the cluster of broker {first_broker}"
-            raise InputError.at(
-                paths, f"data directory of broker {broker}", f"cluster.id is {files.cluster_id}", allowed
-            )
+            raise InputError.at(paths, f"data directory of broker {broker}", f"cluster.id is {files.cluster_id}", allowed)
         brokers[broker] = files
     return brokers
 

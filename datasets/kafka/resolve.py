@@ -98,9 +98,7 @@ def _log_start(key: TopicPartition, files: BrokerFiles, folder: PartitionFolder)
     return folder.epochs[0][1] if folder.epochs else 0
 
 
-def _stand_in(
-    broker: int, key: TopicPartition, source: ReplicaLog | None, is_leader: bool, sources: Sources
-) -> ReplicaLog:
+def _stand_in(broker: int, key: TopicPartition, source: ReplicaLog | None, is_leader: bool, sources: Sources) -> ReplicaLog:
     """The log of a replica that no file of its own broker tells of."""
     if broker in sources.data_dirs:
         sources.assumptions.absent_in_data_dir += 1
@@ -141,9 +139,7 @@ def _clip_epochs(epochs: list[EpochEntry], log_start: int, leo: int) -> list[Epo
     """The entries of a cache that have records from log_start on and below leo."""
     entries_and_next = pairwise([*epochs, (0, leo)])
     return [
-        (epoch, max(start, log_start))
-        for (epoch, start), (_, end) in entries_and_next
-        if max(start, log_start) < min(end, leo)
+        (epoch, max(start, log_start)) for (epoch, start), (_, end) in entries_and_next if max(start, log_start) < min(end, leo)
     ]
 
 

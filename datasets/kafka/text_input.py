@@ -51,9 +51,7 @@ def parse_natural(text: str, largest: int) -> int | None:
 
 def is_topic_name(text: str) -> bool:
     """Says whether Kafka would accept this topic name (source: org.apache.kafka.common.internals.Topic)."""
-    return (
-        0 < len(text) <= _MAX_TOPIC_NAME_LENGTH and text not in (".", "..") and _TOPIC_NAME_CHARACTERS.issuperset(text)
-    )
+    return 0 < len(text) <= _MAX_TOPIC_NAME_LENGTH and text not in (".", "..") and _TOPIC_NAME_CHARACTERS.issuperset(text)
 
 
 def split_topic_partition(name: str) -> TopicPartition | None:

@@ -122,9 +122,7 @@ def _next_state(
     restarted = before.offline and not offline
     clean_stop = not before.offline and SHUTDOWN_RANK in starting and holding.dead_rank == SHUTDOWN_RANK
     fence_now = (
-        controller_up
-        and not before.fenced
-        and ((clean_stop and not before.unheard) or (session_over and (unheard or restarted)))
+        controller_up and not before.fenced and ((clean_stop and not before.unheard) or (session_over and (unheard or restarted)))
     )
     unfence_now = controller_up and not unheard and (before.fenced or fence_now)
     state = BrokerState(

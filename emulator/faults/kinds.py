@@ -59,9 +59,7 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
             ("broker",),
             ("clients",),
         ),
-        "link_cut": FaultKind(
-            "messages between two brokers are dropped", LINK_CUT_RANK, ("broker", "peer"), ("direction",)
-        ),
+        "link_cut": FaultKind("messages between two brokers are dropped", LINK_CUT_RANK, ("broker", "peer"), ("direction",)),
         "slow_link": FaultKind(
             "the link between two brokers (without peer: all links of the broker) is slow",
             SLOW_RANK,

@@ -46,9 +46,7 @@ _LAST_ACKED = (
     "IF(acked_to > acked_from, concat(acked_ranges, array(named_struct('from_offset', acked_from, 'to_offset',"
     " acked_to))), acked_ranges)"
 )
-_REACHED = (
-    f"concat(leadership_ends, array(named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked', {_LAST_ACKED})))"
-)
+_REACHED = f"concat(leadership_ends, array(named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked', {_LAST_ACKED})))"
 _DELETED_TO = (
     f"array_max(transform(filter(events, e -> e.kind = {EVENT_KINDS.index('records_deleted')}"
     " AND e.leader_epoch = x.epoch), e -> e.to_offset))"
@@ -122,9 +120,7 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
     before, after = F.get("histories", F.col("election") - 1), F.get("histories", F.col("election"))
     gone = F.col("gone")
     elections = (
-        led_by_several.select(
-            *_PARTITION_IDS, "histories", F.expr("explode(sequence(1, size(histories) - 1)) AS election")
-        )
+        led_by_several.select(*_PARTITION_IDS, "histories", F.expr("explode(sequence(1, size(histories) - 1)) AS election"))
         .withColumn("gone", above(without(before["held"], after["begin"]), after["log_start_offset"]))
         .filter(F.size(gone) > 0)
     )
@@ -164,9 +160,7 @@ def _acked_in_run(x: Column) -> Column:
     """Records a leadership acknowledged that were appended in this run: the initial log's lie below its LEO."""
     first = F.when(x["round"] < 0, F.greatest(x["start_offset"], x["leo"])).otherwise(x["start_offset"])
     below_hw = F.coalesce(F.greatest(x["hw"] - first, F.lit(0)), F.lit(0))
-    return below_hw + _sum_of(
-        x["acked"], lambda r: F.greatest(r["to_offset"] - F.greatest(r["from_offset"], x["hw"]), F.lit(0))
-    )
+    return below_hw + _sum_of(x["acked"], lambda r: F.greatest(r["to_offset"] - F.greatest(r["from_offset"], x["hw"]), F.lit(0)))
 
 
 def _is_at_risk() -> Column:

@@ -93,9 +93,7 @@ def _replicas(state: DataFrame, known: Names) -> DataFrame:
 
 
 def _leader_epochs(state: DataFrame, known: Names) -> DataFrame:
-    caches = state.filter(_IS_REPLICA).select(
-        *_ROW_IDS, F.expr(epoch_cache("log", "log_start_offset")).alias("cache")
-    )
+    caches = state.filter(_IS_REPLICA).select(*_ROW_IDS, F.expr(epoch_cache("log", "log_start_offset")).alias("cache"))
     entries = caches.select(*_ROW_IDS, "cache", F.expr("posexplode(cache) AS (at, entry)"))
     return known.add_all(entries).withColumns(
         {
@@ -187,11 +185,7 @@ def _fence_rows(inputs: list[ScenarioInputs]) -> pa.Table:
 
 
 def _broker_rows(inputs: list[ScenarioInputs]) -> pa.Table:
-    rows = [
-        {"scenario_id": i.scenario.scenario_id, "broker": b.id, "rack": b.rack}
-        for i in inputs
-        for b in i.scenario.brokers
-    ]
+    rows = [{"scenario_id": i.scenario.scenario_id, "broker": b.id, "rack": b.rack} for i in inputs for b in i.scenario.brokers]
     return pa.Table.from_pylist(rows, _BROKERS)
 
 

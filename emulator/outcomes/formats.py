@@ -127,6 +127,4 @@ def _encodable(value: Any) -> Any:
 
 def _is_numeric(values: Sequence[Any]) -> bool:
     known = [value for value in values if value is not None]
-    return bool(known) and all(
-        isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in known
-    )
+    return bool(known) and all(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in known)

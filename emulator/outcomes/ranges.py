@@ -57,9 +57,7 @@ def above(ranges: Column, offset: Column) -> Column:
 
 def below(ranges: Column, offset: Column) -> Column:
     """The records below an offset."""
-    return not_empty(
-        F.transform(ranges, lambda x: record_range(x["epoch"], x["from_offset"], F.least(x["to_offset"], offset)))
-    )
+    return not_empty(F.transform(ranges, lambda x: record_range(x["epoch"], x["from_offset"], F.least(x["to_offset"], offset))))
 
 
 def within(ranges: Column, log: Column) -> Column:

@@ -91,9 +91,7 @@ def _register(spark: SparkSession, uri: str, sql: str) -> None:
         if directory.is_being_published():
             raise InputError(f"{uri}: a run is publishing its tables there right now; ask again in a moment")
         if not directory.tables():
-            raise InputError(
-                f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR"
-            )
+            raise InputError(f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR")
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
         register(spark, uri, names_in(sql) or None)
     except OSError as error:

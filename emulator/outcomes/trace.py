@@ -11,9 +11,7 @@ from emulator.outcomes.names import names
 from emulator.schema import OUTPUT_TABLES
 
 
-def trace_tables(
-    spark: SparkSession, traced_state: DataFrame, inputs: list[ScenarioInputs]
-) -> tuple[DataFrame, DataFrame]:
+def trace_tables(spark: SparkSession, traced_state: DataFrame, inputs: list[ScenarioInputs]) -> tuple[DataFrame, DataFrame]:
     """The rows of `trace` and `trace_partitions` that a state's `trace` arrays hold; not yet computed.
 
     `traced_state`: rows of a state (emulator/schema.py); rows without a trace give nothing. Role, offsets and

@@ -43,9 +43,7 @@ def truncate_from_start(log: str, offset: str) -> str:
     return f"filter({log}, (x, i) -> coalesce(get({log}, i + 1).start_offset > {offset}, true))"
 
 
-def assign_epoch(
-    log: str, epoch: str, offset: str, log_bytes: str = "log_bytes", log_start: str = "log_start_offset"
-) -> str:
+def assign_epoch(log: str, epoch: str, offset: str, log_bytes: str = "log_bytes", log_start: str = "log_start_offset") -> str:
     """Append an epoch entry: later entries at the same or a higher offset or epoch go (LeaderEpochFileCache.assign)."""
     added = run(offset, epoch, log_bytes, "0", "0L", "null")
     return (
@@ -154,10 +152,7 @@ def append_from(own: str, source: str, offset: str, end: str, log_start: str = "
     An empty log takes the run that holds the offset as it is; else that run is there already, by LogMatching, and only a
     protocol that breaks it makes a clipped copy.
     """
-    same = (
-        "o.epoch = x.epoch AND o.batch_records = x.batch_records AND o.batch_bytes = x.batch_bytes"
-        " AND o.pattern <=> x.pattern"
-    )
+    same = "o.epoch = x.epoch AND o.batch_records = x.batch_records AND o.batch_bytes = x.batch_bytes AND o.pattern <=> x.pattern"
     kept = f"filter({own}, x -> greatest(x.start_offset, {log_start}) < {offset})"
     inside = (
         f"filter({source}, (x, i) -> x.start_offset < {end}"
@@ -171,7 +166,4 @@ def append_from(own: str, source: str, offset: str, end: str, log_start: str = "
 def epoch_cache(log: str, log_start: str) -> str:
     """The leader epoch cache as array<struct<epoch, start_offset>>: the runs that begin an epoch, from the log start."""
     first = f"filter({log}, (x, i) -> i = 0 OR get({log}, i - 1).epoch != x.epoch)"
-    return (
-        f"transform({first}, x -> named_struct('epoch', x.epoch,"
-        f" 'start_offset', greatest(x.start_offset, {log_start})))"
-    )
+    return f"transform({first}, x -> named_struct('epoch', x.epoch, 'start_offset', greatest(x.start_offset, {log_start})))"

@@ -34,17 +34,14 @@ def at_position(order: str, position: int) -> str:
 def first_in_order(order: str, mask: str, slots: int) -> str:
     """The first slot of the order that the mask holds, -1 if none."""
     tests = " ".join(
-        f"WHEN {has(mask, at_position(order, position))} THEN {at_position(order, position)}"
-        for position in range(slots)
+        f"WHEN {has(mask, at_position(order, position))} THEN {at_position(order, position)}" for position in range(slots)
     )
     return f"(CASE {tests} ELSE -1 END)"
 
 
 def mask_of_order(order: str, slots: int) -> str:
     """The mask of all slots named in an order."""
-    bits = [
-        f"IF({at_position(order, p)} >= 0, {bit(at_position(order, p))}, 0)" for p in range(slots)
-    ]
+    bits = [f"IF({at_position(order, p)} >= 0, {bit(at_position(order, p))}, 0)" for p in range(slots)]
     return "(" + " | ".join(bits) + ")"
 
 

@@ -54,9 +54,7 @@ def check_config(places: Places, location: Location, config: Mapping[str, object
             raise places.error((*location, key), *found)
 
 
-def _resolve(
-    places: Places, here: Location, shape: CommandShape, ids: Sequence[int], partitions: Mapping[str, int]
-) -> Command:
+def _resolve(places: Places, here: Location, shape: CommandShape, ids: Sequence[int], partitions: Mapping[str, int]) -> Command:
     _check_keys(places, here, shape)
     if shape.topic is not None:
         matches = matching_topics(shape.topic, partitions)

@@ -26,9 +26,7 @@ FAULT_FILE_COLUMNS: Mapping[str, Column] = {
 }
 
 
-def resolve_faults(
-    sources: Sequence[Rows], brokers: Sequence[Broker], partitions: Mapping[str, int], rounds: int
-) -> pa.Table:
+def resolve_faults(sources: Sequence[Rows], brokers: Sequence[Broker], partitions: Mapping[str, int], rounds: int) -> pa.Table:
     """Checks fault rows; returns FAULT_SCHEMA, sources in their order, so that the row index is the fault_id.
 
     `partitions`: by topic name. An absent to_round becomes the end of the run, an absent direction of a link "both",
@@ -53,9 +51,7 @@ def draw_generators(
     for index, given in enumerate(generators):
         kind = given.get("kind")
         if not isinstance(kind, str) or kind not in GENERATORS:
-            found = (
-                "is missing" if kind is None else f"unknown kind {quoted(kind)}{did_you_mean(str(kind), GENERATORS)}"
-            )
+            found = "is missing" if kind is None else f"unknown kind {quoted(kind)}{did_you_mean(str(kind), GENERATORS)}"
             raise places.error(("fault_generators", index, "kind"), found, listing(GENERATORS))
         params = {key: value for key, value in given.items() if key != "kind"}
         if isinstance(params.get("racks"), list):
@@ -98,9 +94,7 @@ def _check_kinds(rows: Rows) -> None:
         name = kinds[first].as_py()
         raise rows.error(first, "kind", f"unknown kind {quoted(name)}{did_you_mean(name, EMULATED)}", listing(EMULATED))
     tiered = pc.is_in(kinds, value_set=pa.array(NOT_EMULATED))
-    rows.refuse(
-        tiered, "kind", "{value} is not emulated yet, it needs tiered storage or transactions", listing(EMULATED)
-    )
+    rows.refuse(tiered, "kind", "{value} is not emulated yet, it needs tiered storage or transactions", listing(EMULATED))
     for column in FAULT_SCHEMA.names:
         if column in OF_EVERY_KIND:
             continue
@@ -156,8 +150,6 @@ def _filled(table: pa.Table, rounds: int) -> pa.Table:
     links = pc.is_in(table.column("kind"), value_set=pa.array(["link_cut", "slow_link"]))
     columns = {name: table.column(name) for name in FAULT_SCHEMA.names}
     columns["to_round"] = fill_to_round(columns["from_round"], columns["to_round"], rounds)
-    columns["direction"] = pc.if_else(
-        links, pc.fill_null(columns["direction"], "both"), pa.nulls(table.num_rows, pa.string())
-    )
+    columns["direction"] = pc.if_else(links, pc.fill_null(columns["direction"], "both"), pa.nulls(table.num_rows, pa.string()))
     columns["clients"] = pc.fill_null(columns["clients"], False)
     return pa.table(columns)

@@ -88,9 +88,7 @@ def read_import(folder: str, files: TableFiles) -> Imported:
     check_partition_rows(rows, layout)
     replicas = INITIAL_REPLICAS_SCHEMA.empty_table()
     if _exists(folder, "replicas.parquet"):
-        replicas = _read_replicas(
-            files.rows(posixpath.join(folder, "replicas.parquet"), REPLICA_COLUMNS, extra=True), layout
-        )
+        replicas = _read_replicas(files.rows(posixpath.join(folder, "replicas.parquet"), REPLICA_COLUMNS, extra=True), layout)
     partitions = rows.table.select(INITIAL_PARTITIONS_SCHEMA.names).take(order).cast(INITIAL_PARTITIONS_SCHEMA)
     return Imported(brokers, topics, partitions.combine_chunks(), replicas)
 
@@ -105,9 +103,7 @@ def _read_brokers(rows: Rows) -> tuple[Broker, ...]:
     ids = rows.table.column("broker").to_pylist()
     found = {b: Broker(b, rack) for b, rack in zip(ids, rows.table.column("rack").to_pylist(), strict=True)}
     if not 0 < len(found) == len(ids):
-        raise InputError.at(
-            rows.file, "column broker", f"has {len(ids)} rows of {len(found)} brokers", "each broker once"
-        )
+        raise InputError.at(rows.file, "column broker", f"has {len(ids)} rows of {len(found)} brokers", "each broker once")
     return tuple(found[broker] for broker in sorted(found))
 
 
@@ -209,11 +205,7 @@ def _known_replicas(rows: Rows, layout: Layout) -> Rows:
     encoded = table.column("topic").combine_chunks().dictionary_encode()
     limits = np.array([counts.get(name, 0) for name in encoded.dictionary.to_pylist()] or [0], np.int64)
     partition = table.column("partition").to_numpy()
-    known = (
-        (partition >= 0)
-        & (partition < limits[encoded.indices.to_numpy()])
-        & pc.is_valid(table.column("leo")).to_numpy()
-    )
+    known = (partition >= 0) & (partition < limits[encoded.indices.to_numpy()]) & pc.is_valid(table.column("leo")).to_numpy()
     kept = np.flatnonzero(known)
     some = table.take(kept)
     keys = layout.keys(some.column("topic"), some.column("partition"))
@@ -236,6 +228,4 @@ def _caches(caches: pa.ChunkedArray, start: pa.ChunkedArray, leo: pa.ChunkedArra
     others[first] = False
     epochs[others], starts[others] = old.field("epoch").to_numpy(), old.field("start_offset").to_numpy()
     starts[first] = start.to_numpy()[lacking]
-    return pa.ListArray.from_arrays(
-        offsets, pa.StructArray.from_arrays([epochs, starts], fields=list(EPOCHS.value_type))
-    )
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([epochs, starts], fields=list(EPOCHS.value_type)))

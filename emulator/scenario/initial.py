@@ -73,9 +73,7 @@ def check_partition_rows(rows: Rows, layout: Layout) -> None:
     isr, elr = rows.table.column("isr").to_pylist(), rows.table.column("elr").to_pylist()
     for row, leader in enumerate(leaders.to_pylist()):
         if leader is not None and leader >= 0 and isr[row] is not None and leader not in isr[row]:
-            raise rows.error(
-                row, "isr", f"{quoted(isr[row])} lacks the leader, broker {leader}", "a list with the leader"
-            )
+            raise rows.error(row, "isr", f"{quoted(isr[row])} lacks the leader, broker {leader}", "a list with the leader")
         both = set(isr[row] or ()) & set(elr[row] or ())
         if both:
             raise rows.error(row, "elr", f"broker {min(both)} is in the ISR as well", "brokers outside the ISR")
@@ -168,9 +166,7 @@ def _check_members(rows: Rows, layout: Layout, keys: np.ndarray, column: str) ->
 def _check_segment_rows(rows: Rows, layout: Layout) -> None:
     check_keys(rows, layout)
     base, end = rows.table.column("base_offset"), rows.table.column("end_offset")
-    rows.refuse(
-        pc.less(end, base), "end_offset", "{value} is below base_offset", "base_offset or more, it is inclusive"
-    )
+    rows.refuse(pc.less(end, base), "end_offset", "{value} is below base_offset", "base_offset or more, it is inclusive")
     check_epochs(rows, None)
 
 

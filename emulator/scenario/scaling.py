@@ -30,9 +30,7 @@ def scale_import(places: Places, imported: Imported, scale: ScaleShape, racks: i
     brokers = scale.brokers or size
     total = scale.partitions or originals * (brokers // size)
     if brokers % size:
-        raise places.error(
-            (*HERE, "brokers"), f"{brokers} is no multiple of the imported {size}", f"a multiple of {size}"
-        )
+        raise places.error((*HERE, "brokers"), f"{brokers} is no multiple of the imported {size}", f"a multiple of {size}")
     if total < originals:
         problem = f"{total} is less than the imported {originals}"
         raise places.error((*HERE, "partitions"), problem, f"{originals} or more")

@@ -50,9 +50,7 @@ def resolve_topics(
     total = sum(topic.partitions for topic in topics.values())
     if not 0 < total <= MAX_PARTITIONS:
         problem = "there are no topics" if total == 0 else f"there are {total} partitions in all"
-        raise places.error(
-            ("topics",), problem, f"1 to {MAX_PARTITIONS} partitions in all, by [[topics]] or cluster.import"
-        )
+        raise places.error(("topics",), problem, f"1 to {MAX_PARTITIONS} partitions in all, by [[topics]] or cluster.import")
     return tuple(topics.values())
 
 
@@ -103,15 +101,11 @@ def _configure_imported(places: Places, here: Location, shape: TopicShape, topic
     return Topic(topic.name, topic.assignment, {**topic.config, **shape.config})
 
 
-def _assignment(
-    places: Places, here: Location, shape: TopicShape, brokers: Sequence[Broker], ids: frozenset[int]
-) -> Assignment:
+def _assignment(places: Places, here: Location, shape: TopicShape, brokers: Sequence[Broker], ids: frozenset[int]) -> Assignment:
     if shape.assignment is not None:
         for key in ("partitions", "replication_factor", *PLACEMENT_KEYS):
             if getattr(shape, key) is not None:
-                raise places.error(
-                    (*here, key), "stands beside assignment", "either assignment or partitions and placement"
-                )
+                raise places.error((*here, key), "stands beside assignment", "either assignment or partitions and placement")
         for partition, replicas in enumerate(shape.assignment):
             check_replicas(places, (*here, "assignment", partition), replicas, ids)
         return pad_replicas(shape.assignment)
@@ -131,12 +125,8 @@ def _place(places: Places, here: Location, shape: TopicShape, brokers: Sequence[
     if shape.placement in ("modulo", "striped"):
         for key in PLACEMENT_KEYS[1:]:
             if getattr(shape, key) is not None:
-                raise places.error(
-                    (*here, key), f"{shape.placement} has no use for it", 'it with placement "admin-utils"'
-                )
-        return (
-            modulo(ids, partitions, factor) if shape.placement == "modulo" else striped(ids, partitions, factor, racks)
-        )
+                raise places.error((*here, key), f"{shape.placement} has no use for it", 'it with placement "admin-utils"')
+        return modulo(ids, partitions, factor) if shape.placement == "modulo" else striped(ids, partitions, factor, racks)
     start, shift = shape.placement_start or 0, shape.placement_shift or 0
     if start >= len(ids):
         raise places.error((*here, "placement_start"), f"{start} is out of range", f"0 to {len(ids) - 1}")

@@ -51,9 +51,7 @@ def check_variants(places: Places) -> list[dict[str, Any]]:
             if key in NOT_IN_VARIANTS:
                 raise places.error((*here, key), f"{quoted(key)} cannot differ between variants", listing(allowed))
             if key not in allowed:
-                raise places.error(
-                    (*here, key), f"unknown key {quoted(key)}{did_you_mean(key, allowed)}", listing(allowed)
-                )
+                raise places.error((*here, key), f"unknown key {quoted(key)}{did_you_mean(key, allowed)}", listing(allowed))
     return list(variants)
 
 

@@ -36,9 +36,7 @@ def test_every_description_imports_alone(describe: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("form", ["txt", "json"])
-@pytest.mark.parametrize(
-    ("name", "largest_bytes"), [("b3_killed", 2406132), ("during_reassign", 24003150), ("healthy", 2406132)]
-)
+@pytest.mark.parametrize(("name", "largest_bytes"), [("b3_killed", 2406132), ("during_reassign", 24003150), ("healthy", 2406132)])
 def test_every_log_dirs_output_imports(name: str, form: str, largest_bytes: int, tmp_path: Path) -> None:
     describe = DESCRIBE_HEALTHY if name == "healthy" else CAPTURES / f"topics_describe_{name}.txt"
     log_dirs = LOG_DIRS_HEALTHY if (name, form) == ("healthy", "txt") else CAPTURES / f"log_dirs_{name}.{form}"
@@ -50,10 +48,7 @@ def test_healthy_cluster_values(healthy: Path) -> None:
     assert table_rows(healthy, "brokers") == [{"broker": broker, "rack": None} for broker in (1, 2, 3)]
     partitions = table_rows(healthy, "partitions")
     assert [(row["topic"], row["partition"]) for row in partitions] == sorted(
-        [("pay", n) for n in range(3)]
-        + [("orders", n) for n in range(6)]
-        + [("solo", n) for n in range(3)]
-        + [("seg", 0)]
+        [("pay", n) for n in range(3)] + [("orders", n) for n in range(6)] + [("solo", n) for n in range(3)] + [("seg", 0)]
     )
     assert partitions[4] == {
         **{"topic": "orders", "partition": 4, "replicas": [3, 2, 1], "leader": 3, "leader_epoch": 0},
@@ -100,9 +95,7 @@ def test_broker_three_lags_is_noted(tmp_path: Path) -> None:
 
 def test_leaderless_partition_with_elr(tmp_path: Path) -> None:
     import_kafka(str(CAPTURES / "topics_describe_b3_killed.txt"), None, {}, str(tmp_path / "out"))
-    solo = next(
-        row for row in table_rows(tmp_path / "out", "partitions") if row["topic"] == "solo" and row["partition"] == 2
-    )
+    solo = next(row for row in table_rows(tmp_path / "out", "partitions") if row["topic"] == "solo" and row["partition"] == 2)
     assert (solo["leader"], solo["isr"], solo["elr"], solo["last_known_elr"]) == (-1, [], [3], [3])
 
 

@@ -76,9 +76,7 @@ def test_wrong_description(text: str, expected: str, tmp_path: Path) -> None:
     assert len(message) < 1_000
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"), [(b"\x00\x01PAR1", "byte 0: "), (b"Topic: \xff\xfe", "byte 7: is not UTF-8 text")]
-)
+@pytest.mark.parametrize(("data", "expected"), [(b"\x00\x01PAR1", "byte 0: "), (b"Topic: \xff\xfe", "byte 7: is not UTF-8 text")])
 def test_binary_description(data: bytes, expected: str, tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(data)
     with pytest.raises(InputError, match=expected):

@@ -68,9 +68,7 @@ def _last_return(rows: Sequence[Row], round_: int) -> int:
     return -1
 
 
-def _state(
-    rows: Sequence[Row], broker: int, rack: str | None, round_: int, history: Sequence[Row], timeout_rounds: int
-) -> Row:
+def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, history: Sequence[Row], timeout_rounds: int) -> Row:
     own = [row for row in rows if row["broker"] == broker or (row["kind"] == "rack_loss" and row["rack"] == rack)]
     own = [{**row, "kind": "broker_crash"} if row["kind"] == "rack_loss" else row for row in own]
     now = [row for row in own if _holds(row, round_)]
@@ -119,9 +117,7 @@ def _state(
         "disk_loss": "disk_loss" in starting,
         "clients_cut": any(row["kind"] == "isolation" and row["clients"] for row in now),
         "controller_up": controller_up,
-        "disk_bytes_per_second": min(
-            (row["bytes_per_second"] for row in now if row["kind"] == "slow_disk"), default=None
-        ),
+        "disk_bytes_per_second": min((row["bytes_per_second"] for row in now if row["kind"] == "slow_disk"), default=None),
     }
 
 
@@ -145,9 +141,7 @@ def _sent_over(rows: Sequence[Row], kind: str, sender: int, receiver: int, round
         and _holds(row, round_)
         and (
             (row["broker"] == sender and row["peer"] in (None, receiver) and row["direction"] in (None, "both", "out"))
-            or (
-                row["broker"] == receiver and row["peer"] in (None, sender) and row["direction"] in (None, "both", "in")
-            )
+            or (row["broker"] == receiver and row["peer"] in (None, sender) and row["direction"] in (None, "both", "in"))
         )
     ]
 

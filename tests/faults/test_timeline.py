@@ -240,9 +240,7 @@ def test_damage_is_flagged_once_also_on_a_broker_that_is_down() -> None:
 
 
 def test_rack_loss_is_a_crash_of_the_rack() -> None:
-    timelines = broker_timelines(
-        fault_table(fault("rack_loss", 3, 5, None, rack="a")), [(1, "a"), (2, "b"), (3, "a")], 9, 2
-    )
+    timelines = broker_timelines(fault_table(fault("rack_loss", 3, 5, None, rack="a")), [(1, "a"), (2, "b"), (3, "a")], 9, 2)
     offline = {broker: rounds_of(by_round(segments), "offline") for broker, segments in timelines.items()}
     assert offline == {1: [3, 4], 2: [], 3: [3, 4]}
 

@@ -93,9 +93,7 @@ class History:
         self.start = min(start for epoch, start in runs if epoch == self.epoch)
         self.reached = leader.hw
 
-    def _open(
-        self, leader: Replica, round_: int, cause: int | None, runs: list[tuple[int, int]], acked_before: int = 0
-    ) -> None:
+    def _open(self, leader: Replica, round_: int, cause: int | None, runs: list[tuple[int, int]], acked_before: int = 0) -> None:
         leader.leaderships.append(
             {
                 "epoch": self.epoch,

@@ -68,9 +68,7 @@ def test_the_java_here_is_found() -> None:
 
 
 @pytest.mark.parametrize("release", [None, 'JAVA_VERSION="11.0.2"'])
-def test_no_or_old_java_says_how_to_install_one(
-    release: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_or_old_java_says_how_to_install_one(release: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if release is not None:
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin" / "java").touch(mode=0o755)
@@ -79,9 +77,7 @@ def test_no_or_old_java_says_how_to_install_one(
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     with pytest.raises(EnvironmentProblem) as raised:
         session._build(None, {}, "test")
-    assert str(raised.value) == (
-        "Java 17 or later is needed: install it with: sudo apt-get install openjdk-17-jre-headless"
-    )
+    assert str(raised.value) == ("Java 17 or later is needed: install it with: sudo apt-get install openjdk-17-jre-headless")
 
 
 def test_settings_given_win_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

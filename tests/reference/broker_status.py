@@ -126,17 +126,12 @@ def broker_rounds(
 
 def is_stale(broker: int, faults: Sequence[Fault], round_: int) -> bool:
     """Tell whether a stale_metadata fault keeps news from the broker in `round_`."""
-    return any(
-        fault["kind"] == "stale_metadata" and fault["broker"] == broker and covers(fault, round_) for fault in faults
-    )
+    return any(fault["kind"] == "stale_metadata" and fault["broker"] == broker and covers(fault, round_) for fault in faults)
 
 
 def link_is_cut(sender: int, receiver: int, faults: Sequence[Fault], round_: int) -> bool:
     """Tell whether a link_cut drops messages from `sender` to `receiver` in `round_`."""
-    return any(
-        fault["kind"] == "link_cut" and covers(fault, round_) and _on_the_way(fault, sender, receiver)
-        for fault in faults
-    )
+    return any(fault["kind"] == "link_cut" and covers(fault, round_) and _on_the_way(fault, sender, receiver) for fault in faults)
 
 
 def slowest_rate_bytes_per_second(sender: int, receiver: int, faults: Sequence[Fault], round_: int) -> int | None:

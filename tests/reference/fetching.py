@@ -145,9 +145,7 @@ def _truncate(partition: Partition, follower: Replica, offset: int) -> None:
     partition.ledger.counts["truncated"] += follower.log.truncate_to(offset)
     follower.lower_hw(follower.hw)
     if follower.log.leo < old_leo:
-        partition.ledger.event(
-            partition.now, "truncate", follower.broker, follower.believed_epoch, old_leo, follower.log.leo
-        )
+        partition.ledger.event(partition.now, "truncate", follower.broker, follower.believed_epoch, old_leo, follower.log.leo)
         partition.coverage["truncate_to_0"] += follower.log.leo == 0
         partition.coverage["truncate_below_log_start"] += follower.log.leo < old_start
     else:

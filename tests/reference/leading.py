@@ -133,8 +133,7 @@ def _laggards(partition: Partition, leadership: Leadership, replica: Replica, me
     return {
         broker
         for broker in members - {replica.broker}
-        if leadership.progress[broker].remote_leo != replica.log.leo
-        and not _caught_up_lately(partition, leadership, broker)
+        if leadership.progress[broker].remote_leo != replica.log.leo and not _caught_up_lately(partition, leadership, broker)
     }
 
 

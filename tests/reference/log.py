@@ -181,9 +181,7 @@ class Log:
         self.segment_bytes = 0
 
 
-def initial_log(
-    log_start: int, leo: int, epochs: Sequence[Sequence[int]], flushed: int | None, record_bytes: int
-) -> Log:
+def initial_log(log_start: int, leo: int, epochs: Sequence[Sequence[int]], flushed: int | None, record_bytes: int) -> Log:
     """A log as a scenario gives it: every record a batch of its own."""
     cache = EpochCache(epochs)
     records = []

@@ -88,9 +88,7 @@ class Partition:
         self.faults: Sequence[Mapping[str, Any]] = case.get("faults", [])
         self.settings = Settings(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
         self.history = {
-            broker: broker_rounds(
-                broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"]
-            )
+            broker: broker_rounds(broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"])
             for broker in case["brokers"]
         }
         self.ledger = Ledger()
@@ -181,9 +179,7 @@ class Partition:
             start_offset=starts[0] if starts else replica.log.leo,
             known_isr=set(self.controller.isr),
             progress={
-                other.broker: Progress(other.log.leo, 0, -1, 0)
-                for other in self.replicas.values()
-                if other is not replica
+                other.broker: Progress(other.log.leo, 0, -1, 0) for other in self.replicas.values() if other is not replica
             },
         )
         workload = self.case.get("workload") or []

@@ -152,9 +152,7 @@ def _random_workload(rng: random.Random, rounds: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _random_faults(
-    rng: random.Random, index: int, replicas: list[int], cluster: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def _random_faults(rng: random.Random, index: int, replicas: list[int], cluster: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Faults of some of the kinds; half of them begin where another of the case begins or ends, or close to it."""
     rounds, round_ms, timeout = cluster["rounds"], cluster["round_ms"], cluster["session_timeout_rounds"]
     kinds = [kind for kind in BROKER_FAULTS if rng.random() < 0.35] or [rng.choice(BROKER_FAULTS)]

@@ -38,9 +38,7 @@ def _accept() -> Step:
         "accepted_records": accepted("records", "0"),
         "accepted_bytes": accepted("bytes", "0L"),
         "acked_on_append": accepted("unconditional_records", "0"),
-        "refused_records": (
-            f"IF({serves} AND NOT {enough}, feed.all_batches.records - feed.unconditional_batches.records, 0)"
-        ),
+        "refused_records": (f"IF({serves} AND NOT {enough}, feed.all_batches.records - feed.unconditional_batches.records, 0)"),
         "batches": f"IF({enough}, feed.all_batches.batches, feed.unconditional_batches.batches)",
         "pattern": f"IF({enough}, feed.all_batches.pattern, feed.unconditional_batches.pattern)",
         "hw_at_start": "hw",
@@ -71,9 +69,7 @@ def _decide() -> Step:
         " OR round - segment_round >= feed.segment_rounds)"
     )
     acks = "(acked_on_append != 0 AND (acked_on_append != accepted_records OR acked_to != leo))"
-    special = (
-        f"(accepted_records > 0 AND (NOT coalesce({same_run}, false) OR {rolls} OR {acks} OR feed.flush_messages > 0))"
-    )
+    special = f"(accepted_records > 0 AND (NOT coalesce({same_run}, false) OR {rolls} OR {acks} OR feed.flush_messages > 0))"
     steps = [_delete(), _batch_by_batch(), _runs(), _acknowledge()]
     return decided("appending", f"leads AND ({special} OR feed.delete_before IS NOT NULL)", steps, _OUTPUTS)
 
@@ -169,7 +165,5 @@ def _acknowledge() -> Step:
             f" ELSE {kept} END"
         ),
         "acked_from": f"CASE WHEN acked_on_append = 0 OR {grows} THEN acked_from WHEN {mixed} THEN 0L ELSE leo END",
-        "acked_to": (
-            f"CASE WHEN acked_on_append = 0 THEN acked_to WHEN {mixed} THEN 0L ELSE leo + accepted_records END"
-        ),
+        "acked_to": (f"CASE WHEN acked_on_append = 0 THEN acked_to WHEN {mixed} THEN 0L ELSE leo + accepted_records END"),
     }

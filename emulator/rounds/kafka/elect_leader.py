@@ -146,9 +146,7 @@ def _at_first() -> str:
 def _reassignment(slots: int) -> Step:
     target = mask_of_order("target_order", slots)
     adding = f"IF(reassigns, {target} & ~(assigned & ~adding), adding)"
-    complete = (
-        f"(world.controller_up AND target_order != 0 AND ({adding} & ~isr) = 0 AND (isr & {target}) != 0)"
-    )
+    complete = f"(world.controller_up AND target_order != 0 AND ({adding} & ~isr) = 0 AND (isr & {target}) != 0)"
     kept_leader = has(target, "leader")
     new_leader = f"IF({kept_leader}, leader, {first_in_order('target_order', f'(isr & world.unfenced & {target})', slots)})"
     return {
@@ -194,9 +192,7 @@ def _new_leader() -> Step:
         ),
         "client_leader": f"IF({elected}, leader, client_leader)",
         "client_epoch": f"IF({elected}, leader_epoch, client_epoch)",
-        "leader_isr": (
-            f"IF({elected} OR NOT {has('world.untold', 'client_leader')}, isr, leader_isr)"
-        ),
+        "leader_isr": (f"IF({elected} OR NOT {has('world.untold', 'client_leader')}, isr, leader_isr)"),
         "pending_join": f"IF({elected}, 0, pending_join & assigned)",
         "pending_shrink": f"IF({elected}, 0, pending_shrink & assigned)",
         "opens": f"{elected} AND slot = leader",

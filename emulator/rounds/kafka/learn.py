@@ -69,9 +69,7 @@ def _believe() -> Step:
         "log": f"IF({leads_late}, {assign_epoch('log', 'leader_epoch', 'leo', 'log_bytes')}, log)",
         "is_leader": "IF(hears_controller, slot = leader AND (is_leader OR late), is_leader)",
         "leader_epoch_start": "IF(late, leader_leo, leader_epoch_start)",
-        "served": (
-            f"IF({moved}, concat(served, array(named_struct('slot', believed_leader, 'bytes', served_bytes))), served)"
-        ),
+        "served": (f"IF({moved}, concat(served, array(named_struct('slot', believed_leader, 'bytes', served_bytes))), served)"),
         "served_bytes": f"IF({moved}, 0L, served_bytes)",
         "believed_leader": "IF(hears_controller, leader, believed_leader)",
         "believed_epoch": "IF(hears_controller, leader_epoch, believed_epoch)",

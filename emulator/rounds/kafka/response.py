@@ -43,15 +43,10 @@ def _outcome() -> Step:
 
 def _cut() -> Step:
     own_end = f"greatest({end_offset_for_epoch('log', 'leo', 'answered_epoch')}, log_start_offset)"
-    slow = (
-        "array_min(transform(filter(world.slow, x -> x.from_slot = source.slot AND x.to_slot = slot),"
-        " x -> x.bytes_per_round))"
-    )
+    slow = "array_min(transform(filter(world.slow, x -> x.from_slot = source.slot AND x.to_slot = slot), x -> x.bytes_per_round))"
     limited = "(world.slow IS NOT NULL OR world.disk IS NOT NULL)"
     return {
-        "cut_to": (
-            f"CASE outcome WHEN 'diverging' THEN least(answered_end, {own_end}, leo) WHEN 'too_high' THEN source.leo END"
-        ),
+        "cut_to": (f"CASE outcome WHEN 'diverging' THEN least(answered_end, {own_end}, leo) WHEN 'too_high' THEN source.leo END"),
         "takes": "outcome = 'data'",
         "allowance": f"IF(outcome = 'data' AND {limited}, least({slow}, get(world.disk, slot)) + credit_bytes, null)",
         "max_bytes": "CAST(coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes) AS BIGINT)",
@@ -110,9 +105,7 @@ def _write() -> Step:
 
 
 def _high_watermark() -> Step:
-    told = (
-        "IF(NOT primary OR fetched OR coalesce(get(world.no_wait, slot), feed.no_wait), source.hw, leader_hw)"
-    )
+    told = "IF(NOT primary OR fetched OR coalesce(get(world.no_wait, slot), feed.no_wait), source.hw, leader_hw)"
     return {
         "hw": (
             "CASE WHEN outcome = 'reset' THEN source.log_start_offset WHEN cut_to IS NOT NULL THEN least(hw, leo)"
@@ -144,9 +137,7 @@ def _segment() -> Step:
 def _log_start() -> Step:
     return {
         "log": f"IF(starts_later, {truncate_from_start('log', 'source.log_start_offset')}, log)",
-        "log_start_offset": (
-            "IF(starts_later OR outcome = 'reset', source.log_start_offset, log_start_offset)"
-        ),
+        "log_start_offset": ("IF(starts_later OR outcome = 'reset', source.log_start_offset, log_start_offset)"),
     }
 
 

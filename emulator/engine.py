@@ -30,7 +30,7 @@ FUSED_ROUNDS = 10
 FUSED_ROUNDS_ON_SHALLOW_STACKS = 3
 """The same in a session that was not started with `session.DEEP_STACK`."""
 
-ROWS_WORTH_COMPILING = 6_000
+ROWS_WORTH_COMPILING = 3_000
 """State rows from which on Spark's compiled projections pay for being generated in every task."""
 
 ROWS_WORTH_A_TASK = 300

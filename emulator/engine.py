@@ -94,7 +94,7 @@ def emulate(
     that begin in its window, runs the planned round as often as the window is long, and checkpoints. A scenario that has
     reached its end leaves the loop.
     """
-    rows = sum(int(i.partition_table.slot_count.sum()) for i in inputs)
+    rows = sum(i.replicas for i in inputs)
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
     tracing = any(bool(flags.any()) for flags in traced.values())
@@ -132,7 +132,7 @@ def _loop(
         if not finished:
             release(previous)
         running = [i for i in inputs if i.scenario.rounds > job.from_round]
-        rows = sum(int(i.partition_table.slot_count.sum()) for i in running)
+        rows = sum(i.replicas for i in running)
         replica_rounds += (job.to_round - job.from_round) * rows
         state = checkpointed
         trace_held += job.to_round - job.from_round

@@ -68,6 +68,11 @@ class ScenarioInputs:
         assert self.partitions is not None
         return self.partitions
 
+    @property
+    def replicas(self) -> int:
+        """State rows of the scenario: slots over all partitions."""
+        return int(self.partition_table.slot_count.sum())
+
     def world_changes(self, from_round: int, to_round: int) -> dict[int, list[dict[str, Any]]]:
         """World index -> values that begin in [from_round, to_round), in order of their `from_round`."""
         touched: dict[int, set[int]] = {}

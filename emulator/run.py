@@ -87,7 +87,7 @@ def run_emulation(
 def dry_run(run: Run, trace: str = "none") -> list[str]:
     """What a run would do, in lines: scenarios, partitions, rounds, rows, jobs, estimated memory. Needs no Spark."""
     inputs = [scenario_inputs(s) for s in run.scenarios]
-    rows = sum(int(i.partition_table.slot_count.sum()) for i in inputs)
+    rows = sum(i.replicas for i in inputs)
     rounds = max(s.rounds for s in run.scenarios)
     traced = sum(int(traced_partitions(i.scenario, trace).sum()) for i in inputs)
     names = [s.name for s in run.scenarios]
@@ -103,7 +103,7 @@ def dry_run(run: Run, trace: str = "none") -> list[str]:
 
 def replica_rounds(inputs: list[ScenarioInputs]) -> int:
     """Rows times rounds, over all scenarios."""
-    return sum(int(i.partition_table.slot_count.sum()) * i.scenario.rounds for i in inputs)
+    return sum(i.replicas * i.scenario.rounds for i in inputs)
 
 
 def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:

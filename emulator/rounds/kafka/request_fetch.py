@@ -55,7 +55,6 @@ def _note() -> Step:
     )
     return {
         "remote_leo": "IF(noted, leo, remote_leo)",
-        "first_noted": "noted AND NOT verified",
         "verified": "verified OR noted",
         "caught_up_round": caught_up,
         "fetched_round": "IF(noted, round, fetched_round)",

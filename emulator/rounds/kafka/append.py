@@ -8,6 +8,7 @@ from emulator.rounds.columns import Step, applied, built_once, decided, unchange
 from emulator.rounds.log import last_run, run, truncate_from_start
 from emulator.rounds.slots import has
 
+_SERVES = f"({has('world.running', 'client_leader')} AND leader_ready AND NOT {has('world.clients_cut', 'client_leader')})"
 _RANGE = "named_struct('from_offset', {0}, 'to_offset', {1})"
 
 
@@ -23,9 +24,7 @@ def append(state: DataFrame) -> DataFrame:
 
 @built_once
 def _accept() -> Step:
-    t = "client_leader"
-    runs = has("world.running", t)
-    serves = f"({runs} AND leader_ready AND NOT {has('world.clients_cut', t)})"
+    serves = _SERVES
     enough = "(bit_count(leader_isr) >= feed.min_insync_replicas)"
 
     def accepted(field: str, none: str) -> str:
@@ -33,7 +32,7 @@ def _accept() -> Step:
         return f"IF({serves}, {chosen}, {none})"
 
     return {
-        "leader_runs": f"{runs} AND leader_ready",
+        "leader_runs": f"{has('world.running', 'client_leader')} AND leader_ready",
         "leads": f"slot = client_leader AND {serves}",
         "accepted_records": accepted("records", "0"),
         "accepted_bytes": accepted("bytes", "0L"),
@@ -91,9 +90,8 @@ def _grow() -> Step:
 
 def _deleted_for_all() -> str:
     wanted = _delete_before("leader_hw")
-    serves = f"({has('world.running', 'client_leader')} AND leader_ready AND NOT {has('world.clients_cut', 'client_leader')})"
     return (
-        f"IF(feed.delete_before IS NOT NULL AND {serves} AND NOT elected_now,"
+        f"IF(feed.delete_before IS NOT NULL AND {_SERVES} AND NOT elected_now,"
         f" greatest({wanted}, leader_log_start), leader_log_start)"
     )
 

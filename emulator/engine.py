@@ -19,9 +19,10 @@ from emulator.outcomes.broker_rounds import broker_bucket
 from emulator.planned import PlannedRound, release
 from emulator.progress import Progress
 from emulator.protocols import PROTOCOLS
+from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.elect_leader import elect_leader
 from emulator.rounds.record_trace import record_trace
-from emulator.schema import FEED, STATE_COLUMNS, WORLD
+from emulator.schema import FEED, WORLD
 from emulator.session import DEEP_STACK, engine_settings
 
 FUSED_ROUNDS = 10
@@ -47,7 +48,7 @@ WORLD_CHANGES = f"world_id INT, changes ARRAY<STRUCT<from_round: INT, value: STR
 FEED_CHANGES = f"feed_id BIGINT, changes ARRAY<STRUCT<from_round: INT, value: STRUCT<{FEED}>>>"
 
 
-ATTACHED_COLUMNS = [*STATE_COLUMNS, "world_changes", "world_next", "feed_changes", "feed_next"]
+ATTACHED_COLUMNS = [*PACKED_COLUMNS, "world_changes", "world_next", "feed_changes", "feed_next"]
 """The state with the inputs that begin within a job, in the order that a planned round reads them."""
 
 
@@ -94,7 +95,7 @@ def emulate(
     that begin in its window, runs the planned round as often as the window is long, and checkpoints. A scenario that has
     reached its end leaves the loop.
     """
-    rows = sum(i.replicas for i in inputs)
+    rows = sum(i.rows for i in inputs)
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
     tracing = any(bool(flags.any()) for flags in traced.values())
@@ -102,7 +103,7 @@ def emulate(
     tasks = _tasks(spark, rows)
     with engine_settings(spark, tasks, _codegen_settings(rows)):
         progress.start(max(rounds.values()), sum(len(i.partition_table.partition) for i in inputs), len(inputs))
-        state = _laid_out(initial_state(spark, inputs, traced), tasks).localCheckpoint()
+        state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
         planned = PlannedRound(
             spark,
             _attach(spark, state.where("slot < 0"), inputs, Job(0, 0, False)).localCheckpoint(),
@@ -128,21 +129,21 @@ def _loop(
     jobs = plan_jobs(list(rounds.values()), bucket_rounds, fused_rounds(spark))
     for number, job in enumerate(jobs, 1):
         window = planned.run(_attach(spark, state, inputs, job), job.to_round - job.from_round)
-        previous, checkpointed = checkpointed, window.select(list(STATE_COLUMNS)).localCheckpoint()
+        previous, checkpointed = checkpointed, window.select(PACKED_COLUMNS).localCheckpoint()
         if not finished:
             release(previous)
         running = [i for i in inputs if i.scenario.rounds > job.from_round]
-        rows = sum(i.replicas for i in running)
-        replica_rounds += (job.to_round - job.from_round) * rows
+        replicas = sum(i.replicas for i in running)
+        replica_rounds += (job.to_round - job.from_round) * replicas
         state = checkpointed
         trace_held += job.to_round - job.from_round
         ended = [i.scenario.scenario_id for i in running if i.scenario.rounds == job.to_round]
         if tracing and (trace_held >= TRACE_ROUNDS_HELD or ended):
-            tracks.write_trace(checkpointed)
+            tracks.write_trace(unpack(checkpointed))
             state = state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
             trace_held = 0
         if job.ends_bucket:
-            tracks.broker_rounds += broker_bucket(spark, checkpointed, running, bucket_from, job.to_round).collect()
+            tracks.broker_rounds += broker_bucket(spark, unpack(checkpointed), running, bucket_from, job.to_round).collect()
             bucket_from = job.to_round
             state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
         if ended and job is not jobs[-1]:
@@ -153,7 +154,7 @@ def _loop(
     progress.finish()
     for done in finished:
         checkpointed = checkpointed.unionByName(done)
-    return checkpointed
+    return unpack(checkpointed)
 
 
 def bucket_length(rounds: int) -> int:
@@ -177,7 +178,13 @@ def _tasks(spark: SparkSession, rows: int) -> int:
 
 def _codegen_settings(rows: int) -> dict[str, str]:
     mode = "FALLBACK" if rows >= ROWS_WORTH_COMPILING else "NO_CODEGEN"
-    return {"spark.sql.codegen.factoryMode": mode, "spark.sql.codegen.useIdInClassName": "false"}
+    return {
+        "spark.sql.codegen.factoryMode": mode,
+        "spark.sql.codegen.useIdInClassName": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        # Looking for common subexpressions costs every task of a small run more than it saves.
+        "spark.sql.subexpressionElimination.enabled": str(rows >= ROWS_WORTH_COMPILING).lower(),
+    }
 
 
 def fused_rounds(spark: SparkSession) -> int:

@@ -144,24 +144,27 @@ def _with_logs(rows: DataFrame) -> DataFrame:
 def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, first_feed: int) -> pa.Table:
     table = inputs.partitions
     assert table is not None
-    count = len(table.partition)
+    ids = inputs.states
+    count = len(ids)
     unconditional = np.array([f.first_acks != "all" for f in inputs.feeds], bool)
-    given = _given_partitions(inputs)
+    given = {name: values[ids] for name, values in _given_partitions(inputs).items()}
+    members = np.ones(count, np.int32) if inputs.alike is None else inputs.alike.sizes.astype(np.int32)
     return pa.table(
         {
             "scenario_id": pa.array(np.full(count, inputs.scenario.scenario_id, np.int32)),
-            "partition_id": pa.array(np.arange(count, dtype=np.int64)),
-            "world_id": pa.array((table.world_id + first_world).astype(np.int32)),
-            "feed_id": pa.array(table.feed_id.astype(np.int64) + first_feed),
-            "slot_count": pa.array(table.slot_count.astype(np.int32)),
-            "assigned": pa.array(table.assigned.astype(np.int32)),
-            "replica_order": pa.array(table.replica_order),
+            "partition_id": pa.array(ids.astype(np.int64)),
+            "world_id": pa.array((table.world_id[ids] + first_world).astype(np.int32)),
+            "feed_id": pa.array(table.feed_id[ids].astype(np.int64) + first_feed),
+            "slot_count": pa.array(table.slot_count[ids].astype(np.int32)),
+            "assigned": pa.array(table.assigned[ids].astype(np.int32)),
+            "replica_order": pa.array(table.replica_order[ids]),
             "leader": pa.array(given["leader"]),
             "leader_epoch": pa.array(given["leader_epoch"]),
             "isr": pa.array(given["isr"]),
             "record_bytes": pa.array(given["record_bytes"]),
-            "acked_to_leo": pa.array(unconditional[table.feed_id]),
-            "traced": pa.array(traced),
+            "acked_to_leo": pa.array(unconditional[table.feed_id[ids]]),
+            "traced": pa.array(traced[ids]),
+            "members": pa.array(members),
         }
     )
 
@@ -201,8 +204,11 @@ def _replica_rows(inputs: ScenarioInputs) -> pa.Table:
             ["scenario_id", "partition_id", "slot", "given_leo", "given_hw", "given_log_start", "given_flushed", "given_epochs"]
         )
     }
+    states = set(inputs.states.tolist())
     for row in inputs.scenario.initial_replicas.to_pylist():
         at = inputs.partition_id(row["topic"], row["partition"])
+        if at not in states:
+            continue
         columns["scenario_id"].append(inputs.scenario.scenario_id)
         columns["partition_id"].append(at)
         columns["slot"].append(inputs.worlds[int(table.world_id[at])].brokers.index(row["broker"]))

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import emulator
 from emulator.engine import FUSED_ROUNDS, Tracks, emulate
-from emulator.inputs import ScenarioInputs, scenario_inputs
+from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
 from emulator.outcomes.assemble import assemble
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.outcomes.trace import trace_tables
@@ -57,6 +57,8 @@ def run_emulation(
     try:
         inputs = [scenario_inputs(s) for s in run.scenarios]
         traced = {i.scenario.scenario_id: traced_partitions(i.scenario, trace) for i in inputs}
+        for i in inputs:
+            i.alike = find_alike(i, traced[i.scenario.scenario_id])
         parts: list[tuple[DataFrame, DataFrame]] = []
         tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output, parts))
         state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True))
@@ -76,9 +78,9 @@ def run_emulation(
     except BaseException:
         output.abort()
         raise
-    partitions = sum(len(i.partition_table.partition) for i in inputs)
+    partitions, distinct = sum(len(i.partition_table.partition) for i in inputs), sum(len(i.states) for i in inputs)
     lines = [
-        f"{len(inputs)} scenarios, {partitions} partitions, {max(s.rounds for s in run.scenarios)} rounds:"
+        f"{len(inputs)} scenarios, {partitions} partitions ({distinct} distinct), {max(s.rounds for s in run.scenarios)} rounds:"
         f" {replica_rounds(inputs)} replica-rounds in {time.monotonic() - clock:.1f} s, tables in {out}"
     ]
     return RunSummary(lines, 0)
@@ -87,22 +89,25 @@ def run_emulation(
 def dry_run(run: Run, trace: str = "none") -> list[str]:
     """What a run would do, in lines: scenarios, partitions, rounds, rows, jobs, estimated memory. Needs no Spark."""
     inputs = [scenario_inputs(s) for s in run.scenarios]
-    rows = sum(i.replicas for i in inputs)
+    flags = [traced_partitions(s, trace) for s in run.scenarios]
+    for i, traced in zip(inputs, flags, strict=True):
+        i.alike = find_alike(i, traced)
+    rows = sum(i.rows for i in inputs)
     rounds = max(s.rounds for s in run.scenarios)
-    traced = sum(int(traced_partitions(i.scenario, trace).sum()) for i in inputs)
     names = [s.name for s in run.scenarios]
     return [
         f"scenarios: {len(inputs)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
-        f"partitions: {sum(len(i.partition_table.partition) for i in inputs)}",
+        f"partitions: {sum(len(i.partition_table.partition) for i in inputs)} ({sum(len(i.states) for i in inputs)} distinct)",
         f"rounds: {rounds} of {run.scenarios[0].round_ms} ms",
-        f"rows: {rows} replicas, {replica_rounds(inputs)} replica-rounds, {-(-rounds // FUSED_ROUNDS)} jobs or more",
-        f"traced partitions: {traced}",
+        f"rows: {rows} for {sum(i.replicas for i in inputs)} replicas, {replica_rounds(inputs)} replica-rounds,"
+        f" {-(-rounds // FUSED_ROUNDS)} jobs or more",
+        f"traced partitions: {sum(int(f.sum()) for f in flags)}",
         f"estimated memory: {max(1, 2 * rows * STATE_ROW_BYTES // 2**20)} MiB for the state",
     ]
 
 
 def replica_rounds(inputs: list[ScenarioInputs]) -> int:
-    """Rows times rounds, over all scenarios."""
+    """Replicas times rounds, over all scenarios."""
     return sum(i.replicas * i.scenario.rounds for i in inputs)
 
 

@@ -234,11 +234,6 @@ RUN = (
     "start_offset: BIGINT, epoch: INT, start_bytes: BIGINT, batch_records: INT, batch_bytes: BIGINT,"
     " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>"
 )
-BATCHES = (
-    "STRUCT<records: INT, unconditional_records: INT, bytes: BIGINT,"
-    " batches: ARRAY<STRUCT<records: INT, bytes: BIGINT, acked_on_append: BOOLEAN>>,"
-    " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>>"
-)
 WORLD = (
     "running: INT, offline: INT, untold: INT, deaf: INT, unfenced: INT, returning: INT, restarted: INT,"
     " clean_stop: INT,"
@@ -248,7 +243,9 @@ WORLD = (
     " fetch_max_bytes: ARRAY<BIGINT>, no_wait: ARRAY<BOOLEAN>"
 )
 FEED = (
-    f"all_batches: {BATCHES}, unconditional_batches: {BATCHES}, min_insync_replicas: INT, unclean_election: BOOLEAN,"
+    "records: INT, bytes: BIGINT, unconditional_records: INT, unconditional_bytes: BIGINT,"
+    " batches: ARRAY<STRUCT<records: INT, bytes: BIGINT, acked_on_append: BOOLEAN>>,"
+    " min_insync_replicas: INT, unclean_election: BOOLEAN,"
     " lag_rounds: INT, isr_check_rounds: INT, fetch_max_bytes: BIGINT, no_wait: BOOLEAN, checkpoint_rounds: INT,"
     " rebalance_rounds: INT, segment_bytes: BIGINT, segment_rounds: INT, flush_messages: BIGINT, flush_rounds: INT,"
     " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>"
@@ -267,6 +264,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "own_bit": ("INT", "1 << slot"),
     "round": ("INT", "round to run next"),
     "traced": ("BOOLEAN", "whether every round is recorded"),
+    "members": ("INT", "partitions that go through the same as this one, it included"),
     "world_id": ("INT", "which brokers the partition lives on: key of its world changes"),
     "feed_id": ("BIGINT", "which workload, settings and commands it has: key of its feed changes"),
     "world": (f"STRUCT<{WORLD}>", "what the faults say of the partition's brokers, masks by slot"),
@@ -348,3 +346,18 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     ),
     "trace": (f"ARRAY<STRUCT<{TRACE}>>", "rounds recorded since the last write, null if not traced"),
 }
+
+STATE_GROUPS: dict[str, tuple[str, ...]] = {
+    "controller": ("assigned", "replica_order", "target_order", "adding", "leader", "leader_epoch", "isr"),
+    "client": ("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
+    "belief": ("is_leader", "believed_leader", "believed_epoch"),
+    "store": (
+        *("log_start_offset", "hw_checkpoint", "flushed_offset"),
+        *("segment_base_offset", "segment_round", "credit_bytes"),
+    ),
+    "led": ("lead_start", "acked_from", "acked_ranges", "leaderships", "leadership_ends"),
+    "tally": ("truncated", "refused", "elections", "unclean_elections", "isr_shrinks", "isr_expands", "events"),
+}
+"""Columns that few rounds write: while rounds run, the state holds each group as one struct of that name."""
+
+GROUP_OF = {column: group for group, columns in STATE_GROUPS.items() for column in columns}

@@ -13,6 +13,7 @@ from emulator.engine import Job, _attach, _laid_out, one_round
 from emulator.initial import initial_state
 from emulator.inputs import scenario_inputs
 from emulator.planned import PlannedRound
+from emulator.rounds.columns import pack
 from emulator.scenario import load_run
 from emulator.session import engine_settings
 
@@ -30,7 +31,7 @@ def node_names(plan: Any) -> list[str]:
 def test_a_round_is_one_window_without_exchange_or_sort(spark: SparkSession) -> None:
     inputs = [scenario_inputs(load_run(str(SCENARIO)).scenarios[0])]
     with engine_settings(spark, TASKS, {}):
-        state = _laid_out(initial_state(spark, inputs, {0: np.ones(1, bool)}), TASKS).localCheckpoint()
+        state = _laid_out(pack(initial_state(spark, inputs, {0: np.ones(1, bool)})), TASKS).localCheckpoint()
         empty = _attach(spark, state.where("slot < 0"), inputs, Job(0, 0, False)).localCheckpoint()
         planned = PlannedRound(spark, empty, lambda frame: one_round(frame, "kafka", 3, True))
     operators = Counter(node_names(planned.plan))

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
-from emulator.outcomes.names import Names, names
+from emulator.outcomes.names import world_names
 from emulator.rounds.log import bytes_at
 from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
@@ -28,16 +28,16 @@ def broker_bucket(
     before the bucket has no rows; one that ends in it cuts it short.
     """
     bucket = spark.createDataFrame(_broker_times(inputs, from_round, to_round), OUTPUT_TABLES["broker_rounds"])
-    sums = _sums(state, names(spark, inputs))
+    sums = _sums(state, world_names(spark, inputs))
     filled = {name: F.coalesce(f"sum_{name}", F.lit(0)) for name in _SUMS}
     joined = bucket.drop(*_SUMS).join(F.broadcast(sums), ["scenario_id", "broker"], "left")
     return joined.withColumns(filled).select(OUTPUT_TABLES["broker_rounds"].names)
 
 
-def _sums(state: DataFrame, known: Names) -> DataFrame:
+def _sums(state: DataFrame, worlds: DataFrame) -> DataFrame:
     """scenario_id, broker, and sum_* of what its replicas carried: summed by world first, which leaves few rows."""
     parts = [_at_replica(state), _at_source(state), _at_earlier_sources(state)]
-    rows = known.add_brokers(parts[0].unionByName(parts[1]).unionByName(parts[2]))
+    rows = parts[0].unionByName(parts[1]).unionByName(parts[2]).join(F.broadcast(worlds), "world_id")
     by_broker = rows.withColumn("broker", F.expr("get(brokers, slot)")).groupBy("scenario_id", "broker")
     return by_broker.agg(*(F.sum(name).alias(f"sum_{name}") for name in _SUMS))
 
@@ -51,17 +51,17 @@ def _at_replica(state: DataFrame) -> DataFrame:
         "follower_count": f"IF(leader != slot AND {runs} AND {mine('assigned')}, 1L, 0L)",
         "local_bytes": f"log_bytes - IF(log_start_offset > 0, {bytes_at('log', 'log_start_offset')}, 0L)",
     }
-    return _summed(state.select(*_HERE, "slot", *(F.expr(text).alias(name) for name, text in values.items())))
+    return _summed(state.select(*_HERE, "slot", *(F.expr(f"members * ({text})").alias(name) for name, text in values.items())))
 
 
 def _at_source(state: DataFrame) -> DataFrame:
     rows = state.filter("served_bytes > 0 AND believed_leader >= 0")
-    return _bytes_out(rows.select(*_HERE, F.col("believed_leader").alias("slot"), F.col("served_bytes").alias("bytes")))
+    return _bytes_out(rows.select(*_HERE, F.col("believed_leader").alias("slot"), F.expr("members * served_bytes AS bytes")))
 
 
 def _at_earlier_sources(state: DataFrame) -> DataFrame:
-    rows = state.filter("size(served) > 0").select(*_HERE, F.explode("served").alias("fetch"))
-    return _bytes_out(rows.select(*_HERE, "fetch.slot", "fetch.bytes"))
+    rows = state.filter("size(served) > 0").select(*_HERE, "members", F.explode("served").alias("fetch"))
+    return _bytes_out(rows.select(*_HERE, "fetch.slot", F.expr("members * fetch.bytes AS bytes")))
 
 
 def _bytes_out(rows: DataFrame) -> DataFrame:
@@ -87,7 +87,7 @@ def _broker_times(inputs: list[ScenarioInputs], from_round: int, to_round: int) 
                 for segment in i.timelines[broker]
                 if not segment.offline
             )
-            up = not i.segment(broker, end - 1).offline
+            up = not i.over_time.segment(broker, end - 1).offline
             rows.append(
                 {
                     "scenario_id": i.scenario.scenario_id,

@@ -23,21 +23,28 @@ _BROKERS = StructType(
 
 @dataclass(frozen=True)
 class Names:
-    """Small tables to join a state with: both are broadcast.
+    """Tables to join a state with: all are broadcast.
 
     `worlds`: world_id, brokers (array<int>, by slot). `topics`: feed_id, topic, first_partition_id, end_partition_id:
     the partitions of one topic among those that share a feed have ids in [first_partition_id, end_partition_id).
+    `members`: scenario_id, partition_id, stands_for (array<bigint>): the partitions that a state stands for
+    (emulator/inputs/alike.py); None where every partition has its own.
     """
 
     worlds: DataFrame
     topics: DataFrame
+    members: DataFrame | None = None
 
     def add_brokers(self, rows: DataFrame) -> DataFrame:
         """Add `brokers`, the broker ids by slot, to rows with a world_id."""
         return rows.join(F.broadcast(self.worlds), "world_id")
 
     def add_partitions(self, rows: DataFrame) -> DataFrame:
-        """Add `topic` and `partition` to rows with a feed_id and a partition_id."""
+        """Add `topic` and `partition` to rows of states: each row comes once for every partition that the state stands for."""
+        if self.members is not None:
+            every = F.broadcast(self.members)
+            rows = rows.join(every, ["scenario_id", "partition_id"]).withColumn("partition_id", F.explode("stands_for"))
+            rows = rows.drop("stands_for")
         topics = F.broadcast(self.topics.withColumnRenamed("feed_id", "topic_feed_id"))
         of_topic = (
             (F.col("feed_id") == F.col("topic_feed_id"))
@@ -55,7 +62,37 @@ class Names:
 
 def names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> Names:
     """The names behind world_id and feed_id, which count on over the list of scenario inputs."""
-    return Names(spark.createDataFrame(_worlds(inputs), _BROKERS), spark.createDataFrame(_topics(inputs)))
+    members = None if all(len(i.states) == len(i.partition_table.partition) for i in inputs) else _members(inputs)
+    return Names(
+        world_names(spark, inputs),
+        spark.createDataFrame(_topics(inputs)),
+        None if members is None else spark.createDataFrame(members),
+    )
+
+
+def world_names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> DataFrame:
+    """world_id, brokers (array<int>, by slot)."""
+    return spark.createDataFrame(_worlds(inputs), _BROKERS)
+
+
+def _members(inputs: Sequence[ScenarioInputs]) -> pa.Table:
+    parts = []
+    for i in inputs:
+        groups = i.alike
+        states = i.states
+        ids = states if groups is None else np.argsort(groups.group, kind="stable")
+        sizes = np.ones(len(states), np.int64) if groups is None else groups.sizes
+        ends = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
+        parts.append(
+            pa.table(
+                {
+                    "scenario_id": pa.array(np.full(len(states), i.scenario.scenario_id, np.int32)),
+                    "partition_id": pa.array(states.astype(np.int64)),
+                    "stands_for": pa.ListArray.from_arrays(ends, pa.array(ids.astype(np.int64))),
+                }
+            )
+        )
+    return pa.concat_tables(parts)
 
 
 def _worlds(inputs: Sequence[ScenarioInputs]) -> pa.Table:

@@ -1,9 +1,12 @@
-"""Phases as steps of named SQL expressions, parsed once; rare steps folded into one guarded expression.
+"""Phases as steps of named SQL expressions, parsed once, over the packed state.
 
 A step is a dict name -> SQL text over the columns of the state; its expressions all see the values before the step.
-A phase adds its steps with `withColumns`. Steps that hardly any row needs (a fault, an election, a truncation) are
-folded into a single expression behind a guard: Spark then evaluates them only where the guard holds, and the plan of a
-round stays small (docs/design_notes.md, "Rare steps").
+A phase adds its steps with `withColumns`. Two things keep a round cheap (docs/design_notes.md):
+
+* *Rare steps*, which hardly any row needs (a fault, an election, a truncation), are folded into a single expression
+  behind a guard: Spark evaluates them only where the guard holds, and the plan of a round stays small.
+* *Groups*: columns that few rounds write stand in structs (`STATE_GROUPS` in emulator/schema.py), which a projection
+  copies as a whole. Steps name the columns as if they stood alone; `built_once` puts the paths in.
 """
 
 from __future__ import annotations
@@ -13,21 +16,37 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import ParamSpec
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+
+from emulator.schema import GROUP_OF, STATE_COLUMNS, STATE_GROUPS
 
 P = ParamSpec("P")
 Step = dict[str, str]
 
 _NAME = re.compile(r"'[^']*'|(?<![.\w])[a-z_]\w*(?!\w*\()")
+_PATHS = {column: f"{group}.{column}" for column, group in GROUP_OF.items()}
+
+PACKED_COLUMNS = list(dict.fromkeys(GROUP_OF.get(name, name) for name in STATE_COLUMNS))
+"""The columns of the state while rounds run."""
+
+
+def pack(state: DataFrame) -> DataFrame:
+    """The state with its groups as structs."""
+    return state.select(*(F.struct(*STATE_GROUPS[n]).alias(n) if n in STATE_GROUPS else F.col(n) for n in PACKED_COLUMNS))
+
+
+def unpack(state: DataFrame) -> DataFrame:
+    """The packed state with every column of STATE_COLUMNS by itself again."""
+    return state.select(*(F.col(_PATHS.get(name, name)) for name in STATE_COLUMNS))
 
 
 def built_once(build: Callable[P, Step]) -> Callable[P, dict[str, Column]]:
-    """Turn a function that returns a step into one that returns parsed `Column`s, parsed once."""
+    """Turn a function that returns a step into one that returns `Column`s over the packed state, parsed once."""
 
     @cache
     def parsed(*args: object) -> dict[str, Column]:
-        return {name: F.expr(text) for name, text in build(*args).items()}  # type: ignore[arg-type, call-arg]
+        return {name: F.expr(text) for name, text in _packed(build(*args)).items()}  # type: ignore[arg-type, call-arg]
 
     @wraps(build)
     def columns(*args: P.args, **kwargs: P.kwargs) -> dict[str, Column]:
@@ -52,20 +71,55 @@ def folded(steps: list[Step], outputs: list[str]) -> str:
         fields = ", ".join(f"'{name}', {renamed(text, names)}" for name, text in step.items())
         opened += f"transform(array(named_struct({fields})), s{number} -> "
         names = {**names, **{name: f"s{number}.{name}" for name in step}}
-    result = ", ".join(f"'{name}', {names.get(name, name)}" for name in outputs)
+    result = ", ".join(f"'{name}', {names.get(name) or _group_or_column(name, names)}" for name in outputs)
     return f"{opened}named_struct({result})" + ")[0]" * len(steps)
 
 
+def inlined(*steps: Step) -> Step:
+    """Steps as one: each later step has the texts of the earlier ones in place of their names. For short steps."""
+    known: Step = {}
+    for step in steps:
+        known = {**known, **{name: renamed(text, {n: f"({t})" for n, t in known.items()}) for name, text in step.items()}}
+    return known
+
+
 def decided(name: str, guard: str, steps: list[Step], outputs: Step) -> Step:
-    """The column `name`: the struct of outputs where the guard holds, else null."""
-    return {name: f"IF({guard}, {folded(steps, list(outputs))}, null)"}
+    """The column `name`: the struct of outputs (groups as structs) where the guard holds, else null."""
+    return {name: f"IF({guard}, {folded(steps, _in_groups(outputs))}, null)"}
 
 
 def applied(name: str, outputs: Step) -> Step:
-    """Every output: from the struct `name` where there is one, else its default."""
-    return {output: f"IF({name} IS NULL, {default}, {name}.{output})" for output, default in outputs.items()}
+    """Every output: from the struct `name` where there is one, else its default. Columns of a group change only there."""
+    assert all(outputs[column] == column for column in outputs if column in GROUP_OF), outputs
+    return {output: f"IF({name} IS NULL, {outputs.get(output, output)}, {name}.{output})" for output in _in_groups(outputs)}
+
+
+def where(guard: str, step: Step) -> Step:
+    """A step that writes columns of groups only where the guard holds; elsewhere each group stays as it is."""
+    return {group: f"IF({guard}, {struct}, {group})" for group, struct in _structs(step).items()}
 
 
 def unchanged(*names: str) -> Step:
     """Outputs whose default is the column as it is."""
     return {name: name for name in names}
+
+
+def _packed(step: Step) -> Step:
+    alone = {name: text for name, text in step.items() if name not in GROUP_OF}
+    grouped = _structs({name: text for name, text in step.items() if name in GROUP_OF})
+    return {name: renamed(text, _PATHS) for name, text in {**alone, **grouped}.items()}
+
+
+def _structs(step: Step) -> Step:
+    groups = dict.fromkeys(GROUP_OF[name] for name in step)
+    return {group: _group_or_column(group, step) for group in groups}
+
+
+def _group_or_column(name: str, values: dict[str, str]) -> str:
+    if name not in STATE_GROUPS:
+        return name
+    return "named_struct(" + ", ".join(f"'{field}', {values.get(field, field)}" for field in STATE_GROUPS[name]) + ")"
+
+
+def _in_groups(names: Step) -> list[str]:
+    return list(dict.fromkeys(GROUP_OF.get(name, name) for name in names))

@@ -30,7 +30,7 @@ def _trace() -> Step:
         "in_isr": "(isr & own_bit) != 0",
         "fetch_state": (
             "CASE WHEN NOT sends THEN null WHEN NOT answered THEN 'unanswered'"
-            " WHEN cut_from IS NOT NULL THEN 'truncated'"
+            " WHEN response.cut_from IS NOT NULL THEN 'truncated'"
             " WHEN chunk_bytes > 0 THEN 'fetched' WHEN primary AND NOT noted THEN 'out_of_range' ELSE 'empty' END"
         ),
         "epochs": epoch_cache("log", "log_start_offset"),

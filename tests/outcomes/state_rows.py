@@ -23,7 +23,7 @@ def state_row(**given: Any) -> dict[str, Any]:
             row[name] = None
         else:
             row[name] = [] if kind.startswith("ARRAY") else kind != "BOOLEAN" and 0
-    row.update({"own_bit": 1 << given.get("slot", 0)})
+    row.update({"own_bit": 1 << given.get("slot", 0), "members": 1})
     row.update({name: given.get("leader", 0) for name in ("client_leader", "believed_leader")})
     unknown = set(given) - set(row)
     assert not unknown, unknown

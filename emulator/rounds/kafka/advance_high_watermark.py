@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.columns import Step, built_once
+from emulator.rounds.columns import Step, built_once, where
 
 
 def advance_high_watermark(state: DataFrame) -> DataFrame:
@@ -20,14 +20,18 @@ def advance_high_watermark(state: DataFrame) -> DataFrame:
 def _isr_changes() -> Step:
     joined = "(isr | ((pending_join | joined) & world.unfenced & assigned))"
     after = f"({joined} & ~(pending_shrink | shrunk))"
+    changes = "(joined | shrunk | pending_join | pending_shrink) != 0"
+    step = {
+        "isr": f"IF(confirms, {after}, isr)",
+        "pending_join": "IF(confirms, 0, pending_join | joined)",
+        "pending_shrink": "IF(confirms, 0, pending_shrink | shrunk)",
+    }
     return {
         "joined_in": f"IF(confirms, {joined} & ~isr, 0)",
         "lagged_out": f"IF(confirms, {joined} & ~{after}, 0)",
         "size_joined": f"bit_count(IF(confirms, {joined}, leader_isr))",
         "size_shrunk": f"bit_count(IF(confirms, {after}, leader_isr))",
-        "isr": f"IF(confirms, {after}, isr)",
-        "pending_join": "IF(confirms, 0, pending_join | joined)",
-        "pending_shrink": "IF(confirms, 0, pending_shrink | shrunk)",
+        **where(changes, step),
     }
 
 

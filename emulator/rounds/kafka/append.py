@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.columns import Step, applied, built_once, decided, unchanged, where
 from emulator.rounds.log import last_run, run, truncate_from_start
 from emulator.rounds.slots import has
 
@@ -28,19 +28,15 @@ def _accept() -> Step:
     enough = "(bit_count(leader_isr) >= feed.min_insync_replicas)"
 
     def accepted(field: str, none: str) -> str:
-        chosen = f"IF({enough}, feed.all_batches.{field}, feed.unconditional_batches.{field})"
-        return f"IF({serves}, {chosen}, {none})"
+        return f"IF({serves}, IF({enough}, feed.{field}, feed.unconditional_{field}), {none})"
 
     return {
         "leader_runs": f"{has('world.running', 'client_leader')} AND leader_ready",
         "leads": f"slot = client_leader AND {serves}",
         "accepted_records": accepted("records", "0"),
         "accepted_bytes": accepted("bytes", "0L"),
-        "acked_on_append": accepted("unconditional_records", "0"),
-        "refused_records": (f"IF({serves} AND NOT {enough}, feed.all_batches.records - feed.unconditional_batches.records, 0)"),
-        "batches": f"IF({enough}, feed.all_batches.batches, feed.unconditional_batches.batches)",
-        "pattern": f"IF({enough}, feed.all_batches.pattern, feed.unconditional_batches.pattern)",
-        "hw_at_start": "hw",
+        "acked_on_append": f"IF({serves}, feed.unconditional_records, 0)",
+        "refused_records": f"IF({serves} AND NOT {enough}, feed.records - feed.unconditional_records, 0)",
     }
 
 
@@ -49,9 +45,10 @@ _OUTPUTS = {
     "segment_bytes": "segment_bytes + IF(leads, accepted_bytes, 0L)",
     **unchanged("acked_from", "acked_ranges"),
     "acked_to": "IF(leads AND acked_on_append > 0, acked_to + acked_on_append, acked_to)",
-    "rolled_at": "CAST(null AS ARRAY<BIGINT>)",
-    "deleted_to": "CAST(null AS BIGINT)",
 }
+
+_FACTS = ("rolled_at", "deleted_to")
+"""What `appending` tells the later phases: where segments began, where the log start went."""
 
 
 @built_once
@@ -60,7 +57,7 @@ def _decide() -> Step:
     last = last_run("log")
     same_run = (
         f"({last}.epoch = believed_epoch AND {last}.batch_records = accepted_records AND {last}.batch_bytes ="
-        f" accepted_bytes AND size(batches) = 1 AND {last}.start_offset < leo"
+        f" accepted_bytes AND feed.batches IS NULL AND {last}.start_offset < leo"
         f" AND (leo - {last}.start_offset) % accepted_records = 0)"
     )
     rolls = (
@@ -69,8 +66,8 @@ def _decide() -> Step:
     )
     acks = "(acked_on_append != 0 AND (acked_on_append != accepted_records OR acked_to != leo))"
     special = f"(accepted_records > 0 AND (NOT coalesce({same_run}, false) OR {rolls} OR {acks} OR feed.flush_messages > 0))"
-    steps = [_delete(), _batch_by_batch(), _runs(), _acknowledge()]
-    return decided("appending", f"leads AND ({special} OR feed.delete_before IS NOT NULL)", steps, _OUTPUTS)
+    steps = [_delete(), _batches(), _batch_by_batch(), _runs(), _acknowledge()]
+    return decided("appending", f"leads AND ({special} OR feed.delete_before IS NOT NULL)", steps, _OUTPUTS | unchanged(*_FACTS))
 
 
 @built_once
@@ -84,14 +81,14 @@ def _grow() -> Step:
         "leader_log_start": _deleted_for_all(),
         "appended": "appended + " + mine("accepted_records", "0"),
         "produced_bytes": "produced_bytes + " + mine("accepted_bytes", "0L"),
-        "refused": "refused + IF(slot = client_leader, refused_records, 0)",
+        **where("refused_records > 0 AND slot = client_leader", {"refused": "refused + refused_records"}),
     }
 
 
 def _deleted_for_all() -> str:
     wanted = _delete_before("leader_hw")
     return (
-        f"IF(feed.delete_before IS NOT NULL AND {_SERVES} AND NOT elected_now,"
+        f"IF(feed.delete_before IS NOT NULL AND {_SERVES} AND NOT coalesce(election.elected_now, false),"
         f" greatest({wanted}, leader_log_start), leader_log_start)"
     )
 
@@ -106,6 +103,16 @@ def _delete_before(hw: str) -> str:
     return f"array_max(filter(transform(feed.delete_before, o -> IF(o = -1, {hw}, o)), o -> o <= {hw}))"
 
 
+def _batches() -> Step:
+    """The accepted batches in order; the feed lists them only where there are several."""
+    one = "named_struct('records', accepted_records, 'bytes', accepted_bytes, 'acked_on_append', acked_on_append > 0)"
+    chosen = "IF(accepted_records = feed.records, feed.batches, filter(feed.batches, b -> b.acked_on_append))"
+    return {
+        "batches": f"CASE WHEN accepted_records = 0 THEN filter(array({one}), b -> false)"
+        f" WHEN feed.batches IS NULL THEN array({one}) ELSE {chosen} END"
+    }
+
+
 def _batch_by_batch() -> Step:
     """Every batch may roll the segment first, and flush after."""
     rolls = "(a.bytes > 0 AND (a.bytes + b.bytes > feed.segment_bytes OR round - a.round >= feed.segment_rounds))"
@@ -114,7 +121,7 @@ def _batch_by_batch() -> Step:
     due = f"(feed.flush_messages > 0 AND {after} - {flushed} >= feed.flush_messages)"
     return {
         "walked": (
-            "aggregate(IF(accepted_records > 0, batches, filter(batches, x -> false)), named_struct('bytes', segment_bytes,"
+            "aggregate(batches, named_struct('bytes', segment_bytes,"
             " 'base', segment_base_offset, 'at', leo, 'round', segment_round, 'flushed', flushed_offset,"
             " 'bases', filter(array(0L), x -> false),"
             f" 'acked', filter(array({_RANGE.format('0L', '0L')}), x -> false)), (a, b) -> named_struct("
@@ -128,7 +135,7 @@ def _batch_by_batch() -> Step:
 
 def _runs() -> Step:
     last = last_run("log")
-    pattern = "IF(size(batches) > 1, pattern, null)"
+    pattern = "IF(size(batches) > 1, transform(batches, b -> named_struct('records', b.records, 'bytes', b.bytes)), null)"
     new_run = run("leo", "believed_epoch", "log_bytes", "accepted_records", "accepted_bytes", pattern)
     same = (
         f"({last}.epoch = believed_epoch AND {last}.batch_records = accepted_records AND {last}.batch_bytes ="

@@ -42,15 +42,16 @@ _OUTPUTS = {
     **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "hw_checkpoint", "flushed_offset"),
     **unchanged("segment_base_offset", "segment_bytes", "is_leader", "believed_leader", "believed_epoch"),
     **unchanged("credit_bytes"),
-    "damaged_from": "CAST(null AS BIGINT)",
-    "damaged_to": "CAST(null AS BIGINT)",
 }
+
+_FACTS = ("damaged_from", "damaged_to")
+"""What `damage` tells the later phases: the range that a fault took."""
 
 
 @built_once
 def _decide() -> Step:
     markers = "world.power_loss | world.disk_loss | world.restarted | world.clean_stop"
-    return decided("damage", mine(f"({markers})"), [_own_faults(), _cut(), _damage(), _restart()], _OUTPUTS)
+    return decided("damage", mine(f"({markers})"), [_own_faults(), _cut(), _damage(), _restart()], _OUTPUTS | unchanged(*_FACTS))
 
 
 @built_once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.columns import Step, built_once
+from emulator.rounds.columns import Step, built_once, where
 from emulator.rounds.slots import mine
 
 
@@ -18,10 +18,12 @@ def checkpoint(state: DataFrame) -> DataFrame:
 
 @built_once
 def _columns() -> Step:
-    runs = mine("world.running")
-    return {
-        "hw_checkpoint": f"IF({runs} AND round % feed.checkpoint_rounds = 0, hw, hw_checkpoint)",
-        "flushed_offset": (
-            f"IF({runs} AND feed.flush_rounds > 0 AND round % greatest(feed.flush_rounds, 1) = 0, leo, flushed_offset)"
-        ),
-    }
+    written = "round % feed.checkpoint_rounds = 0"
+    flushed = "feed.flush_rounds > 0 AND round % greatest(feed.flush_rounds, 1) = 0"
+    return where(
+        f"{mine('world.running')} AND ({written} OR {flushed})",
+        {
+            "hw_checkpoint": f"IF({written}, hw, hw_checkpoint)",
+            "flushed_offset": f"IF({flushed}, leo, flushed_offset)",
+        },
+    )

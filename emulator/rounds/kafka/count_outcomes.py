@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.columns import Step, built_once
+from emulator.rounds.columns import Step, built_once, where
 from emulator.rounds.slots import has
 
 EVENT_KINDS = (
@@ -40,36 +40,57 @@ def _event(kind: str, condition: str, epoch: str, from_offset: str, to_offset: s
     )
 
 
-_CHANGED = {name: f"({name} & own_bit) != 0" for name in ("fenced_out", "lagged_out", "joined_in")}
-_ELECTED_FIRST, _PREFERRED, _MOVED = "slot = elected_1", "slot = elected_2", "slot = elected_3"
-_LOST = "(leader_lost OR leader_dropped) AND slot = leader_at_start"
+_CHANGED = {name: f"({name} & own_bit) != 0" for name in ("election.fenced_out", "lagged_out", "joined_in")}
+_ELECTED_FIRST, _PREFERRED, _MOVED = "slot = election.elected_1", "slot = election.elected_2", "slot = election.elected_3"
+_LOST = "(election.leader_lost OR election.leader_dropped) AND slot = election.leader_at_start"
 _REFUSES = "refused_records > 0 AND slot = client_leader"
-_CUT = "cut_from IS NOT NULL"
-_DAMAGED = "damaged_to IS NOT NULL"
-_ROLLS = "(rolled_chunk_at IS NOT NULL OR rolled_at IS NOT NULL)"
+_CUT = "response.cut_from IS NOT NULL"
+_DAMAGED = "damage.damaged_to IS NOT NULL"
+_ROLLS = "(response.rolled_chunk_at IS NOT NULL OR appending.rolled_at IS NOT NULL)"
 
 
 def _new_events() -> str:
     cause = "get(world.cause, slot)"
-    old = "old_leader_cause"
+    old = "election.old_leader_cause"
     events = [
-        _event("log_damaged", _DAMAGED, "believed_epoch", "damaged_to", "damaged_from", cause),
-        _event("isr_shrink", _CHANGED["fenced_out"], "epoch_at_start", "null", "null", cause),
-        _event("leader_lost", _LOST, "IF(leader_lost, epoch_at_start + 1, leader_epoch)", "null", "null", cause),
-        _event("election", f"{_ELECTED_FIRST} AND NOT unclean_elected", "epoch_1", "start_leo", "null", old),
-        _event("unclean_election", f"{_ELECTED_FIRST} AND unclean_elected", "epoch_1", "start_leo", "null", old),
-        _event("election", _PREFERRED, "epoch_2", "start_leo", "null", "null"),
-        _event("election", _MOVED, "leader_epoch", "start_leo", "null", "null"),
-        _event("reassignment_completed", "reassigned AND slot = leader", "leader_epoch", "null", "null", "null"),
-        _event("records_deleted", "deleted_to IS NOT NULL", "client_epoch", "null", "deleted_to", "null"),
+        _event("log_damaged", _DAMAGED, "believed_epoch", "damage.damaged_to", "damage.damaged_from", cause),
+        _event("isr_shrink", _CHANGED["election.fenced_out"], "election.epoch_at_start", "null", "null", cause),
+        _event(
+            "leader_lost",
+            _LOST,
+            "IF(election.leader_lost, election.epoch_at_start + 1, leader_epoch)",
+            "null",
+            "null",
+            cause,
+        ),
+        _event(
+            "election",
+            f"{_ELECTED_FIRST} AND NOT election.unclean_elected",
+            "election.epoch_1",
+            "election.start_leo",
+            "null",
+            old,
+        ),
+        _event(
+            "unclean_election",
+            f"{_ELECTED_FIRST} AND election.unclean_elected",
+            "election.epoch_1",
+            "election.start_leo",
+            "null",
+            old,
+        ),
+        _event("election", _PREFERRED, "election.epoch_2", "election.start_leo", "null", "null"),
+        _event("election", _MOVED, "leader_epoch", "election.start_leo", "null", "null"),
+        _event("reassignment_completed", "election.reassigned AND slot = leader", "leader_epoch", "null", "null", "null"),
+        _event("records_deleted", "appending.deleted_to IS NOT NULL", "client_epoch", "null", "appending.deleted_to", "null"),
         _event("refused", _REFUSES, "client_epoch", "leo", "leo + refused_records", "null"),
         _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", "null", "null", cause),
         _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", "null", "null", cause),
-        _event("truncate", _CUT, "fetch_epoch", "cut_from", "leo", cause),
-        _event("segment_roll", "rolled_chunk_at IS NOT NULL", "fetch_epoch", "rolled_chunk_at", "null", "null"),
+        _event("truncate", _CUT, "fetch_epoch", "response.cut_from", "leo", cause),
+        _event("segment_roll", "response.rolled_chunk_at IS NOT NULL", "fetch_epoch", "response.rolled_chunk_at", "null", "null"),
     ]
     rolls = (
-        "transform(coalesce(rolled_at, array()), x -> named_struct('round', round, 'kind',"
+        "transform(coalesce(appending.rolled_at, array()), x -> named_struct('round', round, 'kind',"
         f" {EVENT_KINDS.index('segment_roll')}, 'leader_epoch', client_epoch, 'from_offset', x, 'to_offset',"
         " CAST(null AS BIGINT), 'cause', CAST(null AS INT)))"
     )
@@ -80,21 +101,25 @@ def _new_events() -> str:
 @built_once
 def _count() -> Step:
     conditions = [_ELECTED_FIRST, _PREFERRED, _MOVED, _LOST, _REFUSES, _CUT, _DAMAGED, _ROLLS, *_CHANGED.values()]
-    conditions += ["reassigned AND slot = leader", "deleted_to IS NOT NULL"]
+    conditions += ["election.reassigned AND slot = leader", "appending.deleted_to IS NOT NULL"]
     any_event = " OR ".join(f"({c})" for c in conditions)
     current = "(leader = client_leader OR leader < 0)"
     served = (
         f"({has('world.running', 'client_leader')} AND leader_ready AND"
         f" NOT {has('world.clients_cut', 'client_leader')} AND {current})"
     )
+    elected = [f"IF(election.elected_{n} >= 0, 1, 0)" for n in (1, 2, 3)]
+    happened = {
+        "events": _new_events(),
+        "elections": f"elections + {' + '.join(elected)}",
+        "unclean_elections": "unclean_elections + IF(election.unclean_elected, 1, 0)",
+        "isr_shrinks": "isr_shrinks + coalesce(bit_count(election.fenced_out), 0) + bit_count(lagged_out)",
+        "isr_expands": "isr_expands + bit_count(joined_in)",
+    }
     return {
-        "events": f"IF({any_event}, {_new_events()}, events)",
-        "elections": "elections + IF(elected_1 >= 0, 1, 0) + IF(elected_2 >= 0, 1, 0) + IF(elected_3 >= 0, 1, 0)",
-        "unclean_elections": "unclean_elections + IF(unclean_elected, 1, 0)",
+        **where(f"election IS NOT NULL OR (joined_in | lagged_out) != 0 OR {any_event}", happened),
         "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, 1)",
         "under_min_isr_rounds": "under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, 1, 0)",
         "under_replicated_rounds": "under_replicated_rounds + IF(bit_count(isr) < bit_count(assigned), 1, 0)",
-        "isr_shrinks": "isr_shrinks + bit_count(fenced_out) + bit_count(lagged_out)",
-        "isr_expands": "isr_expands + bit_count(joined_in)",
         "round": "round + 1",
     }

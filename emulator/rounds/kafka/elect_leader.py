@@ -28,22 +28,26 @@ _OUTPUTS = {
     **unchanged("leaderships", "leadership_ends", "lead_start", "lead_hw", "acked_from", "acked_to", "acked_ranges"),
     **unchanged("is_leader", "believed_leader", "believed_epoch", "log", "leo", "hw", "log_start_offset", "log_bytes"),
     **unchanged("hw_checkpoint", "flushed_offset", "segment_base_offset", "segment_bytes", "credit_bytes"),
-    "elected_now": "false",
-    "elected_1": "-1",
-    "elected_2": "-1",
-    "elected_3": "-1",
-    "epoch_1": "leader_epoch",
-    "epoch_2": "leader_epoch",
-    "epoch_at_start": "leader_epoch",
-    "leader_at_start": "leader",
-    "unclean_elected": "false",
-    "leader_lost": "false",
-    "leader_dropped": "false",
-    "reassigned": "false",
-    "fenced_out": "0",
-    "old_leader_cause": "CAST(null AS INT)",
-    "start_leo": "leo",
 }
+
+_FACTS = (
+    "elected_now",
+    "elected_1",
+    "elected_2",
+    "elected_3",
+    "epoch_1",
+    "epoch_2",
+    "epoch_at_start",
+    "leader_at_start",
+    "unclean_elected",
+    "leader_lost",
+    "leader_dropped",
+    "reassigned",
+    "fenced_out",
+    "old_leader_cause",
+    "start_leo",
+)
+"""What `election` tells the later phases; the struct is null in rounds without an election."""
 
 
 @built_once
@@ -64,7 +68,7 @@ def _decide(slots: int) -> Step:
         _new_leader(),
         _new_leadership(),
     ]
-    return decided("election", guard, steps, _OUTPUTS)
+    return decided("election", guard, steps, _OUTPUTS | unchanged(*_FACTS))
 
 
 @built_once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.columns import Step, built_once, decided, unchanged
+from emulator.rounds.columns import Step, applied, built_once, decided, inlined, unchanged, where
 from emulator.rounds.kafka.response import RESPONSE_STEPS
 from emulator.rounds.log import last_run
 
@@ -23,10 +23,9 @@ def fetch(state: DataFrame) -> DataFrame:
     (docs/kafka_rounds.md step 7). A response that simply brings the follower to the leader's LEO within its last run is
     taken on the spot, everything else through `response.RESPONSE_STEPS`.
     """
-    return state.withColumns(_kind()).withColumns(_decide()).withColumns(_apply())
+    return state.withColumns(_decide()).withColumns(_apply())
 
 
-@built_once
 def _kind() -> Step:
     own, lead = last_run("log"), last_run("lead.log")
     same_run = (
@@ -50,31 +49,29 @@ def _kind() -> Step:
 _OUTPUTS = {
     **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "flushed_offset", "segment_base_offset"),
     **unchanged("segment_bytes", "segment_round", "credit_bytes"),
-    "chunk_bytes": "0L",
-    "cut_records": "0L",
-    "cut_from": "CAST(null AS BIGINT)",
-    "rolled_chunk_at": "CAST(null AS BIGINT)",
 }
+
+_FACTS = ("chunk_bytes", "cut_records", "cut_from", "rolled_chunk_at")
+"""What `response` tells the later phases; the struct is null where no response came or a simple one."""
 
 
 @built_once
 def _decide() -> Step:
-    return decided("response", "answered AND NOT simple", RESPONSE_STEPS, _OUTPUTS)
+    outputs = _OUTPUTS | unchanged(*_FACTS)
+    return inlined(_kind(), decided("response", "answered AND NOT simple", RESPONSE_STEPS, outputs))
 
 
 @built_once
 def _apply() -> Step:
-    def value(name: str, simple: str) -> str:
-        return f"CASE WHEN simple THEN {simple} WHEN response IS NULL THEN {_OUTPUTS[name]} ELSE response.{name} END"
 
     told = f"IF({_CHUNK} > 0 OR {_NO_WAIT}, lead.hw, leader_hw)"
-    chunk_bytes = value("chunk_bytes", _CHUNK)
+    chunk_bytes = f"IF(simple, {_CHUNK}, coalesce(response.chunk_bytes, 0L))"
     simple = {
-        "leo": "lead.leo",
-        "log_bytes": "lead.log_bytes",
-        "segment_bytes": f"segment_bytes + {_CHUNK}",
+        "leo": "IF(simple, lead.leo, leo)",
+        "log_bytes": "IF(simple, lead.log_bytes, log_bytes)",
+        "segment_bytes": f"segment_bytes + IF(simple, {_CHUNK}, 0L)",
     }
-    step = {name: value(name, simple.get(name, default)) for name, default in _OUTPUTS.items()}
+    step = applied("response", _OUTPUTS | simple)
     step["hw"] = (
         "CASE WHEN slot = client_leader AND leader_runs THEN leader_hw"
         f" WHEN simple THEN greatest(least({told}, lead.leo), log_start_offset)"
@@ -82,5 +79,5 @@ def _apply() -> Step:
     )
     step["replicated_bytes"] = f"replicated_bytes + {chunk_bytes}"
     step["served_bytes"] = f"served_bytes + {chunk_bytes}"
-    step["truncated"] = "truncated + coalesce(response.cut_records, 0L)"
-    return step
+    step["chunk_bytes"] = chunk_bytes
+    return step | where("response.cut_records > 0", {"truncated": "truncated + response.cut_records"})

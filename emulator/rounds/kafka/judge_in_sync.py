@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.columns import Step, built_once
+from emulator.rounds.columns import Step, built_once, inlined
 from emulator.rounds.slots import has
 
 
@@ -18,10 +18,16 @@ def judge_in_sync(state: DataFrame) -> DataFrame:
     ISR changes are confirmed in this round if the controller is up and the leader in touch with it (`confirms`), else they
     stay pending (KIP-497 AlterPartition; docs/kafka_rounds.md steps 5 and 6).
     """
-    return state.withColumns(_facts()).withColumns(_judge()).withColumns(_hold())
+    return state.withColumns(_judged())
 
 
 @built_once
+def _judged() -> Step:
+    names = ("joins", "confirms", "shrinks", "holds", "holds_after")
+    known = inlined(_facts(), _judge(), _hold())
+    return {name: known[name] for name in names}
+
+
 def _facts() -> Step:
     eligible = "(world.unfenced & assigned & own_bit) != 0"
     return {
@@ -36,7 +42,6 @@ def _facts() -> Step:
     }
 
 
-@built_once
 def _judge() -> Step:
     return {
         "shrinks": (
@@ -48,7 +53,6 @@ def _judge() -> Step:
     }
 
 
-@built_once
 def _hold() -> Step:
     outside = "(eligible AND caught_up)"
     return {

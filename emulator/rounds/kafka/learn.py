@@ -21,7 +21,6 @@ def learn(state: DataFrame) -> DataFrame:
 _OUTPUTS = {
     **unchanged("lead_start", "log", "is_leader", "believed_leader", "believed_epoch", "served", "served_bytes"),
     **unchanged("leader_isr", "leader_ready", "leader_epoch_start", "leader_log"),
-    "late": "false",
 }
 
 
@@ -38,7 +37,7 @@ def _decide() -> Step:
         " NOT (leader_log <=> lead.log)))"
     )
     for_leader = f"({leader_hears} AND (leader_isr != isr OR {current} != leader_ready))"
-    return decided("news", f"{news} OR {stash} OR {for_leader}", [_hear(), _believe()], _OUTPUTS)
+    return decided("news", f"{news} OR {stash} OR {for_leader}", [_hear(), _believe()], _OUTPUTS | unchanged("late"))
 
 
 @built_once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.columns import Step, built_once
+from emulator.rounds.columns import Step, built_once, inlined
 from emulator.rounds.log import end_offset_for_epoch, floor_epoch, last_epoch
 from emulator.rounds.slots import bit
 
@@ -17,10 +17,9 @@ def request_fetch(state: DataFrame) -> DataFrame:
     start (`leader_log`); later ones cannot diverge. Noted: remote LEO and when the follower was last caught up
     (Replica.updateFetchStateOrThrow; docs/kafka_rounds.md step 4).
     """
-    return state.withColumns(_send()).withColumns(_check()).withColumns(_note())
+    return state.withColumns(_check()).withColumns(_note())
 
 
-@built_once
 def _send() -> Step:
     request = f"(world.drop IS NULL OR (get(world.drop, slot) & {bit('believed_leader')}) = 0)"
     sends = (
@@ -44,7 +43,7 @@ def _check() -> Step:
         f"CASE WHEN verified THEN leo < leader_log_start WHEN leo < leader_log_start THEN true"
         f" WHEN size(log) = 0 THEN leo > leader_leo ELSE {diverges} END"
     )
-    return {"noted": f"IF(primary, {refused}, true) = false"}
+    return inlined(_send(), {"noted": f"IF(primary, {refused}, true) = false"})
 
 
 @built_once

@@ -1,0 +1,177 @@
+"""Which partitions have their brokers, which their workload and commands in common."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from emulator.inputs.feeds import Feed, WorkloadRow
+from emulator.inputs.tables import PartitionTable
+from emulator.inputs.worlds import World
+from emulator.rounds.slots import MAX_SLOTS, pack_order
+from emulator.scenario import Command, Scenario
+
+
+class Classifier:
+    """Groups partitions with the same brokers into worlds, and those with the same workload and commands into feeds."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.worlds: list[World] = []
+        self.feeds: list[Feed] = []
+        self._scenario = scenario
+        self._world_ids: dict[tuple[tuple[int, ...], frozenset[Any]], int] = {}
+        self._stale = _stale_patterns(scenario)
+        self._commands: dict[str, dict[int | None, list[Command]]] = defaultdict(lambda: defaultdict(list))
+        for command in scenario.commands:
+            if command.kind != "alter_config":
+                self._commands[command.topic or ""][command.partition].append(command)
+
+    def partition_table(self) -> PartitionTable:
+        """Classify every topic's partitions."""
+        columns: dict[str, list[np.ndarray]] = defaultdict(list)
+        for index, topic in enumerate(self._scenario.topics):
+            count = len(topic.assignment)
+            extra = self._extra_brokers(topic.name)
+            worlds, slot_counts, assigned, orders = self._worlds_of(topic.name, topic.assignment, extra)
+            columns["topic_index"].append(np.full(count, index, np.int32))
+            columns["partition"].append(np.arange(count, dtype=np.int32))
+            columns["world_id"].append(worlds)
+            columns["slot_count"].append(slot_counts)
+            columns["assigned"].append(assigned)
+            columns["replica_order"].append(orders)
+            columns["feed_id"].append(self._feeds_of(topic.name, topic.config, worlds, count))
+        return PartitionTable(**{name: np.concatenate(parts) for name, parts in columns.items()})
+
+    def _extra_brokers(self, topic: str) -> dict[int, list[int]]:
+        extra: dict[int, list[int]] = defaultdict(list)
+        for pattern, by_partition in self._commands.items():
+            if not fnmatchcase(topic, pattern):
+                continue
+            for partition, commands in by_partition.items():
+                for command in commands:
+                    if command.kind == "reassign" and partition is not None:
+                        extra[partition] += command.replicas or []
+        return extra
+
+    def _worlds_of(
+        self, topic: str, assignment: np.ndarray, extra: dict[int, list[int]]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        count, width = assignment.shape
+        signature, signatures = self._stale_signatures(topic, count)
+        keyed = np.column_stack([assignment, signature])
+        for partition in extra:
+            keyed[partition, -1] = -1 - partition  # a world of its own, for the brokers that it is to move to
+        unique, inverse = np.unique(keyed, axis=0, return_inverse=True)
+        ids = np.empty(len(unique), np.int32)
+        slots = np.empty(len(unique), np.int32)
+        replicas = np.empty(len(unique), np.int32)
+        for i, row in enumerate(unique):
+            partition = -1 - int(row[-1]) if row[-1] < 0 else -1
+            brokers = [int(b) for b in row[:-1] if b >= 0]
+            replicas[i] = len(brokers)
+            brokers += [b for b in dict.fromkeys(extra.get(partition, [])) if b not in brokers]
+            if len(brokers) > MAX_SLOTS:
+                raise ValueError(f"{topic}-{partition}: more than {MAX_SLOTS} brokers over its reassignments")
+            stale = signatures[int(signature[partition]) if partition >= 0 else int(row[-1])]
+            ids[i] = self._world(tuple(brokers), stale)
+            slots[i] = len(brokers)
+        flat = inverse.reshape(-1)
+        orders = np.array([pack_order(list(range(n))) for n in range(MAX_SLOTS + 1)], np.int64)
+        return ids[flat], slots[flat], ((1 << replicas) - 1)[flat].astype(np.int32), orders[replicas[flat]]
+
+    def _world(self, brokers: tuple[int, ...], stale: frozenset[Any]) -> int:
+        key = (brokers, stale)
+        if key not in self._world_ids:
+            self._world_ids[key] = len(self.worlds)
+            self.worlds.append(World(brokers, stale))
+        return self._world_ids[key]
+
+    def _stale_signatures(self, topic: str, count: int) -> tuple[np.ndarray, list[frozenset[Any]]]:
+        signature = np.zeros(count, np.int64)
+        bits: list[tuple[str | None, int | None]] = []
+        for pattern in self._stale:
+            if pattern[0] is None or fnmatchcase(topic, pattern[0]):
+                bits.append(pattern)
+                value = 1 << (len(bits) - 1)
+                if pattern[1] is None:
+                    signature += value
+                elif pattern[1] < count:
+                    signature[pattern[1]] += value
+        values, dense = np.unique(signature, return_inverse=True)
+        sets = [frozenset(p for i, p in enumerate(bits) if int(v) >> i & 1) for v in values]
+        return dense.reshape(-1).astype(np.int64), sets
+
+    def _feeds_of(self, topic: str, config: Mapping[str, Any], worlds: np.ndarray, count: int) -> np.ndarray:
+        rows = _rows_of_topic(self._scenario, topic, count)
+        key = np.zeros(count, np.uint64)
+        for number, (_, ranges) in enumerate(rows):
+            for low, high in ranges:
+                key[low : high + 1] = key[low : high + 1] * np.uint64(6364136223846793005) + np.uint64(number + 1)
+        commands: dict[int | None, list[Command]] = defaultdict(list)
+        for pattern, by_partition in self._commands.items():
+            if fnmatchcase(topic, pattern):
+                for partition, listed in by_partition.items():
+                    commands[partition] += listed
+        for partition in commands:
+            if partition is not None:
+                key[partition] = np.uint64(2**63 + partition)
+        unique, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        by_class = _rows_by_member(rows, first)
+        ids = np.empty(len(unique), np.int64)
+        for i, member in enumerate(first):
+            mine = sorted(commands[None] + commands.get(int(member), []), key=lambda c: c.round)
+            world = self.worlds[int(worlds[member])]
+            ids[i] = len(self.feeds)
+            slot_of = {b: s for s, b in enumerate(world.brokers)}
+            self.feeds.append(Feed(self._scenario, config, topic, by_class[i], mine, slot_of))
+        return ids[inverse.reshape(-1)]
+
+
+def _stale_patterns(scenario: Scenario) -> list[tuple[str | None, int | None]]:
+    kinds = scenario.faults.column("kind").to_pylist()
+    if "stale_metadata" not in kinds:
+        return []
+    topics, partitions = scenario.faults.column("topic").to_pylist(), scenario.faults.column("partition").to_pylist()
+    return list(dict.fromkeys((t, p) for k, t, p in zip(kinds, topics, partitions, strict=True) if k == "stale_metadata"))
+
+
+def _rows_of_topic(scenario: Scenario, topic: str, count: int) -> list[tuple[WorkloadRow, list[tuple[int, int]]]]:
+    table = scenario.workload
+    names = table.column("topic").to_pylist()
+    matches = {name: fnmatchcase(topic, name) for name in set(names)}
+    chosen = [i for i, name in enumerate(names) if matches[name]]
+    rows = table.take(chosen).to_pylist() if len(chosen) < len(names) else table.to_pylist()
+    return [
+        (
+            WorkloadRow(r["from_round"], r["to_round"], r["records_per_round"], r["record_bytes"], r["acks"]),
+            partition_ranges(r["partitions"], count),
+        )
+        for r in rows
+    ]
+
+
+def partition_ranges(text: str | None, count: int) -> list[tuple[int, int]]:
+    """Inclusive ranges of a `partitions` text such as "0-3,7"; all partitions if absent."""
+    if text is None:
+        return [(0, count - 1)]
+    ranges = []
+    for part in text.split(","):
+        low, _, high = part.strip().partition("-")
+        ranges.append((int(low), int(high or low)))
+    return ranges
+
+
+def _rows_by_member(rows: list[tuple[WorkloadRow, list[tuple[int, int]]]], members: np.ndarray) -> list[list[WorkloadRow]]:
+    """The workload rows, in file order, of each member partition."""
+    order = np.argsort(members)
+    ordered = members[order]
+    by_member: list[list[WorkloadRow]] = [[] for _ in members]
+    for row, ranges in rows:
+        for low, high in ranges:
+            for i in range(int(np.searchsorted(ordered, low)), int(np.searchsorted(ordered, high, "right"))):
+                by_member[int(order[i])].append(row)
+    return by_member

@@ -1,0 +1,123 @@
+"""Feeds: workload, settings and commands of partitions that have them in common."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from emulator import configs
+from emulator.rounds.slots import pack_order
+from emulator.scenario import Command, Scenario
+
+NO_LIMIT_ROUNDS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class WorkloadRow:
+    """One workload row: what is appended per round while it is in force."""
+
+    from_round: int
+    to_round: int
+    records: int
+    record_bytes: int
+    acks: str
+
+
+class Feed:
+    """Workload, settings and commands of partitions that have them in common."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        topic_config: Mapping[str, Any],
+        topic: str,
+        workload: list[WorkloadRow],
+        commands: list[Command],
+        slot_of: dict[int, int],
+    ) -> None:
+        self._scenario = scenario
+        self._topic_config = topic_config
+        self._workload = workload
+        self._commands = commands
+        self._alterations = [
+            c
+            for c in sorted(scenario.commands, key=lambda c: c.round)
+            if c.kind == "alter_config" and c.broker is None and (c.topic is None or fnmatchcase(topic, c.topic))
+        ]
+        self._slot_of = slot_of
+        rounds = {0}
+        for row in workload:
+            rounds |= {row.from_round, row.to_round}
+        for command in commands:
+            rounds |= {command.round, command.round + 1}
+        rounds |= {c.round for c in self._alterations}
+        self._rounds = sorted(r for r in rounds if r < scenario.rounds)
+
+    @property
+    def first_acks(self) -> str:
+        """acks of the first workload row ("all" if there is none): what the records of the start were written with."""
+        return self._workload[0].acks if self._workload else "all"
+
+    def changes_between(self, from_round: int, to_round: int) -> list[int]:
+        """Rounds in [from_round, to_round) at which a new value begins."""
+        return self._rounds[bisect_left(self._rounds, from_round) : bisect_left(self._rounds, to_round)]
+
+    def at(self, round_: int) -> dict[str, Any]:
+        """The value in force in a round."""
+        batches = [
+            {"records": w.records, "bytes": w.records * w.record_bytes, "acked_on_append": w.acks != "all"}
+            for w in self._workload
+            if w.from_round <= round_ < w.to_round and w.records > 0
+        ]
+        unconditional = [b for b in batches if b["acked_on_append"]]
+        value: dict[str, Any] = {
+            "records": sum(b["records"] for b in batches),
+            "bytes": sum(b["bytes"] for b in batches),
+            "unconditional_records": sum(b["records"] for b in unconditional),
+            "unconditional_bytes": sum(b["bytes"] for b in unconditional),
+            "batches": batches if len(batches) > 1 else None,
+        }
+        value.update(self._settings(round_))
+        value.update(self._command_values(round_))
+        return value
+
+    def _settings(self, round_: int) -> dict[str, Any]:
+        cluster, topic = dict(self._scenario.config), dict(self._topic_config)
+        for command in self._alterations:
+            if command.round <= round_:
+                (cluster if command.topic is None else topic).update(command.config or {})
+
+        def value(key: str) -> Any:
+            return configs.effective(cluster, topic, key)
+
+        round_ms = self._scenario.round_ms
+        lag_ms = value("replica.lag.time.max.ms")
+        rebalances = value("auto.leader.rebalance.enable")
+        rebalance_ms = value("leader.imbalance.check.interval.seconds") * 1000
+        return {
+            "min_insync_replicas": value("min.insync.replicas"),
+            "unclean_election": value("unclean.leader.election.enable"),
+            "lag_rounds": lag_ms // round_ms,
+            "isr_check_rounds": max(1, -(-lag_ms // (2 * round_ms))),
+            "fetch_max_bytes": value("replica.fetch.max.bytes"),
+            "no_wait": value("replica.fetch.wait.max.ms") == 0,
+            "checkpoint_rounds": max(1, value("replica.high.watermark.checkpoint.interval.ms") // round_ms),
+            "rebalance_rounds": max(1, rebalance_ms // round_ms) if rebalances else 0,
+            "segment_bytes": value("segment.bytes"),
+            "segment_rounds": min(NO_LIMIT_ROUNDS, max(1, value("segment.ms") // round_ms)),
+            "flush_messages": 0 if value("flush.messages") >= configs.NEVER else value("flush.messages"),
+            "flush_rounds": 0 if value("flush.ms") >= configs.NEVER else max(1, value("flush.ms") // round_ms),
+        }
+
+    def _command_values(self, round_: int) -> dict[str, Any]:
+        now = [c for c in self._commands if c.round == round_]
+        reassign = [c for c in now if c.kind == "reassign"]
+        deletes = [c for c in now if c.kind == "delete_records"]
+        return {
+            "preferred_election": any(c.kind == "preferred_leader_election" for c in now),
+            "reassign_order": (pack_order([self._slot_of[b] for b in reassign[-1].replicas or []]) if reassign else 0),
+            "delete_before": [c.offset for c in deletes] or None,
+        }

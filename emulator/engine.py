@@ -25,7 +25,7 @@ from emulator.rounds.record_trace import record_trace
 from emulator.schema import FEED, WORLD
 from emulator.session import DEEP_STACK, engine_settings
 
-FUSED_ROUNDS = 10
+FUSED_ROUNDS = 25
 """Rounds a job: fewer pay Spark's cost per job more often, more nest a task's lineage deeper than a stack holds."""
 
 FUSED_ROUNDS_ON_SHALLOW_STACKS = 3
@@ -143,7 +143,7 @@ def _loop(
             state = state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
             trace_held = 0
         if job.ends_bucket:
-            tracks.broker_rounds += broker_bucket(spark, unpack(checkpointed), running, bucket_from, job.to_round).collect()
+            tracks.broker_rounds += broker_bucket(spark, unpack(checkpointed), running, bucket_from, job.to_round)
             bucket_from = job.to_round
             state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
         if ended and job is not jobs[-1]:

@@ -119,10 +119,14 @@ class HadoopFiles:
 
     def write_text(self, name: str, text: str) -> None:
         """Writes a file so that it is there whole or not at all."""
+        self.write_bytes(name, text.encode("utf-8"))
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Writes a file so that it is there whole or not at all; folders above it are made."""
         unfinished = f"{name}.tmp"
         stream = self._call("create", self._path(unfinished), True)
         try:
-            stream.write(bytearray(text, "utf-8"))
+            stream.write(bytearray(content))
             stream.close()
         except Py4JJavaError as error:
             raise OSError(f"{self.uri(name)}: {_reason(error)}") from error

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import emulator
 from emulator.engine import FUSED_ROUNDS, Tracks, emulate
 from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
-from emulator.outcomes.assemble import assemble
+from emulator.outcomes.assemble import assemble, empty_table
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.outcomes.trace import trace_tables
 from emulator.progress import Progress
@@ -64,7 +64,7 @@ def run_emulation(
         state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True))
         tables = assemble(spark, state, inputs)
         if not parts:
-            tables["trace"], tables["trace_partitions"] = trace_tables(spark, state.where("false"), inputs)
+            tables |= {name: empty_table(name) for name in ("trace", "trace_partitions")}
         seconds = time.monotonic() - clock
         schema, rows = scenario_rows(run.scenarios)
         with ThreadPoolExecutor(4) as pool:

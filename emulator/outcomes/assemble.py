@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.accounting import losses_at_elections, partition_accounts, with_losses
@@ -41,26 +42,30 @@ def broker_or_none(slot: str) -> str:
     return f"coalesce(get(brokers, {slot}), -1)"
 
 
-def assemble(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame]:
+def assemble(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame | pa.Table]:
     """The output tables that follow from the final state, by name; not yet computed.
 
-    `state`: one row per (scenario, partition, slot), columns of emulator/schema.py; world_id and feed_id count
-    on over the list of inputs. Returns partitions, outcomes, events, replicas, leader_epochs, brokers, faults, and
-    remote_segments and violations without rows. Source: shared design, section 7.
+    `state`: one row per (scenario, partition, slot), columns of emulator/schema.py; world_id and feed_id count on over
+    the list of inputs. Returns partitions, outcomes, events, replicas, leader_epochs as frames; what the driver knows
+    already as pyarrow tables: brokers, faults, and remote_segments and violations without rows. Source: shared design,
+    section 7.
     """
     known = names(spark, inputs)
-    tables = {
+    computed = {
         "partitions": _partitions(state, known),
         "outcomes": _outcomes(known.add_all(partition_accounts(state))),
         "events": _events(spark, state, inputs, known),
         "replicas": _replicas(state, known),
         "leader_epochs": _leader_epochs(state, known),
-        "brokers": spark.createDataFrame(_broker_rows(inputs)),
-        "faults": spark.createDataFrame(_fault_rows(inputs)),
     }
-    for name in ("remote_segments", "violations"):
-        tables[name] = spark.createDataFrame([], OUTPUT_TABLES[name])
-    return {name: frame.select(OUTPUT_TABLES[name].names) for name, frame in tables.items()}
+    tables: dict[str, DataFrame | pa.Table] = {n: frame.select(OUTPUT_TABLES[n].names) for n, frame in computed.items()}
+    tables |= {"brokers": _broker_rows(inputs), "faults": _fault_rows(inputs)}
+    return tables | {name: empty_table(name) for name in ("remote_segments", "violations")}
+
+
+def empty_table(name: str) -> pa.Table:
+    """An output table without rows."""
+    return to_arrow_schema(OUTPUT_TABLES[name]).empty_table()
 
 
 def _partitions(state: DataFrame, known: Names) -> DataFrame:

@@ -14,68 +14,59 @@ from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
 
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
-_HERE = ("scenario_id", "world_id")
 
 
 def broker_bucket(
     spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], from_round: int, to_round: int
-) -> DataFrame:
-    """The rows of `broker_rounds` for the bucket [from_round, to_round), not yet computed.
+) -> list[tuple[Any, ...]]:
+    """The rows of `broker_rounds` for the bucket [from_round, to_round), in the order of its columns.
 
     `state`: as it is at the bucket's end, its byte counters set to 0 at its start. Every broker has a row. bytes_in:
     produced to and fetched by the broker; bytes_out: fetched from it. leader_count: partitions of which it is the
     controller's leader and running; follower_count: those it otherwise replicates while it runs. A scenario that ended
     before the bucket has no rows; one that ends in it cuts it short.
     """
-    bucket = spark.createDataFrame(_broker_times(inputs, from_round, to_round), OUTPUT_TABLES["broker_rounds"])
-    sums = _sums(state, world_names(spark, inputs))
-    filled = {name: F.coalesce(f"sum_{name}", F.lit(0)) for name in _SUMS}
-    joined = bucket.drop(*_SUMS).join(F.broadcast(sums), ["scenario_id", "broker"], "left")
-    return joined.withColumns(filled).select(OUTPUT_TABLES["broker_rounds"].names)
+    sums = {(r["scenario_id"], r["broker"]): r for r in _sums(state, world_names(spark, inputs)).collect()}
+    rows = []
+    for times in _broker_times(inputs, from_round, to_round):
+        found = sums.get((times["scenario_id"], times["broker"]))
+        values = times | {name: 0 if found is None else found[name] for name in _SUMS}
+        rows.append(tuple(values[name] for name in OUTPUT_TABLES["broker_rounds"].names))
+    return rows
 
 
 def _sums(state: DataFrame, worlds: DataFrame) -> DataFrame:
-    """scenario_id, broker, and sum_* of what its replicas carried: summed by world first, which leaves few rows."""
-    parts = [_at_replica(state), _at_source(state), _at_earlier_sources(state)]
-    rows = parts[0].unionByName(parts[1]).unionByName(parts[2]).join(F.broadcast(worlds), "world_id")
-    by_broker = rows.withColumn("broker", F.expr("get(brokers, slot)")).groupBy("scenario_id", "broker")
-    return by_broker.agg(*(F.sum(name).alias(f"sum_{name}") for name in _SUMS))
+    """scenario_id, broker, and what its replicas carried: each row of the state counts at up to a few brokers."""
+    counted = state.select("scenario_id", "world_id", "members", F.explode(F.expr(_carried())).alias("at"))
+    by_broker = counted.join(F.broadcast(worlds), "world_id").groupBy(
+        "scenario_id", F.expr("get(brokers, at.slot)").alias("broker")
+    )
+    return by_broker.agg(*(F.sum(F.expr(f"members * at.{name}")).alias(name) for name in _SUMS))
 
 
-def _at_replica(state: DataFrame) -> DataFrame:
+def _carried() -> str:
+    """What a replica's row says of its own broker, of the one it fetches from, and of those it fetched from before."""
     runs = mine("world.running")
-    values = {
+    own = {
         "bytes_in": "produced_bytes + served_bytes + aggregate(served, 0L, (sum, x) -> sum + x.bytes)",
         "bytes_out": "0L",
         "leader_count": f"IF(leader = slot AND {runs}, 1L, 0L)",
         "follower_count": f"IF(leader != slot AND {runs} AND {mine('assigned')}, 1L, 0L)",
         "local_bytes": f"log_bytes - IF(log_start_offset > 0, {bytes_at('log', 'log_start_offset')}, 0L)",
     }
-    return _summed(state.select(*_HERE, "slot", *(F.expr(f"members * ({text})").alias(name) for name, text in values.items())))
+    source = _at_broker("believed_leader", {"bytes_out": "served_bytes"})
+    earlier = _at_broker("x.slot", {"bytes_out": "x.bytes"})
+    fetches = f"IF(served_bytes > 0 AND believed_leader >= 0, array({source}), array())"
+    return f"concat(array({_at_broker('slot', own)}), {fetches}, transform(served, x -> {earlier}))"
 
 
-def _at_source(state: DataFrame) -> DataFrame:
-    rows = state.filter("served_bytes > 0 AND believed_leader >= 0")
-    return _bytes_out(rows.select(*_HERE, F.col("believed_leader").alias("slot"), F.expr("members * served_bytes AS bytes")))
-
-
-def _at_earlier_sources(state: DataFrame) -> DataFrame:
-    rows = state.filter("size(served) > 0").select(*_HERE, "members", F.explode("served").alias("fetch"))
-    return _bytes_out(rows.select(*_HERE, "fetch.slot", F.expr("members * fetch.bytes AS bytes")))
-
-
-def _bytes_out(rows: DataFrame) -> DataFrame:
-    nothing = F.lit(0).cast("bigint")
-    values = {name: F.col("bytes") if name == "bytes_out" else nothing for name in _SUMS}
-    return _summed(rows.withColumns(values).drop("bytes"))
-
-
-def _summed(rows: DataFrame) -> DataFrame:
-    return rows.groupBy(*_HERE, "slot").agg(*(F.sum(name).alias(name) for name in _SUMS))
+def _at_broker(slot: str, values: dict[str, str]) -> str:
+    fields = {"slot": slot} | {name: values.get(name, "0L") for name in _SUMS}
+    return "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in fields.items()) + ")"
 
 
 def _broker_times(inputs: list[ScenarioInputs], from_round: int, to_round: int) -> list[dict[str, Any]]:
-    """One row per scenario under way and broker, with whether and how long it ran; sums are 0 as yet."""
+    """One row per scenario under way and broker, with whether and how long it ran."""
     rows: list[dict[str, Any]] = []
     for i in inputs:
         end = min(to_round, i.scenario.rounds)
@@ -96,7 +87,6 @@ def _broker_times(inputs: list[ScenarioInputs], from_round: int, to_round: int) 
                     "to_round": end,
                     "up": up,
                     "up_rounds": up_rounds,
-                    **dict.fromkeys(_SUMS, 0),
                 }
             )
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ from emulator.protocols import PROTOCOLS
 from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.elect_leader import elect_leader
 from emulator.rounds.record_trace import record_trace
-from emulator.schema import FEED, WORLD
+from emulator.schema import FEED, STATE_COLUMNS, WORLD
 from emulator.session import DEEP_STACK, engine_settings
 
 FUSED_ROUNDS = 25
@@ -103,13 +104,20 @@ def emulate(
     tasks = _tasks(spark, rows)
     with engine_settings(spark, tasks, _codegen_settings(rows)):
         progress.start(max(rounds.values()), sum(len(i.partition_table.partition) for i in inputs), len(inputs))
-        state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
-        planned = PlannedRound(
-            spark,
-            _attach(spark, state.where("slot < 0"), inputs, Job(0, 0, False)).localCheckpoint(),
-            lambda frame: one_round(frame, inputs[0].scenario.protocol, slots, tracing),
-        )
+        # Planning takes the driver seconds, the initial state a job: side by side.
+        with ThreadPoolExecutor(1) as pool:
+            planning = pool.submit(_plan_round, spark, inputs[0].scenario.protocol, slots, tracing, tasks)
+            state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
+            planned = planning.result()
         return _loop(spark, state, planned, inputs, rounds, bucket_rounds, tracing, tracks, progress)
+
+
+def _plan_round(spark: SparkSession, protocol: str, slots: int, tracing: bool, tasks: int) -> PlannedRound:
+    """One round over a state without rows that is laid out as the real one."""
+    ddl = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
+    empty = spark.createDataFrame([], cast(StructType, StructType.fromDDL(ddl)))
+    laid_out = _attach(spark, _laid_out(pack(empty), tasks), [], Job(0, 0, False)).localCheckpoint()
+    return PlannedRound(spark, laid_out, lambda frame: one_round(frame, protocol, slots, tracing))
 
 
 def _loop(

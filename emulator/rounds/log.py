@@ -130,9 +130,8 @@ def run_end(log: str, index: str, leo: str) -> str:
     return f"coalesce(get({log}, {index} + 1).start_offset, {leo})"
 
 
-def whole_batches(log: str, leo: str, offset: str, limit_bytes: str) -> str:
-    """End offset of the whole batches from `offset` on that fit into `limit_bytes` (the offset itself if none fits)."""
-    target = f"({bytes_at(log, offset)} + {limit_bytes})"
+def whole_batches(log: str, leo: str, offset: str, target: str) -> str:
+    """End offset of the whole batches from `offset` on that end within `target` bytes (the offset itself if none does)."""
     ends = f"transform({log}, (x, i) -> least({batches_below('x', target)}, {run_end(log, 'i', leo)}))"
     return f"greatest({offset}, array_max(filter({ends}, (e, i) -> get({log}, i).start_bytes <= {target})))"
 

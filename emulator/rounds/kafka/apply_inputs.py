@@ -51,7 +51,12 @@ _FACTS = ("damaged_from", "damaged_to")
 @built_once
 def _decide() -> Step:
     markers = "world.power_loss | world.disk_loss | world.restarted | world.clean_stop"
-    return decided("damage", mine(f"({markers})"), [_own_faults(), _cut(), _damage(), _restart()], _OUTPUTS | unchanged(*_FACTS))
+    return decided(
+        "damage",
+        mine(f"({markers})"),
+        [_own_faults(), _cut(), _kept_bytes(), _damage(), _restart()],
+        _OUTPUTS | unchanged(*_FACTS),
+    )
 
 
 @built_once
@@ -70,11 +75,14 @@ def _own_faults() -> Step:
 
 def _cut() -> Step:
     kept = "greatest(least(leo, flushed_offset), log_start_offset)"
-    return {"kept": f"CASE WHEN disk_lost THEN 0L WHEN power_lost THEN {kept} ELSE leo END", "leo_before": "leo"}
+    return {"kept": f"CASE WHEN disk_lost THEN 0L WHEN power_lost THEN {kept} ELSE leo END"}
+
+
+def _kept_bytes() -> Step:
+    return {"kept_bytes": f"IF(kept < leo, {bytes_at('log', 'kept')}, log_bytes)"}
 
 
 def _damage() -> Step:
-    kept_bytes = f"IF(kept < leo, {bytes_at('log', 'kept')}, log_bytes)"
     return {
         "damaged_from": "IF(kept < leo, kept, null)",
         "damaged_to": "IF(kept < leo, leo, null)",
@@ -82,14 +90,14 @@ def _damage() -> Step:
             f"CASE WHEN disk_lost THEN filter(log, x -> false) WHEN power_lost THEN {truncate_from_end('log', 'kept')}"
             " ELSE log END"
         ),
-        "log_bytes": f"IF(disk_lost, 0L, {kept_bytes})",
+        "log_bytes": "IF(disk_lost, 0L, kept_bytes)",
         "leo": "kept",
         "hw": "IF(disk_lost, 0L, least(hw, kept))",
         "log_start_offset": "IF(disk_lost, 0L, log_start_offset)",
         "hw_checkpoint": "CASE WHEN disk_lost THEN 0L WHEN stopped THEN hw ELSE hw_checkpoint END",
         "flushed_offset": "CASE WHEN disk_lost THEN 0L WHEN stopped THEN leo ELSE flushed_offset END",
         "segment_base_offset": "IF(disk_lost, 0L, least(segment_base_offset, kept))",
-        "segment_bytes": f"IF(disk_lost, 0L, greatest(segment_bytes - (log_bytes - {kept_bytes}), 0L))",
+        "segment_bytes": "IF(disk_lost, 0L, greatest(segment_bytes - (log_bytes - kept_bytes), 0L))",
         "credit_bytes": "IF(disk_lost, 0L, credit_bytes)",
     }
 

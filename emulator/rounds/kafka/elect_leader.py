@@ -64,7 +64,9 @@ def _decide(slots: int) -> Step:
         _first_stage(slots),
         _second_stage(slots),
         _commands(slots),
-        _reassignment(slots),
+        _target(slots),
+        _completion(slots),
+        _reassignment(),
         _new_leader(),
         _new_leadership(),
     ]
@@ -147,27 +149,36 @@ def _at_first() -> str:
     return "CAST(replica_order & 31 AS INT) - 1"
 
 
-def _reassignment(slots: int) -> Step:
+def _target(slots: int) -> Step:
     target = mask_of_order("target_order", slots)
-    adding = f"IF(reassigns, {target} & ~(assigned & ~adding), adding)"
-    complete = f"(world.controller_up AND target_order != 0 AND ({adding} & ~isr) = 0 AND (isr & {target}) != 0)"
-    kept_leader = has(target, "leader")
-    new_leader = f"IF({kept_leader}, leader, {first_in_order('target_order', f'(isr & world.unfenced & {target})', slots)})"
+    return {"target": target, "adding": f"IF(reassigns, {target} & ~(assigned & ~adding), adding)"}
+
+
+def _completion(slots: int) -> Step:
     return {
-        "reassigned": complete,
-        "leader": f"IF({complete}, {new_leader}, leader)",
-        "leader_epoch": f"epoch_1 + IF(leader != leader_before_commands, 1, 0) + IF({complete}, 1, 0)",
-        "epoch_2": "epoch_1 + IF(leader != leader_before_commands, 1, 0)",
-        "elected_2": "IF(leader != leader_before_commands, leader, -1)",
-        "elected_3": f"IF({complete}, {new_leader}, -1)",
-        "leader_dropped": f"{complete} AND NOT {kept_leader} AND {new_leader} < 0 AND leader >= 0",
-        "isr": f"IF({complete}, isr & {target}, isr)",
-        "assigned": f"CASE WHEN {complete} THEN {target} WHEN reassigns THEN assigned | {target} ELSE assigned END",
+        "reassigned": "world.controller_up AND target_order != 0 AND (adding & ~isr) = 0 AND (isr & target) != 0",
+        "leader_kept": has("target", "leader"),
+        "leader_moved": first_in_order("target_order", "(isr & world.unfenced & target)", slots),
+        "preferred_elected": "leader != leader_before_commands",
+    }
+
+
+def _reassignment() -> Step:
+    new_leader = "IF(leader_kept, leader, leader_moved)"
+    return {
+        "leader": f"IF(reassigned, {new_leader}, leader)",
+        "leader_epoch": "epoch_1 + IF(preferred_elected, 1, 0) + IF(reassigned, 1, 0)",
+        "epoch_2": "epoch_1 + IF(preferred_elected, 1, 0)",
+        "elected_2": "IF(preferred_elected, leader, -1)",
+        "elected_3": f"IF(reassigned, {new_leader}, -1)",
+        "leader_dropped": f"reassigned AND NOT leader_kept AND {new_leader} < 0 AND leader >= 0",
+        "isr": "IF(reassigned, isr & target, isr)",
+        "assigned": "CASE WHEN reassigned THEN target WHEN reassigns THEN assigned | target ELSE assigned END",
         "replica_order": (
-            f"CASE WHEN {complete} THEN target_order WHEN reassigns THEN {_target_then_rest()} ELSE replica_order END"
+            f"CASE WHEN reassigned THEN target_order WHEN reassigns THEN {_target_then_rest()} ELSE replica_order END"
         ),
-        "adding": f"IF({complete}, 0, {adding})",
-        "target_order": f"IF({complete}, 0L, target_order)",
+        "adding": "IF(reassigned, 0, adding)",
+        "target_order": "IF(reassigned, 0L, target_order)",
     }
 
 

@@ -53,23 +53,30 @@ def _cut() -> Step:
     }
 
 
+def _first_batch() -> Step:
+    return {"first_end": one_batch("source.log", "source.leo", "leo"), "from_bytes": bytes_at("source.log", "leo")}
+
+
+def _limits() -> Step:
+    return {
+        "first_bytes": f"{bytes_at('source.log', 'first_end')} - from_bytes",
+        "target_bytes": "from_bytes + least(max_bytes, coalesce(allowance, max_bytes))",
+    }
+
+
 def _take() -> Step:
-    limited = whole_batches("source.log", "source.leo", "leo", "least(max_bytes, coalesce(allowance, max_bytes))")
-    first = one_batch("source.log", "source.leo", "leo")
-    first_bytes = f"({bytes_at('source.log', first)} - {bytes_at('source.log', 'leo')})"
     return {
         "fetched_to": (
             "CASE WHEN NOT takes OR source.leo <= leo THEN leo"
-            f" WHEN allowance IS NOT NULL AND {first_bytes} > allowance THEN leo"
-            f" ELSE greatest({limited}, {first}) END"
+            " WHEN allowance IS NOT NULL AND first_bytes > allowance THEN leo"
+            f" ELSE greatest({whole_batches('source.log', 'source.leo', 'leo', 'target_bytes')}, first_end) END"
         ),
     }
 
 
 def _chunk() -> Step:
-    start_bytes = bytes_at("source.log", "fetched_to") + " - " + bytes_at("source.log", "leo")
     return {
-        "chunk_bytes": f"IF(fetched_to > leo, {start_bytes}, 0L)",
+        "chunk_bytes": f"IF(fetched_to > leo, {bytes_at('source.log', 'fetched_to')} - from_bytes, 0L)",
         "fetched": "fetched_to > leo",
         "cut_from": "IF(cut_to < leo, leo, null)",
         "cut_records": (
@@ -90,7 +97,7 @@ def _write() -> Step:
         "log_bytes": (
             f"CASE WHEN cut_to IS NOT NULL THEN {bytes_at('log', 'cut_to')}"
             f" WHEN outcome = 'reset' THEN {bytes_at('source.log', 'source.log_start_offset')}"
-            f" WHEN fetched THEN {bytes_at('source.log', 'fetched_to')} ELSE log_bytes END"
+            " WHEN fetched THEN from_bytes + chunk_bytes ELSE log_bytes END"
         ),
         "credit_bytes": (
             "CASE WHEN NOT takes THEN credit_bytes WHEN allowance IS NOT NULL AND fetched_to < source.leo"
@@ -145,6 +152,8 @@ RESPONSE_STEPS: list[Step] = [
     _source(),
     _outcome(),
     _cut(),
+    _first_batch(),
+    _limits(),
     _take(),
     _chunk(),
     _write(),

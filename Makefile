@@ -22,6 +22,8 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo 'Preparing a quick start of Spark ...'
+	@$(BIN)/python -m emulator.class_archive >/dev/null
 	@touch $@
 
 # A real cluster, scaled up, goes through a minute of trouble: what was lost, and how long was what unavailable?

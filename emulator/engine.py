@@ -116,7 +116,7 @@ def _plan_round(spark: SparkSession, protocol: str, slots: int, tracing: bool, t
     """One round over a state without rows that is laid out as the real one."""
     ddl = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
     empty = spark.createDataFrame([], cast(StructType, StructType.fromDDL(ddl)))
-    laid_out = _attach(spark, _laid_out(pack(empty), tasks), [], Job(0, 0, False)).localCheckpoint()
+    laid_out = _attach(spark, _laid_out(pack(empty), tasks), [], Job(0, 0, False)).localCheckpoint(eager=False)
     return PlannedRound(spark, laid_out, lambda frame: one_round(frame, protocol, slots, tracing))
 
 

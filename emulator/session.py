@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ _JAVA_IS_MISSING = (
 )
 # The forms that spark-submit itself takes; anything else would end in a Java stack trace.
 _MASTER = re.compile(r"local|local\[(\*|[1-9]\d*)(,\s*\d+)?\]|local-cluster\[.+\]|(spark|k8s)://.+|yarn")
+
+CLASS_ARCHIVE = Path(sys.prefix) / "emulator-classes.jsa"
 
 _our_context: SparkContext | None = None
 
@@ -180,7 +183,7 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
 def _local_defaults() -> dict[str, str]:
     return {
         "spark.driver.memory": f"{default_driver_memory_bytes() >> 20}m",
-        "spark.driver.extraJavaOptions": f"{DEEP_STACK} -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}",
+        "spark.driver.extraJavaOptions": driver_java_options(),
         # Nothing outside needs to reach this driver, and a host name that does not resolve must not stop it.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -189,6 +192,15 @@ def _local_defaults() -> dict[str, str]:
         # Spark creates this folder even when no table is ever saved; the working directory is the user's.
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"emulator-warehouse-{os.getuid()}"),
     }
+
+
+def driver_java_options() -> str:
+    """Java options of a local driver; with the class archive of `make setup` (emulator/class_archive.py) where there is one."""
+    options = f"{DEEP_STACK} -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}"
+    if CLASS_ARCHIVE.exists():
+        # Of another Java, or after an update of Spark, the archive does not fit: it is then ignored, in silence.
+        options += f" -Xshare:auto -XX:SharedArchiveFile={CLASS_ARCHIVE} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    return options
 
 
 def _first_line(error: Exception) -> str:

@@ -21,7 +21,7 @@ from emulator.planned import PlannedRound, release
 from emulator.progress import Progress
 from emulator.protocols import PROTOCOLS
 from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
-from emulator.rounds.kafka.elect_leader import elect_leader
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.record_trace import record_trace
 from emulator.schema import FEED, STATE_COLUMNS, WORLD
 from emulator.session import DEEP_STACK, engine_settings
@@ -97,6 +97,7 @@ def emulate(
     reached its end leaves the loop.
     """
     rows = sum(i.rows for i in inputs)
+    protocols = tuple(sorted({i.scenario.protocol for i in inputs}))
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
     tracing = any(bool(flags.any()) for flags in traced.values())
@@ -106,18 +107,18 @@ def emulate(
         progress.start(max(rounds.values()), sum(len(i.partition_table.partition) for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
-            planning = pool.submit(_plan_round, spark, inputs[0].scenario.protocol, slots, tracing, tasks)
+            planning = pool.submit(_plan_round, spark, RunRules(slots, protocols), tracing, tasks)
             state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
             planned = planning.result()
         return _loop(spark, state, planned, inputs, rounds, bucket_rounds, tracing, tracks, progress)
 
 
-def _plan_round(spark: SparkSession, protocol: str, slots: int, tracing: bool, tasks: int) -> PlannedRound:
+def _plan_round(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int) -> PlannedRound:
     """One round over a state without rows that is laid out as the real one."""
     ddl = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
     empty = spark.createDataFrame([], cast(StructType, StructType.fromDDL(ddl)))
     laid_out = _attach(spark, _laid_out(pack(empty), tasks), [], Job(0, 0, False)).localCheckpoint(eager=False)
-    return PlannedRound(spark, laid_out, lambda frame: one_round(frame, protocol, slots, tracing))
+    return PlannedRound(spark, laid_out, lambda frame: one_round(frame, rules, tracing))
 
 
 def _loop(
@@ -201,10 +202,11 @@ def fused_rounds(spark: SparkSession) -> int:
     return FUSED_ROUNDS if DEEP_STACK in options else FUSED_ROUNDS_ON_SHALLOW_STACKS
 
 
-def one_round(state: DataFrame, protocol: str, slots: int, tracing: bool = False) -> DataFrame:
-    """One round of a protocol over the state with its attached changes; traced replicas also record it."""
-    for phase in PROTOCOLS[protocol]:
-        state = phase(state, slots) if phase is elect_leader else phase(state)
+def one_round(state: DataFrame, rules: RunRules, tracing: bool = False) -> DataFrame:
+    """One round of the run's protocols over the state with its attached changes; traced replicas also record it."""
+    (phases,) = {PROTOCOLS[name] for name in rules.protocols}
+    for phase in phases:
+        state = phase(state, rules)
     if tracing:
         state = record_trace(state)
     return state.select(ATTACHED_COLUMNS)

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.elect_leader import NEVER
+from emulator.rounds.kafka.rules import RULES
 from emulator.rounds.log import epoch_cache, last_run
 from emulator.rounds.slots import bit
 from emulator.schema import STATE_COLUMNS
@@ -102,6 +103,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "is_leader": "slot = leader",
         "believed_leader": "IF((assigned & own_bit) != 0, leader, -1)",
         "believed_epoch": "IF((assigned & own_bit) != 0, leader_epoch, -1)",
+        "truncating": "truncates AND (assigned & own_bit) != 0 AND slot != leader",
         "log_bytes": "leo * record_bytes",
         "hw_checkpoint": "hw",
         "flushed_offset": "coalesce(given_flushed, leo)",
@@ -165,6 +167,7 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
             "acked_to_leo": pa.array(unconditional[table.feed_id[ids]]),
             "traced": pa.array(traced[ids]),
             "members": pa.array(members),
+            "truncates": pa.array(np.full(count, RULES[inputs.scenario.protocol].asks)),
         }
     )
 

@@ -1,4 +1,4 @@
-"""A protocol is a tuple of phases in the order of its paper: the tuple is its documentation."""
+"""A protocol is a tuple of phases in the order of its paper, and its rules: the tuple is its documentation."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from emulator.rounds.kafka.judge_in_sync import judge_in_sync
 from emulator.rounds.kafka.learn import learn
 from emulator.rounds.kafka.observe import observe
 from emulator.rounds.kafka.request_fetch import request_fetch
+from emulator.rounds.kafka.rules import RULES, RunRules
 
-Phase = Callable[..., DataFrame]
+Phase = Callable[[DataFrame, RunRules], DataFrame]
 
-PROTOCOLS: dict[str, tuple[Phase, ...]] = {
-    "kafka": (
-        apply_inputs,
-        elect_leader,
-        append,
-        request_fetch,
-        judge_in_sync,
-        observe,
-        advance_high_watermark,
-        fetch,
-        learn,
-        checkpoint,
-        count_outcomes,
-    ),
-}
+KAFKA: tuple[Phase, ...] = (
+    apply_inputs,
+    elect_leader,
+    append,
+    request_fetch,
+    judge_in_sync,
+    observe,
+    advance_high_watermark,
+    fetch,
+    learn,
+    checkpoint,
+    count_outcomes,
+)
+"""Kafka in all its generations; what sets them apart is in emulator/rounds/kafka/rules.py."""
+
+PROTOCOLS: dict[str, tuple[Phase, ...]] = dict.fromkeys(RULES, KAFKA)

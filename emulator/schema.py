@@ -245,7 +245,7 @@ WORLD = (
 FEED = (
     "records: INT, bytes: BIGINT, unconditional_records: INT, unconditional_bytes: BIGINT,"
     " batches: ARRAY<STRUCT<records: INT, bytes: BIGINT, acked_on_append: BOOLEAN>>,"
-    " min_insync_replicas: INT, unclean_election: BOOLEAN,"
+    " protocol: INT, min_insync_replicas: INT, unclean_election: BOOLEAN,"
     " lag_rounds: INT, isr_check_rounds: INT, fetch_max_bytes: BIGINT, no_wait: BOOLEAN, checkpoint_rounds: INT,"
     " rebalance_rounds: INT, segment_bytes: BIGINT, segment_rounds: INT, flush_messages: BIGINT, flush_rounds: INT,"
     " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>"
@@ -292,6 +292,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "is_leader": ("BOOLEAN", "believes that it leads"),
     "believed_leader": ("INT", "slot of the leader it believes in, -1 if none"),
     "believed_epoch": ("INT", "leader epoch it believes in"),
+    "truncating": ("BOOLEAN", "it has to ask where to cut its log before it fetches (KIP-101, KIP-279)"),
     "leo": ("BIGINT", "log end offset, counter"),
     "hw": ("BIGINT", "high watermark, counter"),
     "log_start_offset": ("BIGINT", "log start offset"),
@@ -350,7 +351,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
 STATE_GROUPS: dict[str, tuple[str, ...]] = {
     "controller": ("assigned", "replica_order", "target_order", "adding", "leader", "leader_epoch", "isr"),
     "client": ("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
-    "belief": ("is_leader", "believed_leader", "believed_epoch"),
+    "belief": ("is_leader", "believed_leader", "believed_epoch", "truncating"),
     "store": (
         *("log_start_offset", "hw_checkpoint", "flushed_offset"),
         *("segment_base_offset", "segment_round", "credit_bytes"),

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import engine
-from tests.engine_helpers import Row, emulate
+from tests.engine_helpers import Row, emulate, of_scenario
 from tests.reference.kafka import Result, simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 
@@ -32,6 +32,8 @@ EVENT_KINDS = (
     "committed_lost", "refused",
 )  # fmt: skip
 SHOWN_DIFFERENCES = 12
+VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")
+VARIANTS_SEED, VARIANT_CASES = 77, 300
 
 Differences = list[tuple[Any, ...]]
 
@@ -50,6 +52,22 @@ def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatc
     assert not differing, f"{len(differing)} of {CASES} cases differ: {first_few(differing)}"
 
 
+def test_protocol_variants_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The older generations of Kafka on the same faults, as variants of one run."""
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    batch = random_batch(VARIANTS_SEED, VARIANT_CASES)
+    variants = "".join(f'[[variants]]\nname = "{name}"\nprotocol = "{name}"\n' for name in VARIANTS)
+    tables = emulate(spark, f"{to_toml(batch)}\n{variants}", tmp_path / "out")
+    differing = {}
+    for name in VARIANTS:
+        topics = by_topic(of_scenario(tables, name))
+        for index, case in enumerate(cases_of(batch)):
+            found = differences(simulate({**case, "protocol": name}), topics[f"t{index}"])
+            if found:
+                differing[name, index] = found[:SHOWN_DIFFERENCES]
+    assert not differing, f"{len(differing)} cases differ: {first_few(differing)}"
+
+
 def by_topic(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, list[Row]]]:
     """The tables' rows, parted by topic."""
     parted: dict[str, dict[str, list[Row]]] = {}
@@ -59,7 +77,7 @@ def by_topic(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, list[Row]]]
     return parted
 
 
-def first_few(differing: Mapping[int, Differences]) -> dict[int, Differences]:
+def first_few(differing: Mapping[Any, Differences]) -> dict[Any, Differences]:
     """A handful of the differing cases, those that differ first in time before the others."""
     return dict(sorted(differing.items(), key=lambda item: item[1][0][1])[:5])
 

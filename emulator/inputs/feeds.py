@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from emulator import configs
+from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
 from emulator.rounds.slots import pack_order
 from emulator.scenario import Command, Scenario
 
@@ -98,6 +99,7 @@ class Feed:
         rebalances = value("auto.leader.rebalance.enable")
         rebalance_ms = value("leader.imbalance.check.interval.seconds") * 1000
         return {
+            "protocol": PROTOCOL_NUMBERS[self._scenario.protocol],
             "min_insync_replicas": value("min.insync.replicas"),
             "unclean_election": value("unclean.leader.election.enable"),
             "lag_rounds": lag_ms // round_ms,

@@ -25,7 +25,7 @@ P = ParamSpec("P")
 Step = dict[str, str]
 
 _NAME = re.compile(r"'[^']*'|(?<![.\w])[a-z_]\w*(?!\w*\()")
-_PATHS = {column: f"{group}.{column}" for column, group in GROUP_OF.items()}
+PATHS = {column: f"{group}.{column}" for column, group in GROUP_OF.items()}
 
 PACKED_COLUMNS = list(dict.fromkeys(GROUP_OF.get(name, name) for name in STATE_COLUMNS))
 """The columns of the state while rounds run."""
@@ -38,7 +38,7 @@ def pack(state: DataFrame) -> DataFrame:
 
 def unpack(state: DataFrame) -> DataFrame:
     """The packed state with every column of STATE_COLUMNS by itself again."""
-    return state.select(*(F.col(_PATHS.get(name, name)) for name in STATE_COLUMNS))
+    return state.select(*(F.col(PATHS.get(name, name)) for name in STATE_COLUMNS))
 
 
 def built_once(build: Callable[P, Step]) -> Callable[P, dict[str, Column]]:
@@ -107,7 +107,7 @@ def unchanged(*names: str) -> Step:
 def _packed(step: Step) -> Step:
     alone = {name: text for name, text in step.items() if name not in GROUP_OF}
     grouped = _structs({name: text for name, text in step.items() if name in GROUP_OF})
-    return {name: renamed(text, _PATHS) for name, text in {**alone, **grouped}.items()}
+    return {name: renamed(text, PATHS) for name, text in {**alone, **grouped}.items()}
 
 
 def _structs(step: Step) -> Step:

@@ -125,6 +125,20 @@ def next_batch_end(x: str, offset: str) -> str:
     )
 
 
+def batch_start(log: str, offset: str) -> str:
+    """First offset of the batch that holds an offset; the offset itself where a batch starts, or the log ends."""
+    at = f"element_at(filter({log}, x -> x.start_offset <= {offset}), -1)"
+    cycle = f"(({offset} - x.start_offset) DIV x.batch_records)"
+    rest = f"(({offset} - x.start_offset) % x.batch_records)"
+    in_pattern = f"aggregate(x.pattern, 0L, (a, p) -> IF(a + p.records <= {rest}, a + p.records, a))"
+    start = (
+        f"IF(x.batch_records <= 0, {offset}, x.start_offset + {cycle} * x.batch_records"
+        f" + IF(x.pattern IS NULL, 0L, {in_pattern}))"
+    )
+    holds = f"exists({log}, x -> x.start_offset <= {offset})"
+    return f"IF({holds}, transform(array({at}), x -> {start})[0], {offset})"
+
+
 def run_end(log: str, index: str, leo: str) -> str:
     """End offset of the run at an index: the next run's start, the LEO for the last."""
     return f"coalesce(get({log}, {index} + 1).start_offset, {leo})"
@@ -163,6 +177,12 @@ def append_from(own: str, source: str, offset: str, end: str, log_start: str = "
 
 
 def epoch_cache(log: str, log_start: str) -> str:
-    """The leader epoch cache as array<struct<epoch, start_offset>>: the runs that begin an epoch, from the log start."""
+    """The leader epoch cache as array<struct<epoch, start_offset>>: the runs that begin an epoch, from the log start.
+
+    An epoch that is not above those before it takes them out of the cache, as LeaderEpochFileCache.assign does; it comes
+    only where a protocol breaks LogMatching.
+    """
     first = f"filter({log}, (x, i) -> i = 0 OR get({log}, i - 1).epoch != x.epoch)"
-    return f"transform({first}, x -> named_struct('epoch', x.epoch, 'start_offset', greatest(x.start_offset, {log_start})))"
+    ahead = "exists(slice(f, i + 2, size(f)), y -> y.epoch <= x.epoch)"
+    kept = f"transform(array({first}), f -> filter(f, (x, i) -> NOT {ahead}))[0]"
+    return f"transform({kept}, x -> named_struct('epoch', x.epoch, 'start_offset', greatest(x.start_offset, {log_start})))"

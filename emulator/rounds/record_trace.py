@@ -29,7 +29,8 @@ def _trace() -> Step:
         "remote_leo": "IF(slot = client_leader, null, remote_leo)",
         "in_isr": "(isr & own_bit) != 0",
         "fetch_state": (
-            "CASE WHEN NOT sends THEN null WHEN NOT answered THEN 'unanswered'"
+            "CASE WHEN NOT sends THEN null WHEN NOT answered THEN 'unanswered' WHEN response.outcome = 'answer' THEN 'asked'"
+            " WHEN response.outcome = 'out_of_order' THEN 'out_of_order'"
             " WHEN response.cut_from IS NOT NULL THEN 'truncated'"
             " WHEN chunk_bytes > 0 THEN 'fetched' WHEN primary AND NOT noted THEN 'out_of_range' ELSE 'empty' END"
         ),

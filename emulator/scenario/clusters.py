@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from datasets.tables import Column, resolve_path
 from emulator.configs import ConfigValue
 from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.rounds.kafka.rules import RULES
 from emulator.scenario.commands import check_config
 from emulator.scenario.imported import Imported, read_import
 from emulator.scenario.model import Broker
@@ -18,7 +19,6 @@ from emulator.scenario.rows import TableFiles
 from emulator.scenario.scaling import scale_import
 from emulator.scenario.shapes import INT_MAX, MAX_BROKERS, ClusterShape
 
-EMULATED_PROTOCOL = "kafka"
 ELR_FEATURE = "eligible.leader.replicas.version"
 SOURCES = ("brokers", "brokers_file", "import")
 BROKER_FILE_COLUMNS: Mapping[str, Column] = {
@@ -30,8 +30,10 @@ BROKER_FILE_COLUMNS: Mapping[str, Column] = {
 
 def check_protocol(places: Places, protocol: str) -> None:
     """Raises InputError for a protocol that is not emulated."""
-    if protocol != EMULATED_PROTOCOL:
-        raise places.error(("protocol",), f"{quoted(protocol)} is not emulated yet", quoted(EMULATED_PROTOCOL))
+    if protocol not in RULES:
+        raise places.error(
+            ("protocol",), f"{quoted(protocol)} is not emulated yet{did_you_mean(protocol, RULES)}", listing(RULES)
+        )
 
 
 def resolve_cluster(

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, where
+from emulator.rounds.kafka.rules import RunRules
 
 
-def advance_high_watermark(state: DataFrame) -> DataFrame:
+def advance_high_watermark(state: DataFrame, rules: RunRules) -> DataFrame:
     """Take the high watermark over the maximal ISR, then again without the shrunk; every row computes the same.
 
     Not while |ISR| < min.insync.replicas, counted with this round's confirmed joins first and after the shrink then
     (KIP-966 rule 1; Partition.maybeIncrementLeaderHW; docs/kafka_rounds.md steps 5 and 6).
     """
-    return state.withColumns(_isr_changes()).withColumns(_high_watermark())
+    return state.withColumns(_isr_changes()).withColumns(_high_watermark(rules))
 
 
 @built_once
@@ -36,9 +37,10 @@ def _isr_changes() -> Step:
 
 
 @built_once
-def _high_watermark() -> Step:
+def _high_watermark(rules: RunRules) -> Step:
     def advanced(size: str, hw: str, held: str) -> str:
-        return f"IF({size} >= feed.min_insync_replicas, greatest({hw}, least({held}, lead.leo)), {hw})"
+        enough = rules.choose("hold_below_min_isr", f"{size} >= feed.min_insync_replicas", "true")
+        return f"IF({enough}, greatest({hw}, least({held}, lead.leo)), {hw})"
 
     first = advanced("size_joined", "lead.hw", "coalesce(min_held, lead.leo)")
     after = "IF(confirms, coalesce(min_held_after, lead.leo), coalesce(min_held, lead.leo))"

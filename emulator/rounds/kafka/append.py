@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged, where
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import last_run, run, truncate_from_start
 from emulator.rounds.slots import has
 
@@ -12,7 +13,7 @@ _SERVES = f"({has('world.running', 'client_leader')} AND leader_ready AND NOT {h
 _RANGE = "named_struct('from_offset', {0}, 'to_offset', {1})"
 
 
-def append(state: DataFrame) -> DataFrame:
+def append(state: DataFrame, rules: RunRules) -> DataFrame:
     """Append the accepted batches to the client leader's log; every row learns by how much that log grew.
 
     acks=all is refused while the ISR is smaller than min.insync.replicas (NOT_ENOUGH_REPLICAS); acks 0 and 1 are

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.truncation import CUT_FACTS, cut_to_high_watermark
 from emulator.rounds.log import bytes_at, truncate_from_end
 from emulator.rounds.slots import mine
 
 
-def apply_inputs(state: DataFrame) -> DataFrame:
+def apply_inputs(state: DataFrame, rules: RunRules) -> DataFrame:
     """Bring `world` and `feed` up to this round, then let faults damage and restart the own replica.
 
     `world` (what the faults say of the partition's brokers) and `feed` (workload, settings, commands) hold what is in
@@ -17,7 +19,7 @@ def apply_inputs(state: DataFrame) -> DataFrame:
     flushed offset, disk_loss empties it, a clean stop writes the checkpoint and flushes, a restart falls back to the
     checkpointed high watermark and to what the controller knows (docs/kafka_rounds.md step 1).
     """
-    return state.withColumns(_in_force()).withColumns(_decide()).withColumns(_apply())
+    return state.withColumns(_in_force()).withColumns(_decide(rules)).withColumns(_apply(rules))
 
 
 @built_once
@@ -41,6 +43,7 @@ def _in_force() -> Step:
 _OUTPUTS = {
     **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "hw_checkpoint", "flushed_offset"),
     **unchanged("segment_base_offset", "segment_bytes", "is_leader", "believed_leader", "believed_epoch"),
+    **unchanged("truncating"),
     **unchanged("credit_bytes"),
 }
 
@@ -49,19 +52,26 @@ _FACTS = ("damaged_from", "damaged_to")
 
 
 @built_once
-def _decide() -> Step:
+def _decide(rules: RunRules) -> Step:
     markers = "world.power_loss | world.disk_loss | world.restarted | world.clean_stop"
-    return decided(
-        "damage",
-        mine(f"({markers})"),
-        [_own_faults(), _cut(), _kept_bytes(), _damage(), _restart()],
-        _OUTPUTS | unchanged(*_FACTS),
-    )
+    guard = mine(f"({markers})")
+    steps = [_own_faults(), _cut(), _kept_bytes(), _damage(), _restart(rules)]
+    facts: tuple[str, ...] = _FACTS
+    if rules.some("cuts_to_high_watermark"):
+        cuts = rules.holds("cuts_to_high_watermark")
+        begins = f"(round = 0 AND NOT is_leader AND {mine('assigned')})"
+        guard = f"({guard} OR ({cuts} AND {begins}))"
+        steps += cut_to_high_watermark(f"({cuts} AND (restarted OR {begins}))")
+        facts += CUT_FACTS
+    return decided("damage", guard, steps, _OUTPUTS | unchanged(*facts))
 
 
 @built_once
-def _apply() -> Step:
-    return applied("damage", _OUTPUTS)
+def _apply(rules: RunRules) -> Step:
+    step = applied("damage", _OUTPUTS)
+    if rules.some("asks"):
+        step |= {"log_at_start": step["log"], "leo_at_start": step["leo"]}
+    return step
 
 
 def _own_faults() -> Step:
@@ -102,10 +112,11 @@ def _damage() -> Step:
     }
 
 
-def _restart() -> Step:
+def _restart(rules: RunRules) -> Step:
     return {
         "hw": "IF(restarted, greatest(least(hw_checkpoint, leo), log_start_offset), hw)",
         "is_leader": "is_leader AND NOT restarted",
         "believed_leader": "IF(restarted, leader, believed_leader)",
         "believed_epoch": "IF(restarted, leader_epoch, believed_epoch)",
+        "truncating": f"truncating OR (restarted AND {rules.holds('asks')})",
     }

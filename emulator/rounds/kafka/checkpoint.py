@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, where
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.slots import mine
 
 
-def checkpoint(state: DataFrame) -> DataFrame:
+def checkpoint(state: DataFrame, rules: RunRules) -> DataFrame:
     """Write `hw_checkpoint` and, with flush.ms, the flushed offset, in rounds divisible by their periods.
 
     Periods: replica.high.watermark.checkpoint.interval.ms and flush.ms (docs/kafka_rounds.md step 9).

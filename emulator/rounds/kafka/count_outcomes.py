@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, where
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.slots import has
 
 EVENT_KINDS = (
@@ -22,13 +23,13 @@ EVENT_KINDS = (
 )
 
 
-def count_outcomes(state: DataFrame) -> DataFrame:
+def count_outcomes(state: DataFrame, rules: RunRules) -> DataFrame:
     """Add this round to the partition's counters and append its events; then the round is over.
 
     Partition counters are equal on every row of a partition. Events: array<struct<round, kind, leader_epoch,
     from_offset, to_offset, cause>>, kind an index into EVENT_KINDS, cause a fault_id (-1: none), the broker is the row's.
     """
-    return state.withColumns(_count())
+    return state.withColumns(_count(rules))
 
 
 def _event(kind: str, condition: str, epoch: str, from_offset: str, to_offset: str, cause: str) -> str:
@@ -49,7 +50,12 @@ _DAMAGED = "damage.damaged_to IS NOT NULL"
 _ROLLS = "(response.rolled_chunk_at IS NOT NULL OR appending.rolled_at IS NOT NULL)"
 
 
-def _new_events() -> str:
+def _cut_structs(rules: RunRules) -> list[str]:
+    """Where cuts to the high watermark are told of, in protocols that make them (before KIP-101)."""
+    return ["damage", "news"] if rules.some("cuts_to_high_watermark") else []
+
+
+def _new_events(rules: RunRules) -> str:
     cause = "get(world.cause, slot)"
     old = "election.old_leader_cause"
     events = [
@@ -87,6 +93,10 @@ def _new_events() -> str:
         _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", "null", "null", cause),
         _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", "null", "null", cause),
         _event("truncate", _CUT, "fetch_epoch", "response.cut_from", "leo", cause),
+        *(
+            _event("truncate", f"{s}.cut_from IS NOT NULL", "believed_epoch", f"{s}.cut_from", f"{s}.cut_to", cause)
+            for s in _cut_structs(rules)
+        ),
         _event("segment_roll", "response.rolled_chunk_at IS NOT NULL", "fetch_epoch", "response.rolled_chunk_at", "null", "null"),
     ]
     rolls = (
@@ -99,8 +109,9 @@ def _new_events() -> str:
 
 
 @built_once
-def _count() -> Step:
+def _count(rules: RunRules) -> Step:
     conditions = [_ELECTED_FIRST, _PREFERRED, _MOVED, _LOST, _REFUSES, _CUT, _DAMAGED, _ROLLS, *_CHANGED.values()]
+    conditions += [f"{struct}.cut_from IS NOT NULL" for struct in _cut_structs(rules)]
     conditions += ["election.reassigned AND slot = leader", "appending.deleted_to IS NOT NULL"]
     any_event = " OR ".join(f"({c})" for c in conditions)
     current = "(leader = client_leader OR leader < 0)"
@@ -110,7 +121,8 @@ def _count() -> Step:
     )
     elected = [f"IF(election.elected_{n} >= 0, 1, 0)" for n in (1, 2, 3)]
     happened = {
-        "events": _new_events(),
+        "events": _new_events(rules),
+        "truncated": " + ".join(["truncated", *(f"coalesce({s}.cut_records, 0L)" for s in _cut_structs(rules))]),
         "elections": f"elections + {' + '.join(elected)}",
         "unclean_elections": "unclean_elections + IF(election.unclean_elected, 1, 0)",
         "isr_shrinks": "isr_shrinks + coalesce(bit_count(election.fenced_out), 0) + bit_count(lagged_out)",

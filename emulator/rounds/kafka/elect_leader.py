@@ -5,20 +5,21 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import assign_epoch
 from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, has, mask_of_order
 
 NEVER = -1_000_000_000  # a round before every round: "not caught up", "no fetch noted"
 
 
-def elect_leader(state: DataFrame, slots: int) -> DataFrame:
+def elect_leader(state: DataFrame, rules: RunRules) -> DataFrame:
     """Fence, elect and reassign as the controller would; every row of a partition computes the same from the same facts.
 
     Fenced brokers leave the ISR, the leader last, without a new epoch; the last member stays (docs/kafka_rounds.md
     step 2). A leader is the first of the ISR in replica order, else, unclean, the first unfenced replica. The epoch
     rises with every change of leader. Sources: KIP-631, PartitionChangeBuilder, ReplicationControlManager.
     """
-    return state.withColumns(_decide(slots)).withColumns(_apply())
+    return state.withColumns(_decide(rules)).withColumns(_apply())
 
 
 _OUTPUTS = {
@@ -26,7 +27,9 @@ _OUTPUTS = {
     **unchanged("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
     **unchanged("remote_leo", "verified", "caught_up_round", "fetched_round", "fetched_leader_leo"),
     **unchanged("leaderships", "leadership_ends", "lead_start", "lead_hw", "acked_from", "acked_to", "acked_ranges"),
-    **unchanged("is_leader", "believed_leader", "believed_epoch", "log", "leo", "hw", "log_start_offset", "log_bytes"),
+    **unchanged(
+        "is_leader", "believed_leader", "believed_epoch", "truncating", "log", "leo", "hw", "log_start_offset", "log_bytes"
+    ),
     **unchanged("hw_checkpoint", "flushed_offset", "segment_base_offset", "segment_bytes", "credit_bytes"),
 }
 
@@ -51,7 +54,8 @@ _FACTS = (
 
 
 @built_once
-def _decide(slots: int) -> Step:
+def _decide(rules: RunRules) -> Step:
+    slots = rules.slots
     unfenced = "(world.unfenced & ~world.returning)"
     candidates = "((isr | IF(feed.unclean_election, assigned, 0)) & assigned & world.unfenced)"
     leaves_isr = f"((isr & {unfenced}) != isr AND ((isr & {unfenced}) != 0 OR bit_count(isr) > 1))"
@@ -67,8 +71,8 @@ def _decide(slots: int) -> Step:
         _target(slots),
         _completion(slots),
         _reassignment(),
-        _new_leader(),
-        _new_leadership(),
+        _new_leader(rules),
+        _new_leadership(rules),
     ]
     return decided("election", guard, steps, _OUTPUTS | unchanged(*_FACTS))
 
@@ -194,10 +198,11 @@ def _target_then_rest() -> str:
     )
 
 
-def _new_leader() -> Step:
+def _new_leader(rules: RunRules) -> Step:
     elected = "(leader >= 0 AND leader_epoch != epoch_at_start)"
     told = f"({has('world.running', 'leader')} AND NOT {has('world.untold', 'leader')})"
     dropped = "((assigned & own_bit) = 0 AND (assigned_at_start & own_bit) != 0)"
+    forgotten = f"({dropped} OR ({elected} AND ({rules.holds('forget_followers')} OR slot = leader)))"
     return {
         "elected_now": elected,
         "old_leader_cause": "get(world.cause, client_leader)",
@@ -212,8 +217,8 @@ def _new_leader() -> Step:
         "pending_shrink": f"IF({elected}, 0, pending_shrink & assigned)",
         "opens": f"{elected} AND slot = leader",
         "leads_now": f"{elected} AND slot = leader AND {told}",
-        "remote_leo": f"IF({elected} OR {dropped}, CAST(null AS BIGINT), remote_leo)",
-        "verified": f"verified AND NOT {elected} AND NOT {dropped}",
+        "remote_leo": f"IF({forgotten}, CAST(null AS BIGINT), remote_leo)",
+        "verified": f"verified AND NOT {forgotten}",
         "caught_up_round": (
             f"CASE WHEN {dropped} THEN {NEVER} WHEN NOT {elected} THEN caught_up_round"
             f" WHEN (isr & own_bit) != 0 THEN round ELSE {NEVER} END"
@@ -224,7 +229,7 @@ def _new_leader() -> Step:
     }
 
 
-def _new_leadership() -> Step:
+def _new_leadership(rules: RunRules) -> Step:
     snapshot = (
         "named_struct('epoch', leader_epoch, 'round', round, 'unclean', unclean_elected, 'cause', old_leader_cause,"
         " 'leo', leo, 'log_start_offset', log_start_offset, 'acked_before', 0L,"
@@ -242,10 +247,12 @@ def _new_leadership() -> Step:
         "acked_ranges": "IF(opens, filter(acked_ranges, x -> false), acked_ranges)",
         "is_leader": "(is_leader AND NOT is_dropped) OR leads_now",
         "believed_leader": "CASE WHEN leads_now THEN leader WHEN is_dropped THEN -1 ELSE believed_leader END",
+        "truncating": "truncating AND NOT leads_now AND NOT is_dropped",
         "believed_epoch": "CASE WHEN leads_now THEN leader_epoch WHEN is_dropped THEN -1 ELSE believed_epoch END",
         "log": (
             "CASE WHEN is_dropped THEN filter(log, x -> false)"
-            f" WHEN leads_now THEN {assign_epoch('log', 'leader_epoch', 'leo')} ELSE log END"
+            f" WHEN leads_now AND {rules.holds('entry_at_election')} THEN {assign_epoch('log', 'leader_epoch', 'leo')}"
+            " ELSE log END"
         ),
         "leo": "IF(is_dropped, 0L, leo)",
         "hw": "IF(is_dropped, 0L, hw)",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, inlined, unchanged, where
-from emulator.rounds.kafka.response import RESPONSE_STEPS
+from emulator.rounds.kafka.response import response_steps
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import last_run
 
 _NO_WAIT = "coalesce(get(world.no_wait, slot), feed.no_wait)"
@@ -14,22 +15,23 @@ _CHUNK = "IF(lead.leo = leo, 0L, lead.log_bytes - log_bytes)"
 _MAX_BYTES = "coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes)"
 
 
-def fetch(state: DataFrame) -> DataFrame:
+def fetch(state: DataFrame, rules: RunRules) -> DataFrame:
     """Apply the response of the leader fetched from: the client leader, or a superseded one that nobody told.
 
     Diverging epoch: truncate to min(leader's end, own end offset for the epoch) (KIP-320, KIP-595). Data: whole batches
     within replica.fetch.max.bytes, at least one; less over slow links and disks. High watermark: the leader's of the
     round's start if data came or waiting is off, else, for a parked fetch, after the advance; never above the LEO
     (docs/kafka_rounds.md step 7). A response that simply brings the follower to the leader's LEO within its last run is
-    taken on the spot, everything else through `response.RESPONSE_STEPS`.
+    taken on the spot, everything else through `response.response_steps`.
     """
-    return state.withColumns(_decide()).withColumns(_apply())
+    return state.withColumns(_decide(rules)).withColumns(_apply())
 
 
 def _kind() -> Step:
     own, lead = last_run("log"), last_run("lead.log")
     same_run = (
         f"(lead.leo = leo OR coalesce({own}.start_offset = {lead}.start_offset AND {own}.epoch = {lead}.epoch"
+        f" AND {own}.start_bytes = {lead}.start_bytes"
         f" AND {own}.batch_records = {lead}.batch_records AND {own}.batch_bytes = {lead}.batch_bytes"
         f" AND {own}.pattern <=> {lead}.pattern, false))"
     )
@@ -48,17 +50,17 @@ def _kind() -> Step:
 
 _OUTPUTS = {
     **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "flushed_offset", "segment_base_offset"),
-    **unchanged("segment_bytes", "segment_round", "credit_bytes"),
+    **unchanged("segment_bytes", "segment_round", "credit_bytes", "truncating"),
 }
 
-_FACTS = ("chunk_bytes", "cut_records", "cut_from", "rolled_chunk_at")
+_FACTS = ("outcome", "chunk_bytes", "cut_records", "cut_from", "rolled_chunk_at")
 """What `response` tells the later phases; the struct is null where no response came or a simple one."""
 
 
 @built_once
-def _decide() -> Step:
+def _decide(rules: RunRules) -> Step:
     outputs = _OUTPUTS | unchanged(*_FACTS)
-    return inlined(_kind(), decided("response", "answered AND NOT simple", RESPONSE_STEPS, outputs))
+    return inlined(_kind(), decided("response", "answered AND NOT simple", response_steps(rules), outputs))
 
 
 @built_once

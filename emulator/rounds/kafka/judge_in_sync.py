@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, inlined
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.slots import has
 
 
-def judge_in_sync(state: DataFrame) -> DataFrame:
+def judge_in_sync(state: DataFrame, rules: RunRules) -> DataFrame:
     """Mark this row as joining, shrinking, or holding the high watermark back, as the client leader judges it.
 
     Join: unfenced, noted in this round, at or above the high watermark of the round's start and the start of the
@@ -18,24 +19,26 @@ def judge_in_sync(state: DataFrame) -> DataFrame:
     ISR changes are confirmed in this round if the controller is up and the leader in touch with it (`confirms`), else they
     stay pending (KIP-497 AlterPartition; docs/kafka_rounds.md steps 5 and 6).
     """
-    return state.withColumns(_judged())
+    return state.withColumns(_judged(rules))
 
 
 @built_once
-def _judged() -> Step:
+def _judged(rules: RunRules) -> Step:
     names = ("joins", "confirms", "shrinks", "holds", "holds_after")
-    known = inlined(_facts(), _judge(), _hold())
+    known = inlined(_facts(rules), _judge(), _hold(rules))
     return {name: known[name] for name in names}
 
 
-def _facts() -> Step:
+def _facts(rules: RunRules) -> Step:
+    at_high_watermark = rules.choose("join_at_high_watermark", "leo >= leader_hw", "true")
+    at_epoch_start = rules.choose("join_at_epoch_start", "leo >= leader_epoch_start", "true")
     eligible = "(world.unfenced & assigned & own_bit) != 0"
     return {
         "is_follower": "slot != client_leader AND (assigned & own_bit) != 0",
         "eligible": eligible,
         "joins": (
             f"noted AND {eligible} AND ((leader_isr | pending_join | pending_shrink) & own_bit) = 0"
-            " AND leo >= leader_hw AND leo >= leader_epoch_start"
+            f" AND {at_high_watermark} AND {at_epoch_start}"
         ),
         "caught_up": "(coalesce(remote_leo = leader_leo, false) OR round - caught_up_round <= feed.lag_rounds)",
         "confirms": f"leader_runs AND world.controller_up AND NOT {has('world.untold', 'client_leader')}",
@@ -53,12 +56,12 @@ def _judge() -> Step:
     }
 
 
-def _hold() -> Step:
-    outside = "(eligible AND caught_up)"
+def _hold(rules: RunRules) -> Step:
+    member, after = "(leader_isr & own_bit) != 0", "NOT shrinks AND NOT leaves_pending"
+    beyond = "pends OR joins OR (eligible AND caught_up)"
+    maximal, maximal_after = f"({member} OR {beyond})", f"(NOT shrinks AND (({member} AND NOT leaves_pending) OR {beyond}))"
+    committed, committed_after = f"({member})", f"({member} AND {after})"
     return {
-        "holds": f"is_follower AND ((leader_isr & own_bit) != 0 OR pends OR joins OR {outside})",
-        "holds_after": (
-            "is_follower AND NOT shrinks AND (((leader_isr & own_bit) != 0 AND NOT leaves_pending) OR pends OR joins"
-            f" OR {outside})"
-        ),
+        "holds": f"is_follower AND {rules.choose('wait_for_maximal_isr', maximal, committed)}",
+        "holds_after": f"is_follower AND {rules.choose('wait_for_maximal_isr', maximal_after, committed_after)}",
     }

@@ -5,27 +5,37 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.truncation import CUT_FACTS, cut_to_high_watermark
 from emulator.rounds.log import assign_epoch
 from emulator.rounds.slots import has, mine
 
 
-def learn(state: DataFrame) -> DataFrame:
+def learn(state: DataFrame, rules: RunRules) -> DataFrame:
     """Believe in the controller's leader and epoch unless deaf; a leader elected unawares takes its epoch into its cache.
 
     `leader_log` keeps the client leader's log for followers whose first fetch in this epoch is still to come
     (docs/kafka_rounds.md step 8).
     """
-    return state.withColumns(_decide()).withColumns(_apply())
+    return state.withColumns(_decide(rules)).withColumns(_apply(rules))
 
 
 _OUTPUTS = {
-    **unchanged("lead_start", "log", "is_leader", "believed_leader", "believed_epoch", "served", "served_bytes"),
+    **unchanged("lead_start", "log", "is_leader", "believed_leader", "believed_epoch", "truncating", "served", "served_bytes"),
     **unchanged("leader_isr", "leader_ready", "leader_epoch_start", "leader_log"),
 }
 
+_OF_A_CUT = {
+    **unchanged("leo", "hw", "log_bytes", "log_start_offset", "segment_base_offset", "segment_bytes", "flushed_offset"),
+}
+
+
+def _outputs(rules: RunRules) -> Step:
+    return _OUTPUTS | (_OF_A_CUT if rules.some("cuts_to_high_watermark") else {})
+
 
 @built_once
-def _decide() -> Step:
+def _decide(rules: RunRules) -> Step:
     leader_hears = f"NOT {has('world.deaf', 'client_leader')}"
     current = "(leader = client_leader AND leader_epoch = client_epoch)"
     news = (
@@ -37,13 +47,17 @@ def _decide() -> Step:
         " NOT (leader_log <=> lead.log)))"
     )
     for_leader = f"({leader_hears} AND (leader_isr != isr OR {current} != leader_ready))"
-    return decided("news", f"{news} OR {stash} OR {for_leader}", [_hear(), _believe()], _OUTPUTS | unchanged("late"))
+    steps, outputs = [_hear(), _believe(rules)], _outputs(rules) | unchanged("late")
+    if rules.some("cuts_to_high_watermark"):
+        steps[1:1] = cut_to_high_watermark(f"({rules.holds('cuts_to_high_watermark')} AND begins_to_follow)")
+        outputs |= unchanged(*CUT_FACTS)
+    return decided("news", f"{news} OR {stash} OR {for_leader}", steps, outputs)
 
 
 @built_once
-def _apply() -> Step:
+def _apply(rules: RunRules) -> Step:
     return {
-        **applied("news", _OUTPUTS),
+        **applied("news", _outputs(rules)),
         "lead_hw": "IF(slot = client_leader AND (leader_runs OR coalesce(news.late, false)), hw, lead_hw)",
     }
 
@@ -53,19 +67,25 @@ def _hear() -> Step:
     current = "(leader = client_leader AND leader_epoch = client_epoch)"
     return {
         "hears_controller": f"NOT {mine('world.deaf')} AND (assigned & own_bit) != 0",
+        "begins_to_follow": (
+            f"NOT {mine('world.deaf')} AND (assigned & own_bit) != 0 AND slot != leader"
+            " AND (believed_leader != leader OR believed_epoch != leader_epoch)"
+        ),
         "late": f"{current} AND NOT leader_ready AND {leader_hears}",
         "leader_isr": f"IF({leader_hears}, isr, leader_isr)",
         "leader_ready": f"({current} AND {leader_hears}) OR (leader_ready AND NOT {leader_hears})",
     }
 
 
-def _believe() -> Step:
+def _believe(rules: RunRules) -> Step:
     leads_late = "(late AND slot = leader)"
     moved = "hears_controller AND believed_leader != leader AND served_bytes > 0 AND believed_leader >= 0"
+    entered = assign_epoch("log", "leader_epoch", "leo", "log_bytes")
     noted = assign_epoch("lead.log", "leader_epoch", "lead.leo", "lead.log_bytes", "lead.log_start_offset")
     return {
         "lead_start": f"IF({leads_late}, leo, lead_start)",
-        "log": f"IF({leads_late}, {assign_epoch('log', 'leader_epoch', 'leo', 'log_bytes')}, log)",
+        "truncating": f"(truncating AND NOT {leads_late}) OR (begins_to_follow AND {rules.holds('asks')})",
+        "log": f"IF({leads_late} AND {rules.holds('entry_at_election')}, {entered}, log)",
         "is_leader": "IF(hears_controller, slot = leader AND (is_leader OR late), is_leader)",
         "leader_epoch_start": "IF(late, leader_leo, leader_epoch_start)",
         "served": (f"IF({moved}, concat(served, array(named_struct('slot', believed_leader, 'bytes', served_bytes))), served)"),

@@ -6,18 +6,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from emulator.rounds.columns import Step, built_once
+from emulator.rounds.kafka.rules import RunRules
 
-_LEADER = (
-    "named_struct('leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes, 'log_start_offset', log_start_offset,"
-    " 'lead_start', lead_start)"
-)
-_SUPERSEDED = (
-    "named_struct('slot', slot, 'epoch', believed_epoch, 'leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes,"
-    " 'log_start_offset', log_start_offset)"
-)
+_LOG = "'leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes, 'log_start_offset', log_start_offset"
 
 
-def observe(state: DataFrame) -> DataFrame:
+def observe(state: DataFrame, rules: RunRules) -> DataFrame:
     """Bring to every row what the round needs of its partition, in one pass over a window with no exchange and no sort.
 
     `lead`: the client leader's row; `superseded`: running leaders that are not it (nearly always empty); `min_held` and
@@ -25,16 +19,19 @@ def observe(state: DataFrame) -> DataFrame:
     `joined` and `shrunk`: masks of who joins and who is to leave.
     """
     partition = Window.partitionBy("scenario_id", "partition_id")
-    return state.withColumns(_own_view()).withColumns({name: c.over(partition) for name, c in _aggregates().items()})
+    return state.withColumns(_own_view(rules)).withColumns({name: c.over(partition) for name, c in _aggregates().items()})
 
 
 @built_once
-def _own_view() -> Step:
+def _own_view(rules: RunRules) -> Step:
+    log = _LOG + (", 'log_at_start', log_at_start, 'leo_at_start', leo_at_start" if rules.some("asks") else "")
+    leader = f"named_struct({log}, 'lead_start', lead_start)"
+    superseded = f"named_struct('slot', slot, 'epoch', believed_epoch, {log})"
     return {
-        "lead_view": f"CASE WHEN slot = client_leader THEN {_LEADER} END",
+        "lead_view": f"CASE WHEN slot = client_leader THEN {leader} END",
         "superseded_view": (
             "CASE WHEN is_leader AND (world.running & own_bit) != 0 AND NOT (slot = client_leader AND believed_epoch ="
-            f" client_epoch) THEN {_SUPERSEDED} END"
+            f" client_epoch) THEN {superseded} END"
         ),
         "held_leo": "CASE WHEN holds THEN coalesce(remote_leo, 0L) END",
         "held_leo_after": "CASE WHEN holds_after THEN coalesce(remote_leo, 0L) END",

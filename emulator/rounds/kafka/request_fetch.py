@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, inlined
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import end_offset_for_epoch, floor_epoch, last_epoch
 from emulator.rounds.slots import bit
 
 
-def request_fetch(state: DataFrame) -> DataFrame:
+def request_fetch(state: DataFrame, rules: RunRules) -> DataFrame:
     """Decide whose fetch reaches whom, and what the client leader notes of it.
 
     A follower sends its LEO, last fetched epoch and believed leader epoch. Accepted only in the leader's own epoch
@@ -17,25 +18,26 @@ def request_fetch(state: DataFrame) -> DataFrame:
     start (`leader_log`); later ones cannot diverge. Noted: remote LEO and when the follower was last caught up
     (Replica.updateFetchStateOrThrow; docs/kafka_rounds.md step 4).
     """
-    return state.withColumns(_check()).withColumns(_note())
+    return state.withColumns(_check(rules)).withColumns(_note())
 
 
-def _send() -> Step:
+def _send(rules: RunRules) -> Step:
     request = f"(world.drop IS NULL OR (get(world.drop, slot) & {bit('believed_leader')}) = 0)"
     sends = (
         "((world.running & assigned & own_bit) != 0 AND NOT is_leader AND believed_leader >= 0"
         f" AND believed_leader != slot AND leader != slot AND {request})"
     )
+    in_epoch = rules.choose("fetch_in_leader_epoch", "believed_epoch = client_epoch", "true")
     return {
         "sends": sends,
         "fetch_epoch": "believed_epoch",
         "hears": "(world.drop IS NULL OR (get(world.drop, believed_leader) & own_bit) = 0)",
-        "primary": f"{sends} AND believed_leader = client_leader AND believed_epoch = client_epoch AND leader_runs",
+        "primary": f"{sends} AND believed_leader = client_leader AND {in_epoch} AND leader_runs",
     }
 
 
 @built_once
-def _check() -> Step:
+def _check(rules: RunRules) -> Step:
     epoch = last_epoch("log")
     end = f"greatest({end_offset_for_epoch('leader_log', 'leader_leo', epoch)}, leader_log_start)"
     diverges = f"({floor_epoch('leader_log', epoch)} < {epoch} OR {end} < leo)"
@@ -43,7 +45,9 @@ def _check() -> Step:
         f"CASE WHEN verified THEN leo < leader_log_start WHEN leo < leader_log_start THEN true"
         f" WHEN size(log) = 0 THEN leo > leader_leo ELSE {diverges} END"
     )
-    return inlined(_send(), {"noted": f"IF(primary, {refused}, true) = false"})
+    # Without epochs in fetches the leader knows of offsets only; who has a question does not fetch.
+    refused = rules.choose("epochs_in_fetch", refused, "(truncating OR leo < leader_log_start OR leo > leader_leo)")
+    return inlined(_send(rules), {"noted": f"IF(primary, {refused}, true) = false"})
 
 
 @built_once

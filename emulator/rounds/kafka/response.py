@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from emulator.rounds.columns import Step
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.truncation import answered_question
 from emulator.rounds.log import (
     append_from,
+    batch_start,
     bytes_at,
     end_offset_for_epoch,
     floor_epoch,
@@ -16,41 +19,66 @@ from emulator.rounds.log import (
 )
 
 
-def _source() -> Step:
+def response_steps(rules: RunRules) -> list[Step]:
+    """The steps of a response, in order."""
+    asks = answered_question(rules) if rules.some("asks") else []
+    return [
+        *[_source(rules), *asks, _outcome(rules), _cut(rules), _whole_batches(rules), _first_batch(), _limits(), _take()],
+        *[_chunk(), _write(), _high_watermark(), _segment(), _log_start()],
+    ]
+
+
+def _source(rules: RunRules) -> Step:
     """The leader that answers: the client leader, or the superseded one believed in; null if it is neither."""
-    main = (
-        "named_struct('slot', client_leader, 'epoch', client_epoch, 'leo', lead.leo, 'hw', lead.hw, 'log', lead.log,"
-        " 'log_bytes', lead.log_bytes, 'log_start_offset', lead.log_start_offset)"
-    )
-    believed = "filter(superseded, x -> x.slot = believed_leader AND x.epoch = believed_epoch)"
+    fields = ["leo", "hw", "log", "log_bytes", "log_start_offset"] + ["log_at_start", "leo_at_start"] * rules.some("asks")
+    main = "named_struct('slot', client_leader, 'epoch', client_epoch, " + ", ".join(f"'{f}', lead.{f}" for f in fields) + ")"
+    in_epoch = rules.choose("fetch_in_leader_epoch", "x.epoch = believed_epoch", "true")
+    believed = f"filter(superseded, x -> x.slot = believed_leader AND {in_epoch})"
     return {"source": f"IF(primary, {main}, get({believed}, 0))", "leo_before": "leo", "bytes_before": "log_bytes"}
 
 
-def _outcome() -> Step:
+def _outcome(rules: RunRules) -> Step:
     epoch = last_epoch("log")
     end = f"greatest({end_offset_for_epoch('source.log', 'source.leo', epoch)}, source.log_start_offset)"
     diverges = f"({floor_epoch('source.log', epoch)} < {epoch} OR {end} < leo)"
+    by_epoch = (
+        "CASE WHEN source IS NULL THEN 'none' WHEN leo < source.log_start_offset THEN 'reset'"
+        " WHEN size(log) = 0 THEN IF(leo > source.leo, 'too_high', 'data')"
+        f" WHEN NOT (primary AND noted) AND {diverges} THEN 'diverging' ELSE 'data' END"
+    )
+    inside = f"(size(log) > 0 AND leo < source.leo AND {batch_start('source.log', 'leo')} < leo)"
+    by_offset = (
+        f"CASE WHEN source IS NULL THEN 'none' WHEN {rules.choose('asks', 'truncating', 'false')} THEN 'answer'"
+        " WHEN leo < source.log_start_offset THEN 'reset' WHEN leo > source.leo THEN 'too_high'"
+        f" WHEN {inside} THEN 'out_of_order' ELSE 'data' END"
+    )
     return {
-        "outcome": (
-            "CASE WHEN source IS NULL THEN 'none' WHEN leo < source.log_start_offset THEN 'reset'"
-            " WHEN size(log) = 0 THEN IF(leo > source.leo, 'too_high', 'data')"
-            f" WHEN NOT (primary AND noted) AND {diverges} THEN 'diverging' ELSE 'data' END"
-        ),
+        "outcome": rules.choose("epochs_in_fetch", by_epoch, by_offset),
         "answered_epoch": f"IF(source IS NULL OR size(log) = 0, null, {floor_epoch('source.log', epoch)})",
         "answered_end": f"IF(source IS NULL OR size(log) = 0, null, {end})",
     }
 
 
-def _cut() -> Step:
+def _cut(rules: RunRules) -> Step:
     own_end = f"greatest({end_offset_for_epoch('log', 'leo', 'answered_epoch')}, log_start_offset)"
+    diverging = rules.choose("cut_by_epoch", f"least(answered_end, {own_end}, leo)", "least(leo, hw)")
+    answer = " WHEN 'answer' THEN answer_cut" if rules.some("asks") else ""
     slow = "array_min(transform(filter(world.slow, x -> x.from_slot = source.slot AND x.to_slot = slot), x -> x.bytes_per_round))"
     limited = "(world.slow IS NOT NULL OR world.disk IS NOT NULL)"
+    again = "IF(outcome = 'answer', asks_again, truncating)" if rules.some("asks") else "truncating"
     return {
-        "cut_to": (f"CASE outcome WHEN 'diverging' THEN least(answered_end, {own_end}, leo) WHEN 'too_high' THEN source.leo END"),
+        "cut_to": f"CASE outcome WHEN 'diverging' THEN {diverging} WHEN 'too_high' THEN source.leo{answer} END",
+        "truncating": again,
         "takes": "outcome = 'data'",
         "allowance": f"IF(outcome = 'data' AND {limited}, least({slow}, get(world.disk, slot)) + credit_bytes, null)",
         "max_bytes": "CAST(coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes) AS BIGINT)",
     }
+
+
+def _whole_batches(rules: RunRules) -> Step:
+    """Before KIP-320, when a cut need not be where an epoch ends, it takes the whole batch that it meets."""
+    whole = f"IF(cut_to IS NULL, null, {batch_start('log', 'cut_to')})"
+    return {"cut_to": rules.choose("epochs_in_fetch", "cut_to", whole)}
 
 
 def _first_batch() -> Step:
@@ -146,18 +174,3 @@ def _log_start() -> Step:
         "log": f"IF(starts_later, {truncate_from_start('log', 'source.log_start_offset')}, log)",
         "log_start_offset": ("IF(starts_later OR outcome = 'reset', source.log_start_offset, log_start_offset)"),
     }
-
-
-RESPONSE_STEPS: list[Step] = [
-    _source(),
-    _outcome(),
-    _cut(),
-    _first_batch(),
-    _limits(),
-    _take(),
-    _chunk(),
-    _write(),
-    _high_watermark(),
-    _segment(),
-    _log_start(),
-]

@@ -2,8 +2,12 @@
 
 Defaults: 30,000 partitions, 40 rounds; the scenario is SCENARIO below. All run in this one process, one after the other:
 
-* the engine: every phase of docs/kafka_rounds.md, faults and elections included; no tables are written;
-* the reference of tests/reference on a sample of the partitions, one core; its final LEO and HW must equal the engine's;
+* the engine, every partition with a state of its own: every phase of docs/kafka_rounds.md, faults and elections included;
+  no tables are written;
+* the engine as a run uses it, on FLEET_PARTITIONS: those that go through the same share a state;
+* the round as tests/literal has it, in joins and groupings of normalised tables, on the same partitions, but only the first
+  LITERAL_ROUNDS rounds (each runs every join, whatever happens in it);
+* the reference of tests/reference on a sample of the partitions, one core; LEO and HW of the former two must equal its;
 * a round reduced to append, fetch, high watermark in DuckDB SQL: no faults, elections, ISR changes, epochs.
 """
 
@@ -26,16 +30,20 @@ from pyspark.sql import DataFrame, SparkSession
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from emulator.engine import Tracks, emulate
-from emulator.inputs import scenario_inputs
+from emulator.inputs import find_alike, scenario_inputs
 from emulator.planned import PlannedRound
 from emulator.progress import Progress
 from emulator.run import replica_rounds
 from emulator.scenario import Scenario, load_run
-from emulator.session import get_session, stop_if_ours
-from tests.reference.kafka import play_round, simulate
+from emulator.session import engine_settings, get_session, stop_if_ours
+from tests.engine_state import inputs_of, start_of, tables_of
+from tests.literal import kafka_round as literal
+from tests.reference.kafka import Result, play_round, simulate
 from tests.reference.partition import Partition
 
 BROKERS, RACKS, REPLICAS, SESSION_TIMEOUT_ROUNDS, RECORDS, SAMPLED_PARTITIONS = 12, 3, 3, 18, 5, 50
+LITERAL_ROUNDS = 3
+FLEET_PARTITIONS = 1_000_000
 CRASH = {"kind": "broker_crash", "broker": 3, "from_round": 5, "to_round": 30}
 
 SCENARIO = f"""
@@ -126,7 +134,36 @@ def measure_engine(spark: SparkSession, scenario: Scenario, sample: list[int]) -
     return [all_jobs, ("engine, last job", done - done_before, ended - last_began)], ends
 
 
-def measure_reference(scenario: Scenario, sample: list[int]) -> tuple[list[Measured], ReplicaEnds]:
+def measure_fleet(spark: SparkSession, rounds: int) -> Measured:
+    """Runs the engine on a fleet of partitions of which many are alike."""
+    scenario = load_scenario(FLEET_PARTITIONS, rounds)
+    began, inputs = time.perf_counter(), scenario_inputs(scenario)
+    untraced = np.zeros(FLEET_PARTITIONS, bool)
+    inputs.alike = find_alike(inputs, untraced)
+    emulate(spark, [inputs], {scenario.scenario_id: untraced}, Tracks(lambda _: None), Progress(quiet=True))
+    seconds = time.perf_counter() - began
+    print(f"fleet: {len(inputs.states):,} distinct partitions of {FLEET_PARTITIONS:,}; peak resident JVM {jvm_peak_mb(spark)} MB")
+    return (f"engine, {FLEET_PARTITIONS:,} partitions", replica_rounds([inputs]), seconds)
+
+
+def measure_literal(spark: SparkSession, scenario: Scenario, sample: list[int], rounds: int) -> tuple[Measured, ReplicaEnds]:
+    """Runs the first rounds literally; returns its line and the sampled logs."""
+    inputs, tasks = scenario_inputs(scenario), spark.sparkContext.defaultParallelism
+    with engine_settings(spark, tasks):
+        start = start_of(spark, [inputs], rounds, tasks).localCheckpoint()
+        tables = tables_of(start)
+        began = time.perf_counter()
+        for number in range(rounds):
+            tables = literal.play_round(tables, inputs_of(start, str(number)))
+        seconds = time.perf_counter() - began
+        replicas = tables.replicas.where(tables.replicas["partition"].isin(sample))
+        rows = replicas.select("partition", "broker", "leo", "hw").collect()
+    brokers = [inputs.worlds[world].brokers for world in inputs.partition_table.world_id]
+    ends = {(number, brokers[number][slot]): (leo, hw) for number, slot, leo, hw in rows}
+    return (f"literal round, first {rounds}", inputs.replicas * rounds, seconds), ends
+
+
+def measure_reference(scenario: Scenario, sample: list[int]) -> tuple[list[Measured], list[Result]]:
     """Runs the plain-Python reference on the sampled partitions, with and without its trace and invariants."""
     base = {"rounds": scenario.rounds, "round_ms": 500, "session_timeout_rounds": SESSION_TIMEOUT_ROUNDS, "config": {}}
     base |= {"brokers": range(1, BROKERS + 1), "racks": {b: (b - 1) % RACKS for b in range(1, BROKERS + 1)}}
@@ -141,11 +178,16 @@ def measure_reference(scenario: Scenario, sample: list[int]) -> tuple[list[Measu
         for partition.now in range(scenario.rounds):
             play_round(partition)
     played = time.perf_counter()
-    rows = [(n, row) for n, result in zip(sample, results, strict=True) for row in result.trace[-REPLICAS:]]
-    ends = {(number, row["broker"]): (row["leo"], row["hw"]) for number, row in rows}
     count = len(cases) * REPLICAS * scenario.rounds
     rounds_only = ("Python reference, rounds only", count, played - simulated)
-    return [rounds_only, ("Python reference, trace and checks", count, simulated - began)], ends
+    return [rounds_only, ("Python reference, trace and checks", count, simulated - began)], results
+
+
+def ends_after(results: list[Result], sample: list[int], rounds: int) -> ReplicaEnds:
+    """The logs of the reference after so many rounds."""
+    last = slice(REPLICAS * (rounds - 1), REPLICAS * rounds)
+    rows = [(n, row) for n, result in zip(sample, results, strict=True) for row in result.trace[last]]
+    return {(number, row["broker"]): (row["leo"], row["hw"]) for number, row in rows}
 
 
 def measure_duckdb(partitions: int, rounds: int) -> Measured:
@@ -174,7 +216,7 @@ def jvm_peak_mb(spark: SparkSession) -> str:
 
 
 def main() -> None:
-    """Measures all three and prints one table; the ratios are within this run."""
+    """Measures all of them and prints one table; the ratios are within this run."""
     partitions, rounds = (int(text) for text in (sys.argv[1:] + ["30000", "40"][len(sys.argv) - 1 :]))
     load, memory_gib = os.getloadavg(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     scenario, spark = load_scenario(partitions, rounds), get_session()
@@ -184,14 +226,18 @@ def main() -> None:
     print(f"load average at start: {load[0]:.2f} {load[1]:.2f} {load[2]:.2f} (1, 5, 15 minutes)")
     sample = sorted({int(number) for number in np.linspace(0, partitions - 1, SAMPLED_PARTITIONS)})
     engine, engine_ends = measure_engine(spark, scenario, sample)
+    fleet = measure_fleet(spark, rounds)
+    literal_rounds = min(LITERAL_ROUNDS, rounds)
+    literal_line, literal_ends = measure_literal(spark, scenario, sample, literal_rounds)
     stop_if_ours(spark)
-    reference, reference_ends = measure_reference(scenario, sample)
-    assert engine_ends == reference_ends, "engine and reference differ"
-    print(f"engine and reference agree on LEO and HW of {len(engine_ends)} replicas after the last round")
+    reference, results = measure_reference(scenario, sample)
+    assert engine_ends == ends_after(results, sample, rounds), "engine and reference differ"
+    assert literal_ends == ends_after(results, sample, literal_rounds), "literal round and reference differ"
+    print(f"engine, literal round and reference agree on LEO and HW of {len(engine_ends)} replicas after their last rounds")
     print("DuckDB's round is reduced: append, fetch, high watermark; no faults, elections, ISR changes or epochs")
     print(f"{'':36}{'replica-rounds':>15}{'seconds':>10}{'per second':>12}{'engine / it':>13}")
     all_jobs = engine[0][1] / engine[0][2]
-    for name, count, seconds in [*engine, *reference, measure_duckdb(partitions, rounds)]:
+    for name, count, seconds in [*engine, fleet, literal_line, *reference, measure_duckdb(partitions, rounds)]:
         print(f"{name:36}{count:>15,}{seconds:>10.2f}{count / seconds:>12,.0f}{all_jobs * seconds / count:>13.3f}")
 
 

@@ -171,7 +171,10 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.executor.extraJavaOptions": DEEP_STACK,
+        "spark.ui.showConsoleProgress": "false",
     }
+    if not submitted:  # this process starts the driver, whatever the master
+        defaults["spark.driver.extraJavaOptions"] = driver_java_options()
     if target is not None and target.startswith("local"):
         defaults |= _local_defaults()
     settings = {key: value for key, value in defaults.items() if key not in given} | conf
@@ -183,19 +186,20 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
 def _local_defaults() -> dict[str, str]:
     return {
         "spark.driver.memory": f"{default_driver_memory_bytes() >> 20}m",
-        "spark.driver.extraJavaOptions": driver_java_options(),
         # Nothing outside needs to reach this driver, and a host name that does not resolve must not stop it.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         # Spark creates this folder even when no table is ever saved; the working directory is the user's.
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"emulator-warehouse-{os.getuid()}"),
     }
 
 
 def driver_java_options() -> str:
-    """Java options of a local driver; with the class archive of `make setup` (emulator/class_archive.py) where there is one."""
+    """Java options of a driver that this process starts.
+
+    They name the class archive of `make setup` (emulator/class_archive.py) where there is one.
+    """
     options = f"{DEEP_STACK} -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}"
     if CLASS_ARCHIVE.exists():
         # Of another Java, or after an update of Spark, the archive does not fit: it is then ignored, in silence.

@@ -20,7 +20,7 @@ from emulator import engine
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs, scenario_inputs
 from emulator.protocols import PROTOCOLS
-from emulator.rounds.columns import PATHS, pack, renamed
+from emulator.rounds.columns import PACKED_COLUMNS, PATHS, pack, renamed, unpack
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RunRules
@@ -42,6 +42,7 @@ def members(mask: str) -> str:
 
 
 def _known_round(column: str) -> str:
+    """A round that may be NEVER."""
     return f"IF({column} < -1, null, {column})"
 
 
@@ -100,9 +101,10 @@ _ACKED = (
 _BATCHES_OF_A_CYCLE = (
     "IF(run.pattern IS NULL, array(named_struct('records', run.batch_records, 'bytes', run.batch_bytes)), run.pattern)"
 )
-_BATCHES = (
-    "CASE WHEN feed.batches IS NOT NULL THEN feed.batches WHEN feed.records = 0 THEN array()"
-    " ELSE array(named_struct('records', feed.records, 'bytes', feed.bytes, 'acked_on_append', feed.unconditional_records > 0)) END"
+# Several batches of a round stand in a list, a single one by itself.
+_SENT = (
+    "CASE WHEN feed.batches IS NOT NULL THEN feed.batches WHEN feed.records > 0 THEN array(named_struct('records', feed.records,"
+    " 'bytes', feed.bytes, 'acked_on_append', feed.unconditional_records > 0)) END"
 )
 _SETTINGS = {
     "partition": KEY,
@@ -143,72 +145,77 @@ def of_partitions(state: DataFrame) -> DataFrame:
 
 
 def tables_of(state: DataFrame) -> Tables:
-    """The state as tables: the runs of a log become batches."""
+    """The state as tables."""
+    state = unpack(state)
     leaders = of_partitions(state)
-    runs = state.select(
-        F.expr(f"{KEY} AS partition"),
-        F.expr("slot AS broker"),
-        "log_start_offset",
-        F.expr(
-            "explode(transform(log, (run, i) -> named_struct('run', run, 'end', coalesce(get(log, i + 1).start_offset, leo)))) AS x"
-        ),
-    ).selectExpr("partition", "broker", "log_start_offset", "x.run", "x.end")
+    return Tables(
+        partitions=seen(leaders, PARTITION_VIEW),
+        replicas=seen(state, REPLICA_VIEW),
+        epochs=state.selectExpr(f"{KEY} AS partition", "slot AS broker", f"inline({EPOCHS})"),
+        batches=_batches_of(state),
+        acked=leaders.selectExpr(f"{KEY} AS partition", _ACKED).selectExpr("partition", "x.from_offset", "x.to_offset"),
+    )
+
+
+def _batches_of(state: DataFrame) -> DataFrame:
+    """The runs of the logs as batches: a run repeats a cycle of batches, and the last one may be cut off."""
+    runs = state.selectExpr(
+        f"{KEY} AS partition",
+        "slot AS broker",
+        "log_start_offset AS log_start",
+        "explode(transform(log, (x, i) -> struct(x AS run, coalesce(get(log, i + 1).start_offset, leo) AS end))) AS x",
+    ).selectExpr("partition", "broker", "log_start", "x.run", "x.end")
     cycles = runs.where("run.batch_records > 0 AND end > run.start_offset").selectExpr(
         "*",
         "explode(sequence(0L, (end - run.start_offset - 1) DIV run.batch_records)) AS cycle",
         f"{_BATCHES_OF_A_CYCLE} AS batches",
     )
+    before = "aggregate(slice(batches, 1, place), 0L, (sum, b) -> sum + b.records)"
     batches = cycles.selectExpr("*", "posexplode(batches) AS (place, batch)").selectExpr(
-        "*",
-        "run.start_offset + cycle * run.batch_records"
-        " + aggregate(slice(batches, 1, place), 0L, (sum, b) -> sum + b.records) AS base",
+        "*", f"run.start_offset + cycle * run.batch_records + {before} AS base"
     )
-    return Tables(
-        partitions=seen(leaders, PARTITION_VIEW),
-        replicas=seen(state, REPLICA_VIEW),
-        epochs=state.selectExpr(f"{KEY} AS partition", "slot AS broker", f"inline({EPOCHS})"),
-        batches=batches.where("base < end AND base + batch.records > log_start_offset").selectExpr(
-            "partition",
-            "broker",
-            "greatest(base, log_start_offset) AS base_offset",
-            "least(base + batch.records, end) AS end_offset",
-            "run.epoch",
-            "batch.bytes DIV batch.records AS record_bytes",
-        ),
-        acked=leaders.selectExpr(f"{KEY} AS partition", _ACKED).selectExpr("partition", "x.from_offset", "x.to_offset"),
+    return batches.where("base < end AND base + batch.records > log_start").selectExpr(
+        "partition",
+        "broker",
+        "greatest(base, log_start) AS base_offset",
+        "least(base + batch.records, end) AS end_offset",
+        "run.epoch",
+        "batch.bytes DIV batch.records AS record_bytes",
     )
 
 
 def inputs_of(attached: DataFrame, round_number: str = "round") -> Inputs:
-    """What faults, settings, workload and commands say for a round: SQL text, by default the round the state is about to play.
+    """What faults, settings, workload and commands say of a round: by default the one that the state is about to play.
 
-    `attached`: a state with the changes of its job, those up to the round included.
+    `attached`: a state with the changes of its job, those of the round included. `round_number`: SQL text.
     """
 
     def in_force(kind: str) -> str:
         last = f"array_max(filter(transform({kind}_changes, (c, i) -> IF(c.from_round <= {round_number}, i, -1)), i -> i >= 0))"
         return f"coalesce(get({kind}_changes, {last}).value, {kind})"
 
-    state = attached.withColumns(
-        {name: F.expr(text) for name, text in (("world", in_force("world")), ("feed", in_force("feed")))}
-    ).withColumn("round", F.expr(f"CAST({round_number} AS INT)"))
+    now = {"world": in_force("world"), "feed": in_force("feed"), "round": f"CAST({round_number} AS INT)"}
+    state = attached.withColumns({name: F.expr(text) for name, text in now.items()})
     one_row = state.where("slot = 0")
     links = one_row.selectExpr(f"{KEY} AS partition", "posexplode(world.drop) AS (sender, receivers)")
     return Inputs(
         settings=seen(one_row, _SETTINGS),
         brokers=seen(state, _BROKERS),
-        workload=one_row.selectExpr(f"{KEY} AS partition", f"posexplode({_BATCHES}) AS (number, x)").selectExpr(
-            "partition",
-            "number",
-            "x.records",
-            "x.bytes DIV x.records AS record_bytes",
-            "x.acked_on_append",
+        workload=one_row.selectExpr(f"{KEY} AS partition", f"posexplode({_SENT}) AS (number, x)").selectExpr(
+            "partition", "number", "x.records", "x.bytes DIV x.records AS record_bytes", "x.acked_on_append"
         ),
         cut_links=links.selectExpr("partition", "sender", f"explode({members('receivers')}) AS receiver"),
         slow_links=one_row.selectExpr(f"{KEY} AS partition", "inline(world.slow)").selectExpr(
             "partition", "from_slot AS sender", "to_slot AS receiver", "bytes_per_round AS link_bytes"
         ),
     )
+
+
+def start_of(spark: SparkSession, inputs: list[ScenarioInputs], rounds: int, tasks: int) -> DataFrame:
+    """The state before round 0 with what begins in the first rounds attached."""
+    untraced = {i.scenario.scenario_id: np.zeros(len(i.partition_table.partition), bool) for i in inputs}
+    state = engine._laid_out(pack(initial_state(spark, inputs, untraced)), tasks).localCheckpoint()
+    return engine._attach(spark, state, inputs, engine.Job(0, rounds, False))
 
 
 def states_and_next(
@@ -218,26 +225,19 @@ def states_and_next(
 
     The states before have what begins in the round attached. The round after is the engine's own, all phases, one job.
     """
-    untraced = {i.scenario.scenario_id: np.zeros(len(i.partition_table.partition), bool) for i in inputs}
-    slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
-    state = engine._laid_out(pack(initial_state(spark, inputs, untraced)), tasks).localCheckpoint()
-    planned = engine._plan_round(spark, RunRules(slots), False, tasks)
+    rules = RunRules(max(int(i.partition_table.slot_count.max()) for i in inputs))
+    planned = engine._plan_round(spark, rules, False, tasks)
     partitions = max(len(i.partition_table.partition) for i in inputs)
+    state = start_of(spark, inputs, 0, tasks).select(PACKED_COLUMNS)
     states: list[DataFrame] = []
     for before, at in zip([0, *rounds], rounds, strict=False):
         if at > before:
             attached = engine._attach(spark, state, inputs, engine.Job(before, at, False))
-            state = planned.run(attached, at - before).localCheckpoint().select(state.columns)
+            state = planned.run(attached, at - before).select(PACKED_COLUMNS).localCheckpoint()
         attached = engine._attach(spark, state, inputs, engine.Job(at, at + 1, False))
         states.append(attached.withColumn("partition_id", F.expr(f"partition_id + {len(states) * partitions}L")))
     together = engine._laid_out(reduce(DataFrame.unionByName, states), tasks).localCheckpoint()
-    return flat(together), flat(planned.run(together, 1).localCheckpoint())
-
-
-def flat(state: DataFrame) -> DataFrame:
-    """A packed state with every column by itself, and the changes that a job attached."""
-    texts = {name: PATHS.get(name, name) for name in STATE_COLUMNS} | {name: name for name in engine.ATTACHED_COLUMNS[-4:]}
-    return state.select([F.expr(text).alias(name) for name, text in texts.items()])
+    return together, planned.run(together, 1).localCheckpoint()
 
 
 _FACTS = {
@@ -310,6 +310,7 @@ def _columns(situation: Situation, inputs: ScenarioInputs, slot: int) -> dict[st
 
 
 def _world(situation: Situation, inputs: ScenarioInputs) -> dict[str, Any]:
+    """What the faults say of the brokers, over what they say where there are none."""
     partition, replicas = situation.partition, situation.replicas
     words = [set(replica["faults"]) for replica in replicas]
     known = [{fact for word in said for fact in (word, *_FACTS.get(word, ()))} for said in words]
@@ -353,17 +354,17 @@ _SEEN_AFTER_PHASE = {
 }
 
 
-def seen_after_phases(state: DataFrame, slots: int) -> dict[str, list[dict[str, Any]]]:
+def seen_after_phases(state: DataFrame, slots: int, protocol: str = "kafka") -> dict[str, list[dict[str, Any]]]:
     """Play one round and give what is seen after each of its phases: name of the phase -> a dict per replica.
 
     A dict has `situation` and `broker`, the columns of the views, and what only this phase tells.
     """
-    names = [phase.__name__ for phase in PROTOCOLS["kafka"]]
-    for name, phase in zip(names, PROTOCOLS["kafka"], strict=True):
-        state = phase(state, RunRules(slots))
+    phases, rules = PROTOCOLS[protocol], RunRules(slots, (protocol,))
+    names = [phase.__name__ for phase in phases]
+    for name, phase in zip(names, phases, strict=True):
+        state = phase(state, rules)
         view = {"situation": "scenario_id", **_SEEN_AFTER, **_SEEN_AFTER_PHASE.get(name, {})}
-        state = state.withColumn(
-            f"after_{name}", F.struct(*(F.expr(renamed(t, PATHS)).alias(column) for column, t in view.items()))
-        )
+        columns = (F.expr(renamed(text, PATHS)).alias(column) for column, text in view.items())
+        state = state.withColumn(f"after_{name}", F.struct(*columns))
     rows = state.select([f"after_{name}" for name in names]).collect()
     return {name: [row[f"after_{name}"].asDict(recursive=True) for row in rows] for name in names}

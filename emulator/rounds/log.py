@@ -84,8 +84,15 @@ def bytes_within(x: str, offset: str) -> str:
 
 
 def clipped(x: str, offset: str) -> str:
-    """Run x beginning at a later offset (its cycle starts anew there)."""
-    return run(offset, f"{x}.epoch", bytes_within(x, offset), f"{x}.batch_records", f"{x}.batch_bytes", f"{x}.pattern")
+    """Run x beginning at a later offset, where one of its batches starts: its cycle is turned to begin with that batch."""
+    rest = f"(({offset} - {x}.start_offset) % {x}.batch_records)"
+    before = (
+        f"aggregate({x}.pattern, named_struct('at', 0L, 'count', 0), (a, p) -> IF(a.at + p.records <= {rest},"
+        " named_struct('at', a.at + p.records, 'count', a.count + 1), a), a -> a.count)"
+    )
+    turned = f"concat(slice({x}.pattern, {before} + 1, size({x}.pattern)), slice({x}.pattern, 1, {before}))"
+    pattern = f"IF({x}.pattern IS NULL OR {x}.batch_records <= 0, null, {turned})"
+    return run(offset, f"{x}.epoch", bytes_within(x, offset), f"{x}.batch_records", f"{x}.batch_bytes", pattern)
 
 
 def bytes_at(log: str, offset: str) -> str:
@@ -125,8 +132,11 @@ def next_batch_end(x: str, offset: str) -> str:
     )
 
 
-def batch_start(log: str, offset: str) -> str:
-    """First offset of the batch that holds an offset; the offset itself where a batch starts, or the log ends."""
+def batch_start(log: str, offset: str, log_start: str = "log_start_offset") -> str:
+    """First offset of the batch that holds an offset; the offset itself where a batch starts, or the log ends.
+
+    Of a batch that begins below the log start, what the log still has counts as all of it.
+    """
     at = f"element_at(filter({log}, x -> x.start_offset <= {offset}), -1)"
     cycle = f"(({offset} - x.start_offset) DIV x.batch_records)"
     rest = f"(({offset} - x.start_offset) % x.batch_records)"
@@ -136,7 +146,7 @@ def batch_start(log: str, offset: str) -> str:
         f" + IF(x.pattern IS NULL, 0L, {in_pattern}))"
     )
     holds = f"exists({log}, x -> x.start_offset <= {offset})"
-    return f"IF({holds}, transform(array({at}), x -> {start})[0], {offset})"
+    return f"IF({holds}, greatest(transform(array({at}), x -> {start})[0], least({log_start}, {offset})), {offset})"
 
 
 def run_end(log: str, index: str, leo: str) -> str:
@@ -165,12 +175,14 @@ def append_from(own: str, source: str, offset: str, end: str, log_start: str = "
     An empty log takes the run that holds the offset as it is; else that run is there already, by LogMatching, and only a
     protocol that breaks it makes a clipped copy.
     """
-    same = "o.epoch = x.epoch AND o.batch_records = x.batch_records AND o.batch_bytes = x.batch_bytes AND o.pattern <=> x.pattern"
     kept = f"filter({own}, x -> greatest(x.start_offset, {log_start}) < {offset})"
+    last = last_run(kept)
+    same = f"{last}.start_offset = x.start_offset AND {last}.epoch = x.epoch AND {last}.batch_records = x.batch_records"
+    same += f" AND {last}.batch_bytes = x.batch_bytes AND {last}.pattern <=> x.pattern"
     inside = (
         f"filter({source}, (x, i) -> x.start_offset < {end}"
         f" AND coalesce(get({source}, i + 1).start_offset > {offset}, true)"
-        f" AND NOT (x.start_offset < {offset} AND exists({kept}, o -> o.start_offset = x.start_offset AND {same})))"
+        f" AND NOT (x.start_offset < {offset} AND coalesce({same}, false)))"
     )
     clip = f"x -> IF(x.start_offset < {offset} AND size({kept}) > 0, {clipped('x', offset)}, x)"
     return f"concat({kept}, transform({inside}, {clip}))"

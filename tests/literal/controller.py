@@ -46,9 +46,9 @@ def _elect_among(now: Round, alive: str) -> Round:
         " WHEN unclean_election THEN coalesce(unclean, -1) ELSE -1 END"
     )
     partitions = now.partitions.join(found, PARTITION, "left").withColumn("elected", F.expr(elected))
-    uncleanly = partitions.withColumn("uncleanly", F.expr("elected >= 0 AND elected != leader AND clean IS NULL"))
+    uncleanly = "elected >= 0 AND elected != leader AND clean IS NULL"
     return now.with_partitions(
-        uncleanly.withColumns(
+        partitions.withColumn("uncleanly", F.expr(uncleanly)).withColumns(
             exprs(
                 leader="elected",
                 leader_epoch="leader_epoch + IF(elected != leader, 1, 0)",

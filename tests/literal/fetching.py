@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from .logs import assign_epoch, end_offset_for_epoch, truncate_from_end, truncate_from_start
 from .tables import PARTITION, REPLICA, Round, exprs
 
-_IN_ORDER = "OVER (PARTITION BY partition, broker ORDER BY base_offset)"
 LINK = ["partition", "broker", "source"]
+_IN_ORDER = "OVER (PARTITION BY partition, broker ORDER BY base_offset)"
 
 
 def request_fetch(now: Round) -> Round:
@@ -98,7 +98,7 @@ def truncate_diverging(now: Round) -> Round:
 
 
 def choose_batches(now: Round) -> Round:
-    """What comes: whole batches within replica.fetch.max.bytes, at least one, and within what slow links and disks let through."""
+    """What comes: whole batches within replica.fetch.max.bytes, at least one, as far as slow links and disks let them."""
     slow = now.slow_links.groupBy("partition", F.col("sender").alias("source"), F.col("receiver").alias("broker"))
     least = slow.agg(F.min("link_bytes").alias("link_bytes"))
     asking = now.fetches.where("answer = 'data'").join(now.replicas, REPLICA).join(least, LINK, "left")

@@ -17,6 +17,9 @@ A file is a phase. Its fixtures begin with `=== name`; `#` begins a comment.
 `-` is none. `1@3` is a leader and its epoch, `0:0,3:8` an epoch cache (epoch:start offset), `1,2` are brokers; `previous`, the
 fetch that T noted before, is `6@10` (round@LEO of T then). What is not said of the partition before the round is as
 `_partition` and `_replica` have it: all caught up and in the ISR, all believe in the leader, no faults.
+
+`faults` are the words of docs/kafka_rounds.md: offline, paused, isolated, waking, stale (metadata), fenced, returning, restarted,
+clean_stop, power_loss, disk_loss, clients_cut, and `cut=2>1` of the partition is a link on which messages are dropped.
 """
 
 from __future__ import annotations
@@ -29,6 +32,14 @@ from typing import Any
 ROUND = 7
 RECORD_BYTES = 100
 LEO = 10
+
+PARTITION_KEYS = {
+    "round", "controller", "leader", "isr", "client", "ready", "known_isr", "pending_joins", "pending_shrinks", "cut",
+}  # fmt: skip
+REPLICA_KEYS = {
+    "broker", "faults", "leads", "believes", "log_start", "leo", "hw", "checkpoint", "flushed", "epochs", "remote_leo",
+    "caught_up", "previous",
+}  # fmt: skip
 
 Cells = dict[str, str]
 
@@ -101,6 +112,8 @@ class Situation:
 
 def situation_of(fixture: Fixture) -> Situation:
     """What the text says, and what it leaves to the defaults."""
+    unknown = fixture.partition.keys() - PARTITION_KEYS | {key for row in fixture.replicas for key in row.keys() - REPLICA_KEYS}
+    assert not unknown, f"{fixture.phase}, {fixture.name}: {unknown}"
     partition = _partition(fixture.partition, len(fixture.replicas))
     leader_leo = int(fixture.replicas[partition["client_leader"]].get("leo", LEO))
     replicas = [_replica(broker, cells, partition, leader_leo) for broker, cells in enumerate(fixture.replicas)]

@@ -46,6 +46,7 @@ class Ledger:
         self.events: list[Event] = []
         self.acked: set[tuple[int, int]] = set()
         self.committed: set[tuple[int, int]] = set()
+        self.newly_committed: list[Record] = []
         self.initial: set[tuple[int, int]] = set()
         self.damaged: list[Record] = []
 
@@ -63,7 +64,9 @@ class Ledger:
 
     def commit(self, log: Log, hw: int) -> None:
         """Note the records below a leader's high watermark."""
-        self.committed.update(record.key for record in log.slice(log.log_start, hw))
+        new = [record for record in log.slice(log.log_start, hw) if record.key not in self.committed]
+        self.committed.update(record.key for record in new)
+        self.newly_committed += new
 
     def event(
         self,

@@ -160,6 +160,7 @@ def _begin_leadership(partition: Partition, log_before: Log | None) -> None:
     replica = partition.replicas[controller.leader]
     if log_before is not None:
         partition.ledger.lost_by_election(now, replica.broker, log_before, replica.log)
+    leadership_before = partition.leadership
     partition.leadership = Leadership(
         broker=replica.broker,
         epoch=controller.epoch,
@@ -171,6 +172,10 @@ def _begin_leadership(partition: Partition, log_before: Log | None) -> None:
             if broker != replica.broker
         },
     )
+    if not partition.rules.forget_followers and leadership_before is not None:
+        for broker, progress in partition.leadership.progress.items():
+            known = leadership_before.progress.get(broker, Progress())
+            progress.remote_leo, progress.in_line = known.remote_leo, known.in_line
     if partition.is_untold(replica.broker):
         partition.coverage["untold_leader"] += 1
     else:

@@ -1,4 +1,4 @@
-"""Followers and their leaders: the fetch request (step 4) and its response (7).
+"""Followers and their leaders: the fetch request (step 4) and its response (7); what the variants ask is in truncation.py.
 
 Choices where docs/kafka_rounds.md is silent:
 
@@ -19,24 +19,32 @@ Choices where docs/kafka_rounds.md is silent:
 * The credit of a slow link changes only with a data answer that arrives (also an empty one); it is 0 when no limit
   holds. rate * round_ms / 1000 is rounded down.
 * After OUT_OF_RANGE the flushed offset is the new log start; the HW checkpoint stays as it was written.
+* In the variants too "noted if B = T" means a T that knows of its epoch, whatever the follower believes in.
+* An out-of-order append changes nothing of the follower, but its fetch was noted. "Inside a batch" needs both records in
+  B's log: at B's log start no batch lies before.
+* `fetch_state` of a variant: null when no request leaves (also when the link drops it); asked when a question was
+  answered and the answer arrived; unanswered when nothing came back; out_of_order; truncated when the LEO fell (above
+  the leader's LEO); out_of_range (below its log start); fetched or empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .broker_status import slowest_rate_bytes_per_second
 from .leading import append_chunk
-from .log import UNDEFINED, Log, Record
-from .partition import NO_LEADER, Partition, Replica
+from .log import UNDEFINED, Record
+from .partition import NO_LEADER, LateResponse, Partition, Replica
+from .truncation import LogEnds, answer_question, cut, is_inside_batch, take_answer
 
 DIVERGING, BELOW_LOG_START, ABOVE_LEO, DATA = "diverging", "below_log_start", "above_leo", "data"
+EPOCH_END = "epoch_end"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a leader says to one fetch; `end` belongs to DIVERGING: (epoch, end offset)."""
+    """What a leader says to one fetch or question; `end` belongs to DIVERGING and EPOCH_END: (epoch, end offset)."""
 
     follower: int
     leader: int
@@ -44,24 +52,23 @@ class Answer:
     end: tuple[int, int] = UNDEFINED
 
 
-def fetch(partition: Partition) -> list[Answer]:
+def fetch(partition: Partition, ends_at_start: Mapping[int, LogEnds]) -> list[Answer]:
     """Followers ask, leaders answer and take note; nothing of any log changes yet.
 
     Returns the answers, also those that will be lost on the way; `partition.noted` maps followers to noted offsets.
     """
-    partition.noted = {}
+    partition.noted, partition.fetch_states = {}, {}
     answers = []
     for broker in partition.controller.replicas:
         follower = partition.replicas[broker]
-        leader = _asked_leader(partition, follower)
+        if not _sends(partition, follower):
+            continue
+        partition.fetch_states[broker] = "unanswered"
+        leader = _answering_leader(partition, follower)
         if leader is None:
             continue
-        if follower.believed_epoch != leader.leading_epoch:
-            partition.coverage["fenced_or_unknown_epoch"] += 1
-            continue
-        answer = _answer(follower, leader)
+        answer = _answer_by_protocol(partition, follower, leader, ends_at_start)
         if answer is None:
-            partition.coverage["no_end_offset"] += 1
             continue
         answers.append(answer)
         if answer.kind == DATA:
@@ -69,17 +76,39 @@ def fetch(partition: Partition) -> list[Answer]:
     return answers
 
 
-def _asked_leader(partition: Partition, follower: Replica) -> Replica | None:
-    """The replica that gets the follower's fetch and answers it, if any."""
+def _sends(partition: Partition, follower: Replica) -> bool:
+    """Whether the follower sends a request that gets to somebody."""
     broker, believed = follower.broker, follower.believed_leader
     if not partition.status(broker).running or broker == partition.controller.leader:
+        return False
+    return believed not in (NO_LEADER, broker) and partition.message_passes(broker, believed)
+
+
+def _answering_leader(partition: Partition, follower: Replica) -> Replica | None:
+    """The replica that the follower believes in, if it runs and leads, in whatever epoch."""
+    leader = partition.replicas.get(follower.believed_leader)
+    if leader is None or not partition.status(leader.broker).running:
         return None
-    if believed in (NO_LEADER, broker) or believed not in partition.replicas:
+    return leader if leader.leading_epoch is not None else None
+
+
+def _answer_by_protocol(
+    partition: Partition, follower: Replica, leader: Replica, ends_at_start: Mapping[int, LogEnds]
+) -> Answer | None:
+    if partition.protocol != "kafka":
+        if follower.truncating:
+            end = answer_question(partition.protocol, follower.log.cache.latest, ends_at_start[leader.broker])
+            return Answer(follower.broker, leader.broker, EPOCH_END, end)
+        return _answer_without_epochs(follower, leader)
+    if follower.believed_epoch != leader.leading_epoch and partition.rules.fetch_in_leader_epoch:
+        partition.coverage["fenced_or_unknown_epoch"] += 1
         return None
-    leader = partition.replicas[believed]
-    if not partition.message_passes(broker, believed):
-        return None
-    return leader if partition.status(believed).running and leader.leading_epoch is not None else None
+    if not partition.rules.check_every_fetch and _is_in_line(partition, follower, leader):
+        kind = BELOW_LOG_START if follower.log.leo < leader.log.log_start else DATA
+        return Answer(follower.broker, leader.broker, kind)
+    answer = _answer(follower, leader)
+    partition.coverage["no_end_offset"] += answer is None
+    return answer
 
 
 def _answer(follower: Replica, leader: Replica) -> Answer | None:
@@ -99,14 +128,37 @@ def _answer(follower: Replica, leader: Replica) -> Answer | None:
     return Answer(*ids, DATA)
 
 
+def _answer_without_epochs(follower: Replica, leader: Replica) -> Answer:
+    """The answer to a fetch of a variant, which carries no epoch at all."""
+    mine, theirs = follower.log, leader.log
+    ids = (follower.broker, leader.broker)
+    if mine.leo < theirs.log_start:
+        return Answer(*ids, BELOW_LOG_START)
+    return Answer(*ids, ABOVE_LEO if mine.leo > theirs.leo else DATA)
+
+
+def _leads_clients(partition: Partition, leader: Replica) -> bool:
+    """Whether what this leader notes counts: it is T, and knows that it leads in T's epoch."""
+    leadership = partition.leadership
+    if leadership is None or leadership.broker != leader.broker:
+        return False
+    return leadership.epoch == leader.leading_epoch
+
+
+def _is_in_line(partition: Partition, follower: Replica, leader: Replica) -> bool:
+    """Whether T noted the follower before, or believes that it did (`Rules.check_every_fetch`)."""
+    assert partition.leadership is not None
+    return _leads_clients(partition, leader) and partition.leadership.progress[follower.broker].in_line
+
+
 def _note(partition: Partition, follower: Replica, leader: Replica) -> None:
     leadership = partition.leadership
-    if leadership is None or leadership.broker != leader.broker or leadership.epoch != leader.leading_epoch:
+    if leadership is None or not _leads_clients(partition, leader):
         partition.coverage["superseded_leader_served"] += 1
         return
     partition.noted[follower.broker] = follower.log.leo
     progress = leadership.progress[follower.broker]
-    progress.remote_leo = follower.log.leo
+    progress.remote_leo, progress.in_line = follower.log.leo, True
     if follower.log.leo >= leader.log.leo:
         progress.caught_up_round = partition.now
     elif progress.previous_leader_leo is not None and follower.log.leo >= progress.previous_leader_leo:
@@ -117,42 +169,47 @@ def _note(partition: Partition, follower: Replica, leader: Replica) -> None:
 
 def respond(partition: Partition, answers: list[Answer], hw_at_start: Mapping[int, int]) -> None:
     """Every answer that arrives changes its follower."""
+    moved = _take_late_responses(partition)
     for answer in answers:
         if not partition.message_passes(answer.leader, answer.follower):
             partition.coverage["answer_lost"] += 1
             continue
         follower, leader = partition.replicas[answer.follower], partition.replicas[answer.leader]
+        if follower.broker in moved:
+            continue
         partition.coverage[f"answer_{answer.kind}"] += 1
-        if answer.kind == DATA:
-            _take_data(partition, follower, leader, hw_at_start[leader.broker])
-        elif answer.kind == BELOW_LOG_START:
-            partition.ledger.counts["truncated"] += follower.log.restart_at(leader.log.log_start)
-            follower.hw = follower.log.leo
-        elif answer.kind == ABOVE_LEO:
-            _truncate(partition, follower, leader.log.leo)
-        else:
-            _truncate(partition, follower, _truncation_offset(follower.log, answer.end))
+        partition.fetch_states[follower.broker] = _take(partition, follower, leader, answer, hw_at_start[leader.broker])
 
 
-def _truncation_offset(log: Log, end: tuple[int, int]) -> int:
+def _take(partition: Partition, follower: Replica, leader: Replica, answer: Answer, leader_hw_at_start: int) -> str:
+    """Do what the answer asks for. Returns the state of the follower's fetching."""
+    if answer.kind == DATA:
+        return _take_data(partition, follower, leader, leader_hw_at_start)
+    if answer.kind == EPOCH_END:
+        take_answer(partition, follower, answer.end)
+        return "asked"
+    if answer.kind == BELOW_LOG_START:
+        partition.ledger.counts["truncated"] += follower.log.restart_at(leader.log.log_start)
+        follower.hw = follower.log.leo
+        return "out_of_range"
+    cut(partition, follower, leader.log.leo if answer.kind == ABOVE_LEO else _diverging_offset(partition, follower, answer.end))
+    return "truncated"
+
+
+def _diverging_offset(partition: Partition, follower: Replica, end: tuple[int, int]) -> int:
+    """Where a diverging answer cuts the follower's log."""
+    log = follower.log
+    if not partition.rules.cut_by_epoch:
+        return min(log.leo, follower.hw)
     epoch, end_offset = end
     own = log.cache.end_offset_for(epoch, log.leo)
     return min(log.leo, end_offset, log.leo if own == UNDEFINED else own[1])
 
 
-def _truncate(partition: Partition, follower: Replica, offset: int) -> None:
-    old_leo, old_start = follower.log.leo, follower.log.log_start
-    partition.ledger.counts["truncated"] += follower.log.truncate_to(offset)
-    follower.lower_hw(follower.hw)
-    if follower.log.leo < old_leo:
-        partition.ledger.event(partition.now, "truncate", follower.broker, follower.believed_epoch, old_leo, follower.log.leo)
-        partition.coverage["truncate_to_0"] += follower.log.leo == 0
-        partition.coverage["truncate_below_log_start"] += follower.log.leo < old_start
-    else:
-        partition.coverage["truncate_cache_only"] += 1
-
-
-def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_hw_at_start: int) -> None:
+def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_hw_at_start: int) -> str:
+    if partition.protocol != "kafka" and is_inside_batch(leader.log, follower.log.leo):
+        partition.coverage["out_of_order"] += 1
+        return "out_of_order"
     chunk = _deliver(partition, follower, leader)
     if chunk:
         append_chunk(partition, follower, chunk)
@@ -164,6 +221,7 @@ def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_
     if follower.log.log_start < leader.log.log_start <= follower.hw:
         follower.log.raise_log_start(leader.log.log_start)
         partition.coverage["follower_log_start_up"] += 1
+    return "fetched" if chunk else "empty"
 
 
 def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[Record]:
@@ -189,3 +247,47 @@ def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[R
     waits = follower.log.leo + len(chunk) < leader.log.leo
     follower.credit_bytes = allowance - taken_bytes if allowance is not None and waits else 0
     return chunk
+
+
+def keep_late_responses(partition: Partition, learning: Iterable[Replica]) -> None:
+    """A mutant's step 8: who learns of another leader or epoch gets one more answer of the old one in the next round."""
+    controller = partition.controller
+    for follower in learning:
+        belief = (follower.believed_leader, follower.believed_epoch)
+        if belief == (controller.leader, controller.epoch) or not _sends(partition, follower):
+            continue
+        leader = _answering_leader(partition, follower)
+        if leader is None or leader.leading_epoch != follower.believed_epoch:
+            continue
+        if not partition.message_passes(leader.broker, follower.broker):
+            continue
+        answer = _answer(follower, leader)
+        chunk = _whole_batches(partition, follower, leader)
+        if answer is not None and answer.kind == DATA and chunk:
+            follower.late_response = LateResponse(leader.broker, follower.log.leo, chunk, leader.hw)
+
+
+def _whole_batches(partition: Partition, follower: Replica, leader: Replica) -> list[Record]:
+    limit = partition.settings.fetch_max_bytes(follower.broker)
+    chunk: list[Record] = []
+    for batch in leader.log.batches_from(follower.log.leo):
+        if chunk and sum(record.size_bytes for record in chunk + batch) > limit:
+            break
+        chunk += batch
+    return chunk
+
+
+def _take_late_responses(partition: Partition) -> set[int]:
+    """Append what comes late, if its offset still fits. Returns the followers that moved on by it."""
+    moved = set()
+    for follower in partition.replicas.values():
+        late, follower.late_response = follower.late_response, None
+        if late is None or not partition.status(follower.broker).running or follower.leading_epoch is not None:
+            continue
+        if late.offset != follower.log.leo or not partition.message_passes(late.leader, follower.broker):
+            continue
+        append_chunk(partition, follower, late.chunk)
+        follower.lower_hw(late.hw)
+        moved.add(follower.broker)
+        partition.coverage["late_response"] += 1
+    return moved

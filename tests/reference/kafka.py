@@ -1,4 +1,4 @@
-"""Simulates one Kafka partition round by round, in the order of docs/kafka_rounds.md (protocol `kafka`, KIP-320).
+"""Simulates one Kafka partition round by round, in the order of docs/kafka_rounds.md: `kafka` (KIP-320) and its variants.
 
     simulate(case) -> Result
 
@@ -7,14 +7,15 @@ A case is plain data:
     {"rounds", "round_ms", "session_timeout_rounds", "brokers": [ids], "racks": {id: rack}, "config": {...},
      "topic_config": {...}, "replicas": [broker ids], "workload": [rows in file order], "faults": [rows],
      "commands": [rows], "initial": optional {"leader", "leader_epoch", "isr", "replicas": {broker: {"log_start_offset",
-     "leo", "hw", "epochs", "flushed_offset", "record_bytes"}}}}
+     "leo", "hw", "epochs", "flushed_offset", "record_bytes"}}}, "protocol": optional, one of "kafka" (default),
+     "kafka-high-watermark", "kafka-kip101", "kafka-kip279", "rules": optional Rules (rules.py; REAL if absent)}
 
 choices
 -------
 Where the page is silent the most natural reading was taken. Each module lists its own under the same words ("Choices
 where ..."): broker_status (faults), log (truncation, segments), settings (lookup), partition (belief and roles),
 controller (elections and commands), leading (append, ISR, high watermark), fetching (requests and responses),
-accounting (what is counted). Of this module:
+truncation (the variants), rules (the mutants), accounting (what is counted). Of this module:
 
 * power_loss keeps max(log start, min(LEO, flushed)), and cuts the epoch cache there also when no record is lost; the
   HW falls with it. disk_loss leaves (0, 0, 0) and an empty cache, nothing flushed, no credit.
@@ -24,6 +25,7 @@ accounting (what is counted). Of this module:
 * What replicas learn at the end of a round they learn also while the controller is down.
 * The trace holds assigned replicas, added ones included from the round of their command on; remote_leo of a follower
   is null from an election on until its first noted fetch, and what T knew stays while there is no leader.
+* The trace of a variant has `fetch_state` too (fetching.py).
 """
 
 from __future__ import annotations
@@ -36,46 +38,65 @@ from typing import Any
 from . import invariants
 from .accounting import Event
 from .controller import fence_and_elect
-from .fetching import fetch, respond
+from .fetching import fetch, keep_late_responses, respond
 from .leading import append, join_and_shrink
 from .log import Log
 from .partition import Partition, Replica
+from .rules import REAL
+from .truncation import begin_to_follow, log_ends, start_truncating
 
 Case = Mapping[str, Any]
 
 
 @dataclass
 class Result:
-    """What happened: rows are dicts with the columns of design.md section 7, `coverage` counts branches."""
+    """What happened: rows are dicts with the columns of design.md section 7, `coverage` counts branches.
+
+    `violations` is empty unless they were watched for; `logs` are the replicas' at the end.
+    """
 
     trace: list[dict[str, Any]]
     trace_partitions: list[dict[str, Any]]
     outcomes: dict[str, Any]
     events: list[Event]
     coverage: Counter[str]
+    violations: list[invariants.Violation]
+    logs: dict[int, Log]
 
 
-def simulate(case: Case) -> Result:
-    """Simulate rounds 0 to `rounds` - 1 of one partition, asserting the invariants at the end of each."""
+def simulate(case: Case, watch: bool = False) -> Result:
+    """Simulate rounds 0 to `rounds` - 1 of one partition.
+
+    At the end of each round `kafka` asserts what must hold after anything that can happen (`invariants.check`); a
+    variant or a mutant does not. With `watch` all of them tell the violations of protocols.md section 6.
+    """
     partition = Partition(case)
+    start_truncating(partition)
+    observer = invariants.Watch(partition)
+    violations: list[invariants.Violation] = []
     trace: list[dict[str, Any]] = []
     trace_partitions: list[dict[str, Any]] = []
     for now in range(case["rounds"]):
         partition.now = now
         play_round(partition)
-        invariants.check(partition)
+        if partition.protocol == "kafka" and partition.rules == REAL:
+            invariants.check(partition)
+        if watch:
+            violations += observer.look()
         trace += [_trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas)]
         trace_partitions.append(_partition_row(partition))
-    return Result(trace, trace_partitions, _outcomes(partition), partition.ledger.events, partition.coverage)
+    logs = {broker: replica.log for broker, replica in partition.replicas.items()}
+    return Result(trace, trace_partitions, _outcomes(partition), partition.ledger.events, partition.coverage, violations, logs)
 
 
 def play_round(partition: Partition) -> None:
     """One round; the steps are those of docs/kafka_rounds.md."""
     take_inputs(partition)
     hw_at_start = {broker: replica.hw for broker, replica in partition.replicas.items()}
+    ends_at_start = log_ends(partition)
     fence_and_elect(partition)
     append(partition)
-    answers = fetch(partition)
+    answers = fetch(partition, ends_at_start)
     join_and_shrink(partition, hw_at_start)
     respond(partition, answers, hw_at_start)
     learn(partition)
@@ -108,19 +129,25 @@ def take_inputs(partition: Partition) -> None:
             replica.lower_hw(replica.checkpoint)
             replica.leading_epoch = None
             replica.believed_leader, replica.believed_epoch = partition.controller.leader, partition.controller.epoch
+            replica.late_response = None
+            begin_to_follow(partition, replica)
             partition.coverage["restart"] += 1
 
 
 def learn(partition: Partition) -> None:
     """Step 8: whoever hears learns what the controller says; a late leader becomes ready, a superseded one follows."""
     controller, leadership = partition.controller, partition.leadership
-    for replica in partition.replicas.values():
-        if partition.is_deaf(replica.broker):
-            continue
+    learning = [replica for replica in partition.replicas.values() if not partition.is_deaf(replica.broker)]
+    if not partition.rules.response_in_leader_epoch:
+        keep_late_responses(partition, learning)
+    for replica in learning:
+        news = (replica.believed_leader, replica.believed_epoch) != (controller.leader, controller.epoch)
         replica.believed_leader, replica.believed_epoch = controller.leader, controller.epoch
         if controller.leader != replica.broker:
             partition.coverage["zombie_stepped_down"] += replica.leading_epoch is not None
             replica.leading_epoch = None
+            if news:
+                begin_to_follow(partition, replica)
         elif leadership is not None and replica.leading_epoch != leadership.epoch:
             partition.tell_leadership(replica, leadership)
             partition.coverage["late_leader"] += 1
@@ -153,7 +180,9 @@ def count_outcomes(partition: Partition) -> None:
 def _trace_row(partition: Partition, replica: Replica) -> dict[str, Any]:
     progress = None if partition.leadership is None else partition.leadership.progress.get(replica.broker)
     leads = "leader" if replica.leading_epoch is not None else "follower"
+    own = {} if partition.protocol == "kafka" else {"fetch_state": partition.fetch_states.get(replica.broker)}
     return {
+        **own,
         "round": partition.now,
         "broker": replica.broker,
         "role": "offline" if partition.status(replica.broker).offline else leads,

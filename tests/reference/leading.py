@@ -100,7 +100,7 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
         for broker, offset in partition.noted.items()
         if broker not in known | leadership.pending_joins | leadership.pending_shrinks
         and partition.is_unfenced(broker)
-        and _has_caught_up(offset, hw_at_start[replica.broker], leadership.start_offset)
+        and _has_caught_up(offset, *_needed_to_join(partition, leadership, hw_at_start[replica.broker]))
     }
     shrunk = _laggards(partition, leadership, replica, (known | joiners) - leadership.pending_shrinks)
     can_confirm = partition.controller_up and not partition.is_untold(replica.broker)
@@ -109,18 +109,25 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
         leadership.pending_shrinks |= shrunk
         partition.coverage["pending_join"] += len(joiners)
         partition.coverage["pending_shrink"] += len(shrunk)
-        _advance_high_watermark(partition, leadership, replica, known | joiners, len(known))
+        _advance_high_watermark(partition, leadership, replica, known | joiners, len(known), known)
         return
     partition.coverage["pending_join_confirmed"] += len(leadership.pending_joins)
     partition.coverage["pending_shrink_confirmed"] += len(leadership.pending_shrinks)
     joins = joiners | {broker for broker in leadership.pending_joins - known if partition.is_unfenced(broker)}
     shrinks = (shrunk | leadership.pending_shrinks) & (known | joins)
     leadership.pending_joins, leadership.pending_shrinks = set(), set()
-    _advance_high_watermark(partition, leadership, replica, known | joins, len(known | joins))
+    _advance_high_watermark(partition, leadership, replica, known | joins, len(known | joins), known)
     _confirm(partition, replica, joins, shrinks)
     if shrinks:
         members = set(partition.controller.isr)
-        _advance_high_watermark(partition, leadership, replica, members, len(members))
+        _advance_high_watermark(partition, leadership, replica, members, len(members), known - shrinks)
+
+
+def _needed_to_join(partition: Partition, leadership: Leadership, hw_at_start: int) -> tuple[int, int]:
+    """What a joiner has to reach: T's high watermark and, not in the variants, the start of T's epoch."""
+    rules = partition.rules
+    epoch_start_counts = partition.protocol == "kafka" and rules.join_at_epoch_start
+    return hw_at_start if rules.join_at_high_watermark else 0, leadership.start_offset if epoch_start_counts else 0
 
 
 def _has_caught_up(offset: int, hw_at_start: int, epoch_start: int) -> bool:
@@ -161,10 +168,13 @@ def _confirm(partition: Partition, replica: Replica, joins: set[int], shrinks: s
 
 
 def _advance_high_watermark(
-    partition: Partition, leadership: Leadership, replica: Replica, members: set[int], isr_size: int
+    partition: Partition, leadership: Leadership, replica: Replica, members: set[int], isr_size: int, known_isr: set[int]
 ) -> None:
-    """Raise T's high watermark to what the maximal ISR over `members` has, if the ISR is big enough."""
-    if isr_size < partition.settings.min_insync_replicas:
+    """Raise T's high watermark to what the maximal ISR over `members` has, if the ISR is big enough.
+
+    `known_isr` is the ISR without this round's joins, which a mutant is content with.
+    """
+    if isr_size < partition.settings.min_insync_replicas and partition.rules.hold_below_min_isr:
         partition.coverage["hw_held_by_min_isr"] += 1
         return
     leo = replica.log.leo
@@ -176,8 +186,9 @@ def _advance_high_watermark(
         and (leadership.progress[broker].remote_leo == leo or _caught_up_lately(partition, leadership, broker))
     }
     partition.coverage["hw_held_by_outsider"] += bool(catching_up - members - leadership.pending_joins)
-    maximal_isr = (members | leadership.pending_joins | catching_up) - {replica.broker}
-    offsets = [leadership.progress[broker].remote_leo or 0 for broker in maximal_isr]
+    maximal_isr = members | leadership.pending_joins | catching_up
+    awaited = maximal_isr if partition.rules.wait_for_maximal_isr else known_isr
+    offsets = [leadership.progress[broker].remote_leo or 0 for broker in awaited - {replica.broker}]
     reached = min([leo, *offsets])
     if reached > replica.hw:
         replica.hw = reached

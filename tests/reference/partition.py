@@ -19,11 +19,22 @@ from typing import Any
 
 from .accounting import Ledger
 from .broker_status import BrokerRound, broker_rounds, controller_is_up, is_stale, link_is_cut
-from .log import EpochCache, Log, initial_log
+from .log import EpochCache, Log, Record, initial_log
+from .rules import REAL, Rules
 from .settings import Settings
 
 NO_LEADER = -1
 DEFAULT_RECORD_BYTES = 1000
+
+
+@dataclass(frozen=True)
+class LateResponse:
+    """Data that a leader sent before its follower learned of another one (`Rules.response_in_leader_epoch`)."""
+
+    leader: int
+    offset: int
+    chunk: list[Record]
+    hw: int
 
 
 @dataclass
@@ -38,6 +49,8 @@ class Replica:
     believed_epoch: int = -1
     leading_epoch: int | None = None
     credit_bytes: int = 0
+    truncating: bool = False
+    late_response: LateResponse | None = None
 
     def lower_hw(self, hw: int) -> None:
         """Take a high watermark that may be below the old one; it stays within log start and LEO."""
@@ -46,12 +59,13 @@ class Replica:
 
 @dataclass
 class Progress:
-    """What the leader knows of one follower; None is unknown, or never."""
+    """What the leader knows of one follower; None is unknown, or never. `in_line`: a fetch of it was noted."""
 
     remote_leo: int | None = None
     caught_up_round: int | None = None
     previous_round: int | None = None
     previous_leader_leo: int | None = None
+    in_line: bool = False
 
 
 @dataclass
@@ -84,6 +98,8 @@ class Partition:
 
     def __init__(self, case: Mapping[str, Any]) -> None:
         self.case = case
+        self.protocol: str = case.get("protocol", "kafka")
+        self.rules: Rules = case.get("rules", REAL)
         self.now = 0
         self.faults: Sequence[Mapping[str, Any]] = case.get("faults", [])
         self.settings = Settings(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
@@ -94,6 +110,7 @@ class Partition:
         self.ledger = Ledger()
         self.coverage: Counter[str] = Counter()
         self.noted: dict[int, int] = {}
+        self.fetch_states: dict[int, str] = {}
         self._start()
 
     def status(self, broker: int) -> BrokerRound:
@@ -143,8 +160,10 @@ class Partition:
         return not self.status(broker).fenced
 
     def tell_leadership(self, replica: Replica, leadership: Leadership) -> None:
-        """T learns that it leads: the epoch enters its cache at its LEO."""
-        replica.log.cache.assign(leadership.epoch, replica.log.leo)
+        """T learns that it leads: the epoch enters its cache at its LEO, before KIP-279 only with its first append."""
+        if self.protocol in ("kafka", "kafka-kip279"):
+            replica.log.cache.assign(leadership.epoch, replica.log.leo)
+        replica.truncating = False
         replica.leading_epoch = replica.believed_epoch = leadership.epoch
         replica.believed_leader = replica.broker
         leadership.start_offset = replica.log.leo

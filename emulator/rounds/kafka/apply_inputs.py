@@ -61,7 +61,7 @@ def _decide(rules: RunRules) -> Step:
         cuts = rules.holds("cuts_to_high_watermark")
         begins = f"(round = 0 AND NOT is_leader AND {mine('assigned')})"
         guard = f"({guard} OR ({cuts} AND {begins}))"
-        steps += cut_to_high_watermark(f"({cuts} AND (restarted OR {begins}))")
+        steps += cut_to_high_watermark(f"({cuts} AND (restarted OR {begins}))", "believed_epoch")
         facts += CUT_FACTS
     return decided("damage", guard, steps, _OUTPUTS | unchanged(*facts))
 

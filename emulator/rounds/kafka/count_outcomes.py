@@ -92,9 +92,9 @@ def _new_events(rules: RunRules) -> str:
         _event("refused", _REFUSES, "client_epoch", "leo", "leo + refused_records", "null"),
         _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", "null", "null", cause),
         _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", "null", "null", cause),
-        _event("truncate", _CUT, "fetch_epoch", "response.cut_from", "leo", cause),
+        _event("truncate", _CUT, "fetch_epoch", "response.cut_from", "response.cut_to", cause),
         *(
-            _event("truncate", f"{s}.cut_from IS NOT NULL", "believed_epoch", f"{s}.cut_from", f"{s}.cut_to", cause)
+            _event("truncate", f"{s}.cut_from IS NOT NULL", f"{s}.cut_epoch", f"{s}.cut_from", f"{s}.cut_to", cause)
             for s in _cut_structs(rules)
         ),
         _event("segment_roll", "response.rolled_chunk_at IS NOT NULL", "fetch_epoch", "response.rolled_chunk_at", "null", "null"),

@@ -53,7 +53,7 @@ _OUTPUTS = {
     **unchanged("segment_bytes", "segment_round", "credit_bytes", "truncating"),
 }
 
-_FACTS = ("outcome", "chunk_bytes", "cut_records", "cut_from", "rolled_chunk_at")
+_FACTS = ("outcome", "chunk_bytes", "cut_records", "cut_from", "cut_to", "rolled_chunk_at")
 """What `response` tells the later phases; the struct is null where no response came or a simple one."""
 
 

@@ -49,7 +49,7 @@ def _decide(rules: RunRules) -> Step:
     for_leader = f"({leader_hears} AND (leader_isr != isr OR {current} != leader_ready))"
     steps, outputs = [_hear(), _believe(rules)], _outputs(rules) | unchanged("late")
     if rules.some("cuts_to_high_watermark"):
-        steps[1:1] = cut_to_high_watermark(f"({rules.holds('cuts_to_high_watermark')} AND begins_to_follow)")
+        steps[1:1] = cut_to_high_watermark(f"({rules.holds('cuts_to_high_watermark')} AND begins_to_follow)", "leader_epoch")
         outputs |= unchanged(*CUT_FACTS)
     return decided("news", f"{news} OR {stash} OR {for_leader}", steps, outputs)
 

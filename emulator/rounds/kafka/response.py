@@ -46,7 +46,7 @@ def _outcome(rules: RunRules) -> Step:
         " WHEN size(log) = 0 THEN IF(leo > source.leo, 'too_high', 'data')"
         f" WHEN NOT (primary AND noted) AND {diverges} THEN 'diverging' ELSE 'data' END"
     )
-    inside = f"(size(log) > 0 AND leo < source.leo AND {batch_start('source.log', 'leo')} < leo)"
+    inside = f"(size(log) > 0 AND leo < source.leo AND {batch_start('source.log', 'leo', 'source.log_start_offset')} < leo)"
     by_offset = (
         f"CASE WHEN source IS NULL THEN 'none' WHEN {rules.choose('asks', 'truncating', 'false')} THEN 'answer'"
         " WHEN leo < source.log_start_offset THEN 'reset' WHEN leo > source.leo THEN 'too_high'"

@@ -14,18 +14,22 @@ from emulator.rounds.log import (
     truncate_from_end,
 )
 
-CUT_FACTS = ("cut_from", "cut_to", "cut_records")
-"""What a cut tells the later phases: old and new LEO (null: no cut), records cut."""
+CUT_FACTS = ("cut_from", "cut_to", "cut_records", "cut_epoch")
+"""What a cut tells the later phases: old and new LEO (null: no cut), records cut, the epoch believed in then."""
 
 
-def cut_to_high_watermark(guard: str) -> list[Step]:
-    """Cut the log to the replica's own high watermark where the guard holds, whole batches, as before KIP-101."""
+def cut_to_high_watermark(guard: str, epoch: str) -> list[Step]:
+    """Cut the log to the replica's own high watermark where the guard holds, whole batches, as before KIP-101.
+
+    `epoch`: SQL text of the leader epoch that it follows from now on.
+    """
     return [
         {"cut_wish": f"IF({guard}, least(leo, hw), null)"},
         {"cut_to": f"IF(cut_wish IS NULL, null, {batch_start('log', 'cut_wish')})"},
         {"cut_bytes": f"IF(cut_to < leo, {bytes_at('log', 'cut_to')}, log_bytes)"},
         {
             "cut_from": "IF(cut_to < leo, leo, null)",
+            "cut_epoch": epoch,
             "cut_records": "IF(cut_to < leo, leo - least(greatest(cut_to, log_start_offset), leo), 0L)",
             "log": f"IF(cut_to IS NULL, log, {truncate_from_end('log', 'cut_to')})",
             "leo": "coalesce(cut_to, leo)",

@@ -221,6 +221,26 @@ def sql_command(folder: str, query: str | None, form: str, master: str | None, c
     return DONE
 
 
+@commands.command("compare")
+@click.argument("folder", metavar="DIR")
+@click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@_on_spark
+@_common
+def compare_command(folder: str, by: str, form: str, master: str | None, conf: Mapping[str, str]) -> int:
+    """Put the scenarios of a run side by side, paired by partition, with 95 % confidence intervals of every share."""
+    from emulator.outcomes.compare import compare_sql
+    from emulator.outcomes.formats import write_answer
+    from emulator.outcomes.sql import run_sql
+
+    query = compare_sql([name.strip() for name in by.split(",") if name.strip()])
+    _refuse_missing_folder(folder, master, conf)
+    with _session(master, conf, f"{PROGRAM} compare") as spark:
+        columns, rows = run_sql(folder, query, spark)
+        write_answer(columns, rows, form, sys.stdout)
+    return DONE
+
+
 def _refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, str]) -> None:
     """Refuses a local folder that is not there, where a path can only be a local one, without starting Spark."""
     configured = {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"} & os.environ.keys()

@@ -15,7 +15,7 @@ from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OPEN_TABLES, OutputDirectory
 
 # In the order they build on one another.
-HELPER_VIEWS = ("event_causes", "lost", "topic_availability", "isr_recoveries", "leader_gaps")
+HELPER_VIEWS = ("event_causes", "lost", "topic_availability", "isr_recoveries", "leader_gaps", "diverged")
 
 
 def register(spark: SparkSession, uri: str, names: Collection[str] | None = None) -> list[str]:

@@ -1,0 +1,69 @@
+"""Scenarios side by side on the same faults, paired by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.schema import OUTPUT_TABLES
+
+GROUPING_COLUMNS = tuple(name for name in OUTPUT_TABLES["outcomes"].names if name != "scenario_id")
+Z_95 = 1.959963984540054
+
+
+def compare_sql(by: Sequence[str] = ()) -> str:
+    """SQL over the views of a run: one row per scenario and group of partitions.
+
+    `by`: columns of `outcomes` to group partitions by, as base has them; none: all partitions together. Columns: scenario,
+    protocol, the grouping columns, partitions, then lost, truncated (records), diverged (partitions whose replicas differ below
+    their high watermarks), leaderless_seconds (sum), worse and better (partitions that lost more, or less, than in base),
+    and lost_share, diverged_share, unavailable_share (of partitions) each with `_low` and `_high`: Wilson's 95 %
+    confidence interval. Raises InputError for a column that outcomes lacks. Source: Wilson, JASA 22 (1927).
+    """
+    for name in by:
+        if name not in GROUPING_COLUMNS:
+            problem = f"outcomes has no column {quoted(name)}{did_you_mean(name, GROUPING_COLUMNS)}"
+            raise InputError(f"--by: {problem}; allowed: {listing(GROUPING_COLUMNS)}")
+    groups = "".join(f"base.{name} AS {name}, " for name in by)
+    names = "".join(f"{name}, " for name in by)
+    shares = ",\n  ".join(
+        column for name in ("lost", "diverged", "unavailable") for column in _share(f"count_if(is_{name})", f"{name}_share")
+    )
+    return f"""
+WITH pairs AS (
+  SELECT o.scenario_id, {groups}o.acked_lost, o.truncated, o.leaderless_rounds, base.acked_lost AS base_lost,
+    o.acked_lost > 0 AS is_lost, d.topic IS NOT NULL AS is_diverged, o.leaderless_rounds > 0 AS is_unavailable
+  FROM outcomes o
+  JOIN outcomes base ON base.scenario_id = 0 AND base.topic = o.topic AND base.partition = o.partition
+  LEFT JOIN (SELECT DISTINCT scenario_id, topic, partition FROM diverged) d
+    ON d.scenario_id = o.scenario_id AND d.topic = o.topic AND d.partition = o.partition
+)
+SELECT
+  first(s.name) AS scenario,
+  first(s.protocol) AS protocol,
+  {names}count(*) AS partitions,
+  sum(acked_lost) AS lost,
+  sum(truncated) AS truncated,
+  count_if(is_diverged) AS diverged,
+  round(sum(leaderless_rounds * s.round_ms) / 1000, 1) AS leaderless_seconds,
+  count_if(acked_lost > base_lost) AS worse,
+  count_if(acked_lost < base_lost) AS better,
+  {shares}
+FROM pairs JOIN scenarios s ON s.scenario_id = pairs.scenario_id
+GROUP BY {names}pairs.scenario_id
+ORDER BY {names}pairs.scenario_id
+"""
+
+
+def _share(count: str, name: str) -> list[str]:
+    """A share of the partitions and the bounds of its Wilson interval."""
+    n, z2 = "count(*)", Z_95 * Z_95
+    p = f"({count} / {n})"
+    middle = f"({p} + {z2} / (2 * {n}))"
+    reach = f"({Z_95} * sqrt({p} * (1 - {p}) / {n} + {z2} / (4 * {n} * {n})))"
+    scale = f"(1 + {z2} / {n})"
+    return [
+        f"round({p}, 6) AS {name}",
+        f"round(greatest(({middle} - {reach}) / {scale}, 0.0D), 6) AS {name}_low",
+        f"round(least(({middle} + {reach}) / {scale}, 1.0D), 6) AS {name}_high",
+    ]

@@ -1,0 +1,86 @@
+"""Scenarios side by side: paired by partition, every share with its confidence interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.errors import InputError
+from emulator.outcomes.compare import compare_sql
+from emulator.outcomes.sql import run_sql
+
+WriteTables = Callable[[dict[str, list[dict[str, Any]]], Path], None]
+
+
+def compared(spark: SparkSession, folder: Path, *by: str) -> list[dict[str, Any]]:
+    columns, rows = run_sql(str(folder), compare_sql(by), spark)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """The bounds as the roots of the equation that defines them: (p - x)^2 = z^2 x (1 - x) / n, by bisection."""
+    z, p = 1.959963984540054, count / n
+
+    def beyond(x: float) -> bool:
+        return (p - x) ** 2 > z * z * x * (1 - x) / n
+
+    def edge(inside: float, outside: float) -> float:
+        for _ in range(200):
+            middle = (inside + outside) / 2
+            inside, outside = (inside, middle) if beyond(middle) else (middle, outside)
+        return inside
+
+    return (edge(p, 0.0) if count else 0.0), (edge(p, 1.0) if count < n else 1.0)
+
+
+def test_scenarios_side_by_side(spark: SparkSession, small_run: Path) -> None:
+    base, unclean = compared(spark, small_run)
+    assert (base["scenario"], base["partitions"], base["lost"], base["truncated"], base["worse"]) == ("base", 3, 3, 3, 0)
+    assert base["leaderless_seconds"] == (60 + 18 + 18) * 0.5
+    assert (unclean["scenario"], unclean["worse"] >= 1, unclean["lost"] >= 50) == ("unclean", True, True)
+    assert base["lost_share"] == pytest.approx(1 / 3, abs=1e-6)
+    assert (base["lost_share_low"], base["lost_share_high"]) == pytest.approx(wilson(1, 3), abs=2e-6)
+    assert (base["unavailable_share_low"], base["unavailable_share_high"]) == pytest.approx(wilson(3, 3), abs=2e-6)
+
+
+def test_by_topic(spark: SparkSession, small_run: Path) -> None:
+    rows = compared(spark, small_run, "topic")
+    assert [(row["topic"], row["scenario"], row["partitions"]) for row in rows] == [
+        ("logs", "base", 1), ("logs", "unclean", 1), ("orders", "base", 2), ("orders", "unclean", 2),
+    ]  # fmt: skip
+
+
+def test_replicas_that_differ_below_their_high_watermarks_are_diverged(
+    spark: SparkSession, tmp_path: Path, write_tables: WriteTables
+) -> None:
+    here = {"scenario_id": 0, "topic": "t"}
+    scenario = {"scenario_id": 0, "name": "base", "protocol": "kafka", "rounds": 9, "round_ms": 500, "mode": "plain"}
+    tables = {
+        "scenarios": [{**scenario, "overrides": {}}],
+        "outcomes": [{**here, "partition": number, "leader": 1, "isr": [1]} for number in range(2)],
+        "replicas": [
+            {**here, "partition": number, "broker": broker, "role": "follower", "leo": 5, "hw": hw, "in_isr": True}
+            for number, hw in ((0, 5), (1, 3))
+            for broker in (1, 2)
+        ],
+        # epoch 1 is at 3 on broker 2, where broker 1 still has epoch 0: seen by consumers of partition 0 only
+        "leader_epochs": [
+            {**here, "partition": number, "broker": broker, "epoch": epoch, "start_offset": start, "end_offset": end}
+            for number in range(2)
+            for broker, epoch, start, end in ((1, 0, 0, 4), (1, 1, 4, None), (2, 0, 0, 3), (2, 1, 3, None))
+        ],
+    }
+    folder = tmp_path / "run"
+    write_tables(tables, folder)
+    _, rows = run_sql(str(folder), "SELECT partition, broker, other_broker, from_offset, to_offset FROM diverged", spark)
+    assert list(rows) == [(0, 1, 2, 3, 4)]
+    assert compared(spark, folder)[0]["diverged"] == 1
+
+
+def test_unknown_column() -> None:
+    with pytest.raises(InputError, match=r'--by: outcomes has no column "topik" \(did you mean "topic"\?\); allowed: topic, '):
+        compare_sql(["topik"])

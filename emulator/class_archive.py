@@ -25,6 +25,8 @@ faults = [{ kind = "broker_crash", broker = 1, from_round = 5, to_round = 15 }]
 
 def write_class_archive() -> None:
     """Run a small scenario once and have Java keep the classes it loaded; replaces an archive that is there."""
+    if " " in str(CLASS_ARCHIVE):
+        raise ValueError(f"{CLASS_ARCHIVE}: Java options cannot name a path with blanks")
     CLASS_ARCHIVE.unlink(missing_ok=True)
     unfinished = CLASS_ARCHIVE.with_suffix(".tmp")
     options = f"{driver_java_options()} -XX:ArchiveClassesAtExit={unfinished} -Xlog:cds=off -Xlog:cds+dynamic=off"

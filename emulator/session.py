@@ -201,7 +201,7 @@ def driver_java_options() -> str:
     They name the class archive of `make setup` (emulator/class_archive.py) where there is one.
     """
     options = f"{DEEP_STACK} -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}"
-    if CLASS_ARCHIVE.exists():
+    if CLASS_ARCHIVE.exists() and " " not in str(CLASS_ARCHIVE):  # options are parted at blanks
         # Of another Java, or after an update of Spark, the archive does not fit: it is then ignored, in silence.
         options += f" -Xshare:auto -XX:SharedArchiveFile={CLASS_ARCHIVE} -Xlog:cds=off -Xlog:cds+dynamic=off"
     return options

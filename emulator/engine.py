@@ -23,7 +23,7 @@ from emulator.protocols import PROTOCOLS
 from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.record_trace import record_trace
-from emulator.schema import FEED, STATE_COLUMNS, WORLD
+from emulator.schema import FEED, STATE_DDL, WORLD
 from emulator.session import DEEP_STACK, engine_settings
 
 FUSED_ROUNDS = 25
@@ -104,7 +104,7 @@ def emulate(
     bucket_rounds = bucket_length(max(rounds.values()))
     tasks = _tasks(spark, rows)
     with engine_settings(spark, tasks, _codegen_settings(rows)):
-        progress.start(max(rounds.values()), sum(len(i.partition_table.partition) for i in inputs), len(inputs))
+        progress.start(max(rounds.values()), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
             planning = pool.submit(_plan_round, spark, RunRules(slots, protocols), tracing, tasks)
@@ -115,8 +115,7 @@ def emulate(
 
 def _plan_round(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int) -> PlannedRound:
     """One round over a state without rows that is laid out as the real one."""
-    ddl = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
-    empty = spark.createDataFrame([], cast(StructType, StructType.fromDDL(ddl)))
+    empty = spark.createDataFrame([], cast(StructType, StructType.fromDDL(STATE_DDL)))
     laid_out = _attach(spark, _laid_out(pack(empty), tasks), [], Job(0, 0, False)).localCheckpoint(eager=False)
     return PlannedRound(spark, laid_out, lambda frame: one_round(frame, rules, tracing))
 
@@ -159,7 +158,7 @@ def _loop(
             finished.append(checkpointed.where(F.col("scenario_id").isin(ended)))
             state = state.where(~F.col("scenario_id").isin(ended))
         left = [i for i in inputs if i.scenario.rounds > job.to_round]
-        progress.advance(job.to_round, sum(len(i.partition_table.partition) for i in left), number, replica_rounds)
+        progress.advance(job.to_round, sum(i.partition_count for i in left), number, replica_rounds)
     progress.finish()
     for done in finished:
         checkpointed = checkpointed.unionByName(done)

@@ -55,15 +55,11 @@ def run_emulation(
     output.recover()
     output.stage()
     try:
-        inputs = [scenario_inputs(s) for s in run.scenarios]
-        traced = {i.scenario.scenario_id: traced_partitions(i.scenario, trace) for i in inputs}
-        for i in inputs:
-            i.alike = find_alike(i, traced[i.scenario.scenario_id])
-        parts: list[tuple[DataFrame, DataFrame]] = []
-        tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output, parts))
+        inputs, traced = _inputs(run, trace)
+        tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output))
         state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True))
         tables = assemble(spark, state, inputs)
-        if not parts:
+        if not any(flags.any() for flags in traced.values()):
             tables |= {name: empty_table(name) for name in ("trace", "trace_partitions")}
         seconds = time.monotonic() - clock
         schema, rows = scenario_rows(run.scenarios)
@@ -78,7 +74,7 @@ def run_emulation(
     except BaseException:
         output.abort()
         raise
-    partitions, distinct = sum(len(i.partition_table.partition) for i in inputs), sum(len(i.states) for i in inputs)
+    partitions, distinct = sum(i.partition_count for i in inputs), sum(len(i.states) for i in inputs)
     lines = [
         f"{len(inputs)} scenarios, {partitions} partitions ({distinct} distinct), {max(s.rounds for s in run.scenarios)} rounds:"
         f" {replica_rounds(inputs)} replica-rounds in {time.monotonic() - clock:.1f} s, tables in {out}"
@@ -88,22 +84,28 @@ def run_emulation(
 
 def dry_run(run: Run, trace: str = "none") -> list[str]:
     """What a run would do, in lines: scenarios, partitions, rounds, rows, jobs, estimated memory. Needs no Spark."""
-    inputs = [scenario_inputs(s) for s in run.scenarios]
-    flags = [traced_partitions(s, trace) for s in run.scenarios]
-    for i, traced in zip(inputs, flags, strict=True):
-        i.alike = find_alike(i, traced)
+    inputs, traced = _inputs(run, trace)
     rows = sum(i.rows for i in inputs)
     rounds = max(s.rounds for s in run.scenarios)
     names = [s.name for s in run.scenarios]
     return [
         f"scenarios: {len(inputs)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
-        f"partitions: {sum(len(i.partition_table.partition) for i in inputs)} ({sum(len(i.states) for i in inputs)} distinct)",
+        f"partitions: {sum(i.partition_count for i in inputs)} ({sum(len(i.states) for i in inputs)} distinct)",
         f"rounds: {rounds} of {run.scenarios[0].round_ms} ms",
         f"rows: {rows} for {sum(i.replicas for i in inputs)} replicas, {replica_rounds(inputs)} replica-rounds,"
         f" {-(-rounds // FUSED_ROUNDS)} jobs or more",
-        f"traced partitions: {sum(int(f.sum()) for f in flags)}",
+        f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
         f"estimated memory: {max(1, 2 * rows * STATE_ROW_BYTES // 2**20)} MiB for the state",
     ]
+
+
+def _inputs(run: Run, trace: str) -> tuple[list[ScenarioInputs], dict[int, np.ndarray]]:
+    """The inputs of every scenario, alike partitions found, and by scenario_id which partitions are traced."""
+    inputs = [scenario_inputs(s) for s in run.scenarios]
+    traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
+    for i in inputs:
+        i.alike = find_alike(i, traced[i.scenario.scenario_id])
+    return inputs, traced
 
 
 def replica_rounds(inputs: list[ScenarioInputs]) -> int:
@@ -130,12 +132,10 @@ def _append_trace(
     state: DataFrame,
     inputs: list[ScenarioInputs],
     output: OutputDirectory,
-    parts: list[tuple[DataFrame, DataFrame]],
 ) -> None:
     tables = trace_tables(spark, state, inputs)
     for name, frame in zip(("trace", "trace_partitions"), tables, strict=True):
         frame.write.mode("append").parquet(output.path(name))
-    parts.append(tables)
 
 
 def _run_row(run: Run, inputs: list[ScenarioInputs], started: datetime, seconds: float) -> tuple[object, ...]:

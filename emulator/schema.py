@@ -348,6 +348,8 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "trace": (f"ARRAY<STRUCT<{TRACE}>>", "rounds recorded since the last write, null if not traced"),
 }
 
+STATE_DDL = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
+
 STATE_GROUPS: dict[str, tuple[str, ...]] = {
     "controller": ("assigned", "replica_order", "target_order", "adding", "leader", "leader_epoch", "isr"),
     "client": ("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),

@@ -55,7 +55,7 @@ def _starts(inputs: ScenarioInputs) -> np.ndarray:
             rest = tuple((name, str(value)) for name, value in row.items() if name not in ("topic", "partition"))
             given[inputs.partition_id(row["topic"], row["partition"])].append(rest)
     numbers: dict[Any, int] = {}
-    starts = np.zeros(len(inputs.partition_table.partition), np.int64)
+    starts = np.zeros(inputs.partition_count, np.int64)
     for partition, rows_given in given.items():
         starts[partition] = numbers.setdefault(tuple(sorted(rows_given)), len(numbers) + 1)
     return starts

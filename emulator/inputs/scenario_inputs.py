@@ -44,6 +44,11 @@ class ScenarioInputs:
         return self.partitions
 
     @property
+    def partition_count(self) -> int:
+        """Partitions of the scenario."""
+        return len(self.partition_table.partition)
+
+    @property
     def replicas(self) -> int:
         """Replicas that are emulated: slots over all partitions."""
         return int(self.partition_table.slot_count.sum())
@@ -51,7 +56,7 @@ class ScenarioInputs:
     @property
     def states(self) -> np.ndarray:
         """The partition_ids that have a state of their own, ascending."""
-        return np.arange(len(self.partition_table.partition)) if self.alike is None else self.alike.representatives
+        return np.arange(self.partition_count) if self.alike is None else self.alike.representatives
 
     @property
     def rows(self) -> int:

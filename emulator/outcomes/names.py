@@ -62,7 +62,7 @@ class Names:
 
 def names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> Names:
     """The names behind world_id and feed_id, which count on over the list of scenario inputs."""
-    members = None if all(len(i.states) == len(i.partition_table.partition) for i in inputs) else _members(inputs)
+    members = None if all(len(i.states) == i.partition_count for i in inputs) else _members(inputs)
     return Names(
         world_names(spark, inputs),
         spark.createDataFrame(_topics(inputs)),

@@ -17,6 +17,12 @@ def last_run(log: str) -> str:
     return f"get({log}, size({log}) - 1)"
 
 
+def same_batches(a: str, b: str) -> str:
+    """Whether two runs begin alike and repeat the same batches; null if one of them is."""
+    equal = " AND ".join(f"{a}.{name} = {b}.{name}" for name in ("start_offset", "epoch", "batch_records", "batch_bytes"))
+    return f"({equal} AND {a}.pattern <=> {b}.pattern)"
+
+
 def last_epoch(log: str) -> str:
     """The latest epoch of the cache, null if there is none."""
     return f"{last_run(log)}.epoch"
@@ -176,9 +182,7 @@ def append_from(own: str, source: str, offset: str, end: str, log_start: str = "
     protocol that breaks it makes a clipped copy.
     """
     kept = f"filter({own}, x -> greatest(x.start_offset, {log_start}) < {offset})"
-    last = last_run(kept)
-    same = f"{last}.start_offset = x.start_offset AND {last}.epoch = x.epoch AND {last}.batch_records = x.batch_records"
-    same += f" AND {last}.batch_bytes = x.batch_bytes AND {last}.pattern <=> x.pattern"
+    same = same_batches(last_run(kept), "x")
     inside = (
         f"filter({source}, (x, i) -> x.start_offset < {end}"
         f" AND coalesce(get({source}, i + 1).start_offset > {offset}, true)"

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from emulator.schema import STATE_COLUMNS
+from emulator.schema import STATE_COLUMNS, STATE_DDL
 
 NULL_UNLESS_GIVEN = {"world", "feed", "trace", "leader_log", "remote_leo", "lead_start"}
 
@@ -32,8 +32,7 @@ def state_row(**given: Any) -> dict[str, Any]:
 
 def state_frame(spark: SparkSession, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
     """The rows as a state, in two Spark partitions."""
-    ddl = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
-    schema = cast(StructType, StructType.fromDDL(ddl))
+    schema = cast(StructType, StructType.fromDDL(STATE_DDL))
     table = pa.Table.from_pylist(list(rows), to_arrow_schema(schema))
     return spark.createDataFrame(table, schema=schema).repartition(2, "scenario_id", "partition_id")
 

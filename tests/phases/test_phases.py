@@ -10,6 +10,7 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
+from emulator import engine
 from emulator.session import engine_settings
 from tests.engine_state import seen_after_phases, state_before
 from tests.phases.fixtures import as_text, read_fixtures, situation_of
@@ -19,7 +20,7 @@ PHASES = list(dict.fromkeys(fixture.phase for fixture in FIXTURES))
 CELLS = "fixture STRING, broker STRING, column STRING, value STRING"
 
 # Few rows: planning and compiling for them takes longer than running.
-SETTINGS = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
+SETTINGS = engine._codegen_settings(0)
 
 Seen = dict[str, dict[tuple[int, int], dict[str, Any]]]
 

@@ -52,14 +52,16 @@ _FACTS = (
 )
 """What `election` tells the later phases; the struct is null in rounds without an election."""
 
+_UNFENCED = "(world.unfenced & ~world.returning)"
+"""Brokers that are not fenced when the round's fencing is done: a returning one is fenced first."""
+
 
 @built_once
 def _decide(rules: RunRules) -> Step:
     slots = rules.slots
-    unfenced = "(world.unfenced & ~world.returning)"
     candidates = "((isr | IF(feed.unclean_election, assigned, 0)) & assigned & world.unfenced)"
-    leaves_isr = f"((isr & {unfenced}) != isr AND ((isr & {unfenced}) != 0 OR bit_count(isr) > 1))"
-    needs_leader = f"(NOT {has(f'({unfenced} & assigned)', 'leader')} AND (leader >= 0 OR {candidates} != 0))"
+    leaves_isr = f"((isr & {_UNFENCED}) != isr AND ((isr & {_UNFENCED}) != 0 OR bit_count(isr) > 1))"
+    needs_leader = f"(NOT {has(f'({_UNFENCED} & assigned)', 'leader')} AND (leader >= 0 OR {candidates} != 0))"
     commands = f"(feed.preferred_election OR feed.reassign_order != 0 OR target_order != 0 OR {_rebalances()})"
     news = f"(leader_isr != isr OR (leader_ready AND {has('world.offline', 'client_leader')}))"
     guard = f"(world.controller_up AND ({leaves_isr} OR {needs_leader} OR {commands})) OR {news}"
@@ -88,10 +90,9 @@ def _rebalances() -> str:
 
 
 def _fence(slots: int) -> Step:
-    unfenced = "(world.unfenced & ~world.returning)"
-    kept = f"(isr & {unfenced})"
+    kept = f"(isr & {_UNFENCED})"
     return {
-        "unfenced_first": unfenced,
+        "unfenced_first": _UNFENCED,
         "isr_at_start": "isr",
         "assigned_at_start": "assigned",
         "leader_at_start": "leader",
@@ -102,7 +103,7 @@ def _fence(slots: int) -> Step:
             f" WHEN {has('isr', 'leader')} THEN {bit('leader')}"
             f" ELSE {bit(first_in_order('replica_order', 'isr', slots))} END"
         ),
-        "needs_leader": f"world.controller_up AND NOT {has(f'({unfenced} & assigned)', 'leader')}",
+        "needs_leader": f"world.controller_up AND NOT {has(f'({_UNFENCED} & assigned)', 'leader')}",
     }
 
 

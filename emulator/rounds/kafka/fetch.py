@@ -5,14 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, inlined, unchanged, where
-from emulator.rounds.kafka.response import response_steps
+from emulator.rounds.kafka.response import MAX_BYTES, NO_WAIT, response_steps
 from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.log import last_run
+from emulator.rounds.log import last_run, same_batches
 
-_NO_WAIT = "coalesce(get(world.no_wait, slot), feed.no_wait)"
 # Logs of one length may count their bytes differently: one that was emptied knows nothing of the records before.
 _CHUNK = "IF(lead.leo = leo, 0L, lead.log_bytes - log_bytes)"
-_MAX_BYTES = "coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes)"
 
 
 def fetch(state: DataFrame, rules: RunRules) -> DataFrame:
@@ -29,19 +27,14 @@ def fetch(state: DataFrame, rules: RunRules) -> DataFrame:
 
 def _kind() -> Step:
     own, lead = last_run("log"), last_run("lead.log")
-    same_run = (
-        f"(lead.leo = leo OR coalesce({own}.start_offset = {lead}.start_offset AND {own}.epoch = {lead}.epoch"
-        f" AND {own}.start_bytes = {lead}.start_bytes"
-        f" AND {own}.batch_records = {lead}.batch_records AND {own}.batch_bytes = {lead}.batch_bytes"
-        f" AND {own}.pattern <=> {lead}.pattern, false))"
-    )
+    same_run = f"(lead.leo = leo OR coalesce({same_batches(own, lead)} AND {own}.start_bytes = {lead}.start_bytes, false))"
     stays = (
         f"(lead.leo = leo OR (segment_bytes > 0 AND segment_bytes + {_CHUNK} <= feed.segment_bytes"
         " AND round - segment_round < feed.segment_rounds AND feed.flush_messages = 0))"
     )
     return {
         "simple": (
-            f"noted AND hears AND {same_run} AND {stays} AND {_CHUNK} <= {_MAX_BYTES} AND world.slow IS NULL"
+            f"noted AND hears AND {same_run} AND {stays} AND {_CHUNK} <= {MAX_BYTES} AND world.slow IS NULL"
             " AND world.disk IS NULL AND credit_bytes = 0 AND lead.log_start_offset <= log_start_offset"
         ),
         "answered": "sends AND hears AND (primary OR size(superseded) > 0)",
@@ -65,8 +58,7 @@ def _decide(rules: RunRules) -> Step:
 
 @built_once
 def _apply() -> Step:
-
-    told = f"IF({_CHUNK} > 0 OR {_NO_WAIT}, lead.hw, leader_hw)"
+    told = f"IF({_CHUNK} > 0 OR {NO_WAIT}, lead.hw, leader_hw)"
     chunk_bytes = f"IF(simple, {_CHUNK}, coalesce(response.chunk_bytes, 0L))"
     simple = {
         "leo": "IF(simple, lead.leo, leo)",

@@ -18,6 +18,10 @@ from emulator.rounds.log import (
     whole_batches,
 )
 
+NO_WAIT = "coalesce(get(world.no_wait, slot), feed.no_wait)"
+MAX_BYTES = "coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes)"
+"""The fetching broker's own settings, else those of all brokers."""
+
 
 def response_steps(rules: RunRules) -> list[Step]:
     """The steps of a response, in order."""
@@ -71,7 +75,7 @@ def _cut(rules: RunRules) -> Step:
         "truncating": again,
         "takes": "outcome = 'data'",
         "allowance": f"IF(outcome = 'data' AND {limited}, least({slow}, get(world.disk, slot)) + credit_bytes, null)",
-        "max_bytes": "CAST(coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes) AS BIGINT)",
+        "max_bytes": f"CAST({MAX_BYTES} AS BIGINT)",
     }
 
 
@@ -140,7 +144,7 @@ def _write() -> Step:
 
 
 def _high_watermark() -> Step:
-    told = "IF(NOT primary OR fetched OR coalesce(get(world.no_wait, slot), feed.no_wait), source.hw, leader_hw)"
+    told = f"IF(NOT primary OR fetched OR {NO_WAIT}, source.hw, leader_hw)"
     return {
         "hw": (
             "CASE WHEN outcome = 'reset' THEN source.log_start_offset WHEN cut_to IS NOT NULL THEN least(hw, leo)"

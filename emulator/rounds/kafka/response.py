@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.columns import Step
 from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.truncation import answered_question
+from emulator.rounds.kafka.truncation import answered_question, cut_log
 from emulator.rounds.log import (
     append_from,
     batch_start,
@@ -13,7 +13,6 @@ from emulator.rounds.log import (
     floor_epoch,
     last_epoch,
     one_batch,
-    truncate_from_end,
     truncate_from_start,
     whole_batches,
 )
@@ -27,8 +26,8 @@ def response_steps(rules: RunRules) -> list[Step]:
     """The steps of a response, in order."""
     asks = answered_question(rules) if rules.some("asks") else []
     return [
-        *[_source(rules), *asks, _outcome(rules), _cut(rules), _whole_batches(rules), _first_batch(), _limits(), _take()],
-        *[_chunk(), _write(), _high_watermark(), _segment(), _log_start()],
+        *[_source(rules), *asks, _outcome(rules), _cut(rules), _whole_batches(rules), *cut_log("fetch_epoch")],
+        *[_first_batch(), _limits(), _take(), _chunk(), _write(), _high_watermark(), _segment(), _log_start()],
     ]
 
 
@@ -38,7 +37,7 @@ def _source(rules: RunRules) -> Step:
     main = "named_struct('slot', client_leader, 'epoch', client_epoch, " + ", ".join(f"'{f}', lead.{f}" for f in fields) + ")"
     in_epoch = rules.choose("fetch_in_leader_epoch", "x.epoch = believed_epoch", "true")
     believed = f"filter(superseded, x -> x.slot = believed_leader AND {in_epoch})"
-    return {"source": f"IF(primary, {main}, get({believed}, 0))", "leo_before": "leo", "bytes_before": "log_bytes"}
+    return {"source": f"IF(primary, {main}, get({believed}, 0))", "leo_before": "leo"}
 
 
 def _outcome(rules: RunRules) -> Step:
@@ -110,32 +109,25 @@ def _chunk() -> Step:
     return {
         "chunk_bytes": f"IF(fetched_to > leo, {bytes_at('source.log', 'fetched_to')} - from_bytes, 0L)",
         "fetched": "fetched_to > leo",
-        "cut_from": "IF(cut_to < leo, leo, null)",
-        "cut_records": (
-            "CASE WHEN cut_to IS NOT NULL THEN leo - least(greatest(cut_to, log_start_offset), leo)"
-            " WHEN outcome = 'reset' THEN leo - log_start_offset ELSE 0L END"
-        ),
+        "cut_records": "IF(outcome = 'reset', leo - log_start_offset, cut_records)",
     }
 
 
 def _write() -> Step:
     return {
         "log": (
-            f"CASE WHEN cut_to IS NOT NULL THEN {truncate_from_end('log', 'cut_to')}"
-            " WHEN outcome = 'reset' THEN filter(log, x -> false)"
+            "CASE WHEN outcome = 'reset' THEN filter(log, x -> false)"
             f" WHEN fetched THEN {append_from('log', 'source.log', 'leo', 'fetched_to')} ELSE log END"
         ),
-        "leo": "CASE WHEN cut_to IS NOT NULL THEN cut_to WHEN outcome = 'reset' THEN source.log_start_offset ELSE fetched_to END",
+        "leo": "IF(outcome = 'reset', source.log_start_offset, fetched_to)",
         "log_bytes": (
-            f"CASE WHEN cut_to IS NOT NULL THEN {bytes_at('log', 'cut_to')}"
-            f" WHEN outcome = 'reset' THEN {bytes_at('source.log', 'source.log_start_offset')}"
+            f"CASE WHEN outcome = 'reset' THEN {bytes_at('source.log', 'source.log_start_offset')}"
             " WHEN fetched THEN from_bytes + chunk_bytes ELSE log_bytes END"
         ),
         "credit_bytes": (
             "CASE WHEN NOT takes THEN credit_bytes WHEN allowance IS NOT NULL AND fetched_to < source.leo"
             " THEN allowance - chunk_bytes ELSE 0L END"
         ),
-        "log_start_offset": "least(log_start_offset, coalesce(cut_to, log_start_offset))",
         "rolls": (
             "fetched AND segment_bytes > 0 AND (segment_bytes + chunk_bytes > feed.segment_bytes"
             " OR round - segment_round >= feed.segment_rounds)"
@@ -147,25 +139,18 @@ def _high_watermark() -> Step:
     told = f"IF(NOT primary OR fetched OR {NO_WAIT}, source.hw, leader_hw)"
     return {
         "hw": (
-            "CASE WHEN outcome = 'reset' THEN source.log_start_offset WHEN cut_to IS NOT NULL THEN least(hw, leo)"
+            "CASE WHEN outcome = 'reset' THEN source.log_start_offset"
             f" WHEN takes THEN greatest(least({told}, leo), log_start_offset) ELSE hw END"
         ),
     }
 
 
 def _segment() -> Step:
-    fell = "(cut_to IS NOT NULL AND leo <= segment_base_offset)"
     flushed = "least(IF(rolls, greatest(flushed_offset, leo_before), flushed_offset), leo)"
     due = f"(fetched AND feed.flush_messages > 0 AND leo - {flushed} >= feed.flush_messages)"
     return {
-        "segment_base_offset": (
-            f"CASE WHEN outcome = 'reset' OR {fell} THEN leo WHEN rolls THEN leo_before ELSE segment_base_offset END"
-        ),
-        "segment_bytes": (
-            f"CASE WHEN outcome = 'reset' OR {fell} THEN 0L"
-            " WHEN cut_to IS NOT NULL THEN greatest(segment_bytes - (bytes_before - log_bytes), 0L)"
-            " WHEN rolls THEN chunk_bytes ELSE segment_bytes + chunk_bytes END"
-        ),
+        "segment_base_offset": ("CASE WHEN outcome = 'reset' THEN leo WHEN rolls THEN leo_before ELSE segment_base_offset END"),
+        "segment_bytes": ("CASE WHEN outcome = 'reset' THEN 0L WHEN rolls THEN chunk_bytes ELSE segment_bytes + chunk_bytes END"),
         "segment_round": "IF(fetched AND (rolls OR segment_bytes = 0), round, segment_round)",
         "flushed_offset": f"CASE WHEN outcome = 'reset' OR {due} THEN leo ELSE {flushed} END",
         "rolled_chunk_at": "IF(rolls, leo_before, null)",

@@ -26,6 +26,13 @@ def cut_to_high_watermark(guard: str, epoch: str) -> list[Step]:
     return [
         {"cut_wish": f"IF({guard}, least(leo, hw), null)"},
         {"cut_to": f"IF(cut_wish IS NULL, null, {batch_start('log', 'cut_wish')})"},
+        *cut_log(epoch),
+    ]
+
+
+def cut_log(epoch: str) -> list[Step]:
+    """What a cut to `cut_to` (null: no cut) does to a log, its bytes, its active segment and the high watermark."""
+    return [
         {"cut_bytes": f"IF(cut_to < leo, {bytes_at('log', 'cut_to')}, log_bytes)"},
         {
             "cut_from": "IF(cut_to < leo, leo, null)",

@@ -23,6 +23,7 @@ from emulator.protocols import PROTOCOLS
 from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.record_trace import record_trace
+from emulator.scenario import ELR_FEATURE
 from emulator.schema import FEED, STATE_DDL, WORLD
 from emulator.session import DEEP_STACK, engine_settings
 
@@ -98,6 +99,7 @@ def emulate(
     """
     rows = sum(i.rows for i in inputs)
     protocols = tuple(sorted({i.scenario.protocol for i in inputs}))
+    elr = any(i.scenario.features[ELR_FEATURE] > 0 for i in inputs)
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
     tracing = any(bool(flags.any()) for flags in traced.values())
@@ -107,7 +109,7 @@ def emulate(
         progress.start(max(rounds.values()), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
-            planning = pool.submit(_plan_round, spark, RunRules(slots, protocols), tracing, tasks)
+            planning = pool.submit(_plan_round, spark, RunRules(slots, protocols, elr), tracing, tasks)
             state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
             planned = planning.result()
         return _loop(spark, state, planned, inputs, rounds, bucket_rounds, tracing, tracks, progress)

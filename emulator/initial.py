@@ -14,6 +14,7 @@ from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RULES
 from emulator.rounds.log import epoch_cache, last_run
 from emulator.rounds.slots import bit
+from emulator.scenario import ELR_FEATURE
 from emulator.schema import STATE_COLUMNS
 
 DEFAULT_RECORD_BYTES = 1000
@@ -88,6 +89,8 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "round": "0",
         "world": f"CAST(null AS {STATE_COLUMNS['world'][0]})",
         "feed": f"CAST(null AS {STATE_COLUMNS['feed'][0]})",
+        "last_known_elr": "0",
+        "recovery_answers": "array()",
         "target_order": "0L",
         "adding": "0",
         "client_leader": "leader",
@@ -130,6 +133,8 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "leadership_ends": "array()",
         "served": "array()",
         "events": "array()",
+        **{"unlike_from": "null", "alike_again": "null", "epochs_fall": "false", "impaired": "false"},
+        **{"broken": "0", "violations": "array()"},
         "trace": "IF(traced, array(), null)",
     }
     counters = (
@@ -163,6 +168,7 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
             "leader": pa.array(given["leader"]),
             "leader_epoch": pa.array(given["leader_epoch"]),
             "isr": pa.array(given["isr"]),
+            "elr": pa.array(given["elr"]),
             "record_bytes": pa.array(given["record_bytes"]),
             "acked_to_leo": pa.array(unconditional[table.feed_id[ids]]),
             "traced": pa.array(traced[ids]),
@@ -178,6 +184,7 @@ def _given_partitions(inputs: ScenarioInputs) -> dict[str, np.ndarray]:
     assert table is not None
     count = len(table.partition)
     leader, epoch = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    elr = np.zeros(count, np.int32)
     isr, size = table.assigned.astype(np.int32).copy(), np.full(count, -1, np.int64)
     for row in inputs.scenario.initial_replicas.to_pylist():
         at = inputs.partition_id(row["topic"], row["partition"])
@@ -194,8 +201,10 @@ def _given_partitions(inputs: ScenarioInputs) -> dict[str, np.ndarray]:
             epoch[at] = row["leader_epoch"]
         if row["isr"] is not None:
             isr[at] = sum(1 << slot_of[b] for b in row["isr"])
+        if inputs.scenario.features[ELR_FEATURE] > 0:
+            elr[at] = sum(1 << slot_of[b] for b in row["elr"] or ())
     size = np.where(size > 0, size, DEFAULT_RECORD_BYTES)
-    return {"leader": leader, "leader_epoch": epoch, "isr": isr, "record_bytes": size}
+    return {"leader": leader, "leader_epoch": epoch, "isr": isr, "elr": elr, "record_bytes": size}
 
 
 def _replica_rows(inputs: ScenarioInputs) -> pa.Table:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
 from emulator.rounds.kafka.append import append
 from emulator.rounds.kafka.apply_inputs import apply_inputs
+from emulator.rounds.kafka.check_invariants import check_invariants
 from emulator.rounds.kafka.checkpoint import checkpoint
 from emulator.rounds.kafka.count_outcomes import count_outcomes
 from emulator.rounds.kafka.elect_leader import elect_leader
@@ -32,6 +33,7 @@ KAFKA: tuple[Phase, ...] = (
     fetch,
     learn,
     checkpoint,
+    check_invariants,
     count_outcomes,
 )
 """Kafka in all its generations; what sets them apart is in emulator/rounds/kafka/rules.py."""

@@ -8,15 +8,18 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import cast
 
 import numpy as np
 import pyarrow
 import pyspark
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
 import emulator
 from emulator.engine import FUSED_ROUNDS, Tracks, emulate
 from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
+from emulator.outcomes.accounting import losses_at_elections
 from emulator.outcomes.assemble import assemble, empty_table
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.outcomes.trace import trace_tables
@@ -58,7 +61,10 @@ def run_emulation(
         inputs, traced = _inputs(run, trace)
         tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output))
         state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True))
-        tables = assemble(spark, state, inputs)
+        losses = losses_at_elections(state).persist()  # events and violations are both made of them
+        tables = assemble(spark, state, losses, inputs)
+        violations = Observation("violations")
+        tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
         if not any(flags.any() for flags in traced.values()):
             tables |= {name: empty_table(name) for name in ("trace", "trace_partitions")}
         seconds = time.monotonic() - clock
@@ -70,6 +76,7 @@ def run_emulation(
             writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, inputs, started, seconds)]))
             for write in writes:
                 write.result()
+        losses.unpersist()
         output.commit()
     except BaseException:
         output.abort()
@@ -79,7 +86,10 @@ def run_emulation(
         f"{len(inputs)} scenarios, {partitions} partitions ({distinct} distinct), {max(s.rounds for s in run.scenarios)} rounds:"
         f" {replica_rounds(inputs)} replica-rounds in {time.monotonic() - clock:.1f} s, tables in {out}"
     ]
-    return RunSummary(lines, 0)
+    found = int(violations.get["rows"])
+    if found:
+        lines.append(f"invariants were violated {found} times: table violations")
+    return RunSummary(lines, found)
 
 
 def dry_run(run: Run, trace: str = "none") -> list[str]:

@@ -126,6 +126,7 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _LEADER,
         _CONTROLLER_EPOCH,
         _ISR,
+        _column("elr", _BROKERS, "broker ids of the eligible leader replicas at the end, sorted"),
         _column("hw", _LONG, "offset: high watermark of the leader, or of the last one, at the end"),
         _column("leo", _LONG, "offset: log end of the leader, or of the last one, at the end"),
     ),
@@ -180,9 +181,17 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _SCENARIO,
         _TOPIC,
         _PARTITION,
-        _column("round", _INT, "round it was seen in; null: in the final tables", True),
+        _column("round", _INT, "round at whose end it was seen first, and not in the round before"),
         _column("invariant", _TEXT, "name of the invariant, as its specification has it"),
-        _column("witness", _TEXT, "the state that violates it, in words or JSON"),
+        _column("witness", _TEXT, "the state that violates it, in words: both logs with their epochs and offsets"),
+        _column("cause", _INT, "faults.fault_id in force, or behind the election; null: no fault", True),
+    ),
+    "invariants": _table(
+        _column("invariant", _TEXT, "name, as its specification has it"),
+        _column("says", _TEXT, "what must hold"),
+        _column("predicate", _TEXT, "SQL that finds a violation"),
+        _column("looked_at", _TEXT, "when: every round, elections, end"),
+        _column("source", _TEXT, "who says so"),
     ),
     "broker_rounds": _table(
         _SCENARIO,
@@ -223,6 +232,7 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _CONTROLLER_EPOCH,
         _ISR,
         _column("elr", _BROKERS, "broker ids of the eligible leader replicas, sorted"),
+        _column("last_known_elr", _BROKERS, "broker ids of the controller's LastKnownELR, sorted"),
     ),
 }
 
@@ -235,7 +245,7 @@ RUN = (
     " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>"
 )
 WORLD = (
-    "running: INT, offline: INT, untold: INT, deaf: INT, unfenced: INT, returning: INT, restarted: INT,"
+    "running: INT, offline: INT, untold: INT, deaf: INT, unfenced: INT, returning: INT, restarted: INT, unclean_restart: INT,"
     " clean_stop: INT,"
     " power_loss: INT, disk_loss: INT, clients_cut: INT, controller_up: BOOLEAN, drop: ARRAY<INT>,"
     " slow: ARRAY<STRUCT<from_slot: INT, to_slot: INT, bytes_per_round: BIGINT>>, disk: ARRAY<BIGINT>,"
@@ -245,16 +255,16 @@ WORLD = (
 FEED = (
     "records: INT, bytes: BIGINT, unconditional_records: INT, unconditional_bytes: BIGINT,"
     " batches: ARRAY<STRUCT<records: INT, bytes: BIGINT, acked_on_append: BOOLEAN>>,"
-    " protocol: INT, min_insync_replicas: INT, unclean_election: BOOLEAN,"
+    " protocol: INT, min_insync_replicas: INT, unclean_election: BOOLEAN, elr: BOOLEAN, recovery: INT,"
     " lag_rounds: INT, isr_check_rounds: INT, fetch_max_bytes: BIGINT, no_wait: BOOLEAN, checkpoint_rounds: INT,"
     " rebalance_rounds: INT, segment_bytes: BIGINT, segment_rounds: INT, flush_messages: BIGINT, flush_rounds: INT,"
-    " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>"
+    " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>, clears_elr: BOOLEAN"
 )
 TRACE = (
     "round: INT, running: BOOLEAN, offline: BOOLEAN, assigned: INT, replica: BOOLEAN, is_leader: BOOLEAN,"
     " believed_epoch: INT, log_start_offset: BIGINT, leo: BIGINT, hw: BIGINT, remote_leo: BIGINT, in_isr: BOOLEAN,"
     " fetch_state: STRING, epochs: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>,"
-    " leader: INT, leader_epoch: INT, isr: INT"
+    " leader: INT, leader_epoch: INT, isr: INT, elr: INT, last_known_elr: INT"
 )
 
 STATE_COLUMNS: dict[str, tuple[str, str]] = {
@@ -277,6 +287,12 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "leader": ("INT", "slot of the controller's leader, -1 if none"),
     "leader_epoch": ("INT", "the controller's leader epoch"),
     "isr": ("INT", "mask of the controller's ISR"),
+    "elr": ("INT", "mask of its eligible leader replicas (KIP-966)"),
+    "last_known_elr": ("INT", "mask of LastKnownELR: the last leader, or with a recovery strategy who fell out of the ELR"),
+    "recovery_answers": (
+        "ARRAY<STRUCT<slot: INT, epoch: INT, leo: BIGINT>>",
+        "what replicas answered the controller, which looks for a leader outside ISR and ELR, in the round before",
+    ),
     # The partition, equal on all its rows: the leader that clients know
     "client_leader": ("INT", "slot of the replica elected last, -1 if none ever was"),
     "client_epoch": ("INT", "epoch it was elected with"),
@@ -345,13 +361,35 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
         "ARRAY<STRUCT<round: INT, kind: INT, leader_epoch: INT, from_offset: BIGINT, to_offset: BIGINT, cause: INT>>",
         "what happened to the replica",
     ),
+    # Invariants (emulator/rounds/kafka/check_invariants.py)
+    "unlike_from": ("BIGINT", "first offset at which the own log is not the client leader's, null if there is none"),
+    "alike_again": ("BIGINT", "first offset above it where both have the same epoch, null if there is none"),
+    "epochs_fall": ("BOOLEAN", "a record of the own log has a lower epoch than one before it"),
+    "impaired": ("BOOLEAN", "it lost records to a fault and lacks some below the leader's high watermark since"),
+    "broken": ("INT", "mask of invariants that did not hold at the end of the last round"),
+    "violations": (
+        "ARRAY<STRUCT<round: INT, invariant: INT, leader: INT, leader_epoch: INT, leader_leo: BIGINT, leader_hw: BIGINT,"
+        " leo: BIGINT, hw: BIGINT, isr: INT, leader_epochs: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>,"
+        " epochs: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>, agreed_to: BIGINT, cause: INT>>",
+        "invariants that broke, each when it did",
+    ),
     "trace": (f"ARRAY<STRUCT<{TRACE}>>", "rounds recorded since the last write, null if not traced"),
 }
 
 STATE_DDL = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
 
 STATE_GROUPS: dict[str, tuple[str, ...]] = {
-    "controller": ("assigned", "replica_order", "target_order", "adding", "leader", "leader_epoch", "isr"),
+    "controller": (
+        "assigned",
+        "replica_order",
+        "target_order",
+        "adding",
+        "leader",
+        "leader_epoch",
+        "isr",
+        "elr",
+        "last_known_elr",
+    ),
     "client": ("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
     "belief": ("is_leader", "believed_leader", "believed_epoch", "truncating"),
     "store": (
@@ -360,6 +398,7 @@ STATE_GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "led": ("lead_start", "acked_from", "acked_ranges", "leaderships", "leadership_ends"),
     "tally": ("truncated", "refused", "elections", "unclean_elections", "isr_shrinks", "isr_expands", "events"),
+    "checks": ("unlike_from", "alike_again", "epochs_fall", "impaired", "broken", "violations"),
 }
 """Columns that few rounds write: while rounds run, the state holds each group as one struct of that name."""
 

@@ -29,6 +29,8 @@ class BrokerState(NamedTuple):
     unfence_now: bool = False
     returning: bool = False
     restarted: bool = False
+    unclean_restart: bool = False
+    stopped_cleanly: bool = False
     clean_stop: bool = False
     power_loss: bool = False
     disk_loss: bool = False
@@ -121,6 +123,7 @@ def _next_state(
     unheard = offline or paused or isolated
     restarted = before.offline and not offline
     clean_stop = not before.offline and SHUTDOWN_RANK in starting and holding.dead_rank == SHUTDOWN_RANK
+    stopped_cleanly = offline and DISK_LOSS_RANK not in starting and (clean_stop or (before.offline and before.stopped_cleanly))
     fence_now = (
         controller_up and not before.fenced and ((clean_stop and not before.unheard) or (session_over and (unheard or restarted)))
     )
@@ -135,6 +138,8 @@ def _next_state(
         unfence_now=unfence_now,
         returning=fence_now and unfence_now,
         restarted=restarted,
+        unclean_restart=restarted and not before.stopped_cleanly,
+        stopped_cleanly=stopped_cleanly,
         clean_stop=clean_stop,
         power_loss=POWER_LOSS_RANK in starting,
         disk_loss=DISK_LOSS_RANK in starting,

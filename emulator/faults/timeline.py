@@ -28,8 +28,9 @@ NO_FAULT = -1
 class BrokerSegment:
     """What the faults say of one broker in the rounds [from_round, to_round).
 
-    Markers (waking, fence_now, unfence_now, returning, restarted, clean_stop, power_loss, disk_loss) are true only
-    in segments of one round. `fenced` is the state after this round's fencing and unfencing. `drop_to`: sorted
+    Markers (waking, fence_now, unfence_now, returning, restarted, unclean_restart, clean_stop, power_loss, disk_loss)
+    are true only in segments of one round. `stopped_cleanly`: offline after a controlled shutdown that nothing spoilt.
+    `fenced` is the state after this round's fencing and unfencing. `drop_to`: sorted
     brokers that this broker's messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer,
     sorted by peer. `stale` and `stale_before`: what stale_metadata covers in this round and in the one before,
     sorted. `cause`: fault_id of the strongest fault in force, else of the last that was, -1 before the first.
@@ -46,6 +47,8 @@ class BrokerSegment:
     unfence_now: bool
     returning: bool
     restarted: bool
+    unclean_restart: bool
+    stopped_cleanly: bool
     clean_stop: bool
     power_loss: bool
     disk_loss: bool

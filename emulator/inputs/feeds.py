@@ -11,8 +11,9 @@ from typing import Any
 from emulator import configs
 from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
 from emulator.rounds.slots import pack_order
-from emulator.scenario import Command, Scenario
+from emulator.scenario import ELR_FEATURE, Command, Scenario
 
+RECOVERY_STRATEGIES = ("none", "balanced", "aggressive")
 NO_LIMIT_ROUNDS = 2**31 - 1
 
 
@@ -54,7 +55,7 @@ class Feed:
             rounds |= {row.from_round, row.to_round}
         for command in commands:
             rounds |= {command.round, command.round + 1}
-        rounds |= {c.round for c in self._alterations}
+        rounds |= {r for c in self._alterations for r in (c.round, c.round + 1)}
         self._rounds = sorted(r for r in rounds if r < scenario.rounds)
 
     @property
@@ -102,6 +103,8 @@ class Feed:
             "protocol": PROTOCOL_NUMBERS[self._scenario.protocol],
             "min_insync_replicas": value("min.insync.replicas"),
             "unclean_election": value("unclean.leader.election.enable"),
+            "elr": self._scenario.features[ELR_FEATURE] > 0,
+            "recovery": RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
             "lag_rounds": lag_ms // round_ms,
             "isr_check_rounds": max(1, -(-lag_ms // (2 * round_ms))),
             "fetch_max_bytes": value("replica.fetch.max.bytes"),
@@ -122,4 +125,5 @@ class Feed:
             "preferred_election": any(c.kind == "preferred_leader_election" for c in now),
             "reassign_order": (pack_order([self._slot_of[b] for b in reassign[-1].replicas or []]) if reassign else 0),
             "delete_before": [c.offset for c in deletes] or None,
+            "clears_elr": any(c.round == round_ and "min.insync.replicas" in (c.config or {}) for c in self._alterations),
         }

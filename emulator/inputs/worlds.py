@@ -77,6 +77,7 @@ class BrokersOverTime:
             "unfenced": mask([not s.fenced for s in segments]),
             "returning": mask([s.returning for s in segments]),
             "restarted": mask([s.restarted for s in segments]),
+            "unclean_restart": mask([s.unclean_restart for s in segments]),
             "clean_stop": mask([s.clean_stop for s in segments]),
             "power_loss": mask([s.power_loss for s in segments]),
             "disk_loss": mask([s.disk_loss for s in segments]),

@@ -32,6 +32,7 @@ _PARTITION_VALUES = (
     "leader",
     "leader_epoch",
     "isr",
+    "elr",
     "elections",
     "unclean_elections",
     "leaderless_rounds",
@@ -53,10 +54,14 @@ _DELETED_TO = (
 )
 _LEADERSHIPS = (
     "CASE WHEN size(leaderships) > 0 THEN transform(leaderships, (x, i) -> named_struct('epoch', x.epoch, 'round',"
-    " x.round, 'slot', slot, 'cause', IF(x.cause >= 0, x.cause, null), 'leo', x.leo, 'log_start_offset',"
+    " x.round, 'slot', slot, 'cause', IF(x.cause >= 0, x.cause, null), 'unclean', x.unclean, 'leo', x.leo, 'log_start_offset',"
     f" x.log_start_offset, 'deleted_to', {_DELETED_TO}, 'acked_before', x.acked_before, 'entries', x.entries, 'start_offset',"
     " get(reached, i).start_offset, 'hw', get(reached, i).hw, 'acked', get(reached, i).acked)) END"
 )
+_DAMAGED = EVENT_KINDS.index("log_damaged")
+_FIRST_DAMAGE = f"array_min(transform(filter(events, e -> e.kind = {_DAMAGED}), e -> e.round))"
+# Eligible leader replicas keep what is committed as long as fewer than min.insync.replicas of them lose records.
+_TOLERATED_DAMAGES = "IF(feed.elr, least(feed.min_insync_replicas, bit_count(assigned)), 1)"
 # Most partitions still have the leadership they started with: no need to gather those.
 _MAY_HAVE_LED_WITH_OTHERS = (
     "size(leaderships) > 0 AND NOT (get(leaderships, 0).round < 0 AND get(leaderships, 0).epoch = client_epoch)"
@@ -70,12 +75,13 @@ _LAST_LEADER_LOG = (
 def partition_accounts(state: DataFrame) -> DataFrame:
     """One row per partition: its counters, its last leader's log, and its leaderships.
 
-    Columns: scenario_id, partition_id, world_id, feed_id, leader (slot), leader_epoch, isr (mask), the counters of
+    Columns: scenario_id, partition_id, world_id, feed_id, leader (slot), leader_epoch, isr and elr (masks), the counters of
     `outcomes` but those of losses, `acked` (records appended in this run, not those of the initial log), `last` (struct
     of leo, hw, log_start_offset, entries: the log of the leader, or of the last one; null without one), `leaderships`
-    (by epoch) and `histories`: null where nothing can be lost, else array<struct<epoch, round, slot, cause,
-    log_start_offset, begin, held, acked, committed>>, the latter four RANGES, not always disjoint: the log it began
-    with, that and all it acknowledged or committed of its own, what it acknowledged, what was committed under it.
+    (by epoch) and `histories`: null where nothing can be lost, else array<struct<epoch, round, slot, cause, unclean, hw,
+    log_start_offset, begin, held, acked, committed, acked_for_all>>, the latter five RANGES, not always disjoint: the log
+    it began with, that and all it acknowledged or committed of its own, what it acknowledged, what was committed under
+    it, and what of that it appended itself.
     """
     groups = state.withColumn("reached", F.expr(_REACHED)).groupBy(*PARTITION_KEY)
     accounts = groups.agg(
@@ -110,41 +116,61 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
     """What each election lost: records that the leader before had in its log and the new one did not begin with.
 
     One row per contiguous range: scenario_id, partition_id, world_id, feed_id, round (of the election), kind
-    (acked_lost, committed_lost), slot (of the new leader), leader_epoch (of the records), from_offset, to_offset,
-    cause. Records below the new leader's log start count as deleted. What a leader lost by damage counts at the next
-    election, also when it is elected again.
+    (acked_lost, committed_lost, and acked_for_all_lost: those of them that acks=all acknowledged), slot (of the new leader),
+    leader_epoch (of the records), from_offset, to_offset, cause; elected_epoch, unclean (the election), unclean_before (one
+    before it), reached_hw (high watermark that the new leader reached), damaged_replicas (replicas that had lost records to a
+    fault by then), tolerated_damages (as many must have before a committed record may be lost).
+    Records below the new leader's log start count as deleted. What a leader lost by damage counts at the next election, also
+    when it is elected again.
     """
-    groups = state.filter(_MAY_HAVE_LED_WITH_OTHERS).withColumn("reached", F.expr(_REACHED)).groupBy(*PARTITION_KEY)
-    partitions = groups.agg(*(F.max(name).alias(name) for name in _INPUT_IDS), _leaderships_by_epoch())
-    led_by_several = partitions.filter("size(leaderships) > 1").withColumn("histories", _histories())
+    rows = state.filter("size(leaderships) > 0 OR exists(events, e -> e.kind = " + str(_DAMAGED) + ")")
+    groups = rows.withColumns({"reached": F.expr(_REACHED), "led_with_others": F.expr(_MAY_HAVE_LED_WITH_OTHERS)})
+    partitions = groups.groupBy(*PARTITION_KEY).agg(
+        *(F.max(name).alias(name) for name in _INPUT_IDS),
+        F.bool_or("led_with_others").alias("led_by_several"),
+        F.collect_list(F.expr(_FIRST_DAMAGE)).alias("damages"),
+        F.max(F.expr(_TOLERATED_DAMAGES)).alias("tolerated_damages"),
+        _leaderships_by_epoch(),
+    )
+    histories = partitions.filter("led_by_several AND size(leaderships) > 1").withColumn("histories", _histories())
     before, after = F.get("histories", F.col("election") - 1), F.get("histories", F.col("election"))
+    earlier = F.slice("histories", F.lit(1), F.col("election"))
     gone = F.col("gone")
     elections = (
-        led_by_several.select(*_PARTITION_IDS, "histories", F.expr("explode(sequence(1, size(histories) - 1)) AS election"))
+        histories.select(
+            *_PARTITION_IDS,
+            "histories",
+            "damages",
+            "tolerated_damages",
+            F.expr("explode(sequence(1, size(histories) - 1)) AS election"),
+        )
         .withColumn("gone", above(without(before["held"], after["begin"]), after["log_start_offset"]))
         .filter(F.size(gone) > 0)
     )
 
     def lost(kind: str) -> Column:
-        known = F.flatten(F.transform(F.slice("histories", F.lit(1), F.col("election")), lambda x: x[kind]))
+        known = F.flatten(F.transform(earlier, lambda x: x[kind]))
         return F.transform(
             union(within(known, gone)), lambda x: F.struct(F.lit(f"{kind}_lost").alias("kind"), x.alias("records"))
         )
 
     losses = elections.select(
         *_PARTITION_IDS,
-        *(after[name].alias(name) for name in ("round", "slot", "cause")),
-        F.explode(F.concat(lost("acked"), lost("committed"))).alias("loss"),
+        *(after[name].alias(name) for name in ("round", "slot", "cause", "unclean")),
+        after["epoch"].alias("elected_epoch"),
+        after["hw"].alias("reached_hw"),
+        F.exists(earlier, lambda x: x["unclean"]).alias("unclean_before"),
+        F.size(F.filter("damages", lambda d: d <= after["round"])).alias("damaged_replicas"),
+        "tolerated_damages",
+        F.explode(F.concat(lost("acked"), lost("committed"), lost("acked_for_all"))).alias("loss"),
     )
     return losses.select(
         *_PARTITION_IDS,
-        "round",
-        "loss.kind",
-        "slot",
+        *("round", "loss.kind", "slot"),
         F.col("loss.records.epoch").alias("leader_epoch"),
-        "loss.records.from_offset",
-        "loss.records.to_offset",
-        "cause",
+        *("loss.records.from_offset", "loss.records.to_offset"),
+        *("cause", "elected_epoch", "unclean", "unclean_before", "reached_hw", "damaged_replicas"),
+        "tolerated_damages",
     )
 
 
@@ -195,8 +221,9 @@ def _history(x: Column) -> Column:
 
     on_append = F.transform(x["acked"], lambda r: record_range(x["epoch"], r["from_offset"], r["to_offset"]))
     return F.struct(
-        *(x[name].alias(name) for name in ("epoch", "round", "slot", "cause", "log_start_offset", "begin")),
+        *(x[name].alias(name) for name in ("epoch", "round", "slot", "cause", "unclean", "hw", "log_start_offset", "begin")),
         above(F.concat(x["begin"], own(_reach(x))), F.coalesce(x["deleted_to"], F.lit(0))).alias("held"),
         union(F.concat(below(x["begin"], x["acked_before"]), own(x["hw"]), on_append)).alias("acked"),
         F.concat(below(x["begin"], x["hw"]), own(x["hw"])).alias("committed"),
+        own(x["hw"]).alias("acked_for_all"),
     )

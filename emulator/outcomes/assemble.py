@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from emulator.inputs import ScenarioInputs
-from emulator.outcomes.accounting import losses_at_elections, partition_accounts, with_losses
+from emulator.outcomes.accounting import partition_accounts, with_losses
 from emulator.outcomes.names import Names, names
+from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.log import epoch_cache
 from emulator.rounds.slots import MAX_SLOTS, ORDER_BITS, bit, has, mine
@@ -42,25 +43,33 @@ def broker_or_none(slot: str) -> str:
     return f"coalesce(get(brokers, {slot}), -1)"
 
 
-def assemble(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame | pa.Table]:
+def assemble(
+    spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: list[ScenarioInputs]
+) -> dict[str, DataFrame | pa.Table]:
     """The output tables that follow from the final state, by name; not yet computed.
 
     `state`: one row per (scenario, partition, slot), columns of emulator/schema.py; world_id and feed_id count on over
-    the list of inputs. Returns partitions, outcomes, events, replicas, leader_epochs as frames; what the driver knows
-    already as pyarrow tables: brokers, faults, and remote_segments and violations without rows. Source: shared design,
-    section 7.
+    the list of inputs. `losses`: what accounting.losses_at_elections says of it. Returns partitions, outcomes, events,
+    replicas, leader_epochs, violations as frames; what the driver knows already as pyarrow tables: brokers, faults,
+    invariants, and remote_segments without rows. Source: shared design, section 7.
     """
     known = names(spark, inputs)
     computed = {
         "partitions": _partitions(state, known),
         "outcomes": _outcomes(known.add_all(partition_accounts(state))),
-        "events": _events(spark, state, inputs, known),
+        "events": _events(spark, state, losses, inputs, known),
         "replicas": _replicas(state, known),
         "leader_epochs": _leader_epochs(state, known),
+        "violations": _violations(spark, state, losses, inputs, known),
     }
     tables: dict[str, DataFrame | pa.Table] = {n: frame.select(OUTPUT_TABLES[n].names) for n, frame in computed.items()}
-    tables |= {"brokers": _broker_rows(inputs), "faults": _fault_rows(inputs)}
-    return tables | {name: empty_table(name) for name in ("remote_segments", "violations")}
+    invariants = [pa.array(column, pa.string()) for column in zip(*invariant_rows(), strict=True)]
+    tables["invariants"] = pa.table(invariants, OUTPUT_TABLES["invariants"].names)
+    return tables | {
+        "brokers": _broker_rows(inputs),
+        "faults": _fault_rows(inputs),
+        "remote_segments": empty_table("remote_segments"),
+    }
 
 
 def empty_table(name: str) -> pa.Table:
@@ -80,6 +89,7 @@ def _outcomes(accounts: DataFrame) -> DataFrame:
         {
             "leader": F.expr(broker_or_none("leader")),
             "isr": F.expr(brokers_in("isr")),
+            "elr": F.expr(brokers_in("elr")),
             "hw": F.expr("coalesce(last.hw, 0L)"),
             "leo": F.expr("coalesce(last.leo, 0L)"),
         }
@@ -110,9 +120,16 @@ def _leader_epochs(state: DataFrame, known: Names) -> DataFrame:
     )
 
 
-def _events(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], known: Names) -> DataFrame:
+def _violations(
+    spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: list[ScenarioInputs], known: Names
+) -> DataFrame:
+    return known.add_all(violation_rows(spark, state, losses, inputs)).withColumn("witness", format_words())
+
+
+def _events(spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: list[ScenarioInputs], known: Names) -> DataFrame:
     columns = OUTPUT_TABLES["events"].names
-    rows = _replica_events(state).unionByName(losses_at_elections(state))
+    own = _replica_events(state)
+    rows = own.unionByName(losses.filter("kind != 'acked_for_all_lost'").select(own.columns))
     events = known.add_all(rows).withColumn("broker", F.expr(_BROKER)).select(columns)
     fences = _fence_rows(inputs)
     if fences.num_rows == 0:

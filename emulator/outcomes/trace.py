@@ -48,7 +48,8 @@ def trace_tables(spark: SparkSession, traced_state: DataFrame, inputs: list[Scen
         F.expr(f"{broker_or_none('at.leader')} AS leader"),
         "at.leader_epoch",
         F.expr(f"{brokers_in('at.isr')} AS isr"),
-        F.array().cast(OUTPUT_TABLES["trace_partitions"]["elr"].dataType).alias("elr"),
+        F.expr(f"{brokers_in('at.elr')} AS elr"),
+        F.expr(f"{brokers_in('at.last_known_elr')} AS last_known_elr"),
     )
     return (
         replicas.select(OUTPUT_TABLES["trace"].names),

@@ -60,19 +60,32 @@ def renamed(text: str, names: dict[str, str]) -> str:
     return _NAME.sub(lambda found: names.get(found.group(), found.group()), text)
 
 
+def let(name: str, value: str, body: str) -> str:
+    """SQL text: the body with a name for a value that it reads more than once, evaluated once.
+
+    An aggregate over nothing, whose finish is the body: of all higher-order functions that can name a value this one never asks
+    for its own type while it runs. `transform(array(value), name -> body)[0]` does at every evaluation, and each level asks the
+    next one twice: fourteen steps within each other took 2^14 such questions.
+    """
+    return f"aggregate(array(), {value}, (a_, x_) -> a_, {name} -> {body})"
+
+
 def folded(steps: list[Step], outputs: list[str]) -> str:
     """One expression that runs steps after each other and gives a struct of the outputs.
 
-    Each step becomes a lambda parameter s1, s2, ... that the later ones read: `transform(array(step), s1 -> ...)[0]`.
+    Each step becomes a name s1, s2, ... that the later ones read (`let`).
     """
     names: dict[str, str] = {}
-    opened = ""
+    opened: list[tuple[str, str]] = []
     for number, step in enumerate(steps, 1):
         fields = ", ".join(f"'{name}', {renamed(text, names)}" for name, text in step.items())
-        opened += f"transform(array(named_struct({fields})), s{number} -> "
+        opened.append((f"s{number}", f"named_struct({fields})"))
         names = {**names, **{name: f"s{number}.{name}" for name in step}}
     result = ", ".join(f"'{name}', {names.get(name) or _group_or_column(name, names)}" for name in outputs)
-    return f"{opened}named_struct({result})" + ")[0]" * len(steps)
+    text = f"named_struct({result})"
+    for name, value in reversed(opened):
+        text = let(name, value, text)
+    return text
 
 
 def inlined(*steps: Step) -> Step:

@@ -11,6 +11,8 @@ The rules are those of Kafka's LeaderEpochFileCache (storage/internals/epoch).
 
 from __future__ import annotations
 
+from emulator.rounds.columns import let
+
 
 def last_run(log: str) -> str:
     """The last run, null for an empty log."""
@@ -105,7 +107,7 @@ def bytes_at(log: str, offset: str) -> str:
     """Bytes of the log below an offset (0 for an empty log)."""
     at = f"element_at(filter({log}, x -> x.start_offset <= {offset}), -1)"
     holds = f"exists({log}, x -> x.start_offset <= {offset})"
-    return f"IF({holds}, transform(array({at}), x -> {bytes_within('x', offset)})[0], 0L)"
+    return f"IF({holds}, {let('x', at, bytes_within('x', offset))}, 0L)"
 
 
 def batches_below(x: str, target: str) -> str:
@@ -152,7 +154,7 @@ def batch_start(log: str, offset: str, log_start: str = "log_start_offset") -> s
         f" + IF(x.pattern IS NULL, 0L, {in_pattern}))"
     )
     holds = f"exists({log}, x -> x.start_offset <= {offset})"
-    return f"IF({holds}, greatest(transform(array({at}), x -> {start})[0], least({log_start}, {offset})), {offset})"
+    return f"IF({holds}, greatest({let('x', at, start)}, least({log_start}, {offset})), {offset})"
 
 
 def run_end(log: str, index: str, leo: str) -> str:
@@ -200,5 +202,5 @@ def epoch_cache(log: str, log_start: str) -> str:
     """
     first = f"filter({log}, (x, i) -> i = 0 OR get({log}, i - 1).epoch != x.epoch)"
     ahead = "exists(slice(f, i + 2, size(f)), y -> y.epoch <= x.epoch)"
-    kept = f"transform(array({first}), f -> filter(f, (x, i) -> NOT {ahead}))[0]"
+    kept = let("f", first, f"filter(f, (x, i) -> NOT {ahead})")
     return f"transform({kept}, x -> named_struct('epoch', x.epoch, 'start_offset', greatest(x.start_offset, {log_start})))"

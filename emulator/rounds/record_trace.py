@@ -38,6 +38,8 @@ def _trace() -> Step:
         "leader": "leader",
         "leader_epoch": "leader_epoch",
         "isr": "isr",
+        "elr": "elr",
+        "last_known_elr": "last_known_elr",
     }
     row = ", ".join(f"'{name}', {text}" for name, text in fields.items())
-    return {"trace": f"IF(traced, concat(trace, transform(array(0), z -> named_struct({row}))), trace)"}
+    return {"trace": f"IF(traced, concat(trace, array(named_struct({row}))), trace)"}

@@ -45,6 +45,11 @@ def mask_of_order(order: str, slots: int) -> str:
     return "(" + " | ".join(bits) + ")"
 
 
+def mask_of_slots(slots: str) -> str:
+    """The mask of an array of slots."""
+    return f"aggregate({slots}, 0, (m, s) -> m | shiftleft(1, s))"
+
+
 def pack_order(slots: list[int]) -> int:
     """The bigint of a replica order given as slots."""
     packed = 0

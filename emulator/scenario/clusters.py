@@ -66,14 +66,14 @@ def resolve_config(places: Places, shape: ClusterShape) -> dict[str, ConfigValue
 
 
 def resolve_features(places: Places, shape: ClusterShape) -> dict[str, int]:
-    """Checks the cluster's features and returns them; raises InputError for one that is not emulated."""
+    """Checks the cluster's features and returns them; raises InputError for one that Kafka does not have."""
     for name, level in shape.features.items():
         here = ("cluster", "features", name)
         if name != ELR_FEATURE:
             problem = f"unknown feature {quoted(name)}{did_you_mean(name, [ELR_FEATURE])}"
             raise places.error(here, problem, ELR_FEATURE)
-        if type(level) is not int or level != 0:
-            raise places.error(here, f"{quoted(level)} is not emulated yet", "0")
+        if type(level) is not int or level not in (0, 1):
+            raise places.error(here, f"{quoted(level)} is no level of it", "0 or 1")
     return {ELR_FEATURE: 0, **shape.features}
 
 

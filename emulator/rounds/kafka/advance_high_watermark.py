@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, where
+from emulator.rounds.kafka.eligible_leaders import elr_after, last_known_after
 from emulator.rounds.kafka.rules import RunRules
 
 
@@ -14,11 +15,11 @@ def advance_high_watermark(state: DataFrame, rules: RunRules) -> DataFrame:
     Not while |ISR| < min.insync.replicas, counted with this round's confirmed joins first and after the shrink then
     (KIP-966 rule 1; Partition.maybeIncrementLeaderHW; docs/kafka_rounds.md steps 5 and 6).
     """
-    return state.withColumns(_isr_changes()).withColumns(_high_watermark(rules))
+    return state.withColumns(_isr_changes(rules)).withColumns(_high_watermark(rules))
 
 
 @built_once
-def _isr_changes() -> Step:
+def _isr_changes(rules: RunRules) -> Step:
     joined = "(isr | ((pending_join | joined) & world.unfenced & assigned))"
     after = f"({joined} & ~(pending_shrink | shrunk))"
     changes = "(joined | shrunk | pending_join | pending_shrink) != 0"
@@ -27,6 +28,11 @@ def _isr_changes() -> Step:
         "pending_join": "IF(confirms, 0, pending_join | joined)",
         "pending_shrink": "IF(confirms, 0, pending_shrink | shrunk)",
     }
+    if rules.elr:
+        elr = f"IF({joined} = isr, elr, {elr_after('isr', joined, 'elr')})"
+        elr = f"IF({after} = {joined}, {elr}, {elr_after(joined, after, elr)})"
+        known = f"IF(({after} | {joined}) = isr, last_known_elr, {last_known_after(joined, 'last_known_elr')})"
+        step |= {"elr": f"IF(confirms, {elr}, elr)", "last_known_elr": f"IF(confirms, {known}, last_known_elr)"}
     return {
         "joined_in": f"IF(confirms, {joined} & ~isr, 0)",
         "lagged_out": f"IF(confirms, {joined} & ~{after}, 0)",

@@ -104,8 +104,7 @@ def _new_events(rules: RunRules) -> str:
         f" {EVENT_KINDS.index('segment_roll')}, 'leader_epoch', client_epoch, 'from_offset', x, 'to_offset',"
         " CAST(null AS BIGINT), 'cause', CAST(null AS INT)))"
     )
-    listed = f"concat(events, filter(array({', '.join(events)}), x -> x IS NOT NULL), {rolls})"
-    return f"transform(array(0), z -> {listed})[0]"
+    return f"concat(events, filter(array({', '.join(events)}), x -> x IS NOT NULL), {rolls})"
 
 
 @built_once

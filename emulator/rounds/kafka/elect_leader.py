@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.kafka import eligible_leaders
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import assign_epoch
 from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, has, mask_of_order
@@ -23,7 +24,7 @@ def elect_leader(state: DataFrame, rules: RunRules) -> DataFrame:
 
 
 _OUTPUTS = {
-    **unchanged("isr", "leader", "leader_epoch", "assigned", "replica_order", "target_order", "adding"),
+    **unchanged("isr", "elr", "last_known_elr", "leader", "leader_epoch", "assigned", "replica_order", "target_order", "adding"),
     **unchanged("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
     **unchanged("remote_leo", "verified", "caught_up_round", "fetched_round", "fetched_leader_leo"),
     **unchanged("leaderships", "leadership_ends", "lead_start", "lead_hw", "acked_from", "acked_to", "acked_ranges"),
@@ -59,20 +60,25 @@ _UNFENCED = "(world.unfenced & ~world.returning)"
 @built_once
 def _decide(rules: RunRules) -> Step:
     slots = rules.slots
-    candidates = "((isr | IF(feed.unclean_election, assigned, 0)) & assigned & world.unfenced)"
-    leaves_isr = f"((isr & {_UNFENCED}) != isr AND ((isr & {_UNFENCED}) != 0 OR bit_count(isr) > 1))"
+    eligible, empties = (f" | {eligible_leaders.candidates()}", " OR feed.elr") if rules.elr else ("", "")
+    candidates = f"((isr | IF(feed.unclean_election, assigned, 0){eligible}) & assigned & world.unfenced)"
+    leaves_isr = f"((isr & {_UNFENCED}) != isr AND ((isr & {_UNFENCED}) != 0 OR bit_count(isr) > 1{empties}))"
     needs_leader = f"(NOT {has(f'({_UNFENCED} & assigned)', 'leader')} AND (leader >= 0 OR {candidates} != 0))"
     commands = f"(feed.preferred_election OR feed.reassign_order != 0 OR target_order != 0 OR {_rebalances()})"
     news = f"(leader_isr != isr OR (leader_ready AND {has('world.offline', 'client_leader')}))"
     guard = f"(world.controller_up AND ({leaves_isr} OR {needs_leader} OR {commands})) OR {news}"
+    if rules.elr:
+        guard += " OR (feed.elr AND (feed.clears_elr OR (world.unclean_restart & elr) != 0))"
     steps = [
-        _fence(slots),
-        _first_stage(slots),
-        _second_stage(slots),
-        _commands(slots),
+        _fence(rules),
+        *(eligible_leaders.fence_and_register() if rules.elr else []),
+        _first_stage(rules),
+        *([eligible_leaders.remember_last_leader()] if rules.elr else []),
+        _second_stage(rules),
+        _commands(rules),
         _target(slots),
         _completion(slots),
-        _reassignment(),
+        _reassignment(rules),
         _new_leader(rules),
         _new_leadership(rules),
     ]
@@ -89,8 +95,9 @@ def _rebalances() -> str:
     return f"(feed.rebalance_rounds > 0 AND round > 0 AND {off_preferred} AND round % feed.rebalance_rounds = 0)"
 
 
-def _fence(slots: int) -> Step:
+def _fence(rules: RunRules) -> Step:
     kept = f"(isr & {_UNFENCED})"
+    empties = " OR feed.elr" if rules.elr else ""
     return {
         "unfenced_first": _UNFENCED,
         "isr_at_start": "isr",
@@ -99,46 +106,50 @@ def _fence(slots: int) -> Step:
         "start_leo": "leo",
         "epoch_at_start": "leader_epoch",
         "isr": (
-            f"CASE WHEN NOT world.controller_up OR isr = 0 OR {kept} = isr THEN isr WHEN {kept} != 0 THEN {kept}"
+            f"CASE WHEN NOT world.controller_up OR isr = 0 OR {kept} = isr THEN isr WHEN {kept} != 0{empties} THEN {kept}"
             f" WHEN {has('isr', 'leader')} THEN {bit('leader')}"
-            f" ELSE {bit(first_in_order('replica_order', 'isr', slots))} END"
+            f" ELSE {bit(first_in_order('replica_order', 'isr', rules.slots))} END"
         ),
         "needs_leader": f"world.controller_up AND NOT {has(f'({_UNFENCED} & assigned)', 'leader')}",
     }
 
 
-def _candidate(unfenced: str, slots: int) -> str:
+def _candidate(unfenced: str, rules: RunRules) -> str:
+    slots = rules.slots
     clean = first_in_order("replica_order", f"(isr & assigned & {unfenced})", slots)
     unclean = first_in_order("replica_order", f"(assigned & {unfenced})", slots)
     return (
         f"CASE WHEN (isr & assigned & {unfenced}) != 0 THEN named_struct('slot', {clean}, 'unclean', false)"
-        f" WHEN feed.unclean_election THEN named_struct('slot', {unclean}, 'unclean', true)"
+        + (eligible_leaders.elect(unfenced, slots) if rules.elr else "")
+        + f" WHEN feed.unclean_election THEN named_struct('slot', {unclean}, 'unclean', true)"
         " ELSE named_struct('slot', -1, 'unclean', false) END"
     )
 
 
-def _first_stage(slots: int) -> Step:
-    return {"stage_1": f"CASE WHEN needs_leader THEN {_candidate('unfenced_first', slots)} END"}
+def _first_stage(rules: RunRules) -> Step:
+    return {"stage_1": f"CASE WHEN needs_leader THEN {_candidate('unfenced_first', rules)} END"}
 
 
-def _second_stage(slots: int) -> Step:
+def _second_stage(rules: RunRules) -> Step:
     again = "needs_leader AND stage_1.slot < 0 AND (world.returning & assigned) != 0"
     return {
-        "stage_2": f"CASE WHEN {again} THEN {_candidate('world.unfenced', slots)} WHEN needs_leader THEN stage_1 END",
+        "stage_2": f"CASE WHEN {again} THEN {_candidate('world.unfenced', rules)} WHEN needs_leader THEN stage_1 END",
         "fenced_out": "isr_at_start & ~isr",
         "leader_lost": "needs_leader AND stage_1.slot < 0 AND leader >= 0",
     }
 
 
-def _commands(slots: int) -> Step:
+def _commands(rules: RunRules) -> Step:
     elected = "coalesce(stage_2.slot, leader)"
     preferred = f"({_at_first()})"
-    isr = f"IF(coalesce(stage_2.unclean, false) AND stage_2.slot >= 0, {bit('stage_2.slot')}, isr)"
+    alone = "stage_2.unclean OR isr = 0" if rules.elr else "stage_2.unclean"
+    isr = f"IF(coalesce(stage_2.slot >= 0 AND ({alone}), false), {bit('stage_2.slot')}, isr)"
     rebalance = _rebalances()
     return {
         "elected_1": "IF(stage_2.slot >= 0, stage_2.slot, -1)",
         "unclean_elected": "coalesce(stage_2.unclean, false) AND stage_2.slot >= 0",
         "isr": isr,
+        **(eligible_leaders.after_election(isr) if rules.elr else {}),
         "leader": (
             f"CASE WHEN world.controller_up AND (feed.preferred_election OR {rebalance}) AND {elected} >= 0"
             f" AND {has(f'({isr} & world.unfenced & assigned)', preferred)} THEN {preferred} ELSE {elected} END"
@@ -168,7 +179,11 @@ def _completion(slots: int) -> Step:
     }
 
 
-def _reassignment() -> Step:
+def _reassignment(rules: RunRules) -> Step:
+    kept = "isr & target"
+    elr = eligible_leaders.elr_after("isr", kept, "elr", "target")
+    last_known = eligible_leaders.last_known_after(kept, "last_known_elr", "target")
+    eligible = {"elr": f"IF(reassigned, {elr}, elr)", "last_known_elr": f"IF(reassigned, {last_known}, last_known_elr)"}
     new_leader = "IF(leader_kept, leader, leader_moved)"
     return {
         "leader": f"IF(reassigned, {new_leader}, leader)",
@@ -177,7 +192,8 @@ def _reassignment() -> Step:
         "elected_2": "IF(preferred_elected, leader, -1)",
         "elected_3": f"IF(reassigned, {new_leader}, -1)",
         "leader_dropped": f"reassigned AND NOT leader_kept AND {new_leader} < 0 AND leader >= 0",
-        "isr": "IF(reassigned, isr & target, isr)",
+        "isr": f"IF(reassigned, {kept}, isr)",
+        **(eligible if rules.elr else {}),
         "assigned": "CASE WHEN reassigned THEN target WHEN reassigns THEN assigned | target ELSE assigned END",
         "replica_order": (
             f"CASE WHEN reassigned THEN target_order WHEN reassigns THEN {_target_then_rest()} ELSE replica_order END"
@@ -188,11 +204,8 @@ def _reassignment() -> Step:
 
 
 def _target_then_rest() -> str:
-    def slots_of(order: str) -> str:
-        codes = f"transform(sequence(0, 11), p -> CAST(shiftright({order}, p * {ORDER_BITS}) & 31 AS INT) - 1)"
-        return f"filter({codes}, s -> s >= 0)"
-
-    joined = f"concat({slots_of('target_order')}, array_except({slots_of('replica_order')}, {slots_of('target_order')}))"
+    target, before = eligible_leaders.slots_of("target_order"), eligible_leaders.slots_of("replica_order")
+    joined = f"concat({target}, array_except({before}, {target}))"
     return (
         f"aggregate({joined}, named_struct('order', 0L, 'at', 0), (a, s) -> named_struct('order',"
         f" a.order | shiftleft(CAST(s + 1 AS BIGINT), a.at * {ORDER_BITS}), 'at', a.at + 1), a -> a.order)"

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from emulator.rounds.columns import Step, built_once
+from emulator.rounds.kafka.eligible_leaders import recovery_answer
 from emulator.rounds.kafka.rules import RunRules
 
 _LOG = "'leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes, 'log_start_offset', log_start_offset"
@@ -16,10 +17,11 @@ def observe(state: DataFrame, rules: RunRules) -> DataFrame:
 
     `lead`: the client leader's row; `superseded`: running leaders that are not it (nearly always empty); `min_held` and
     `min_held_after`: least remote LEO of those that hold the high watermark back, before and after this round's shrinks;
-    `joined` and `shrunk`: masks of who joins and who is to leave.
+    `joined` and `shrunk`: masks of who joins and who is to leave; `recovery_answers`: what replicas tell a controller that looks
+    for a leader (KIP-966).
     """
     partition = Window.partitionBy("scenario_id", "partition_id")
-    return state.withColumns(_own_view(rules)).withColumns({name: c.over(partition) for name, c in _aggregates().items()})
+    return state.withColumns(_own_view(rules)).withColumns({name: c.over(partition) for name, c in _aggregates(rules).items()})
 
 
 @built_once
@@ -27,7 +29,9 @@ def _own_view(rules: RunRules) -> Step:
     log = _LOG + (", 'log_at_start', log_at_start, 'leo_at_start', leo_at_start" if rules.some("asks") else "")
     leader = f"named_struct({log}, 'lead_start', lead_start)"
     superseded = f"named_struct('slot', slot, 'epoch', believed_epoch, {log})"
+    asked = {"recovery_answer": recovery_answer()} if rules.elr else {}
     return {
+        **asked,
         "lead_view": f"CASE WHEN slot = client_leader THEN {leader} END",
         "superseded_view": (
             "CASE WHEN is_leader AND (world.running & own_bit) != 0 AND NOT (slot = client_leader AND believed_epoch ="
@@ -40,8 +44,9 @@ def _own_view(rules: RunRules) -> Step:
     }
 
 
-def _aggregates() -> dict[str, Column]:
+def _aggregates(rules: RunRules) -> dict[str, Column]:
     return {
+        **({"recovery_answers": F.collect_list("recovery_answer")} if rules.elr else {}),
         "lead": F.first("lead_view", ignorenulls=True),
         "superseded": F.collect_list("superseded_view"),
         "min_held": F.min("held_leo"),

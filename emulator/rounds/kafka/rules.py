@@ -65,10 +65,12 @@ PROTOCOL_NUMBERS = {name: number for number, name in enumerate(RULES)}
 
 @dataclass(frozen=True)
 class RunRules:
-    """The rules of all protocols in a run, and `slots`: replicas of its widest partition."""
+    """The rules of all protocols in a run; `slots`: replicas of its widest partition; `elr`: a scenario of it has eligible
+    leader replicas (KIP-966), else no expression speaks of them."""
 
     slots: int
     protocols: tuple[str, ...] = field(default=("kafka",))
+    elr: bool = False
 
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""

@@ -1,0 +1,120 @@
+"""Random small fault schedules as one scenario file: what a protocol has to survive, thousands of times side by side.
+
+    python -m datasets.schedules SCHEDULES PROTOCOL[,PROTOCOL...] > schedules.toml
+
+Every partition is one schedule: three brokers of its own kind of trouble, at most three faults, 30 rounds, a workload that
+pauses and bursts, elections that come soon after the trouble. Partitions of one number in all topics share the brokers and
+their faults; topics differ in workload, commands, acks, min.insync.replicas and in who leads first. No unclean elections are
+configured. In every fifth fault set one broker may lose records (power_loss, disk_loss). A protocol named NAME+elr is run with
+eligible leader replicas and min.insync.replicas 2.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+ROUNDS, ROUND_MS, RECORD_BYTES = 30, 500, 100
+TOPICS = 25
+SEED = 7
+WITH_ELR = "+elr"
+_HARMLESS = (
+    *("broker_crash", "controlled_shutdown", "broker_pause", "isolation", "link_cut", "link_cut", "slow_link"),
+    *("stale_metadata", "stale_metadata"),
+)
+_LOSSY = ("power_loss", "disk_loss")
+
+
+def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -> str:
+    """The scenario file: about as many schedules as asked, in TOPICS topics (fewer for few), a variant for each protocol."""
+    topics = min(TOPICS, max(1, schedules // 20))
+    sets = -(-schedules // topics)
+    rng = random.Random(f"schedules/{seed}")
+    first, *others = protocols
+    lines = [
+        'name = "schedules"',
+        f"protocol = {json.dumps(first.removesuffix(WITH_ELR))}",
+        f"rounds = {ROUNDS}",
+        f"round_ms = {ROUND_MS}",
+        f"seed = {seed}",
+        "[cluster]",
+        f"brokers = {3 * sets}",
+        "session_timeout_rounds = 3",
+        f"features = {{ {_elr(first)} }}",
+        f'config = {{ "auto.leader.rebalance.enable" = false, "replica.lag.time.max.ms" = {2 * ROUND_MS},'
+        f' "replica.high.watermark.checkpoint.interval.ms" = {3 * ROUND_MS} }}',
+    ]
+    for number in range(sets):
+        for fault in _fault_set(rng, number):
+            lines += _table("faults", fault)
+    for number in range(topics):
+        lines += _topic(rng, f"s{number:02d}", number, sets)
+    for name in others:
+        lines += _variant(name, topics)
+    return "\n".join(lines) + "\n"
+
+
+def _fault_set(rng: random.Random, number: int) -> Iterable[dict[str, Any]]:
+    brokers = [3 * number + i for i in (1, 2, 3)]
+    trouble = rng.randint(4, 12)
+    lossy = rng.choice(brokers) if number % 5 == 4 else None
+    for at in range(rng.randint(1, 3)):
+        fault: dict[str, Any] = {"kind": rng.choice(_HARMLESS), "broker": rng.choice(brokers)}
+        if lossy is not None and at == 0:
+            fault = {"kind": rng.choice(_LOSSY), "broker": lossy}
+        fault["from_round"] = max(1, trouble + rng.randint(-4, 4))
+        fault["to_round"] = fault["from_round"] + rng.choice((1, 2, 4, 6, 9))
+        if fault["kind"] in ("link_cut", "slow_link"):
+            fault["peer"] = rng.choice([b for b in brokers if b != fault["broker"]])
+            fault["direction"] = rng.choice(("both", "in", "out"))
+        if fault["kind"] == "slow_link":
+            fault["bytes_per_second"] = RECORD_BYTES * rng.randint(1, 4)
+        yield fault
+
+
+def _topic(rng: random.Random, name: str, number: int, sets: int) -> list[str]:
+    min_isr = 2 if number % 3 == 2 else 1
+    assignment = [rng.sample([3 * s + 1, 3 * s + 2, 3 * s + 3], 3) for s in range(sets)]
+    lines = _table("topics", {"name": name, "assignment": assignment, "config": {"min.insync.replicas": min_isr}})
+    acks = "1" if number % 2 else "all"
+    flows = [(0, rng.choice((ROUNDS, 8, 12, 16)))]
+    flows += [(start, start + 1) for start in (rng.randint(4, 22) for _ in range(rng.randint(0, 3)))]
+    for from_round, to_round in flows:
+        row = {"topic": name, "from_round": from_round, "to_round": to_round, "records_per_round": rng.randint(1, 3)}
+        lines += _table("workload", {**row, "record_bytes": RECORD_BYTES, "acks": acks})
+    for round_ in sorted(rng.sample(range(6, 24), rng.randint(0, 3))):
+        lines += _table("commands", {"round": round_, "kind": "preferred_leader_election", "topic": name})
+    return lines
+
+
+def _variant(name: str, topics: int) -> list[str]:
+    variant: dict[str, Any] = {"name": name, "protocol": name.removesuffix(WITH_ELR)}
+    if name.endswith(WITH_ELR):
+        variant["cluster"] = {"features": {"eligible.leader.replicas.version": 1}}
+        config = {"min.insync.replicas": 2}
+        variant["topics"] = [{"name": f"s{number:02d}", "config": config} for number in range(topics)]
+    return _table("variants", variant)
+
+
+def _elr(protocol: str) -> str:
+    return f'"eligible.leader.replicas.version" = {int(protocol.endswith(WITH_ELR))}'
+
+
+def _table(name: str, row: dict[str, Any]) -> list[str]:
+    return [f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in row.items())]
+
+
+def _value(value: Any) -> str:
+    """A TOML value: JSON but for tables."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(schedules_toml(int(sys.argv[1]), sys.argv[2].split(",")))

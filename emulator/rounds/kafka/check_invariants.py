@@ -1,0 +1,82 @@
+"""At the end of every round every replica is held against the invariants; what newly breaks is written down."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.columns import Step, built_once, decided, let, renamed, where
+from emulator.rounds.kafka.invariants import EVERY_ROUND
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.log import epoch_cache
+from emulator.rounds.slots import has
+
+
+def check_invariants(state: DataFrame, rules: RunRules) -> DataFrame:
+    """Compare the own log with the client leader's after a rare step, then look at every predicate of EVERY_ROUND.
+
+    Logs of a follower and its leader grow apart, or together again, only by a rare step of one of them (an election, damage, a
+    response that is not simple, news); in all other rounds the comparison of before holds, and an invariant is a few
+    comparisons of numbers. `broken` is the mask of what is violated now; a violation is written when it begins, and again
+    when it begins anew. `impaired`: the replica lost records to a fault and has not got them back: what it lacks is the fault's
+    doing, not the protocol's.
+    """
+    return state.withColumns(_compared(rules)).withColumns(_checked(rules))
+
+
+_COMPARED = ("unlike_from", "alike_again", "epochs_fall", "impaired")
+
+
+@built_once
+def _compared(rules: RunRules) -> Step:
+    rare = "election IS NOT NULL OR damage IS NOT NULL OR response IS NOT NULL OR news IS NOT NULL OR impaired OR round = 0"
+    return decided("compared", rare, _compare(), {name: name for name in _COMPARED})
+
+
+def _compare() -> list[Step]:
+    def epoch_at(log: str) -> str:
+        return f"aggregate({log}, CAST(null AS INT), (e, x) -> IF(x.start_offset <= p, x.epoch, e))"
+
+    starts = "concat(array(from_offset), transform(log, x -> x.start_offset), transform(lead.log, x -> x.start_offset))"
+    alike = f"{epoch_at('log')} <=> {epoch_at('lead.log')}"
+    unlike_from = "coalesce(array_min(filter(points, p -> NOT p.alike).at), IF(leo > lead.leo, lead.leo, null))"
+    return [
+        {"from_offset": "greatest(log_start_offset, lead.log_start_offset)"},
+        {"points": f"filter({starts}, p -> p >= from_offset AND p < least(leo, lead.leo))"},
+        {"points": f"transform(points, p -> named_struct('at', p, 'alike', {alike}))"},
+        {"unlike_from": f"IF(lead IS NULL, null, {unlike_from})"},
+        {
+            "alike_again": "array_min(filter(points, p -> p.alike AND p.at > unlike_from).at)",
+            "epochs_fall": "size(filter(log, (x, i) -> get(log, i - 1).epoch > x.epoch)) > 0",
+            "impaired": (
+                "(impaired OR damage.damaged_to IS NOT NULL) AND slot != client_leader AND (assigned & own_bit) != 0"
+                " AND least(leo, coalesce(unlike_from, leo)) < leader_hw"
+            ),
+        },
+    ]
+
+
+@built_once
+def _checked(rules: RunRules) -> Step:
+    facts = {name: f"IF(compared IS NULL, {name}, compared.checks.{name})" for name in _COMPARED}
+    known = {
+        **facts,
+        "agreed_to": f"least(leo, coalesce({facts['unlike_from']}, leo))",
+        "leader_leads": f"({has('world.running', 'client_leader')} AND leader_ready)",
+    }
+    broken = " | ".join(f"IF({renamed(i.violated, known)}, {1 << bit}, 0)" for bit, i in enumerate(EVERY_ROUND))
+    begins = f"filter(sequence(0, {len(EVERY_ROUND) - 1}), n -> (b & ~broken & shiftleft(1, n)) != 0)"
+    written = let("b", broken, f"concat(violations, transform({begins}, n -> {_witness(known)}))")
+    return where(f"({broken}) != broken OR compared IS NOT NULL", {**facts, "broken": broken, "violations": written})
+
+
+def _witness(known: Step) -> str:
+    """Both logs and how far they agree, as the state's `violations` has it."""
+    fields = {
+        **{"round": "round", "invariant": "n", "leader": "client_leader", "leader_epoch": "client_epoch"},
+        **{"leader_leo": "leader_leo", "leader_hw": "leader_hw", "leo": "leo", "hw": "hw", "isr": "isr"},
+        "leader_epochs": epoch_cache("lead.log", "lead.log_start_offset"),
+        "epochs": epoch_cache("log", "log_start_offset"),
+        "agreed_to": known["agreed_to"],
+        "cause": "get(world.cause, slot)",
+    }
+    return "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in fields.items()) + ")"

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from emulator import __version__
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.exits import DEBUG_VARIABLE, DONE, VIOLATED, Invocation, fail, run_command_line
+from emulator.exits import DONE, VIOLATED, fail, run_command_line
+from emulator.options import common, on_spark, parse_data_dirs, parse_rounds_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,54 +33,6 @@ LONGEST_QUERY_BYTES = 1 << 20
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line, the process' own if None, and returns its exit code (emulator.exits)."""
     return run_command_line(commands, PROGRAM, sys.argv[1:] if arguments is None else arguments)
-
-
-def _set_verbose(context: click.Context, _: click.Parameter, value: bool) -> None:
-    if value:
-        context.find_object(Invocation).verbose = True  # type: ignore[union-attr]
-
-
-def _parse_conf(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    conf = {}
-    for value in values:
-        key, equals, setting = value.partition("=")
-        if not equals or not key.startswith("spark."):
-            raise InputError(f"--conf: {quoted(value)} is no Spark setting; allowed: spark.KEY=VALUE")
-        conf[key] = setting
-    return conf
-
-
-def _parse_data_dirs(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[int, str]:
-    folders: dict[int, str] = {}
-    for value in values:
-        broker, equals, folder = value.partition("=")
-        if not equals or not folder or not re.fullmatch("[0-9]{1,10}", broker):
-            raise InputError(f"--data-dir: {quoted(value)} is not BROKER=DIR; allowed: as in 1=/var/lib/kafka/data")
-        known = folders.get(int(broker))
-        folders[int(broker)] = folder if known is None else f"{known},{folder}"  # several log.dirs of one broker
-    return folders
-
-
-def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--verbose",
-        is_flag=True,
-        expose_value=False,
-        callback=_set_verbose,
-        help=f"Show the stack trace of a failure (as {DEBUG_VARIABLE}=1 does).",
-    )(command)
-
-
-def _on_spark(command: Callable[..., Any]) -> Callable[..., Any]:
-    conf = click.option(
-        "--conf", metavar="K=V", multiple=True, callback=_parse_conf, help="A Spark setting; several are allowed."
-    )
-    master = click.option(
-        "--master",
-        metavar="URL",
-        help="Spark master; default: that of spark-submit or of Spark's files, else local[*].",
-    )
-    return master(conf(command))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -95,8 +49,8 @@ def commands() -> None:
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
-@_on_spark
-@_common
+@on_spark
+@common
 def run_command(
     scenario: str,
     out: str | None,
@@ -172,11 +126,11 @@ def import_group() -> None:
     "data_dirs",
     metavar="BROKER=DIR",
     multiple=True,
-    callback=_parse_data_dirs,
+    callback=parse_data_dirs,
     help="A broker's data directory, or a copy of its checkpoint files; several are allowed.",
 )
 @click.option("--out", metavar="DIR", required=True, help="Local folder to write; an earlier import in it is replaced.")
-@_common
+@common
 def import_kafka_command(describe: str, log_dirs: str | None, data_dirs: dict[int, str], out: str) -> int:
     """Import a Kafka cluster: placement, logs, epochs, ISR and configs, for `import = "DIR"` in a scenario."""
     from datasets.kafka import import_kafka
@@ -189,8 +143,8 @@ def import_kafka_command(describe: str, log_dirs: str | None, data_dirs: dict[in
 @click.argument("folder", metavar="DIR")
 @click.argument("query", metavar="[QUERY]", required=False)
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@_on_spark
-@_common
+@on_spark
+@common
 def sql_command(folder: str, query: str | None, form: str, master: str | None, conf: Mapping[str, str]) -> int:
     """Ask the tables of a run, in SQL.
 
@@ -225,8 +179,8 @@ def sql_command(folder: str, query: str | None, form: str, master: str | None, c
 @click.argument("folder", metavar="DIR")
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@_on_spark
-@_common
+@on_spark
+@common
 def compare_command(folder: str, by: str, form: str, master: str | None, conf: Mapping[str, str]) -> int:
     """Put the scenarios of a run side by side, paired by partition, with 95 % confidence intervals of every share."""
     from emulator.outcomes.compare import compare_sql
@@ -238,6 +192,50 @@ def compare_command(folder: str, by: str, form: str, master: str | None, conf: M
     with _session(master, conf, f"{PROGRAM} compare") as spark:
         columns, rows = run_sql(folder, query, spark)
         write_answer(columns, rows, form, sys.stdout)
+    return DONE
+
+
+@commands.command("explain")
+@click.argument("folder", metavar="DIR")
+@click.option("--topic", metavar="T", required=True, help="Topic of the partition.")
+@click.option("--partition", metavar="N", type=int, required=True, help="Its number within the topic.")
+@click.option("--scenario", metavar="NAME_OR_ID", help="Default: base, or the only one.")
+@click.option("--rounds", metavar="A-B", callback=parse_rounds_option, help="Rounds to tell of, both included, or only one.")
+@click.option("--html", metavar="FILE", help="Write the story as a page with a drawing as well.")
+@on_spark
+@common
+def explain_command(
+    folder: str,
+    topic: str,
+    partition: int,
+    scenario: str | None,
+    rounds: tuple[int, int] | None,
+    html: str | None,
+    master: str | None,
+    conf: Mapping[str, str],
+) -> int:
+    """Tell the story of one partition: who led, fetched, cut and lost what in which round.
+
+    Rounds in which nothing but steady fetching went on are told of in one line. A partition that the run traced is told
+    of round by round.
+    """
+    from emulator.explain.page import refuse_unwritable, write_page
+    from emulator.explain.reading import read_partition
+    from emulator.explain.story import tell
+    from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
+
+    _refuse_missing_folder(folder, master, conf)
+    if html is not None:
+        refuse_unwritable(html)
+    with _session(master, conf, f"{PROGRAM} explain") as spark:
+        story = tell(*read_partition(folder, spark, topic, partition, scenario, rounds))
+    if not story.traced:
+        click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)
+    width = shutil.get_terminal_size((USUAL_WIDTH, 0)).columns
+    _print_lines(list(text_lines(story, width, plain=not can_show(sys.stdout.encoding))))
+    if html is not None:
+        write_page(story, html)
+        click.echo(f"page written to {html}", err=True)
     return DONE
 
 

@@ -175,7 +175,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"emulator {__version__}\n"
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["import"], ["import", "kafka"], ["sql"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["import"], ["import", "kafka"], ["sql"], ["explain"]])
 def test_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: {' '.join(['emulator', *command])}")

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from emulator.inputs.feeds import Feed, WorkloadRow
 from emulator.inputs.tables import PartitionTable
@@ -144,7 +145,7 @@ def _rows_of_topic(scenario: Scenario, topic: str, count: int) -> list[tuple[Wor
     names = table.column("topic").to_pylist()
     matches = {name: fnmatchcase(topic, name) for name in set(names)}
     chosen = [i for i, name in enumerate(names) if matches[name]]
-    rows = table.take(chosen).to_pylist() if len(chosen) < len(names) else table.to_pylist()
+    rows = table.take(pa.array(chosen, pa.int64())).to_pylist() if len(chosen) < len(names) else table.to_pylist()
     return [
         (
             WorkloadRow(r["from_round"], r["to_round"], r["records_per_round"], r["record_bytes"], r["acks"]),

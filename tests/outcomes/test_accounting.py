@@ -81,7 +81,8 @@ def test_last_member_elected_unclean(spark: SparkSession) -> None:
     state = state_frame(spark, rows(0, 10) + rows(1, 5))
     outcomes = with_losses(partition_accounts(state)).orderBy("partition_id").select("acked_lost", "committed_lost")
     assert [tuple(row) for row in outcomes.collect()] == [(8, 3), (3, 3)]
-    losses = losses_at_elections(state).drop("world_id", "feed_id", "scenario_id").orderBy("partition_id", "kind")
+    columns = ("partition_id", "round", "kind", "slot", "leader_epoch", "from_offset", "to_offset", "cause")
+    losses = losses_at_elections(state).filter("kind != 'acked_for_all_lost'").select(*columns).orderBy("partition_id", "kind")
     assert [tuple(row) for row in losses.collect()] == [
         (0, 18, "acked_lost", 2, 0, 2, 10, 1),
         (0, 18, "committed_lost", 2, 0, 2, 5, 1),

@@ -17,7 +17,8 @@ def check_invariants(state: DataFrame, rules: RunRules) -> DataFrame:
     Logs of a follower and its leader grow apart, or together again, only by a rare step of one of them (an election, damage, a
     response that is not simple, news); in all other rounds the comparison of before holds, and an invariant is a few
     comparisons of numbers. `broken` is the mask of what is violated now; a violation is written when it begins, and again
-    when it begins anew. `impaired`: the replica lost records to a fault and has not got them back: what it lacks is the fault's
+    when it begins anew. `misled`: a leader that nobody told of the next one, below whose high watermark the own log is another.
+    `impaired`: the replica lost records to a fault and has not got them back: what it lacks is the fault's
     doing, not the protocol's.
     """
     return state.withColumns(_compared(rules)).withColumns(_checked(rules))
@@ -29,7 +30,8 @@ _COMPARED = ("unlike_from", "alike_again", "epochs_fall", "impaired")
 @built_once
 def _compared(rules: RunRules) -> Step:
     rare = "election IS NOT NULL OR damage IS NOT NULL OR response IS NOT NULL OR news IS NOT NULL OR impaired OR round = 0"
-    return decided("compared", rare, _compare(), {name: name for name in _COMPARED})
+    rare += " OR size(superseded) > 0"
+    return decided("compared", rare, _compare(), {name: name for name in (*_COMPARED, "misled")})
 
 
 def _compare() -> list[Step]:
@@ -38,6 +40,14 @@ def _compare() -> list[Step]:
 
     starts = "concat(array(from_offset), transform(log, x -> x.start_offset), transform(lead.log, x -> x.start_offset))"
     alike = f"{epoch_at('log')} <=> {epoch_at('lead.log')}"
+    zombie_starts = (
+        "concat(array(z.log_start_offset), transform(log, x -> x.start_offset), transform(z.log, x -> x.start_offset))"
+    )
+    unlike_zombie = (
+        f"exists({zombie_starts}, p -> p >= greatest(log_start_offset, z.log_start_offset) AND p < least(leo, z.hw)"
+        f" AND NOT {epoch_at('log')} <=> {epoch_at('z.log')})"
+    )
+    told_nothing = "(world.deaf & shiftleft(1, z.slot)) != 0 AND z.slot != slot"
     unlike_from = "coalesce(array_min(filter(points, p -> NOT p.alike).at), IF(leo > lead.leo, lead.leo, null))"
     return [
         {"from_offset": "greatest(log_start_offset, lead.log_start_offset)"},
@@ -45,6 +55,7 @@ def _compare() -> list[Step]:
         {"points": f"transform(points, p -> named_struct('at', p, 'alike', {alike}))"},
         {"unlike_from": f"IF(lead IS NULL, null, {unlike_from})"},
         {
+            "misled": f"get(filter(superseded, z -> {told_nothing} AND (leo < z.hw OR {unlike_zombie})), 0)",
             "alike_again": "array_min(filter(points, p -> p.alike AND p.at > unlike_from).at)",
             "epochs_fall": "size(filter(log, (x, i) -> get(log, i - 1).epoch > x.epoch)) > 0",
             "impaired": (
@@ -71,10 +82,17 @@ def _checked(rules: RunRules) -> Step:
 
 def _witness(known: Step) -> str:
     """Both logs and how far they agree, as the state's `violations` has it."""
-    fields = {
-        **{"round": "round", "invariant": "n", "leader": "client_leader", "leader_epoch": "client_epoch"},
-        **{"leader_leo": "leader_leo", "leader_hw": "leader_hw", "leo": "leo", "hw": "hw", "isr": "isr"},
-        "leader_epochs": epoch_cache("lead.log", "lead.log_start_offset"),
+    zombie = "n = 0 AND compared.misled IS NOT NULL"  # StrongIsr is about every leader, zombies included
+    epochs = epoch_cache("lead.log", "lead.log_start_offset")
+    zombie_epochs = epoch_cache("compared.misled.log", "compared.misled.log_start_offset")
+    fields = {  # in the order of the state's column
+        **{"round": "round", "invariant": "n"},
+        "leader": f"IF({zombie}, compared.misled.slot, client_leader)",
+        "leader_epoch": f"IF({zombie}, compared.misled.epoch, client_epoch)",
+        "leader_leo": f"IF({zombie}, compared.misled.leo, leader_leo)",
+        "leader_hw": f"IF({zombie}, compared.misled.hw, leader_hw)",
+        **{"leo": "leo", "hw": "hw", "isr": "isr"},
+        "leader_epochs": f"IF({zombie}, {zombie_epochs}, {epochs})",
         "epochs": epoch_cache("log", "log_start_offset"),
         "agreed_to": known["agreed_to"],
         "cause": "get(world.cause, slot)",

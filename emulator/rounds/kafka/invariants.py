@@ -3,7 +3,8 @@
 `EVERY_ROUND` are looked at while a run goes on (check_invariants.py), on every replica at the end of every round; their
 predicates are over the engine's state (emulator/schema.py) with what the round's look brought (observe.py). `agreed_to`: up to
 there the own log is the client leader's; `alike_again`: the first offset above it where both epochs agree all the same;
-`leader_leads`: the client leader runs and knows that it leads. `AT_ELECTIONS` and `AT_THE_END` are looked at in what a run leaves
+`leader_leads`: the client leader runs and knows that it leads; `compared.misled`: a superseded leader that still thinks it
+leads, and has committed what the own log lacks. `AT_ELECTIONS` and `AT_THE_END` are looked at in what a run leaves
 (outcomes/violations.py), over the columns named there.
 """
 
@@ -33,7 +34,8 @@ EVERY_ROUND: tuple[Invariant, ...] = (
     Invariant(
         "StrongIsr",
         "what lies below the high watermark of a leader is on every member of the controller's ISR",
-        f"leader_leads AND {mine('isr')} AND {_LACKS}",
+        f"{mine('isr')} AND ((leader_leads AND {_LACKS})"
+        " OR (compared.misled IS NOT NULL AND NOT impaired AND unclean_elections = 0))",
         "hachikuji/kafka-specification, KafkaReplication.tla: StrongIsr",
     ),
     Invariant(

@@ -1,0 +1,116 @@
+"""Reads one partition's rows from the tables of a run; filtered in SQL, as the tables may be huge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pyspark.sql import SparkSession
+
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.explain.rows import PartitionRows, Row
+from emulator.outcomes.sql import run_sql
+
+_TRACE = "round, broker, role, leader_epoch, leo, hw, remote_leo, fetch_state, try_element_at(epochs, -1).epoch AS log_epoch"
+_CONTROLLERS = "round, leader, leader_epoch, isr, elr"
+
+
+def read_partition(
+    folder: str, spark: SparkSession, topic: str, partition: int, scenario: str | None, rounds: tuple[int, int] | None
+) -> tuple[PartitionRows, int, int]:
+    """Returns the rows of a partition, and the first and the last round to tell of.
+
+    `scenario`: name or id, None for the only one or base; `rounds`: first and last, None for all. Of the trace the
+    rows of these rounds and of the one before are read. Raises InputError for what the run does not have.
+    """
+    chosen = choose_scenario(_ask(folder, spark, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
+    first, last = choose_rounds(chosen, rounds)
+    in_scenario = f"scenario_id = {chosen['scenario_id']}"
+    topics = f"SELECT topic, max(partition) AS last FROM partitions WHERE {in_scenario} GROUP BY topic ORDER BY topic"
+    check_partition(_ask(folder, spark, topics), topic, partition)
+    here = f"{in_scenario} AND topic = {_literal(topic)} AND partition = {partition}"
+
+    def rows(table: str, columns: str = "*", more: str = "true") -> list[Row]:
+        return _ask(folder, spark, f"SELECT {columns} FROM {table} WHERE {here} AND {more}")
+
+    in_rounds = f"round BETWEEN {first - 1} AND {last} ORDER BY round"
+    places, outcomes = rows("partitions"), rows("outcomes")
+    if not places or not outcomes:
+        raise InputError(f"{folder}: the tables partitions and outcomes have no row of {topic}:{partition}; run it again")
+    found = PartitionRows(
+        scenario=chosen,
+        topic=topic,
+        partition=partition,
+        replicas=places[0]["replicas"],
+        outcome=outcomes[0],
+        ends=rows("replicas"),
+        leader_epochs=rows("leader_epochs"),
+        events=rows("events"),
+        violations=rows("violations", more="true ORDER BY round NULLS LAST, invariant"),
+        trace=rows("trace", _TRACE, f"{in_rounds}, broker"),
+        controllers=rows("trace_partitions", _CONTROLLERS, in_rounds),
+    )
+    brokers = ", ".join(map(str, found.columns))
+    racks = _ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {in_scenario} AND broker IN ({brokers})")
+    faults = f"SELECT * FROM faults WHERE {in_scenario} AND {_concerns(topic, partition, found.columns, racks)}"
+    ordered = _ask(folder, spark, f"{faults} ORDER BY fault_id")
+    return PartitionRows(**{**vars(found), "brokers": racks, "faults": ordered}), first, last
+
+
+def choose_scenario(scenarios: Sequence[Row], wanted: str | None) -> Row:
+    """Returns the scenario of a name or, failing that, of an id; None: the only one, or else base."""
+    names = [str(row["name"]) for row in scenarios]
+    for row in scenarios:
+        if row["name"] == wanted or (wanted is None and (row["scenario_id"] == 0 or len(scenarios) == 1)):
+            return row
+    for row in scenarios:
+        if str(row["scenario_id"]) == wanted:
+            return row
+    problem = "no scenario is chosen" if wanted is None else f"no scenario is called {quoted(wanted)}"
+    allowed = listing(f"{row['name']} ({row['scenario_id']})" for row in scenarios)
+    raise InputError(f"--scenario: {problem}{did_you_mean(wanted or '', names)}; allowed: {allowed}")
+
+
+def choose_rounds(scenario: Row, wanted: tuple[int, int] | None) -> tuple[int, int]:
+    """Returns the rounds to tell of; raises InputError for some that were not emulated."""
+    end = int(scenario["rounds"]) - 1
+    if wanted is None:
+        return 0, end
+    if wanted[1] > end:
+        problem = f"round {wanted[1]} was not emulated in scenario {scenario['name']}"
+        raise InputError(f"--rounds: {problem}; allowed: 0 to {end}")
+    return wanted
+
+
+def check_partition(topics: Sequence[Row], topic: str, partition: int) -> None:
+    """Raises InputError for a topic or partition that is not among `topics`: rows of topic and last partition."""
+    ends = {str(row["topic"]): int(row["last"]) for row in topics}
+    if topic not in ends:
+        problem = f"no topic is called {quoted(topic)}{did_you_mean(topic, ends)}"
+        raise InputError(f"--topic: {problem}; allowed: {listing(ends)}")
+    if not 0 <= partition <= ends[topic]:
+        problem = f"{partition} is not a partition of {topic}"
+        raise InputError(f"--partition: {problem}; allowed: 0 to {ends[topic]}")
+
+
+def _concerns(topic: str, partition: int, brokers: Collection[int], racks: Sequence[Row]) -> str:
+    """SQL text: whether a fault concerns a partition, which has replicas on these brokers."""
+    ids = ", ".join(map(str, brokers))
+    names = ", ".join(_literal(rack) for rack in sorted({row["rack"] for row in racks} - {None}))
+    return " AND ".join(
+        [
+            *(f"({end} IS NULL OR {end} IN ({ids}))" for end in ("broker", "peer")),
+            f"(rack IS NULL OR rack IN ({names}))" if names else "rack IS NULL",
+            f"(topic IS NULL OR topic = {_literal(topic)})",
+            f"(partition IS NULL OR partition = {partition})",
+        ]
+    )
+
+
+def _ask(folder: str, spark: SparkSession, sql: str) -> list[Row]:
+    columns, rows = run_sql(folder, sql, spark)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

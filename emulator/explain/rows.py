@@ -1,0 +1,40 @@
+"""What the tables of a run hold of one partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PartitionRows:
+    """The rows of one partition in one scenario, each table's by column name (docs/tables.md).
+
+    `scenario`: its row of `scenarios`; `replicas`: broker ids in replica-list order at the end; `outcome`: its row of
+    `outcomes`; `ends`: rows of `replicas`; `faults`: those that concern the partition or one of its brokers;
+    `trace`, `controllers`: rows of `trace` and `trace_partitions`, with `log_epoch`, the last epoch of the replica's
+    cache. They may start later than round 0 and be empty; the other tables are whole.
+    """
+
+    scenario: Row
+    topic: str
+    partition: int
+    replicas: Sequence[int]
+    outcome: Row
+    ends: Sequence[Row] = ()
+    leader_epochs: Sequence[Row] = ()
+    brokers: Sequence[Row] = ()
+    faults: Sequence[Row] = ()
+    events: Sequence[Row] = ()
+    violations: Sequence[Row] = ()
+    trace: Sequence[Row] = field(default=(), repr=False)
+    controllers: Sequence[Row] = field(default=(), repr=False)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Every broker that ever held a replica, by id."""
+        rows = (*self.ends, *self.trace, *self.events)
+        return tuple(sorted({*self.replicas, *(row["broker"] for row in rows if row["broker"] is not None)}))

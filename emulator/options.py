@@ -1,0 +1,69 @@
+"""Options that several commands have, and how the values of options are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from emulator.errors import InputError, quoted
+from emulator.exits import DEBUG_VARIABLE, Invocation
+
+
+def _set_verbose(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        context.find_object(Invocation).verbose = True  # type: ignore[union-attr]
+
+
+def parse_conf(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Reads --conf K=V, Spark settings."""
+    conf = {}
+    for value in values:
+        key, equals, setting = value.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise InputError(f"--conf: {quoted(value)} is no Spark setting; allowed: spark.KEY=VALUE")
+        conf[key] = setting
+    return conf
+
+
+def parse_data_dirs(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[int, str]:
+    """Reads --data-dir BROKER=DIR: the folders of each broker, joined by commas."""
+    folders: dict[int, str] = {}
+    for value in values:
+        broker, equals, folder = value.partition("=")
+        if not equals or not folder or not re.fullmatch("[0-9]{1,10}", broker):
+            raise InputError(f"--data-dir: {quoted(value)} is not BROKER=DIR; allowed: as in 1=/var/lib/kafka/data")
+        known = folders.get(int(broker))
+        folders[int(broker)] = folder if known is None else f"{known},{folder}"  # several log.dirs of one broker
+    return folders
+
+
+def parse_rounds_option(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Reads --rounds A-B."""
+    from emulator.explain.rounds import parse_rounds
+
+    return None if value is None else parse_rounds(value)
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options of every command."""
+    return click.option(
+        "--verbose",
+        is_flag=True,
+        expose_value=False,
+        callback=_set_verbose,
+        help=f"Show the stack trace of a failure (as {DEBUG_VARIABLE}=1 does).",
+    )(command)
+
+
+def on_spark(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options of commands that need a Spark session."""
+    conf = click.option("--conf", metavar="K=V", multiple=True, callback=parse_conf, help="A Spark setting; several are allowed.")
+    master = click.option(
+        "--master",
+        metavar="URL",
+        help="Spark master; default: that of spark-submit or of Spark's files, else local[*].",
+    )
+    return master(conf(command))

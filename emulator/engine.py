@@ -100,6 +100,7 @@ def emulate(
     rows = sum(i.rows for i in inputs)
     protocols = tuple(sorted({i.scenario.protocol for i in inputs}))
     elr = any(i.scenario.features[ELR_FEATURE] > 0 for i in inputs)
+    late_news = any(i.has_late_news for i in inputs)
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
     tracing = any(bool(flags.any()) for flags in traced.values())
@@ -109,7 +110,7 @@ def emulate(
         progress.start(max(rounds.values()), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
-            planning = pool.submit(_plan_round, spark, RunRules(slots, protocols, elr), tracing, tasks)
+            planning = pool.submit(_plan_round, spark, RunRules(slots, protocols, elr, late_news), tracing, tasks)
             state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
             planned = planning.result()
         return _loop(spark, state, planned, inputs, rounds, bucket_rounds, tracing, tracks, progress)

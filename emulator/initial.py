@@ -90,6 +90,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "world": f"CAST(null AS {STATE_COLUMNS['world'][0]})",
         "feed": f"CAST(null AS {STATE_COLUMNS['feed'][0]})",
         "last_known_elr": "0",
+        "leader_news": "IF(late_news, array(struct(-1 AS round, leader AS leader, leader_epoch AS epoch)), array())",
         "recovery_answers": "array()",
         "target_order": "0L",
         "adding": "0",
@@ -173,6 +174,7 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
             "acked_to_leo": pa.array(unconditional[table.feed_id[ids]]),
             "traced": pa.array(traced[ids]),
             "members": pa.array(members),
+            "late_news": pa.array(np.full(count, inputs.has_late_news)),
             "truncates": pa.array(np.full(count, RULES[inputs.scenario.protocol].asks)),
         }
     )

@@ -96,6 +96,9 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("partition", _INT, "partition concerned; null: all", True),
         _column("bytes_per_second", _LONG, "bytes per second left by a slow link or disk; null: no such fault", True),
         _column("clients", _FLAG, "whether an isolation cuts clients too; null: no isolation", True),
+        _column(
+            "lag_rounds", _INT, "rounds by which news come late under stale_metadata; null: none come, or another kind", True
+        ),
         _column("name", _TEXT, "name given to the fault; null: none", True),
     ),
     "brokers": _table(_SCENARIO, _BROKER, _column("rack", _TEXT, "rack the broker stands in; null: none", True)),
@@ -249,7 +252,7 @@ WORLD = (
     " clean_stop: INT,"
     " power_loss: INT, disk_loss: INT, clients_cut: INT, controller_up: BOOLEAN, drop: ARRAY<INT>,"
     " slow: ARRAY<STRUCT<from_slot: INT, to_slot: INT, bytes_per_round: BIGINT>>, disk: ARRAY<BIGINT>,"
-    " cause: ARRAY<INT>,"
+    " cause: ARRAY<INT>, news_lag: ARRAY<INT>,"
     " fetch_max_bytes: ARRAY<BIGINT>, no_wait: ARRAY<BOOLEAN>"
 )
 FEED = (
@@ -284,6 +287,10 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "replica_order": ("BIGINT", "packed replica list"),
     "target_order": ("BIGINT", "packed target of a reassignment in progress, 0 if none"),
     "adding": ("INT", "mask of replicas a reassignment adds"),
+    "leader_news": (
+        "ARRAY<STRUCT<round: INT, leader: INT, epoch: INT>>",
+        "what the controller held since when, in runs whose faults let news through late",
+    ),
     "leader": ("INT", "slot of the controller's leader, -1 if none"),
     "leader_epoch": ("INT", "the controller's leader epoch"),
     "isr": ("INT", "mask of the controller's ISR"),
@@ -389,6 +396,7 @@ STATE_GROUPS: dict[str, tuple[str, ...]] = {
         "isr",
         "elr",
         "last_known_elr",
+        "leader_news",
     ),
     "client": ("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
     "belief": ("is_leader", "believed_leader", "believed_epoch", "truncating"),

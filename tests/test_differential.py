@@ -25,7 +25,7 @@ SEEDS = [*range(4), *range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "0"))
 TRACE_COLUMNS = (
     "role", "leader_epoch", "log_start_offset", "local_log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs",
 )  # fmt: skip
-PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr")
+PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr", "last_known_elr")
 # The reference tells what it saw of these kinds; of the others it knows nothing.
 EVENT_KINDS = (
     "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate", "acked_lost",
@@ -34,6 +34,7 @@ EVENT_KINDS = (
 SHOWN_DIFFERENCES = 12
 VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")
 VARIANTS_SEED, VARIANT_CASES = 77, 300
+ELR_SEED, ELR_CASES = 99, 400
 
 Differences = list[tuple[Any, ...]]
 
@@ -50,6 +51,22 @@ def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatc
         if found:
             differing[index] = found[:SHOWN_DIFFERENCES]
     assert not differing, f"{len(differing)} of {CASES} cases differ: {first_few(differing)}"
+
+
+@pytest.mark.parametrize("kind", ["elr", "late_news"])
+def test_eligible_leaders_and_late_news_equal_reference(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Eligible leader replicas with every recovery strategy, and news that come late."""
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    batch = random_batch(ELR_SEED, ELR_CASES, elr=True, late_news=kind == "late_news")
+    tables = by_topic(emulate(spark, to_toml(batch), tmp_path / "out"))
+    differing = {}
+    for index, case in enumerate(cases_of(batch)):
+        found = differences(simulate(case), tables[f"t{index}"])
+        if found:
+            differing[index] = found[:SHOWN_DIFFERENCES]
+    assert not differing, f"{len(differing)} of {ELR_CASES} cases differ: {first_few(differing)}"
 
 
 def test_protocol_variants_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,7 +155,7 @@ TOLD_LATE: Told = {
         },
     },
 }
-NEWS_CAN_BE_LATE = False
+NEWS_CAN_BE_LATE = True
 """Whether stale_metadata takes `lag_rounds`."""
 
 TRACES = [name for told in (TOLD, TOLD_LATE if NEWS_CAN_BE_LATE else {}) for name in told if name != "given_logs"]

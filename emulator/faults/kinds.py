@@ -23,6 +23,7 @@ FAULT_SCHEMA: pa.Schema = pa.schema(
         pa.field("bytes_per_second", pa.int64()),
         pa.field("name", pa.string()),
         pa.field("clients", pa.bool_()),
+        pa.field("lag_rounds", pa.int32()),
     ]
 )
 """Columns of a fault table: `[from_round, to_round)` and what the kind needs; the row index is the fault_id."""
@@ -68,10 +69,10 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
         ),
         "slow_disk": FaultKind("the broker's disk is slow", SLOW_RANK, ("broker", "bytes_per_second")),
         "stale_metadata": FaultKind(
-            "the broker (every broker without one) learns nothing new of the partitions",
+            "the broker (every broker without one) learns nothing new of the partitions, or lag_rounds late",
             STALE_METADATA_RANK,
             (),
-            ("broker", *_OF_PARTITIONS),
+            ("broker", *_OF_PARTITIONS, "lag_rounds"),
         ),
         "controller_loss": FaultKind("the whole cluster is without a controller", CONTROLLER_LOSS_RANK),
         "remote_storage_outage": FaultKind("the remote store is away", NO_BROKER_RANK, (), _OF_PARTITIONS),
@@ -108,6 +109,7 @@ class FaultRow(NamedTuple):
     partition: int | None
     bytes_per_second: int | None
     clients: bool
+    lag_rounds: int | None
 
 
 def read_fault_rows(faults: pa.Table, rounds: int) -> list[FaultRow]:

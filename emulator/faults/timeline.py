@@ -18,7 +18,7 @@ from emulator.faults.broker_state import BrokerState, broker_states
 from emulator.faults.kinds import ISOLATION_RANK, FaultRow, read_fault_rows
 from emulator.faults.steps import Interval, Steps, append_step, one_round_later, sweep, walk
 
-StalePartition = tuple[str | None, int | None]  # (topic glob, partition), null for all
+StalePartition = tuple[str | None, int | None, int | None]  # (topic glob, partition, lag_rounds), null for all or no news
 Cause = tuple[int, int]  # (rank, fault_id): the least is the strongest, then the first row
 
 NO_FAULT = -1
@@ -179,7 +179,7 @@ def _place(grouped: _Grouped, row: FaultRow, of_rack: Mapping[str, Sequence[int]
     elif row.kind == "slow_disk" and row.bytes_per_second is not None:
         grouped.touching(row.broker, row).disk.append((start, end, row.bytes_per_second))
     elif row.kind == "stale_metadata":
-        grouped.touching(row.broker, row).stale.append((start, end, (row.topic, row.partition)))
+        grouped.touching(row.broker, row).stale.append((start, end, (row.topic, row.partition, row.lag_rounds)))
     elif row.kind == "controller_loss":
         grouped.controller_loss.append((start, end, row.fault_id))
 
@@ -210,7 +210,7 @@ def _strongest(causes: Collection[Cause]) -> int:
 
 
 def _distinct(covered: Collection[StalePartition]) -> tuple[StalePartition, ...]:
-    return tuple(sorted(set(covered), key=lambda of: (of[0] or "", -1 if of[1] is None else of[1])))
+    return tuple(sorted(set(covered), key=lambda of: (of[0] or "", *(-1 if n is None else n for n in of[1:]))))
 
 
 def _slowest_by_peer(links: Collection[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

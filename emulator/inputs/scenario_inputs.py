@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.alike import Alike
@@ -47,6 +48,11 @@ class ScenarioInputs:
     def partition_count(self) -> int:
         """Partitions of the scenario."""
         return len(self.partition_table.partition)
+
+    @property
+    def has_late_news(self) -> bool:
+        """Whether a fault lets news through late (stale_metadata with lag_rounds)."""
+        return pc.any(pc.is_valid(self.scenario.faults.column("lag_rounds"))).as_py() or False
 
     @property
     def replicas(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,13 +47,14 @@ class BrokersOverTime:
         """The value of a world (schema.WORLD) in a round."""
         segments = [self.segment(b, round_) for b in world.brokers]
         slot_of = {b: i for i, b in enumerate(world.brokers)}
-        covered = [any(p in world.stale_patterns for p in s.stale) for s in segments]
-        covered_before = [any(p in world.stale_patterns for p in s.stale_before) for s in segments]
+        covered = [any(p[:2] in world.stale_patterns for p in s.stale) for s in segments]
+        covered_before = [any(p[:2] in world.stale_patterns for p in s.stale_before) for s in segments]
 
         def mask(flags: list[bool]) -> int:
             return sum(1 << i for i, flag in enumerate(flags) if flag)
 
         out_of_touch = [s.offline or s.paused or s.isolated for s in segments]
+        out_of_touch_of = list(zip(out_of_touch, segments, strict=True))
         everyone = (1 << len(segments)) - 1
         cut_off = mask([s.isolated for s in segments])
         drop = [
@@ -65,6 +67,7 @@ class BrokersOverTime:
             for peer, rate in s.slow_to
             if peer in slot_of
         ]
+        lags = [None if o else _lag(p[2] for p in s.stale if p[:2] in world.stale_patterns) for o, s in out_of_touch_of]
         disk = [None if s.disk_bytes_per_second is None else self._per_round(s.disk_bytes_per_second) for s in segments]
         settings = [self._settings_of(b, round_) for b in world.brokers]
         return {
@@ -86,6 +89,7 @@ class BrokersOverTime:
             "drop": drop if any(drop) else None,
             "slow": slow or None,
             "disk": disk if any(d is not None for d in disk) else None,
+            "news_lag": _or_none(lags),
             "cause": [s.cause for s in segments] if any(s.cause >= 0 for s in segments) else None,
             "fetch_max_bytes": _or_none([s.get("replica.fetch.max.bytes") for s in settings]),
             "no_wait": _or_none([None if w is None else w == 0 for w in (s.get("replica.fetch.wait.max.ms") for s in settings)]),
@@ -100,6 +104,12 @@ class BrokersOverTime:
             if from_round <= round_:
                 settings.update(values)
         return settings
+
+
+def _lag(lags: Iterable[int | None]) -> int | None:
+    """How late news come under several stale_metadata faults: the largest lag, None if one of them lets nothing through."""
+    found = list(lags)
+    return None if not found or None in found else max(lag for lag in found if lag is not None)
 
 
 def _or_none(values: list[Any]) -> list[Any] | None:

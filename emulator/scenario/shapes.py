@@ -119,6 +119,7 @@ class FaultShape(Shape):
     bytes_per_second: Long | None = None
     name: Name | None = None
     clients: bool | None = None
+    lag_rounds: Long | None = None
 
 
 class CommandShape(Shape):

@@ -146,13 +146,13 @@ def _sent_over(rows: Sequence[Row], kind: str, sender: int, receiver: int, round
     ]
 
 
-def _stale(rows: Sequence[Row], broker: int, round_: int) -> tuple[tuple[str | None, int | None], ...]:
+def _stale(rows: Sequence[Row], broker: int, round_: int) -> tuple[tuple[str | None, int | None, int | None], ...]:
     covered = {
-        (row["topic"], row["partition"])
+        (row["topic"], row["partition"], row.get("lag_rounds"))
         for row in rows
         if row["kind"] == "stale_metadata" and row["broker"] in (None, broker) and _holds(row, round_)
     }
-    return tuple(sorted(covered, key=lambda of: (of[0] or "", -1 if of[1] is None else of[1])))
+    return tuple(sorted(covered, key=lambda of: (of[0] or "", *(-1 if n is None else n for n in of[1:]))))
 
 
 def _cause(rows: Sequence[Row], broker: int, rack: str | None, brokers: set[int], round_: int) -> int:

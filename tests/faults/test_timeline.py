@@ -64,6 +64,7 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
     elif kind == "stale_metadata":
         row.update(topic=rng.choice((None, "a*", "b")), partition=rng.choice((None, 0, 1)))
         row["broker"] = rng.choice((None, broker))
+        row["lag_rounds"] = rng.choice((None, 1, 3))
     if kind == "slow_link":
         row["peer"] = rng.choice((None, row["peer"]))
     if kind in ("slow_link", "slow_disk"):

@@ -1,7 +1,7 @@
 """What the faults say of each broker, one round after the other (docs/kafka_rounds.md, "What the faults say").
 
 A fault is a mapping with `kind`, `from_round`, `to_round` (exclusive; absent or None: until the end) and what the kind
-needs of `broker`, `peer`, `direction`, `rack`, `bytes_per_second`, `clients`.
+needs of `broker`, `peer`, `direction`, `rack`, `bytes_per_second`, `clients`, `lag_rounds`.
 
 Choices where the page is silent:
 
@@ -11,6 +11,8 @@ Choices where the page is silent:
   returns.
 * A controlled shutdown is clean (`clean_stop`), and fences at once, only if no stronger dead fault holds in its first
   round. For fencing "heard" means heard in the round before; for `clean_stop` "not offline" likewise.
+* A disk_loss that begins in the first round of a controlled shutdown, or later while the broker is down, makes the stop
+  unclean; another dead fault that begins later does not.
 * slow_link without a peer slows every link of the broker; slow_disk slows what its broker appends as a follower; of
   several rates the smallest holds.
 """
@@ -40,6 +42,7 @@ class BrokerRound:
     fenced: bool
     clients_cut: bool
     clean_stop: bool
+    unclean_restart: bool
     power_loss: bool
     disk_loss: bool
 
@@ -69,7 +72,7 @@ def broker_rounds(
     """
     own = [fault for fault in faults if _concerns(fault, broker, rack)]
     history: list[BrokerRound] = []
-    offline = fenced = False
+    offline = fenced = stopped_cleanly = False
     unheard_since: int | None = None
     controller_was_up = True
     for now in range(rounds):
@@ -92,6 +95,9 @@ def broker_rounds(
 
         unheard = offline or bool(kinds & {"broker_pause", "isolation"})
         clean = "controlled_shutdown" in begun and not kinds & set(KILLING_KINDS)
+        if not was_offline:
+            stopped_cleanly = clean
+        stopped_cleanly = stopped_cleanly and "disk_loss" not in begun
         if not unheard:
             unheard_since = None
             fenced = fenced and not controller_up
@@ -116,6 +122,7 @@ def broker_rounds(
                 fenced=fenced,
                 clients_cut=any(fault["kind"] == "isolation" and fault.get("clients") for fault in held),
                 clean_stop=clean and not was_offline,
+                unclean_restart=restarted and not stopped_cleanly,
                 power_loss="power_loss" in begun,
                 disk_loss="disk_loss" in begun,
             )
@@ -127,6 +134,16 @@ def broker_rounds(
 def is_stale(broker: int, faults: Sequence[Fault], round_: int) -> bool:
     """Tell whether a stale_metadata fault keeps news from the broker in `round_`."""
     return any(fault["kind"] == "stale_metadata" and fault["broker"] == broker and covers(fault, round_) for fault in faults)
+
+
+def news_lag(broker: int, faults: Sequence[Fault], round_: int) -> int | None:
+    """By how many rounds news is late for a broker that stale_metadata covers; None when nothing gets through."""
+    lags = [
+        fault.get("lag_rounds")
+        for fault in faults
+        if fault["kind"] == "stale_metadata" and fault["broker"] == broker and covers(fault, round_)
+    ]
+    return None if None in lags else max((int(lag) for lag in lags if lag is not None), default=None)
 
 
 def link_is_cut(sender: int, receiver: int, faults: Sequence[Fault], round_: int) -> bool:

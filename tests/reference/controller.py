@@ -11,10 +11,21 @@ Choices where docs/kafka_rounds.md is silent:
 * Completion looks at the ISR as fencing and elections of this round left it.
 * Brokers are told only the outcome of the step: a leader elected and replaced within it never knows.
 * An epoch that rises from no leader to no leader writes no event.
+* The end of a reassignment is a change of the ISR also when the ISR stays as it is; it changes ELR and LK once, at the
+  replicas and the minimum ISR of after. An election is none.
+* With ELR on every fenced member writes its own `isr_shrink`, the last one too; an election from ELR no `isr_expand`.
 """
 
 from __future__ import annotations
 
+from .elr import (
+    BALANCED_OR_AGGRESSIVE,
+    change_isr,
+    eligible_leader,
+    most_complete_answer,
+    remember_last_leader,
+    remove_unclean_restarts,
+)
 from .log import Log
 from .partition import NO_LEADER, Leadership, Partition, Progress, Replica
 
@@ -36,9 +47,9 @@ def fence_and_elect(partition: Partition) -> None:
         partition.coverage["returning_considered"] += 1
         _elect_if_needed(partition, fenced)
     _elect_preferred(partition)
-    for command in partition.case.get("commands", []):
-        if command["round"] == partition.now and command["kind"] == "reassign":
-            _start_reassignment(partition, list(command["replicas"]))
+    commands = [c for c in partition.case.get("commands", []) if c["round"] == partition.now and c["kind"] == "reassign"]
+    if commands:
+        _start_reassignment(partition, list(commands[-1]["replicas"]))
     _complete_reassignment(partition)
     if returning:
         partition.coverage["returning"] += 1
@@ -47,6 +58,9 @@ def fence_and_elect(partition: Partition) -> None:
 
 
 def _remove_fenced(partition: Partition, blocked: set[int]) -> None:
+    if partition.has_elr:
+        _remove_fenced_one_by_one(partition, blocked)
+        return
     controller = partition.controller
     remaining = controller.isr - blocked
     if not remaining:
@@ -60,26 +74,60 @@ def _remove_fenced(partition: Partition, blocked: set[int]) -> None:
     controller.isr = remaining
 
 
+def _remove_fenced_one_by_one(partition: Partition, blocked: set[int]) -> None:
+    """With ELR: in replica order, the leader last; nobody stays because it is the last one."""
+    controller = partition.controller
+    leaving = [broker for broker in controller.replicas if broker in controller.isr & blocked]
+    for broker in sorted(leaving, key=lambda one: one == controller.leader):
+        partition.ledger.counts["isr_shrinks"] += 1
+        partition.ledger.event(partition.now, "isr_shrink", broker, controller.epoch)
+        change_isr(partition, controller.isr - {broker})
+    remove_unclean_restarts(partition)
+
+
 def _elect_if_needed(partition: Partition, blocked: set[int]) -> None:
-    """Elect when there is no leader, or it is blocked: from the ISR, else uncleanly, else nobody."""
+    """Elect when there is no leader, or it is blocked: from the ISR, else from ELR, else uncleanly, else nobody."""
     controller = partition.controller
     if controller.leader in controller.replicas and controller.leader not in blocked:
         return
     alive = [broker for broker in controller.replicas if broker not in blocked]
     clean = [broker for broker in alive if broker in controller.isr]
+    eligible = None if clean else eligible_leader(partition, blocked)
+    unclean = None if clean or eligible is not None else _unclean_leader(partition, blocked, alive)
     if clean:
         _change_leader(partition, clean[0], "election")
-    elif alive and partition.settings.unclean_election:
-        controller.isr = {alive[0]}
-        _change_leader(partition, alive[0], "unclean_election")
+    elif eligible is not None:
+        controller.isr = {eligible}
+        controller.elr = controller.elr - {eligible}
+        _change_leader(partition, eligible, "election")
+        partition.coverage["elected_from_elr"] += 1
+    elif unclean is not None:
+        controller.isr = {unclean}
+        controller.elr, controller.last_known_elr = set(), set()
+        _change_leader(partition, unclean, "unclean_election")
     elif controller.leader != NO_LEADER:
         _change_leader(partition, NO_LEADER, "leader_lost")
+
+
+def _unclean_leader(partition: Partition, blocked: set[int], alive: list[int]) -> int | None:
+    """Who leads although it may lack committed records, or None."""
+    if partition.has_elr and partition.settings.recovery_strategy in BALANCED_OR_AGGRESSIVE:
+        return most_complete_answer(partition, blocked)
+    controller = partition.controller
+    if partition.has_elr and not controller.isr and not controller.elr:
+        last_leader = [broker for broker in alive if broker in controller.last_known_elr]
+        if last_leader:
+            partition.coverage["elected_last_known_leader"] += 1
+            return last_leader[0]
+    return alive[0] if alive and partition.settings.unclean_election else None
 
 
 def _change_leader(partition: Partition, leader: int, kind: str) -> None:
     controller = partition.controller
     told_of = controller.leader if leader == NO_LEADER else leader
     begins_at = None if leader == NO_LEADER else partition.replicas[leader].log.leo
+    if partition.has_elr and partition.settings.recovery_strategy not in BALANCED_OR_AGGRESSIVE:
+        remember_last_leader(controller, leader)
     controller.leader = leader
     controller.epoch += 1
     partition.ledger.event(partition.now, kind, told_of, controller.epoch, begins_at)
@@ -116,6 +164,8 @@ def _start_reassignment(partition: Partition, target: list[int]) -> None:
                 partition.leadership.progress[broker] = Progress()
     controller.replicas = target + [broker for broker in controller.replicas if broker not in target]
     controller.target = target
+    if controller.adding:
+        partition.oldest_news = partition.now + 1
     partition.coverage["reassign_started"] += 1
 
 
@@ -126,7 +176,7 @@ def _complete_reassignment(partition: Partition) -> None:
         return
     dropped = [broker for broker in controller.replicas if broker not in target]
     controller.replicas = target
-    controller.isr &= set(target)
+    change_isr(partition, controller.isr & set(target))
     controller.target, controller.adding = None, set()
     for broker in dropped:
         _drop_replica(partition, broker)

@@ -29,7 +29,7 @@ Choices where docs/kafka_rounds.md is silent:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .broker_status import slowest_rate_bytes_per_second
@@ -249,12 +249,11 @@ def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[R
     return chunk
 
 
-def keep_late_responses(partition: Partition, learning: Iterable[Replica]) -> None:
+def keep_late_responses(partition: Partition, news: Mapping[int, tuple[int, int]]) -> None:
     """A mutant's step 8: who learns of another leader or epoch gets one more answer of the old one in the next round."""
-    controller = partition.controller
-    for follower in learning:
-        belief = (follower.believed_leader, follower.believed_epoch)
-        if belief == (controller.leader, controller.epoch) or not _sends(partition, follower):
+    for broker, told in news.items():
+        follower = partition.replicas[broker]
+        if told == (follower.believed_leader, follower.believed_epoch) or not _sends(partition, follower):
             continue
         leader = _answering_leader(partition, follower)
         if leader is None or leader.leading_epoch != follower.believed_epoch:

@@ -2,8 +2,9 @@
 
 `check` asserts what holds in `kafka` after any input, lost disks and unclean elections included. `Watch` tells instead
 which invariants of protocols.md section 6 are broken, in `kafka`, its variants and its mutants alike; what damage and
-unclean elections excuse is for the caller to know. A record is what one append made: logs agree only where they hold the
-same record, whatever its offset and epoch say.
+unclean elections excuse is for the caller to know, but for this: a broker that lost its disk or its power lacks records
+and is not blamed for it until it runs again and the controller counts it in the ISR or in ELR. A record is what one
+append made: logs agree only where they hold the same record, whatever its offset and epoch say.
 
 A replica *thinks it leads* when its process is not down and it leads in some epoch, zombies included.
 """
@@ -38,6 +39,7 @@ class Watch:
         self.isr_of: dict[tuple[int, int], set[int]] = {}
         self.controller_before = (partition.controller.leader, partition.controller.epoch)
         self.events_seen = 0
+        self.damaged: set[int] = set()
 
     def look(self) -> list[Violation]:
         """Violations at the end of this round, for each invariant the first that is found."""
@@ -71,6 +73,12 @@ class Watch:
 
     def _remember(self) -> None:
         partition, leadership = self.partition, self.partition.leadership
+        for broker in partition.replicas:
+            status = partition.status(broker)
+            if status.power_loss or status.disk_loss:
+                self.damaged.add(broker)
+            elif not status.offline and broker in partition.controller.isr | partition.controller.elr:
+                self.damaged.discard(broker)
         self.new = _drained(partition.ledger.newly_committed)
         self.committed += self.new
         if leadership is None:
@@ -94,6 +102,25 @@ def _isr_within_replicas(watch: Watch) -> Iterator[str]:
     controller = watch.partition.controller
     for broker in sorted(controller.isr - set(controller.replicas)):
         yield f"{broker} is in the ISR and no replica"
+
+
+def _valid_isr_and_elr(watch: Watch) -> Iterator[str]:
+    """ISR and ELR are subsets of the replicas and have nobody in common; ELR is empty while the ISR is big enough."""
+    controller = watch.partition.controller
+    least = min(watch.partition.settings.min_insync_replicas, len(controller.replicas))
+    for broker in sorted((controller.isr | controller.elr) - set(controller.replicas)):
+        yield f"{broker} is in the ISR or in ELR and no replica"
+    for broker in sorted(controller.isr & controller.elr):
+        yield f"{broker} is in the ISR and in ELR"
+    if controller.elr and len(controller.isr) >= least:
+        yield f"ISR {sorted(controller.isr)} has the {least} that it needs, ELR is {sorted(controller.elr)}"
+
+
+def _leader_in_isr(watch: Watch) -> Iterator[str]:
+    """The controller's leader is in the ISR, or there is none."""
+    controller = watch.partition.controller
+    if controller.leader != NO_LEADER and controller.leader not in controller.isr:
+        yield f"{controller.leader} leads, the ISR is {sorted(controller.isr)}"
 
 
 def _offsets_in_order(watch: Watch) -> Iterator[str]:
@@ -164,7 +191,7 @@ def _strong_isr(watch: Watch) -> Iterator[str]:
 
 
 def _lacking(watch: Watch, leader: Replica, isr: set[int]) -> Iterator[str]:
-    for broker in sorted(isr & watch.partition.replicas.keys()):
+    for broker in sorted((isr & watch.partition.replicas.keys()) - watch.damaged):
         log = watch.partition.replicas[broker].log
         first = max(log.log_start, leader.log.log_start)
         mine, theirs = leader.log.slice(first, leader.hw), log.slice(first, leader.hw)
@@ -174,25 +201,26 @@ def _lacking(watch: Watch, leader: Replica, isr: set[int]) -> Iterator[str]:
 
 
 def _leader_candidate_completeness(watch: Watch) -> Iterator[str]:
-    """Every member of the controller's ISR has every committed record at or above its log start.
+    """Every member of the controller's ISR and ELR has every committed record at or above its log start.
 
     Of Vanlightly's specification (LEO >= true HW); it sees what StrongIsr misses when whoever committed leads no more.
     """
-    for broker in sorted(watch.partition.controller.isr & watch.partition.replicas.keys()):
+    controller = watch.partition.controller
+    for broker in sorted(((controller.isr | controller.elr) & watch.partition.replicas.keys()) - watch.damaged):
         yield from _lost(watch.partition.replicas[broker], watch.committed)
 
 
 def _leader_completeness(watch: Watch) -> Iterator[str]:
-    """A leader elected from the ISR in this round has every committed record at or above its log start."""
+    """A leader elected from the ISR or from ELR in this round has every committed record at or above its log start."""
     leader = watch.partition.client_leader
-    if watch.elected == "election" and leader is not None:
+    if watch.elected == "election" and leader is not None and leader.broker not in watch.damaged:
         yield from _lost(leader, watch.committed)
 
 
 def _no_committed_record_lost(watch: Watch) -> Iterator[str]:
     """The last leader, however elected, has every committed record at or above its log start."""
     leader = watch.partition.client_leader
-    if leader is not None:
+    if leader is not None and leader.broker not in watch.damaged:
         yield from _lost(leader, watch.committed)
 
 
@@ -202,7 +230,8 @@ def _no_acked_record_lost(watch: Watch) -> Iterator[str]:
     That is what the HW of the leader who appended it passed; that this takes min.insync.replicas is the protocol's part.
     """
     leader = watch.partition.client_leader
-    if leader is not None and watch.partition.ledger.counts["unclean_elections"] == 0:
+    clean = watch.partition.ledger.counts["unclean_elections"] == 0
+    if leader is not None and clean and leader.broker not in watch.damaged:
         yield from _lost(leader, watch.acked)
 
 
@@ -215,10 +244,17 @@ def _lost(replica: Replica, records: list[Record]) -> Iterator[str]:
 
 
 def _committed_on_min_isr(watch: Watch) -> Iterator[str]:
-    """What was committed in this round is held by min.insync.replicas replicas (not of a specification: for acks=all)."""
+    """What was committed in this round is held by min.insync.replicas replicas (not of a specification: for acks=all).
+
+    Who is damaged may have held it, as far as its leader can know.
+    """
     least = watch.partition.settings.min_insync_replicas
     for record in watch.new:
-        holders = [one.broker for one in watch.partition.replicas.values() if one.log.record_at(record.offset) == record]
+        holders = [
+            one.broker
+            for one in watch.partition.replicas.values()
+            if one.log.record_at(record.offset) == record or one.broker in watch.damaged
+        ]
         if len(holders) < least:
             yield f"{_told(record)} was committed on {holders}, min.insync.replicas is {least}"
 
@@ -230,6 +266,8 @@ def _told(record: Record) -> str:
 
 INVARIANTS: dict[str, Callable[[Watch], Iterator[str]]] = {
     "IsrWithinReplicas": _isr_within_replicas,
+    "ValidIsrAndElr": _valid_isr_and_elr,
+    "LeaderInIsr": _leader_in_isr,
     "OffsetsInOrder": _offsets_in_order,
     "EpochsIncrease": _epochs_increase,
     "ElectionSafety": _election_safety,
@@ -249,7 +287,11 @@ def check(partition: Partition) -> None:
     """Raise AssertionError when an invariant of protocols.md section 6 is broken."""
     controller = partition.controller
     assert controller.isr <= set(controller.replicas), "the ISR is a subset of the replicas"
-    assert controller.isr, "without ELR the last member stays"
+    if partition.has_elr:
+        _check_elr(partition)
+    else:
+        assert controller.isr, "without ELR the last member stays"
+        assert not controller.elr and not controller.last_known_elr
     assert controller.leader == NO_LEADER or controller.leader in controller.isr, "LeaderInIsr"
     for replica in partition.replicas.values():
         _check_offsets(replica.log, replica.hw)
@@ -258,6 +300,14 @@ def check(partition: Partition) -> None:
     assert len(leaders) == len(set(leaders)), "ElectionSafety"
     for one, other in combinations(partition.replicas.values(), 2):
         _check_matching(one.log, other.log)
+
+
+def _check_elr(partition: Partition) -> None:
+    controller, replicas = partition.controller, set(partition.controller.replicas)
+    assert controller.elr <= replicas and controller.last_known_elr <= replicas, "ELR and LK are subsets of the replicas"
+    assert not controller.isr & controller.elr, "ISR and ELR are disjoint"
+    enough = len(controller.isr) >= min(partition.settings.min_insync_replicas, len(replicas))
+    assert not (enough and controller.elr), "ELR is empty while the ISR has the minimum"
 
 
 def _check_offsets(log: Log, hw: int) -> None:

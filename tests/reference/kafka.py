@@ -6,22 +6,23 @@ A case is plain data:
 
     {"rounds", "round_ms", "session_timeout_rounds", "brokers": [ids], "racks": {id: rack}, "config": {...},
      "topic_config": {...}, "replicas": [broker ids], "workload": [rows in file order], "faults": [rows],
-     "commands": [rows], "initial": optional {"leader", "leader_epoch", "isr", "replicas": {broker: {"log_start_offset",
+     "commands": [rows], "initial": optional {"leader", "leader_epoch", "isr", "elr", "replicas": {broker: {"log_start_offset",
      "leo", "hw", "epochs", "flushed_offset", "record_bytes"}}}, "protocol": optional, one of "kafka" (default),
-     "kafka-high-watermark", "kafka-kip101", "kafka-kip279", "rules": optional Rules (rules.py; REAL if absent)}
+     "kafka-high-watermark", "kafka-kip101", "kafka-kip279", "rules": optional Rules (rules.py; REAL if absent),
+     "features": optional {"eligible.leader.replicas.version": 0 or 1}}
 
 choices
 -------
 Where the page is silent the most natural reading was taken. Each module lists its own under the same words ("Choices
 where ..."): broker_status (faults), log (truncation, segments), settings (lookup), partition (belief and roles),
-controller (elections and commands), leading (append, ISR, high watermark), fetching (requests and responses),
-truncation (the variants), rules (the mutants), accounting (what is counted). Of this module:
+controller (elections and commands), elr (eligible leader replicas), leading (append, ISR, high watermark), fetching
+(requests and responses), truncation (the variants), rules (the mutants), accounting (what is counted). Of this module:
 
 * power_loss keeps max(log start, min(LEO, flushed)), and cuts the epoch cache there also when no record is lost; the
   HW falls with it. disk_loss leaves (0, 0, 0) and an empty cache, nothing flushed, no credit.
 * A restarted HW is max(log start, min(checkpoint, LEO)).
 * alter_config and delete_records don't need the controller.
-* A leader told at the end of a round is told only if the controller's leader is still itself.
+* A leader told at the end of a round is told only if the controller's leader is still itself, or by late news.
 * What replicas learn at the end of a round they learn also while the controller is down.
 * The trace holds assigned replicas, added ones included from the round of their command on; remote_leo of a follower
   is null from an election on until its first noted fetch, and what T knew stays while there is no leader.
@@ -38,6 +39,7 @@ from typing import Any
 from . import invariants
 from .accounting import Event
 from .controller import fence_and_elect
+from .elr import ask_for_recovery, forget_elr
 from .fetching import fetch, keep_late_responses, respond
 from .leading import append, join_and_shrink
 from .log import Log
@@ -96,6 +98,7 @@ def play_round(partition: Partition) -> None:
     ends_at_start = log_ends(partition)
     fence_and_elect(partition)
     append(partition)
+    ask_for_recovery(partition)
     answers = fetch(partition, ends_at_start)
     join_and_shrink(partition, hw_at_start)
     respond(partition, answers, hw_at_start)
@@ -109,6 +112,8 @@ def take_inputs(partition: Partition) -> None:
     for command in partition.case.get("commands", []):
         if command["round"] == partition.now and command["kind"] == "alter_config":
             partition.settings.alter(command)
+            if command.get("broker") is None and "min.insync.replicas" in command["config"]:
+                forget_elr(partition)
     for replica in partition.replicas.values():
         status = partition.status(replica.broker)
         if replica is partition.client_leader and (status.power_loss or status.disk_loss):
@@ -130,27 +135,38 @@ def take_inputs(partition: Partition) -> None:
             replica.leading_epoch = None
             replica.believed_leader, replica.believed_epoch = partition.controller.leader, partition.controller.epoch
             replica.late_response = None
+            if partition.leadership is not None:  # KIP-903: it asked to join as another broker
+                partition.leadership.pending_joins.discard(replica.broker)
             begin_to_follow(partition, replica)
             partition.coverage["restart"] += 1
 
 
 def learn(partition: Partition) -> None:
-    """Step 8: whoever hears learns what the controller says; a late leader becomes ready, a superseded one follows."""
+    """Step 8: whoever hears learns what the controller says, or said; who leads by that leads, the others follow."""
     controller, leadership = partition.controller, partition.leadership
-    learning = [replica for replica in partition.replicas.values() if not partition.is_deaf(replica.broker)]
+    partition.announced.append((controller.leader, controller.epoch))
+    heard = {replica.broker: partition.news_for(replica) for replica in partition.replicas.values()}
+    news = {broker: told for broker, told in heard.items() if told is not None}
     if not partition.rules.response_in_leader_epoch:
-        keep_late_responses(partition, learning)
-    for replica in learning:
-        news = (replica.believed_leader, replica.believed_epoch) != (controller.leader, controller.epoch)
-        replica.believed_leader, replica.believed_epoch = controller.leader, controller.epoch
-        if controller.leader != replica.broker:
+        keep_late_responses(partition, news)
+    for broker, (leader, epoch) in news.items():
+        replica = partition.replicas[broker]
+        partition.coverage["late_news"] += partition.is_deaf(broker)
+        is_new = (replica.believed_leader, replica.believed_epoch) != (leader, epoch)
+        replica.believed_leader, replica.believed_epoch = leader, epoch
+        if leader != broker:
             partition.coverage["zombie_stepped_down"] += replica.leading_epoch is not None
             replica.leading_epoch = None
-            if news:
+            if is_new:
                 begin_to_follow(partition, replica)
-        elif leadership is not None and replica.leading_epoch != leadership.epoch:
-            partition.tell_leadership(replica, leadership)
-            partition.coverage["late_leader"] += 1
+        elif leadership is not None and (leadership.broker, leadership.epoch) == (broker, epoch):
+            if replica.leading_epoch != epoch:
+                partition.tell_leadership(replica, leadership)
+                partition.coverage["late_leader"] += 1
+                partition.coverage["late_leader_by_late_news"] += partition.is_deaf(broker)
+        else:
+            partition.take_lead(replica, epoch)
+            partition.coverage["superseded_leader_by_late_news"] += 1
     if leadership is not None and not partition.is_deaf(leadership.broker):
         leadership.known_isr = set(controller.isr)
 
@@ -204,7 +220,8 @@ def _partition_row(partition: Partition) -> dict[str, Any]:
         "leader": controller.leader,
         "leader_epoch": controller.epoch,
         "isr": sorted(controller.isr),
-        "elr": [],
+        "elr": sorted(controller.elr),
+        "last_known_elr": sorted(controller.last_known_elr),
     }
 
 
@@ -218,4 +235,5 @@ def _outcomes(partition: Partition) -> dict[str, Any]:
         "isr": sorted(controller.isr),
         "hw": last.hw,
         "leo": last.log.leo,
+        "elr": sorted(controller.elr),
     }

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .elr import change_isr
 from .log import Record
 from .partition import Leadership, Partition, Replica
 
@@ -164,7 +165,10 @@ def _confirm(partition: Partition, replica: Replica, joins: set[int], shrinks: s
         ledger.event(partition.now, "isr_shrink", broker, controller.epoch)
         partition.coverage["lag_shrink"] += 1
         partition.coverage["joined_and_shrunk"] += broker in joins
-    controller.isr = (controller.isr | joins) - shrinks
+    if joins:
+        change_isr(partition, controller.isr | joins)
+    if shrinks:
+        change_isr(partition, controller.isr - shrinks)
 
 
 def _advance_high_watermark(

@@ -7,6 +7,12 @@ Choices where docs/kafka_rounds.md is silent:
   still T.
 * `role` is leader for whoever believes that it leads, zombies included. A replica elected while it cannot be told
   keeps the role and the believed epoch it had.
+* Late news reaches a broker that runs and is not isolated. A replica that a reassignment added takes also what is older
+  than that. A lag of 0 rounds is news of this round, which still is late: T does not learn of its ISR, and stays untold.
+* T that late news makes ready knows the ISR that it was elected with.
+* A superseded leader that late news makes one takes its epoch into its cache only where leaders do so at once (not before
+  KIP-279); nothing of it is committed by that.
+* Without the feature of eligible leader replicas an initial ELR is left aside, and an initial ISR that is empty means all.
 * Initial records without `record_bytes` are 1000 bytes each.
 """
 
@@ -18,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .accounting import Ledger
-from .broker_status import BrokerRound, broker_rounds, controller_is_up, is_stale, link_is_cut
+from .broker_status import BrokerRound, broker_rounds, controller_is_up, is_stale, link_is_cut, news_lag
 from .log import EpochCache, Log, Record, initial_log
 from .rules import REAL, Rules
 from .settings import Settings
@@ -83,7 +89,10 @@ class Leadership:
 
 @dataclass
 class Controller:
-    """What the controller holds of the partition; `target` is the list of an unfinished reassignment."""
+    """What the controller holds of the partition; `target` is the list of an unfinished reassignment.
+
+    `recovery_answers` are (last epoch, LEO) of the replicas that it asked in the round before (elr.py).
+    """
 
     replicas: list[int]
     isr: set[int]
@@ -91,6 +100,9 @@ class Controller:
     epoch: int
     target: list[int] | None = None
     adding: set[int] = field(default_factory=set)
+    elr: set[int] = field(default_factory=set)
+    last_known_elr: set[int] = field(default_factory=set)
+    recovery_answers: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class Partition:
@@ -100,6 +112,7 @@ class Partition:
         self.case = case
         self.protocol: str = case.get("protocol", "kafka")
         self.rules: Rules = case.get("rules", REAL)
+        self.has_elr = int((case.get("features") or {}).get("eligible.leader.replicas.version", 0)) == 1
         self.now = 0
         self.faults: Sequence[Mapping[str, Any]] = case.get("faults", [])
         self.settings = Settings(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
@@ -112,6 +125,10 @@ class Partition:
         self.noted: dict[int, int] = {}
         self.fetch_states: dict[int, str] = {}
         self._start()
+        # What the controller held at the start, and at the end of every round so far.
+        self.announced = [(self.controller.leader, self.controller.epoch)]
+        # What was held before the last reassign command that adds replicas reaches nobody late.
+        self.oldest_news = 0
 
     def status(self, broker: int) -> BrokerRound:
         """The broker in this round."""
@@ -132,6 +149,20 @@ class Partition:
         """Whether news of this round does not reach the broker even at its end."""
         status = self.status(broker)
         return status.offline or status.paused or status.isolated or is_stale(broker, self.faults, self.now)
+
+    def news_for(self, replica: Replica) -> tuple[int, int] | None:
+        """The (leader, epoch) that the replica learns at the end of this round, or None."""
+        if not self.is_deaf(replica.broker):
+            return self.announced[-1]
+        lag = news_lag(replica.broker, self.faults, self.now)
+        status = self.status(replica.broker)
+        if lag is None or not status.running or status.isolated:
+            return None
+        at = max(self.now + 1 - lag, 0)
+        if at < self.oldest_news:
+            return None
+        late = self.announced[at]
+        return late if late[1] > replica.believed_epoch else None
 
     def message_passes(self, sender: int, receiver: int) -> bool:
         """Whether a message arrives: neither end is isolated, and the link is not cut."""
@@ -160,15 +191,18 @@ class Partition:
         return not self.status(broker).fenced
 
     def tell_leadership(self, replica: Replica, leadership: Leadership) -> None:
-        """T learns that it leads: the epoch enters its cache at its LEO, before KIP-279 only with its first append."""
-        if self.protocol in ("kafka", "kafka-kip279"):
-            replica.log.cache.assign(leadership.epoch, replica.log.leo)
-        replica.truncating = False
-        replica.leading_epoch = replica.believed_epoch = leadership.epoch
-        replica.believed_leader = replica.broker
+        """T learns that it leads."""
+        self.take_lead(replica, leadership.epoch)
         leadership.start_offset = replica.log.leo
-        leadership.known_isr = set(self.controller.isr)
         self.ledger.commit(replica.log, replica.hw)
+
+    def take_lead(self, replica: Replica, epoch: int) -> None:
+        """Who leads puts the epoch into its cache at its LEO, before KIP-279 only with its first append."""
+        if self.protocol in ("kafka", "kafka-kip279"):
+            replica.log.cache.assign(epoch, replica.log.leo)
+        replica.truncating = False
+        replica.leading_epoch = replica.believed_epoch = epoch
+        replica.believed_leader = replica.broker
 
     def _start(self) -> None:
         initial = self.case.get("initial") or {}
@@ -178,8 +212,10 @@ class Partition:
         epoch = initial.get("leader_epoch")
         if epoch is None:
             epoch = max((entry[0] for one in given.values() for entry in one.get("epochs", ())), default=0)
-        isr = set(initial.get("isr") or order)
-        self.controller = Controller(order, isr, leader, epoch)
+        isr, elr = set(initial.get("isr") or order), set()
+        if self.has_elr:
+            isr, elr = set(initial.get("isr", order)), set(initial.get("elr") or ())
+        self.controller = Controller(order, isr, leader, epoch, elr=elr)
         self.replicas = {broker: _initial_replica(broker, given.get(broker)) for broker in order}
         for replica in self.replicas.values():
             replica.believed_leader, replica.believed_epoch = leader, epoch

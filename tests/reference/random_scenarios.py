@@ -3,6 +3,9 @@
 A batch is one cluster with many partitions that share nothing but it: case i is topic "t<i>" with one partition on
 brokers 10 * i + 1 to 10 * i + 9. `cases_of` gives the reference its cases, `to_toml` (scenario_toml.py) the engine its
 file. All numbers are such that bytes per round and periods in rounds are whole.
+
+With `elr` eligible leader replicas are on, and with `late_news` stale_metadata faults let through old news; both lay
+something over the cases that a seed gives without them.
 """
 
 from __future__ import annotations
@@ -21,25 +24,29 @@ BROKER_FAULTS = (
     "broker_crash", "power_loss", "disk_loss", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
     "slow_link", "slow_disk", "stale_metadata",
 )  # fmt: skip
+OUTAGE_FAULTS = ("broker_crash", "power_loss", "disk_loss", "controlled_shutdown", "broker_pause", "isolation")
+RECOVERY_STRATEGIES = ("none", "balanced", "aggressive")
 TOPIC_KEYS = (
     "min.insync.replicas", "unclean.leader.election.enable", "segment.bytes", "segment.ms", "flush.messages",
     "flush.ms",
 )  # fmt: skip
 
 
-def random_case(seed: int) -> dict[str, Any]:
+def random_case(seed: int, elr: bool = False, late_news: bool = False) -> dict[str, Any]:
     """One case on its own, as `simulate` takes it."""
-    return cases_of(random_batch(seed, 1))[0]
+    return cases_of(random_batch(seed, 1, elr, late_news))[0]
 
 
-def random_batch(seed: int, n: int) -> dict[str, Any]:
+def random_batch(seed: int, n: int, elr: bool = False, late_news: bool = False) -> dict[str, Any]:
     """A cluster and `n` cases on it: {"seed", "cluster": ..., "cases": [...]}."""
     cluster = random_cluster(seed)
-    return {
-        "seed": seed,
-        "cluster": cluster,
-        "cases": [_random_partition(random.Random(f"case/{seed}/{i}"), i, cluster) for i in range(n)],
-    }
+    cases = [_random_partition(random.Random(f"case/{seed}/{i}"), i, cluster) for i in range(n)]
+    if elr:
+        cluster = with_elr(seed, cluster)
+        cases = [_case_with_elr(random.Random(f"elr/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
+    if late_news:
+        cases = [_case_with_late_news(random.Random(f"late/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
+    return {"seed": seed, "cluster": cluster, "cases": cases}
 
 
 def random_cluster(seed: int) -> dict[str, Any]:
@@ -73,10 +80,22 @@ def random_cluster(seed: int) -> dict[str, Any]:
     }
 
 
+def with_elr(seed: int, cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster with eligible leader replicas, and sometimes defaults of its topics for them."""
+    rng = random.Random(f"elr/{seed}")
+    config = dict(cluster["config"])
+    if rng.random() < 0.5:
+        config["min.insync.replicas"] = 2
+    if rng.random() < 0.4:
+        config["unclean.recovery.strategy"] = rng.choice(RECOVERY_STRATEGIES)
+    return {**cluster, "config": config, "features": {"eligible.leader.replicas.version": 1}}
+
+
 def cases_of(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The batch as cases of `simulate`, one per partition, faults in the order of the file."""
     cluster = batch["cluster"]
-    shared = {key: cluster[key] for key in ("rounds", "round_ms", "session_timeout_rounds", "config")}
+    keys = ("rounds", "round_ms", "session_timeout_rounds", "config", "features")
+    shared = {key: cluster[key] for key in keys if key in cluster}
     return [
         {
             **shared,
@@ -220,6 +239,87 @@ def _random_commands(
                 command["offset"] = rng.choice((-1, -1, rng.randint(0, 60)))
             commands.append(command)
     return commands
+
+
+def _case_with_elr(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with an ISR that is easily too small, and with outages that leave few replicas or none."""
+    replicas, topic_config = case["replicas"], dict(case["topic_config"])
+    if rng.random() < 0.7:
+        topic_config["min.insync.replicas"] = rng.choice((1, 2, 2, 2, 3, 3))
+    # More than there are replicas is refused at the start, but not by alter_config.
+    minimum = topic_config.get("min.insync.replicas", cluster["config"].get("min.insync.replicas", 1))
+    topic_config["min.insync.replicas"] = min(minimum, len(replicas))
+    if rng.random() < 0.5:
+        topic_config["unclean.recovery.strategy"] = rng.choice(RECOVERY_STRATEGIES)
+    if rng.random() < 0.7:
+        topic_config.pop("unclean.leader.election.enable", None)
+    commands = list(case["commands"])
+    for key, likely in (("min.insync.replicas", 0.3), ("unclean.recovery.strategy", 0.15)):
+        if rng.random() < likely:
+            value = rng.randint(1, 3) if key == "min.insync.replicas" else rng.choice(RECOVERY_STRATEGIES)
+            round_ = rng.randrange(cluster["rounds"])
+            commands.append({"round": round_, "kind": "alter_config", "config": {key: value}})
+    outages = [fault for _ in range(rng.choice((0, 1, 1, 2))) for fault in _outage(rng, replicas, cluster)]
+    initial = case["initial"]
+    if initial is not None and "isr" in initial:
+        minimum = topic_config.get("min.insync.replicas", cluster["config"].get("min.insync.replicas", 1))
+        initial = {**initial, "elr": _random_elr(rng, initial, min(minimum, len(replicas)))}
+    return {
+        **case,
+        "topic_config": topic_config,
+        "initial": initial,
+        "faults": case["faults"] + outages,
+        "commands": commands,
+    }
+
+
+def _outage(rng: random.Random, replicas: list[int], cluster: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Replicas go one after the other or at once, and come back in any order."""
+    timeout = cluster["session_timeout_rounds"]
+    kinds = [kind for kind in OUTAGE_FAULTS if rng.random() < 0.5] or [rng.choice(OUTAGE_FAULTS)]
+    faults = []
+    round_ = rng.randrange(cluster["rounds"])
+    for broker in rng.sample(replicas, rng.choice((len(replicas), len(replicas), rng.randint(1, len(replicas))))):
+        to_round = round_ + rng.randint(1, 2 * timeout)
+        faults.append({"kind": rng.choice(kinds), "broker": broker, "from_round": round_, "to_round": to_round})
+        round_ += rng.choice((0, 0, 1, 2, timeout))
+    return [fault for fault in faults if fault["from_round"] < cluster["rounds"]]
+
+
+def _random_elr(rng: random.Random, initial: Mapping[str, Any], minimum: int) -> list[int]:
+    """Some of those that have as much as the leader's high watermark, if the ISR is too small."""
+    if len(initial["isr"]) >= minimum:
+        return []
+    hw = initial["replicas"][initial["leader"]]["hw"]
+    able = [broker for broker, log in initial["replicas"].items() if log["leo"] >= hw and broker not in initial["isr"]]
+    return sorted(broker for broker in able if rng.random() < 0.7)
+
+
+def _case_with_late_news(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with old news for whom stale_metadata covers, and with leaders that change while it does."""
+    rounds, replicas = cluster["rounds"], case["replicas"]
+    faults = [
+        {**fault, "lag_rounds": rng.randint(1, 8)} if fault["kind"] == "stale_metadata" and rng.random() < 0.7 else fault
+        for fault in case["faults"]
+    ]
+    commands = list(case["commands"])
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        fault: dict[str, Any] = {"kind": "stale_metadata", "broker": rng.choice(replicas), **_interval(rng, rounds, 20)}
+        if rng.random() < 0.8:
+            fault["topic"] = case["topic"]
+        if rng.random() < 0.9:
+            fault["lag_rounds"] = rng.choice((1, 2, 3, rng.randint(1, 10)))
+        faults.append(fault)
+        round_ = fault["from_round"]
+        for _ in range(rng.choice((0, 1, 2, 3))):
+            round_ += rng.randint(0, 4)
+            if round_ >= rounds:
+                break
+            if rng.random() < 0.5:
+                order = rng.sample(replicas, len(replicas))
+                commands.append({"round": round_, "kind": "reassign", "replicas": order})
+            commands.append({"round": round_, "kind": "preferred_leader_election"})
+    return {**case, "faults": faults, "commands": commands}
 
 
 def _alter_broker(round_: int, broker: int, key: str, value: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .kafka import simulate
 from .random_scenarios import random_case
@@ -24,9 +24,18 @@ RARE_BRANCHES = (
 )  # fmt: skip
 
 
-def summarise(reached: Mapping[str, int]) -> str:
+LATE_NEWS_BRANCHES = (
+    "late_leader_by_late_news", "late_news", "superseded_leader_by_late_news", "superseded_leader_served",
+)  # fmt: skip
+ELR_BRANCHES = (
+    "balanced_recovery_waits", "elected_from_elr", "elected_last_known_leader", "elr_cleared", "elr_grew",
+    "isr_became_empty", "recovered", "recovery_answer_aggressive", "recovery_answer_balanced", "unclean_left_elr",
+)  # fmt: skip
+
+
+def summarise(reached: Mapping[str, int], branches: Sequence[str] = RARE_BRANCHES) -> str:
     """A line per rare branch: its name and how often it was reached."""
-    return "\n".join(f"{branch:34}{reached.get(branch, 0):9}" for branch in RARE_BRANCHES)
+    return "\n".join(f"{branch:34}{reached.get(branch, 0):9}" for branch in branches)
 
 
 def main() -> None:

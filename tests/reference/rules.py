@@ -44,6 +44,8 @@ class Rules:
 
     hold_below_min_isr (6): the HW stays while |ISR| < min.insync.replicas. Off: it rises.
 
+    remove_unclean_from_elr (2): a broker that restarts after an unclean stop leaves ELR. Off: it stays.
+
     check_every_fetch (4): every fetch is checked for divergence. Off: not those of a follower that T noted in its epoch.
     """
 
@@ -55,6 +57,7 @@ class Rules:
     response_in_leader_epoch: bool = True
     forget_followers: bool = True
     hold_below_min_isr: bool = True
+    remove_unclean_from_elr: bool = True
     check_every_fetch: bool = True
 
 
@@ -70,6 +73,7 @@ MUTANTS: dict[str, Rules] = {
     "response-after-epoch-moved": Rules(response_in_leader_epoch=False),
     "new-leader-keeps-old-remote-leo": Rules(forget_followers=False),
     "hw-below-min-isr": Rules(hold_below_min_isr=False),
+    "unclean-kept-in-elr": Rules(remove_unclean_from_elr=False),
 }
 
 

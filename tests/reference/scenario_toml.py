@@ -26,6 +26,8 @@ def to_toml(batch: Mapping[str, Any]) -> str:
         f"session_timeout_rounds = {cluster['session_timeout_rounds']}",
         f"config = {_value(cluster['config'])}",
     ]
+    if "features" in cluster:
+        lines.append(f"features = {_value(cluster['features'])}")
     for fault in cluster["faults"]:
         lines += _table("faults", fault)
     for case in cases:
@@ -47,7 +49,7 @@ def _case_tables(case: Mapping[str, Any]) -> list[str]:
         lines += _table("commands", {**command, **place})
     initial = case["initial"] or {}
     if "leader" in initial:
-        known = {key: initial[key] for key in ("leader", "leader_epoch", "isr")}
+        known = {key: initial[key] for key in ("leader", "leader_epoch", "isr", "elr") if key in initial}
         lines += _table("initial.partitions", {"topic": topic, "partition": 0, **known})
     for broker, log in initial.get("replicas", {}).items():
         lines += _table("initial.replicas", {"topic": topic, "partition": 0, "broker": broker, **log})

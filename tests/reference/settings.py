@@ -18,6 +18,7 @@ DEFAULTS: dict[str, Any] = {
     "replica.high.watermark.checkpoint.interval.ms": 5_000,
     "min.insync.replicas": 1,
     "unclean.leader.election.enable": False,
+    "unclean.recovery.strategy": "none",
     "auto.leader.rebalance.enable": True,
     "leader.imbalance.check.interval.seconds": 300,
     "segment.bytes": 1_073_741_824,
@@ -72,6 +73,11 @@ class Settings:
     def unclean_election(self) -> bool:
         """Whether a replica outside of the ISR may lead."""
         return bool(self._of_topic("unclean.leader.election.enable"))
+
+    @property
+    def recovery_strategy(self) -> str:
+        """Who may lead when neither ISR nor ELR can: none, balanced or aggressive (KIP-966)."""
+        return str(self._of_topic("unclean.recovery.strategy"))
 
     @property
     def rebalance_rounds(self) -> int | None:

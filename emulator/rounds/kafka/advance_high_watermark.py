@@ -20,12 +20,13 @@ def advance_high_watermark(state: DataFrame, rules: RunRules) -> DataFrame:
 
 @built_once
 def _isr_changes(rules: RunRules) -> Step:
-    joined = "(isr | ((pending_join | joined) & world.unfenced & assigned))"
+    pending = "(pending_join & ~world.restarted)"  # KIP-903: it is another broker now
+    joined = f"(isr | (({pending} | joined) & world.unfenced & assigned))"
     after = f"({joined} & ~(pending_shrink | shrunk))"
     changes = "(joined | shrunk | pending_join | pending_shrink) != 0"
     step = {
         "isr": f"IF(confirms, {after}, isr)",
-        "pending_join": "IF(confirms, 0, pending_join | joined)",
+        "pending_join": f"IF(confirms, 0, {pending} | joined)",
         "pending_shrink": "IF(confirms, 0, pending_shrink | shrunk)",
     }
     if rules.elr:

@@ -24,7 +24,18 @@ def elect_leader(state: DataFrame, rules: RunRules) -> DataFrame:
 
 
 _OUTPUTS = {
-    **unchanged("isr", "elr", "last_known_elr", "leader", "leader_epoch", "assigned", "replica_order", "target_order", "adding"),
+    **unchanged(
+        "isr",
+        "elr",
+        "last_known_elr",
+        "leader_news",
+        "leader",
+        "leader_epoch",
+        "assigned",
+        "replica_order",
+        "target_order",
+        "adding",
+    ),
     **unchanged("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
     **unchanged("remote_leo", "verified", "caught_up_round", "fetched_round", "fetched_leader_leo"),
     **unchanged("leaderships", "leadership_ends", "lead_start", "lead_hw", "acked_from", "acked_to", "acked_ranges"),
@@ -71,7 +82,7 @@ def _decide(rules: RunRules) -> Step:
         guard += " OR (feed.elr AND (feed.clears_elr OR (world.unclean_restart & elr) != 0))"
     steps = [
         _fence(rules),
-        *(eligible_leaders.fence_and_register() if rules.elr else []),
+        *(eligible_leaders.fence_and_register(rules) if rules.elr else []),
         _first_stage(rules),
         *([eligible_leaders.remember_last_leader()] if rules.elr else []),
         _second_stage(rules),
@@ -219,6 +230,7 @@ def _new_leader(rules: RunRules) -> Step:
     forgotten = f"({dropped} OR ({elected} AND ({rules.holds('forget_followers')} OR slot = leader)))"
     return {
         "elected_now": elected,
+        **(_announced() if rules.late_news else {}),
         "old_leader_cause": "get(world.cause, client_leader)",
         "leader_ready": (
             f"IF({elected}, {told}, leader_ready AND {has('assigned', 'client_leader')}"
@@ -240,6 +252,18 @@ def _new_leader(rules: RunRules) -> Step:
         "fetched_round": f"IF({elected} OR {dropped}, {NEVER}, fetched_round)",
         "fetched_leader_leo": f"IF({elected} OR {dropped}, -1L, fetched_leader_leo)",
         "is_dropped": dropped,
+    }
+
+
+def _announced() -> Step:
+    """What the controller held, for those who learn of it late; a reassignment that adds replicas makes all before old."""
+    now = "array(named_struct('round', round, 'leader', leader, 'epoch', leader_epoch))"
+    last = "get(leader_news, size(leader_news) - 1)"
+    return {
+        "leader_news": (
+            f"CASE WHEN reassigns AND adding != 0 THEN {now} WHEN {last}.epoch != leader_epoch OR {last}.leader != leader"
+            f" THEN concat(leader_news, {now}) ELSE leader_news END"
+        )
     }
 
 

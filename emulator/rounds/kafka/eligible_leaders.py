@@ -7,6 +7,7 @@ Rules: docs/kafka_rounds.md, "Eligible leader replicas"; PartitionChangeBuilder.
 from __future__ import annotations
 
 from emulator.rounds.columns import Step
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import last_epoch
 from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, mask_of_slots, mine
 
@@ -34,7 +35,7 @@ def last_known_after(new_isr: str, last_known: str, replicas: str = "assigned") 
     return f"IF({enough}, 0, {last_known} & ~({new_isr}) & {replicas})"
 
 
-def fence_and_register() -> list[Step]:
+def fence_and_register(rules: RunRules) -> list[Step]:
     """ELR and LastKnownELR after members were fenced one by one, the leader last, and unclean brokers registered again.
 
     Reads `isr_at_start`, `isr` (after fencing) and `leader`; whoever leaves while the ISR is still big enough is not eligible.
@@ -44,7 +45,7 @@ def fence_and_register() -> list[Step]:
     leader = f"filter(array(leader), s -> s >= 0 AND ({removed} & shiftleft(1, s)) != 0)"
     spare = f"greatest(bit_count(isr_at_start) - {_MIN_ISR}, 0)"
     eligible = mask_of_slots(f"slice(concat({followers}, {leader}), {spare} + 1, 12)")
-    unclean = "(world.unclean_restart & elr)"
+    unclean = rules.choose("remove_unclean_from_elr", "(world.unclean_restart & elr)", "0")
     return [
         {
             "elr": "IF(feed.clears_elr OR NOT feed.elr, 0, elr)",

@@ -37,7 +37,7 @@ def _facts(rules: RunRules) -> Step:
         "is_follower": "slot != client_leader AND (assigned & own_bit) != 0",
         "eligible": eligible,
         "joins": (
-            f"noted AND {eligible} AND ((leader_isr | pending_join | pending_shrink) & own_bit) = 0"
+            f"noted AND {eligible} AND ((leader_isr | (pending_join & ~world.restarted) | pending_shrink) & own_bit) = 0"
             f" AND {at_high_watermark} AND {at_epoch_start}"
         ),
         "caught_up": "(coalesce(remote_leo = leader_leo, false) OR round - caught_up_round <= feed.lag_rounds)",
@@ -52,7 +52,7 @@ def _judge() -> Step:
             " AND (joins OR (leader_isr & own_bit) != 0)"
         ),
         "leaves_pending": "confirms AND (pending_shrink & own_bit) != 0",
-        "pends": "(pending_join & own_bit) != 0 AND (eligible OR NOT confirms)",
+        "pends": "(pending_join & ~world.restarted & own_bit) != 0 AND (eligible OR NOT confirms)",
     }
 
 

@@ -25,6 +25,8 @@ class Rules:
     fetch_in_leader_epoch (4): a fetch of another epoch is refused.
     forget_followers (2): a new leader knows no follower's LEO.
     hold_below_min_isr (6): the high watermark stays while |ISR| < min.insync.replicas.
+    remove_unclean_from_elr (2): who restarts after an unclean stop leaves the ELR.
+    response_in_leader_epoch (7, 8): a response that comes after the follower learned of another leader or epoch is dropped.
     """
 
     epochs_in_fetch: bool = True
@@ -39,6 +41,8 @@ class Rules:
     fetch_in_leader_epoch: bool = True
     forget_followers: bool = True
     hold_below_min_isr: bool = True
+    remove_unclean_from_elr: bool = True
+    response_in_leader_epoch: bool = True
 
 
 _BEFORE_KIP320 = {"epochs_in_fetch": False, "join_at_epoch_start": False, "fetch_in_leader_epoch": False}
@@ -57,6 +61,8 @@ RULES: dict[str, Rules] = {
     MUTANT_PREFIX + "fetch-without-epoch-check": Rules(fetch_in_leader_epoch=False),
     MUTANT_PREFIX + "new-leader-keeps-old-remote-leo": Rules(forget_followers=False),
     MUTANT_PREFIX + "high-watermark-below-min-isr": Rules(hold_below_min_isr=False),
+    MUTANT_PREFIX + "unclean-kept-in-elr": Rules(remove_unclean_from_elr=False),
+    MUTANT_PREFIX + "response-after-epoch-moved": Rules(response_in_leader_epoch=False),
 }
 """Protocol name -> rules; a protocol's place here is `feed.protocol`."""
 
@@ -66,11 +72,12 @@ PROTOCOL_NUMBERS = {name: number for number, name in enumerate(RULES)}
 @dataclass(frozen=True)
 class RunRules:
     """The rules of all protocols in a run; `slots`: replicas of its widest partition; `elr`: a scenario of it has eligible
-    leader replicas (KIP-966), else no expression speaks of them."""
+    leader replicas (KIP-966), `late_news`: in one news may come late; else no expression speaks of them."""
 
     slots: int
     protocols: tuple[str, ...] = field(default=("kafka",))
     elr: bool = False
+    late_news: bool = False
 
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""

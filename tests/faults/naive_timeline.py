@@ -77,7 +77,7 @@ def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, hist
     pause = any(row["kind"] == "broker_pause" for row in now)
     isolation = any(row["kind"] == "isolation" for row in now)
     controller_up = _controller_up(rows, round_)
-    before: Row = history[-1] if history else dict.fromkeys(("offline", "paused", "isolated", "fenced"), False)
+    before: Row = history[-1] if history else dict.fromkeys(("offline", "paused", "isolated", "fenced", "stopped_cleanly"), False)
     was_unheard = before["offline"] or before["paused"] or before["isolated"]
 
     def unheard_in(earlier: int) -> bool:
@@ -98,6 +98,12 @@ def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, hist
 
     strongest_is_shutdown = bool(dead_now) and set(dead_now) == {"controlled_shutdown"}
     clean_stop = "controlled_shutdown" in starting and strongest_is_shutdown and not before["offline"]
+    stopped = round_  # the first round of the stretch in which it is offline
+    while stopped > 0 and history[stopped - 1]["offline"]:
+        stopped -= 1
+    began_cleanly = history[stopped]["clean_stop"] if stopped < round_ else clean_stop
+    spoilt = any(row["kind"] == "disk_loss" and stopped <= row["from_round"] <= round_ for row in own)
+    clean_so_far = began_cleanly and not spoilt
     shuts_down_heard = clean_stop and not was_unheard
     session_ends = was_unheard and (unheard or restarted) and round_ == fencing_round(round_ - 1)
     fence_now = controller_up and not before["fenced"] and (shuts_down_heard or session_ends)
@@ -112,6 +118,8 @@ def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, hist
         "unfence_now": unfence_now,
         "returning": fence_now and unfence_now,
         "restarted": restarted,
+        "unclean_restart": restarted and not before["stopped_cleanly"],
+        "stopped_cleanly": offline and clean_so_far,
         "clean_stop": clean_stop,
         "power_loss": "power_loss" in starting,
         "disk_loss": "disk_loss" in starting,

@@ -22,6 +22,7 @@ MARKERS = (
     "unfence_now",
     "returning",
     "restarted",
+    "unclean_restart",
     "clean_stop",
     "power_loss",
     "disk_loss",

@@ -2,11 +2,11 @@
 
     python -m datasets.schedules SCHEDULES PROTOCOL[,PROTOCOL...] > schedules.toml
 
-Every partition is one schedule: three brokers of its own kind of trouble, at most three faults, 30 rounds, a workload that
-pauses and bursts, elections that come soon after the trouble. Partitions of one number in all topics share the brokers and
-their faults; topics differ in workload, commands, acks, min.insync.replicas and in who leads first. No unclean elections are
-configured. In every fifth fault set one broker may lose records (power_loss, disk_loss). A protocol named NAME+elr is run with
-eligible leader replicas and min.insync.replicas 2.
+Every partition is one schedule: three brokers, at most three faults on them, 30 rounds, a workload that pauses and bursts,
+elections that come soon after the trouble. There are MOST_FAULT_SETS sets of brokers and faults at most; a partition meets one
+of them with a replica order of its own, and shares workload, commands, acks and min.insync.replicas with its topic. No unclean
+elections are configured. In every fifth fault set one broker may lose records (power_loss, disk_loss). A protocol named
+NAME+elr is run with eligible leader replicas and min.insync.replicas 2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 ROUNDS, ROUND_MS, RECORD_BYTES = 30, 500, 100
-TOPICS = 25
+TOPICS, MOST_FAULT_SETS = 8, 2_000
 SEED = 7
 WITH_ELR = "+elr"
 _HARMLESS = (
@@ -29,9 +29,9 @@ _LOSSY = ("power_loss", "disk_loss")
 
 
 def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -> str:
-    """The scenario file: about as many schedules as asked, in TOPICS topics (fewer for few), a variant for each protocol."""
-    topics = min(TOPICS, max(1, schedules // 20))
-    sets = -(-schedules // topics)
+    """The scenario file: as many schedules as asked, rounded up to whole topics, a variant for each protocol."""
+    partitions = -(-schedules // TOPICS)
+    sets = min(partitions, MOST_FAULT_SETS)
     rng = random.Random(f"schedules/{seed}")
     first, *others = protocols
     lines = [
@@ -50,10 +50,10 @@ def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -
     for number in range(sets):
         for fault in _fault_set(rng, number):
             lines += _table("faults", fault)
-    for number in range(topics):
-        lines += _topic(rng, f"s{number:02d}", number, sets)
+    for number in range(TOPICS):
+        lines += _topic(rng, f"s{number}", number, sets, partitions)
     for name in others:
-        lines += _variant(name, topics)
+        lines += _variant(name)
     return "\n".join(lines) + "\n"
 
 
@@ -70,14 +70,17 @@ def _fault_set(rng: random.Random, number: int) -> Iterable[dict[str, Any]]:
         if fault["kind"] in ("link_cut", "slow_link"):
             fault["peer"] = rng.choice([b for b in brokers if b != fault["broker"]])
             fault["direction"] = rng.choice(("both", "in", "out"))
+        if fault["kind"] == "stale_metadata" and rng.random() < 0.5:
+            fault["lag_rounds"] = rng.randint(1, 6)
         if fault["kind"] == "slow_link":
             fault["bytes_per_second"] = RECORD_BYTES * rng.randint(1, 4)
         yield fault
 
 
-def _topic(rng: random.Random, name: str, number: int, sets: int) -> list[str]:
+def _topic(rng: random.Random, name: str, number: int, sets: int, partitions: int) -> list[str]:
     min_isr = 2 if number % 3 == 2 else 1
-    assignment = [rng.sample([3 * s + 1, 3 * s + 2, 3 * s + 3], 3) for s in range(sets)]
+    brokers = ([3 * (p % sets) + i for i in (1, 2, 3)] for p in range(partitions))
+    assignment = [rng.sample(three, 3) for three in brokers]
     lines = _table("topics", {"name": name, "assignment": assignment, "config": {"min.insync.replicas": min_isr}})
     acks = "1" if number % 2 else "all"
     flows = [(0, rng.choice((ROUNDS, 8, 12, 16)))]
@@ -90,12 +93,12 @@ def _topic(rng: random.Random, name: str, number: int, sets: int) -> list[str]:
     return lines
 
 
-def _variant(name: str, topics: int) -> list[str]:
+def _variant(name: str) -> list[str]:
     variant: dict[str, Any] = {"name": name, "protocol": name.removesuffix(WITH_ELR)}
     if name.endswith(WITH_ELR):
         variant["cluster"] = {"features": {"eligible.leader.replicas.version": 1}}
         config = {"min.insync.replicas": 2}
-        variant["topics"] = [{"name": f"s{number:02d}", "config": config} for number in range(topics)]
+        variant["topics"] = [{"name": f"s{number}", "config": config} for number in range(TOPICS)]
     return _table("variants", variant)
 
 

@@ -90,6 +90,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "world": f"CAST(null AS {STATE_COLUMNS['world'][0]})",
         "feed": f"CAST(null AS {STATE_COLUMNS['feed'][0]})",
         "last_known_elr": "0",
+        "late_response": "null",
         "leader_news": "IF(late_news, array(struct(-1 AS round, leader AS leader, leader_epoch AS epoch)), array())",
         "recovery_answers": "array()",
         "target_order": "0L",
@@ -127,8 +128,8 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "acked_to": "0L",
         "acked_ranges": "array()",
         "leaderships": (
-            "IF(slot = leader, array(struct(leader_epoch AS epoch, -1 AS round, false AS unclean, -1 AS cause, leo AS leo,"
-            " log_start_offset AS log_start_offset, IF(acked_to_leo, leo, hw) AS acked_before,"
+            "IF(slot = leader, array(struct(leader_epoch AS epoch, -1 AS round, false AS unclean, true AS runs,"
+            " -1 AS cause, leo AS leo, log_start_offset AS log_start_offset, IF(acked_to_leo, leo, hw) AS acked_before,"
             f" {epoch_cache('log', 'log_start_offset')} AS entries)), array())"
         ),
         "leadership_ends": "array()",

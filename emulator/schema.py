@@ -316,6 +316,10 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "believed_leader": ("INT", "slot of the leader it believes in, -1 if none"),
     "believed_epoch": ("INT", "leader epoch it believes in"),
     "truncating": ("BOOLEAN", "it has to ask where to cut its log before it fetches (KIP-101, KIP-279)"),
+    "late_response": (
+        f"STRUCT<slot: INT, offset: BIGINT, log: ARRAY<STRUCT<{RUN}>>, leo: BIGINT, hw: BIGINT, log_start_offset: BIGINT>",
+        "a mutant's response of an old leader, to come in the next round",
+    ),
     "leo": ("BIGINT", "log end offset, counter"),
     "hw": ("BIGINT", "high watermark, counter"),
     "log_start_offset": ("BIGINT", "log start offset"),
@@ -341,7 +345,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "acked_to": ("BIGINT", "exclusive end of that range"),
     "acked_ranges": ("ARRAY<STRUCT<from_offset: BIGINT, to_offset: BIGINT>>", "earlier such ranges above the HW"),
     "leaderships": (
-        "ARRAY<STRUCT<epoch: INT, round: INT, unclean: BOOLEAN, cause: INT, leo: BIGINT, log_start_offset: BIGINT,"
+        "ARRAY<STRUCT<epoch: INT, round: INT, unclean: BOOLEAN, runs: BOOLEAN, cause: INT, leo: BIGINT, log_start_offset: BIGINT,"
         " acked_before: BIGINT, entries: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>>>",
         "every leadership with the log it began with",
     ),
@@ -399,7 +403,7 @@ STATE_GROUPS: dict[str, tuple[str, ...]] = {
         "leader_news",
     ),
     "client": ("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
-    "belief": ("is_leader", "believed_leader", "believed_epoch", "truncating"),
+    "belief": ("is_leader", "believed_leader", "believed_epoch", "truncating", "late_response"),
     "store": (
         *("log_start_offset", "hw_checkpoint", "flushed_offset"),
         *("segment_base_offset", "segment_round", "credit_bytes"),

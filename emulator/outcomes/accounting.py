@@ -16,6 +16,7 @@ from emulator.outcomes.ranges import (
     above,
     below,
     log_ranges,
+    no_ranges,
     one_range,
     record_count,
     record_range,
@@ -54,7 +55,8 @@ _DELETED_TO = (
 )
 _LEADERSHIPS = (
     "CASE WHEN size(leaderships) > 0 THEN transform(leaderships, (x, i) -> named_struct('epoch', x.epoch, 'round',"
-    " x.round, 'slot', slot, 'cause', IF(x.cause >= 0, x.cause, null), 'unclean', x.unclean, 'leo', x.leo, 'log_start_offset',"
+    " x.round, 'slot', slot, 'cause', IF(x.cause >= 0, x.cause, null), 'unclean', x.unclean, 'runs', x.runs, 'leo', x.leo,"
+    " 'log_start_offset',"
     f" x.log_start_offset, 'deleted_to', {_DELETED_TO}, 'acked_before', x.acked_before, 'entries', x.entries, 'start_offset',"
     " get(reached, i).start_offset, 'hw', get(reached, i).hw, 'acked', get(reached, i).acked)) END"
 )
@@ -78,7 +80,7 @@ def partition_accounts(state: DataFrame) -> DataFrame:
     Columns: scenario_id, partition_id, world_id, feed_id, leader (slot), leader_epoch, isr and elr (masks), the counters of
     `outcomes` but those of losses, `acked` (records appended in this run, not those of the initial log), `last` (struct
     of leo, hw, log_start_offset, entries: the log of the leader, or of the last one; null without one), `leaderships`
-    (by epoch) and `histories`: null where nothing can be lost, else array<struct<epoch, round, slot, cause, unclean, hw,
+    (by epoch) and `histories`: null where nothing can be lost, else array<struct<epoch, round, slot, cause, unclean, runs, hw,
     log_start_offset, begin, held, acked, committed, acked_for_all>>, the latter five RANGES, not always disjoint: the log
     it began with, that and all it acknowledged or committed of its own, what it acknowledged, what was committed under
     it, and what of that it appended itself.
@@ -115,27 +117,31 @@ def with_losses(accounts: DataFrame) -> DataFrame:
 def losses_at_elections(state: DataFrame) -> DataFrame:
     """What each election lost: records that the leader before had in its log and the new one did not begin with.
 
-    One row per contiguous range: scenario_id, partition_id, world_id, feed_id, round (of the election), kind
-    (acked_lost, committed_lost, and acked_for_all_lost: those of them that acks=all acknowledged), slot (of the new leader),
-    leader_epoch (of the records), from_offset, to_offset, cause; elected_epoch, unclean (the election), unclean_before (one
-    before it), reached_hw (high watermark that the new leader reached), damaged_replicas (replicas that had lost records to a
-    fault by then), tolerated_damages (as many must have before a committed record may be lost).
+    One row per contiguous range: scenario_id, partition_id, world_id, feed_id, round (of the election), kind, slot (of the
+    new leader), leader_epoch (of the records), from_offset, to_offset, cause; elected_epoch, unclean (the election),
+    unclean_before (one before it), reached_hw (high watermark that the new leader reached), damaged_replicas (replicas
+    that had lost records to a fault by then), tolerated_damages (as many must have before a committed one may be lost).
+    Kinds: acked_lost and committed_lost; committed_missing and acked_missing are records that any earlier leader had
+    committed, or acknowledged for acks=all, and a leader lacks that runs when it is elected: what invariants are about.
     Records below the new leader's log start count as deleted. What a leader lost by damage counts at the next election, also
     when it is elected again.
     """
-    rows = state.filter("size(leaderships) > 0 OR exists(events, e -> e.kind = " + str(_DAMAGED) + ")")
-    groups = rows.withColumns({"reached": F.expr(_REACHED), "led_with_others": F.expr(_MAY_HAVE_LED_WITH_OTHERS)})
-    partitions = groups.groupBy(*PARTITION_KEY).agg(
-        *(F.max(name).alias(name) for name in _INPUT_IDS),
-        F.bool_or("led_with_others").alias("led_by_several"),
-        F.collect_list(F.expr(_FIRST_DAMAGE)).alias("damages"),
-        F.max(F.expr(_TOLERATED_DAMAGES)).alias("tolerated_damages"),
-        _leaderships_by_epoch(),
+    rows = state.filter(f"({_MAY_HAVE_LED_WITH_OTHERS}) OR {_FIRST_DAMAGE} IS NOT NULL")
+    partitions = (
+        rows.withColumn("reached", F.expr(_REACHED))
+        .groupBy(*PARTITION_KEY)
+        .agg(
+            *(F.max(name).alias(name) for name in _INPUT_IDS),
+            F.collect_list(F.expr(_FIRST_DAMAGE)).alias("damages"),
+            F.max(F.expr(_TOLERATED_DAMAGES)).alias("tolerated_damages"),
+            _leaderships_by_epoch(),
+        )
     )
-    histories = partitions.filter("led_by_several AND size(leaderships) > 1").withColumn("histories", _histories())
+    histories = partitions.filter("size(leaderships) > 1").withColumn("histories", _histories())
     before, after = F.get("histories", F.col("election") - 1), F.get("histories", F.col("election"))
     earlier = F.slice("histories", F.lit(1), F.col("election"))
-    gone = F.col("gone")
+    committed = F.flatten(F.transform(earlier, lambda x: x["committed"]))
+    missing = F.when(after["runs"], above(without(committed, after["begin"]), after["log_start_offset"])).otherwise(no_ranges())
     elections = (
         histories.select(
             *_PARTITION_IDS,
@@ -145,14 +151,16 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
             F.expr("explode(sequence(1, size(histories) - 1)) AS election"),
         )
         .withColumn("gone", above(without(before["held"], after["begin"]), after["log_start_offset"]))
-        .filter(F.size(gone) > 0)
+        .withColumn("missing", missing)
+        .filter("size(gone) > 0 OR size(missing) > 0")
     )
 
-    def lost(kind: str) -> Column:
+    def among(what: str, kind: str, name: str) -> Column:
         known = F.flatten(F.transform(earlier, lambda x: x[kind]))
-        return F.transform(
-            union(within(known, gone)), lambda x: F.struct(F.lit(f"{kind}_lost").alias("kind"), x.alias("records"))
-        )
+        return F.transform(union(within(known, F.col(what))), lambda x: F.struct(F.lit(name).alias("kind"), x.alias("records")))
+
+    lost = [among("gone", kind, f"{kind}_lost") for kind in ("acked", "committed")]
+    lacked = [among("missing", "committed", "committed_missing"), among("missing", "acked_for_all", "acked_missing")]
 
     losses = elections.select(
         *_PARTITION_IDS,
@@ -162,7 +170,7 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
         F.exists(earlier, lambda x: x["unclean"]).alias("unclean_before"),
         F.size(F.filter("damages", lambda d: d <= after["round"])).alias("damaged_replicas"),
         "tolerated_damages",
-        F.explode(F.concat(lost("acked"), lost("committed"), lost("acked_for_all"))).alias("loss"),
+        F.explode(F.concat(*lost, *lacked)).alias("loss"),
     )
     return losses.select(
         *_PARTITION_IDS,
@@ -221,7 +229,10 @@ def _history(x: Column) -> Column:
 
     on_append = F.transform(x["acked"], lambda r: record_range(x["epoch"], r["from_offset"], r["to_offset"]))
     return F.struct(
-        *(x[name].alias(name) for name in ("epoch", "round", "slot", "cause", "unclean", "hw", "log_start_offset", "begin")),
+        *(
+            x[name].alias(name)
+            for name in ("epoch", "round", "slot", "cause", "unclean", "runs", "hw", "log_start_offset", "begin")
+        ),
         above(F.concat(x["begin"], own(_reach(x))), F.coalesce(x["deleted_to"], F.lit(0))).alias("held"),
         union(F.concat(below(x["begin"], x["acked_before"]), own(x["hw"]), on_append)).alias("acked"),
         F.concat(below(x["begin"], x["hw"]), own(x["hw"])).alias("committed"),

@@ -129,7 +129,7 @@ def _violations(
 def _events(spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: list[ScenarioInputs], known: Names) -> DataFrame:
     columns = OUTPUT_TABLES["events"].names
     own = _replica_events(state)
-    rows = own.unionByName(losses.filter("kind != 'acked_for_all_lost'").select(own.columns))
+    rows = own.unionByName(losses.filter("kind IN ('acked_lost', 'committed_lost')").select(own.columns))
     events = known.add_all(rows).withColumn("broker", F.expr(_BROKER)).select(columns)
     fences = _fence_rows(inputs)
     if fences.num_rows == 0:

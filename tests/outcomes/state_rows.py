@@ -19,7 +19,7 @@ def state_row(**given: Any) -> dict[str, Any]:
     """One row: numbers 0, flags false, arrays empty, believed and client leader as the controller's."""
     row: dict[str, Any] = {}
     for name, (kind, _) in STATE_COLUMNS.items():
-        if name in NULL_UNLESS_GIVEN:
+        if name in NULL_UNLESS_GIVEN or kind.startswith("STRUCT"):
             row[name] = None
         else:
             row[name] = [] if kind.startswith("ARRAY") else kind != "BOOLEAN" and 0

@@ -8,7 +8,7 @@ from emulator.rounds.columns import Step, built_once, decided, let, renamed, whe
 from emulator.rounds.kafka.invariants import EVERY_ROUND
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import epoch_cache
-from emulator.rounds.slots import has
+from emulator.rounds.slots import has, mine
 
 
 def check_invariants(state: DataFrame, rules: RunRules) -> DataFrame:
@@ -19,7 +19,7 @@ def check_invariants(state: DataFrame, rules: RunRules) -> DataFrame:
     comparisons of numbers. `broken` is the mask of what is violated now; a violation is written when it begins, and again
     when it begins anew. `misled`: a leader that nobody told of the next one, below whose high watermark the own log is another.
     `impaired`: the replica lost records to a fault and has not got them back: what it lacks is the fault's
-    doing, not the protocol's.
+    doing, not the protocol's, as long as it is down or counts for nothing.
     """
     return state.withColumns(_compared(rules)).withColumns(_checked(rules))
 
@@ -59,8 +59,9 @@ def _compare() -> list[Step]:
             "alike_again": "array_min(filter(points, p -> p.alike AND p.at > unlike_from).at)",
             "epochs_fall": "size(filter(log, (x, i) -> get(log, i - 1).epoch > x.epoch)) > 0",
             "impaired": (
-                "(impaired OR damage.damaged_to IS NOT NULL) AND slot != client_leader AND (assigned & own_bit) != 0"
-                " AND least(leo, coalesce(unlike_from, leo)) < leader_hw"
+                "(impaired OR damage.damaged_to IS NOT NULL) AND (assigned & own_bit) != 0"
+                f" AND NOT ({mine('world.running')} AND {mine('(isr | elr)')})"
+                " AND (slot = client_leader OR least(leo, coalesce(unlike_from, leo)) < leader_hw)"
             ),
         },
     ]

@@ -269,7 +269,8 @@ def _announced() -> Step:
 
 def _new_leadership(rules: RunRules) -> Step:
     snapshot = (
-        "named_struct('epoch', leader_epoch, 'round', round, 'unclean', unclean_elected, 'cause', old_leader_cause,"
+        "named_struct('epoch', leader_epoch, 'round', round, 'unclean', unclean_elected,"
+        f" 'runs', {has('world.running', 'slot')}, 'cause', old_leader_cause,"
         " 'leo', leo, 'log_start_offset', log_start_offset, 'acked_before', 0L,"
         " 'entries', transform(log, x -> named_struct('epoch', x.epoch, 'start_offset', x.start_offset)))"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, inlined, unchanged, where
-from emulator.rounds.kafka.response import MAX_BYTES, NO_WAIT, response_steps
+from emulator.rounds.kafka.response import MAX_BYTES, NO_LATE_RESPONSE, NO_WAIT, comes_late, response_steps
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import last_run, same_batches
 
@@ -22,23 +22,29 @@ def fetch(state: DataFrame, rules: RunRules) -> DataFrame:
     (docs/kafka_rounds.md step 7). A response that simply brings the follower to the leader's LEO within its last run is
     taken on the spot, everything else through `response.response_steps`.
     """
-    return state.withColumns(_decide(rules)).withColumns(_apply())
+    return state.withColumns(_decide(rules)).withColumns(_apply(rules))
 
 
-def _kind() -> Step:
+def _kind(rules: RunRules) -> Step:
     own, lead = last_run("log"), last_run("lead.log")
     same_run = f"(lead.leo = leo OR coalesce({same_batches(own, lead)} AND {own}.start_bytes = {lead}.start_bytes, false))"
     stays = (
         f"(lead.leo = leo OR (segment_bytes > 0 AND segment_bytes + {_CHUNK} <= feed.segment_bytes"
         " AND round - segment_round < feed.segment_rounds AND feed.flush_messages = 0))"
     )
-    return {
+    kind = {
         "simple": (
             f"noted AND hears AND {same_run} AND {stays} AND {_CHUNK} <= {MAX_BYTES} AND world.slow IS NULL"
             " AND world.disk IS NULL AND credit_bytes = 0 AND lead.log_start_offset <= log_start_offset"
         ),
         "answered": "sends AND hears AND (primary OR size(superseded) > 0)",
     }
+    return _with_late_responses(kind) if rules.some_lack("response_in_leader_epoch") else kind
+
+
+def _with_late_responses(kind: Step) -> Step:
+    late = comes_late()
+    return {"simple": f"{kind['simple']} AND NOT {late}", "answered": f"({kind['answered']}) OR {late}"}
 
 
 _OUTPUTS = {
@@ -53,11 +59,13 @@ _FACTS = ("outcome", "chunk_bytes", "cut_records", "cut_from", "cut_to", "rolled
 @built_once
 def _decide(rules: RunRules) -> Step:
     outputs = _OUTPUTS | unchanged(*_FACTS)
-    return inlined(_kind(), decided("response", "answered AND NOT simple", response_steps(rules), outputs))
+    if rules.some_lack("response_in_leader_epoch"):
+        outputs |= unchanged("late_response")
+    return inlined(_kind(rules), decided("response", "answered AND NOT simple", response_steps(rules), outputs))
 
 
 @built_once
-def _apply() -> Step:
+def _apply(rules: RunRules) -> Step:
     told = f"IF({_CHUNK} > 0 OR {NO_WAIT}, lead.hw, leader_hw)"
     chunk_bytes = f"IF(simple, {_CHUNK}, coalesce(response.chunk_bytes, 0L))"
     simple = {
@@ -74,4 +82,7 @@ def _apply() -> Step:
     step["replicated_bytes"] = f"replicated_bytes + {chunk_bytes}"
     step["served_bytes"] = f"served_bytes + {chunk_bytes}"
     step["chunk_bytes"] = chunk_bytes
+    if rules.some_lack("response_in_leader_epoch"):
+        forgotten = where("late_response IS NOT NULL", {"late_response": NO_LATE_RESPONSE})["belief"]
+        step["belief"] = f"IF(response IS NULL, {forgotten}, response.belief)"
     return step | where("response.cut_records > 0", {"truncated": "truncated + response.cut_records"})

@@ -114,25 +114,25 @@ AT_ELECTIONS: tuple[Invariant, ...] = (
     Invariant(
         "LeaderCompleteness",
         "a leader elected from the ISR or ELR has every committed record",
-        "kind = 'committed_lost' AND NOT unclean AND " + _CLEAN,
+        "kind = 'committed_missing' AND NOT unclean AND " + _CLEAN,
         "Raft (Ongaro, Ousterhout 2014), figure 3; Vanlightly/kafka-tlaplus, kip-966: LeaderCompleteness",
     ),
     Invariant(
         "NoCommittedRecordLost",
         "no record once below a leader's high watermark is gone from a later leader's log, as long as elections are clean",
-        "kind = 'committed_lost' AND NOT unclean AND " + _CLEAN,
+        "kind = 'committed_missing' AND NOT unclean AND " + _CLEAN,
         "Vanlightly/kafka-tlaplus, kip-966: NoCommittedRecordLostGlobally",
     ),
     Invariant(
         "NoAckedRecordLost",
         "no record acknowledged for acks=all is gone from a later leader's log, as long as elections are clean",
-        "kind = 'acked_for_all_lost' AND NOT unclean AND " + _CLEAN,
+        "kind = 'acked_missing' AND NOT unclean AND " + _CLEAN,
         "Kafka documentation, message delivery semantics; shared protocol rules, section 6",
     ),
     Invariant(
         "ConsistentRead",
         "no offset that consumers could read comes to hold another record, as long as elections are clean",
-        "kind = 'committed_lost' AND from_offset < reached_hw AND NOT unclean AND " + _CLEAN,
+        "kind = 'committed_missing' AND from_offset < reached_hw AND NOT unclean AND " + _CLEAN,
         "Vanlightly/kafka-tlaplus, kip-966: ConsistentRead",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
+from emulator.rounds.kafka.late_response import keep_response
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.truncation import CUT_FACTS, cut_to_high_watermark
 from emulator.rounds.log import assign_epoch
@@ -52,8 +53,11 @@ def _decide(rules: RunRules) -> Step:
         for_leader += f" OR coalesce({_old_news('slot')}.epoch > believed_epoch, false)"
         for_leader += f" OR coalesce(IF(leader_ready, {of_leader} > client_epoch, {of_leader} = client_epoch), false)"
     steps, outputs = [_news(rules), _hear(), _believe(rules)], _outputs(rules) | unchanged("late")
+    if rules.some_lack("response_in_leader_epoch"):
+        steps[1:1] = keep_response(rules)
+        outputs |= unchanged("late_response")
     if rules.some("cuts_to_high_watermark"):
-        steps[2:2] = cut_to_high_watermark(f"({rules.holds('cuts_to_high_watermark')} AND begins_to_follow)", "told_epoch")
+        steps[-1:-1] = cut_to_high_watermark(f"({rules.holds('cuts_to_high_watermark')} AND begins_to_follow)", "told_epoch")
         outputs |= unchanged(*CUT_FACTS)
     return decided("news", f"{news} OR {stash} OR {for_leader}", steps, outputs)
 

@@ -21,14 +21,25 @@ NO_WAIT = "coalesce(get(world.no_wait, slot), feed.no_wait)"
 MAX_BYTES = "coalesce(get(world.fetch_max_bytes, slot), feed.fetch_max_bytes)"
 """The fetching broker's own settings, else those of all brokers."""
 
+NO_LATE_RESPONSE = "IF(true, null, late_response)"  # a null of its type
+
 
 def response_steps(rules: RunRules) -> list[Step]:
     """The steps of a response, in order."""
     asks = answered_question(rules) if rules.some("asks") else []
     return [
         *[_source(rules), *asks, _outcome(rules), _cut(rules), _whole_batches(rules), *cut_log("fetch_epoch")],
-        *[_first_batch(), _limits(), _take(), _chunk(), _write(), _high_watermark(), _segment(), _log_start()],
+        *[_first_batch(), _limits(), _take(), _chunk(), _write(), _high_watermark(), _segment(), _log_start(), *_taken(rules)],
     ]
+
+
+def comes_late() -> str:
+    """Whether a response of the round before arrives, and still fits the log."""
+    passes = "(world.drop IS NULL OR (get(world.drop, late_response.slot) & own_bit) = 0)"
+    return (
+        "(late_response IS NOT NULL AND (world.running & own_bit) != 0 AND NOT is_leader"
+        f" AND late_response.offset = leo AND {passes})"
+    )
 
 
 def _source(rules: RunRules) -> Step:
@@ -37,7 +48,14 @@ def _source(rules: RunRules) -> Step:
     main = "named_struct('slot', client_leader, 'epoch', client_epoch, " + ", ".join(f"'{f}', lead.{f}" for f in fields) + ")"
     in_epoch = rules.choose("fetch_in_leader_epoch", "x.epoch = believed_epoch", "true")
     believed = f"filter(superseded, x -> x.slot = believed_leader AND {in_epoch})"
-    return {"source": f"IF(primary, {main}, get({believed}, 0))", "leo_before": "leo"}
+    source = f"IF(primary, {main}, get({believed}, 0))"
+    if not rules.some_lack("response_in_leader_epoch"):
+        return {"is_late": "false", "source": source, "leo_before": "leo"}
+    late_log = {"log_bytes": "0L", "log_at_start": "late_response.log", "leo_at_start": "late_response.leo"}
+    late = ", ".join(f"'{f}', {late_log.get(f, f'late_response.{f}')}" for f in fields)
+    late = f"named_struct('slot', late_response.slot, 'epoch', -1, {late})"
+    is_late = comes_late()
+    return {"is_late": is_late, "source": f"IF({is_late}, {late}, {source})", "leo_before": "leo"}
 
 
 def _outcome(rules: RunRules) -> Step:
@@ -56,7 +74,7 @@ def _outcome(rules: RunRules) -> Step:
         f" WHEN {inside} THEN 'out_of_order' ELSE 'data' END"
     )
     return {
-        "outcome": rules.choose("epochs_in_fetch", by_epoch, by_offset),
+        "outcome": f"IF(is_late, 'data', {rules.choose('epochs_in_fetch', by_epoch, by_offset)})",
         "answered_epoch": f"IF(source IS NULL OR size(log) = 0, null, {floor_epoch('source.log', epoch)})",
         "answered_end": f"IF(source IS NULL OR size(log) = 0, null, {end})",
     }
@@ -67,13 +85,13 @@ def _cut(rules: RunRules) -> Step:
     diverging = rules.choose("cut_by_epoch", f"least(answered_end, {own_end}, leo)", "least(leo, hw)")
     answer = " WHEN 'answer' THEN answer_cut" if rules.some("asks") else ""
     slow = "array_min(transform(filter(world.slow, x -> x.from_slot = source.slot AND x.to_slot = slot), x -> x.bytes_per_round))"
-    limited = "(world.slow IS NOT NULL OR world.disk IS NOT NULL)"
+    limited = "(outcome = 'data' AND NOT is_late AND (world.slow IS NOT NULL OR world.disk IS NOT NULL))"
     again = "IF(outcome = 'answer', asks_again, truncating)" if rules.some("asks") else "truncating"
     return {
         "cut_to": f"CASE outcome WHEN 'diverging' THEN {diverging} WHEN 'too_high' THEN source.leo{answer} END",
         "truncating": again,
         "takes": "outcome = 'data'",
-        "allowance": f"IF(outcome = 'data' AND {limited}, least({slow}, get(world.disk, slot)) + credit_bytes, null)",
+        "allowance": f"IF({limited}, least({slow}, get(world.disk, slot)) + credit_bytes, null)",
         "max_bytes": f"CAST({MAX_BYTES} AS BIGINT)",
     }
 
@@ -136,7 +154,7 @@ def _write() -> Step:
 
 
 def _high_watermark() -> Step:
-    told = f"IF(NOT primary OR fetched OR {NO_WAIT}, source.hw, leader_hw)"
+    told = f"IF(is_late OR NOT primary OR fetched OR {NO_WAIT}, source.hw, leader_hw)"
     return {
         "hw": (
             "CASE WHEN outcome = 'reset' THEN source.log_start_offset"
@@ -154,7 +172,7 @@ def _segment() -> Step:
         "segment_round": "IF(fetched AND (rolls OR segment_bytes = 0), round, segment_round)",
         "flushed_offset": f"CASE WHEN outcome = 'reset' OR {due} THEN leo ELSE {flushed} END",
         "rolled_chunk_at": "IF(rolls, leo_before, null)",
-        "starts_later": "takes AND source.log_start_offset > log_start_offset AND source.log_start_offset <= hw",
+        "starts_later": "takes AND NOT is_late AND source.log_start_offset > log_start_offset AND source.log_start_offset <= hw",
     }
 
 
@@ -163,3 +181,7 @@ def _log_start() -> Step:
         "log": f"IF(starts_later, {truncate_from_start('log', 'source.log_start_offset')}, log)",
         "log_start_offset": ("IF(starts_later OR outcome = 'reset', source.log_start_offset, log_start_offset)"),
     }
+
+
+def _taken(rules: RunRules) -> list[Step]:
+    return [{"late_response": NO_LATE_RESPONSE}] if rules.some_lack("response_in_leader_epoch") else []

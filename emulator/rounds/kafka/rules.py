@@ -83,6 +83,10 @@ class RunRules:
         """Whether any protocol of the run has the rule."""
         return any(getattr(RULES[name], rule) for name in self.protocols)
 
+    def some_lack(self, rule: str) -> bool:
+        """Whether any protocol of the run lacks the rule."""
+        return not all(getattr(RULES[name], rule) for name in self.protocols)
+
     def choose(self, rule: str, having: str, lacking: str) -> str:
         """SQL text: one of two expressions, by whether the row's protocol has the rule."""
         holds = self.holds(rule)

@@ -25,7 +25,7 @@ from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import epoch_cache
-from emulator.scenario import load_run
+from emulator.scenario import ELR_FEATURE, load_run
 from emulator.schema import STATE_COLUMNS
 from tests.literal.tables import Inputs, Tables
 from tests.phases.fixtures import Situation
@@ -245,6 +245,7 @@ _FACTS = {
     "paused": ("untold", "deaf"),
     "isolated": ("untold", "deaf"),
     "waking": ("untold",),
+    "unclean_restart": ("restarted",),
     "stale": ("untold", "deaf"),
 }
 """What more is true of a broker of which a fault says this (docs/kafka_rounds.md, "What the faults say of a broker")."""
@@ -278,13 +279,21 @@ def _inputs_of(situation: Situation, number: int) -> ScenarioInputs:
         log |= {name: replica[name] for name in ("leo", "hw", "flushed_offset", "record_bytes")}
         tables.append(("initial.replicas", {**place, "broker": slot + 1, **log}))
     tables += [("workload", {"topic": "t", **row}) for row in situation.appends]
-    tables += [("commands", {**place, "round": situation.partition["round"], **row}) for row in situation.commands]
+    tables += [("commands", _command(row, situation.partition["round"])) for row in situation.commands]
     head = f"rounds = {situation.partition['round'] + 1}\n[cluster]\nbrokers = {len(brokers)}\n"
-    head += "".join(f'config."{key}" = {json.dumps(value)}\n' for key, value in situation.settings.items())
+    for key, value in situation.settings.items():
+        head += f'{"features" if key == ELR_FEATURE else "config"}."{key}" = {json.dumps(value)}\n'
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(head + to_tables(tables))
         file.flush()
         return scenario_inputs(replace(load_run(file.name).scenarios[0], scenario_id=number))
+
+
+def _command(row: dict[str, Any], round_number: int) -> dict[str, Any]:
+    """A command as a scenario file has it: of brokers 1, 2, ...; a configuration is the whole topic's."""
+    of_topic = row["kind"] == "alter_config"
+    brokers = {"replicas": [slot + 1 for slot in row["replicas"]]} if "replicas" in row else {}
+    return {"topic": "t", **({} if of_topic else {"partition": 0}), "round": round_number, **row, **brokers}
 
 
 def _columns(situation: Situation, inputs: ScenarioInputs, slot: int) -> dict[str, Any]:
@@ -295,7 +304,8 @@ def _columns(situation: Situation, inputs: ScenarioInputs, slot: int) -> dict[st
         "world": _world(situation, inputs),
         "feed": inputs.feeds[0].at(partition["round"]),
         **{name: partition[name] for name in ("round", "leader", "leader_epoch", "client_leader", "client_epoch")},
-        "isr": _mask(partition["isr"]),
+        **{name: _mask(partition[name]) for name in ("isr", "elr", "last_known_elr")},
+        "recovery_answers": partition["answers"],
         "leader_ready": partition["ready"],
         "leader_isr": _mask(partition["known_isr"]),
         "pending_join": _mask(partition["pending_joins"]),
@@ -321,7 +331,7 @@ def _world(situation: Situation, inputs: ScenarioInputs) -> dict[str, Any]:
     world: dict[str, Any] = inputs.world_changes(0, 1)[0][0]["value"]
     return {
         **world,
-        **{flag: _mask([slot for slot, facts in enumerate(known) if flag in facts]) for flag in FLAGS},
+        **{flag: _mask([slot for slot, facts in enumerate(known) if flag in facts]) for flag in (*FLAGS, "unclean_restart")},
         "running": _mask([slot for slot, facts in enumerate(known) if not facts & {"offline", "paused"}]),
         "unfenced": _mask([slot for slot, facts in enumerate(known) if "fenced" not in facts]),
         "controller_up": partition["controller_up"],
@@ -336,6 +346,9 @@ def _mask(slots: list[int]) -> int:
 _SEEN_AFTER = {
     **{name: text for name, text in PARTITION_VIEW.items() if name not in ("lead_start", "lead_hw")},
     **REPLICA_VIEW,
+    "elr": members("elr"),
+    "last_known_elr": members("last_known_elr"),
+    "answers": "array_sort(recovery_answers)",
     "checkpoint": "hw_checkpoint",
     "flushed": "flushed_offset",
     "caught_up": _known_round("caught_up_round"),
@@ -346,6 +359,7 @@ _SEEN_AFTER = {
     "leader_hw": "leader_hw",
 }
 _SEEN_AFTER_PHASE = {
+    "elect_leader": {"unclean": "coalesce(election.unclean_elected, false)"},
     "request_fetch": {"noted": "noted"},
     "judge_in_sync": {"joins": "joins", "shrinks": "shrinks", "holds": "holds", "holds_after": "holds_after"},
     "count_outcomes": {
@@ -359,7 +373,7 @@ def seen_after_phases(state: DataFrame, slots: int, protocol: str = "kafka") -> 
 
     A dict has `situation` and `broker`, the columns of the views, and what only this phase tells.
     """
-    phases, rules = PROTOCOLS[protocol], RunRules(slots, (protocol,))
+    phases, rules = PROTOCOLS[protocol], RunRules(slots, (protocol,), elr=True)
     names = [phase.__name__ for phase in phases]
     for name, phase in zip(names, phases, strict=True):
         state = phase(state, rules)

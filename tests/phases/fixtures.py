@@ -3,7 +3,7 @@
 A file is a phase. Its fixtures begin with `=== name`; `#` begins a comment.
 
     === acks=1 is appended below min.insync.replicas
-    settings: min.insync.replicas=2             configuration, under Kafka's names
+    settings: min.insync.replicas=2             configuration and features, under Kafka's names
     partition: leader=1@3 isr=1                 the partition before the round
     append: records=5 acks=1                    a workload row; `command: kind=...` is a command of this round
     broker  faults   leo  epochs                replicas before the round: brokers 1, 2, ... in replica order
@@ -15,11 +15,14 @@ A file is a phase. Its fixtures begin with `=== name`; `#` begins a comment.
     1       15
 
 `-` is none. `1@3` is a leader and its epoch, `0:0,3:8` an epoch cache (epoch:start offset), `1,2` are brokers; `previous`, the
-fetch that T noted before, is `6@10` (round@LEO of T then). What is not said of the partition before the round is as
-`_partition` and `_replica` have it: all caught up and in the ISR, all believe in the leader, no faults.
+fetch that T noted before, is `6@10` (round@LEO of T then); `answers`, what replicas told a controller without a leader in the
+round before, are `2:0:10,3:-1:0` (broker:last epoch:LEO). All that a `command: kind=alter_config` says is the topic's
+configuration. What is not said of the partition before the round is as `_partition` and `_replica` have it: all caught up and in
+the ISR, all believe in the leader, no faults.
 
 `faults` are the words of docs/kafka_rounds.md: offline, paused, isolated, waking, stale (metadata), fenced, returning, restarted,
-clean_stop, power_loss, disk_loss, clients_cut, and `cut=2>1` of the partition is a link on which messages are dropped.
+unclean_restart (which is restarted too), clean_stop, power_loss, disk_loss, clients_cut, and `cut=2>1` of the partition is a link
+on which messages are dropped.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ RECORD_BYTES = 100
 LEO = 10
 
 PARTITION_KEYS = {
-    "round", "controller", "leader", "isr", "client", "ready", "known_isr", "pending_joins", "pending_shrinks", "cut",
+    "round", "controller", "leader", "isr", "elr", "last_known_elr", "answers", "client", "ready", "known_isr", "pending_joins",
+    "pending_shrinks", "cut",
 }  # fmt: skip
 REPLICA_KEYS = {
     "broker", "faults", "leads", "believes", "log_start", "leo", "hw", "checkpoint", "flushed", "epochs", "remote_leo",
@@ -125,8 +129,17 @@ def situation_of(fixture: Fixture) -> Situation:
         }
         for row in fixture.appends
     ]
-    commands = [{key: _value(value) for key, value in row.items()} for row in fixture.commands]
+    commands = [_command(row) for row in fixture.commands]
     return Situation({key: _value(value) for key, value in fixture.settings.items()}, appends, commands, partition, replicas)
+
+
+def _command(cells: Cells) -> dict[str, Any]:
+    given = {key: _value(value) for key, value in cells.items()}
+    if given["kind"] == "reassign":
+        given["replicas"] = _brokers(cells["replicas"])
+    if given["kind"] != "alter_config":
+        return given
+    return {"kind": given.pop("kind"), "config": given}
 
 
 def _partition(cells: Cells, brokers: int) -> dict[str, Any]:
@@ -140,6 +153,9 @@ def _partition(cells: Cells, brokers: int) -> dict[str, Any]:
         "leader": _at(leader)[0],
         "leader_epoch": _at(leader)[1],
         "isr": _brokers(isr),
+        "elr": _brokers(cells.get("elr", "-")),
+        "last_known_elr": _brokers(cells.get("last_known_elr", "-")),
+        "answers": [_answer(text) for text in _listed(cells.get("answers", "-"))],
         "client_leader": client_leader,
         "client_epoch": client_epoch,
         "ready": cells.get("ready", "yes") == "yes",
@@ -184,6 +200,11 @@ def _brokers(text: str) -> list[int]:
     return [int(broker) - 1 for broker in _listed(text)]
 
 
+def _answer(text: str) -> tuple[int, int, int]:
+    broker, epoch, leo = text.split(":")
+    return int(broker) - 1, int(epoch), int(leo)
+
+
 def _number(text: str) -> int | None:
     return None if text == "-" else int(text)
 
@@ -211,7 +232,9 @@ def as_text(column: str, seen: dict[str, Any]) -> str:
         return f"{_text(seen['previous_round'])}@{_text(seen['previous_leader_leo'])}"
     if column == "epochs":
         return ",".join(f"{entry['epoch']}:{entry['start_offset']}" for entry in seen["epochs"]) or "-"
-    if column in ("isr", "pending_joins", "pending_shrinks", "known_isr"):
+    if column == "answers":
+        return ",".join(f"{answer['slot'] + 1}:{answer['epoch']}:{answer['leo']}" for answer in seen["answers"]) or "-"
+    if column in ("isr", "elr", "last_known_elr", "replicas", "pending_joins", "pending_shrinks", "known_isr"):
         return ",".join(str(broker + 1) for broker in seen[column]) or "-"
     return _text(seen[column])
 

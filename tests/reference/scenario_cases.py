@@ -31,6 +31,7 @@ def _case(scenario: Scenario, topic: Topic) -> dict[str, Any]:
         "racks": {broker.id: broker.rack for broker in scenario.brokers},
         "config": dict(scenario.config),
         "topic_config": dict(topic.config),
+        "features": dict(scenario.features),
         "replicas": replicas,
         "workload": _of_topic(scenario.workload.to_pylist(), topic.name),
         "faults": _faults(scenario, topic.name),
@@ -64,7 +65,7 @@ def _initial(scenario: Scenario, topic: str, replicas: list[int]) -> dict[str, A
     logs = _of_topic(scenario.initial_replicas.to_pylist(), topic)
     if not known and not logs:
         return None
-    given = {key: known[0][key] for key in ("leader", "leader_epoch", "isr") if known and key in known[0]}
+    given = {key: known[0][key] for key in ("leader", "leader_epoch", "isr", "elr") if known and key in known[0]}
     return {
         "leader": replicas[0],
         **given,

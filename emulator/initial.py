@@ -100,6 +100,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "leader_ready": "leader >= 0",
         "leader_isr": "isr",
         "pending_join": "0",
+        "committed_before": "0L",
         "pending_shrink": "0",
         "leader_leo": "coalesce(lead.leo, 0L)",
         "leader_hw": "coalesce(lead.hw, 0L)",

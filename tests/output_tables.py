@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType, TimestampType
 
 from emulator.schema import OUTPUT_TABLES
 
 
 def write_tables(tables: dict[str, list[dict[str, Any]]], folder: Path) -> None:
-    """Writes tables of the contract; a column a row leaves out is null where it may be, else 0."""
+    """Writes tables of the contract; a column a row leaves out is null where it may be, else empty or 0."""
     for name, rows in tables.items():
         schema = OUTPUT_TABLES[name]
         further = sorted({key for row in rows for key in row} - set(schema.names))
@@ -28,7 +28,8 @@ def write_tables(tables: dict[str, list[dict[str, Any]]], folder: Path) -> None:
 
 
 def _value(row: dict[str, Any], field: StructField) -> Any:
-    value = row.get(field.name, None if field.nullable else 0)
+    absent = [] if isinstance(field.dataType, ArrayType) else 0
+    value = row.get(field.name, None if field.nullable else absent)
     if isinstance(field.dataType, TimestampType):
         return datetime.fromisoformat(str(value))
     return list(value.items()) if isinstance(value, dict) else value

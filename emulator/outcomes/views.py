@@ -15,7 +15,18 @@ from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OPEN_TABLES, OutputDirectory
 
 # In the order they build on one another.
-HELPER_VIEWS = ("event_causes", "lost", "topic_availability", "isr_recoveries", "leader_gaps", "diverged")
+HELPER_VIEWS = (
+    "event_causes",
+    "lost",
+    "topic_availability",
+    "isr_recoveries",
+    "leader_gaps",
+    "diverged",
+    "controller_rounds",
+    "replica_rounds",
+    "leader_rounds",
+    "fault_rounds",
+)
 
 
 def register(spark: SparkSession, uri: str, names: Collection[str] | None = None) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.inputs import ScenarioInputs, scenario_inputs
+from emulator.outcomes.accounting import losses_at_elections
 from emulator.outcomes.assemble import assemble
 from emulator.outcomes.broker_rounds import broker_bucket
 from emulator.outcomes.trace import trace_tables
@@ -119,7 +120,7 @@ def tables(
     spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, DataFrame]:
     """All tables, written as a run writes them."""
-    return written(spark, assemble(spark, state, inputs), tmp_path_factory.mktemp("run"))
+    return written(spark, assemble(spark, state, losses_at_elections(state), inputs), tmp_path_factory.mktemp("run"))
 
 
 def written(spark: SparkSession, frames: dict[str, DataFrame], folder: Path) -> dict[str, DataFrame]:
@@ -251,6 +252,6 @@ def test_trace_tables(spark: SparkSession, inputs: list[ScenarioInputs], tmp_pat
         ("b", 1, 8, 4, "follower", 2, 4),
     ]
     assert values(partitions, *OUTPUT_TABLES["trace_partitions"].names) == [
-        (0, "b", 1, 7, 4, 1, [4, 5], []),
-        (0, "b", 1, 8, -1, 1, [4], []),
+        (0, "b", 1, 7, 4, 1, [4, 5], [], []),
+        (0, "b", 1, 8, -1, 1, [4], [], []),
     ]

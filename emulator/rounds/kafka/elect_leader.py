@@ -36,7 +36,9 @@ _OUTPUTS = {
         "target_order",
         "adding",
     ),
-    **unchanged("client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink"),
+    **unchanged(
+        "client_leader", "client_epoch", "leader_ready", "leader_isr", "pending_join", "pending_shrink", "committed_before"
+    ),
     **unchanged("remote_leo", "verified", "caught_up_round", "fetched_round", "fetched_leader_leo"),
     **unchanged("leaderships", "leadership_ends", "lead_start", "lead_hw", "acked_from", "acked_to", "acked_ranges"),
     **unchanged(
@@ -239,6 +241,10 @@ def _new_leader(rules: RunRules) -> Step:
         "client_leader": f"IF({elected}, leader, client_leader)",
         "client_epoch": f"IF({elected}, leader_epoch, client_epoch)",
         "leader_isr": (f"IF({elected} OR NOT {has('world.untold', 'client_leader')}, isr, leader_isr)"),
+        "committed_before": (
+            f"CASE WHEN NOT {elected} THEN committed_before WHEN unclean_elected THEN 0L"
+            " ELSE greatest(committed_before, leader_hw) END"
+        ),
         "pending_join": f"IF({elected}, 0, pending_join & assigned)",
         "pending_shrink": f"IF({elected}, 0, pending_shrink & assigned)",
         "opens": f"{elected} AND slot = leader",

@@ -27,6 +27,8 @@ class Invariant:
 
 _FOLLOWS = "slot != client_leader AND client_leader >= 0"
 _LACKS = f"{_FOLLOWS} AND agreed_to < leader_hw AND NOT impaired"
+# A new leader's high watermark may be below what was committed before it (KIP-966: lagging high watermark).
+_TRUE_HW = "IF(committed_before <= least(leader_epoch_start, lead.leo), greatest(leader_hw, committed_before), leader_hw)"
 _ONCE = "slot = 0"
 _OF_LEADER = "slot = client_leader AND leader_leads"
 
@@ -46,8 +48,8 @@ EVERY_ROUND: tuple[Invariant, ...] = (
     ),
     Invariant(
         "LeaderCandidateCompleteness",
-        "whoever may be elected cleanly has all that the last leader committed",
-        f"{mine('(isr | elr)')} AND {_LACKS}",
+        "whoever may be elected cleanly has all that was committed, by the last leader or those before",
+        f"{mine('(isr | elr)')} AND {_FOLLOWS} AND NOT impaired AND agreed_to < {_TRUE_HW}",
         "Vanlightly/kafka-tlaplus, kip-966: LeaderCandidateCompleteness",
     ),
     Invariant(
@@ -96,7 +98,8 @@ EVERY_ROUND: tuple[Invariant, ...] = (
     Invariant(
         "CommittedOnMinIsr",
         "the high watermark rises only while |ISR| >= min.insync.replicas",
-        f"{_OF_LEADER} AND leader_hw > lead.hw AND size_joined < feed.min_insync_replicas",
+        f"{_OF_LEADER} AND leader_hw > lead.hw AND size_shrunk < feed.min_insync_replicas"
+        " AND (size_joined < feed.min_insync_replicas OR leader_hw > least(coalesce(min_held, lead.leo), lead.leo))",
         "KIP-966, rule of the high watermark",
     ),
     Invariant(

@@ -1,0 +1,116 @@
+"""Small random schedules: the engine's invariants catch every older protocol and every mutant, and never Kafka of today.
+
+The schedules are those of tests/reference/small_schedules.py on one cluster's settings; `CAUGHT` names, for each protocol,
+some that the reference found to break an invariant (`cd tests; python -m reference.small_schedules`). One run without eligible
+leader replicas, one with them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator import engine
+from emulator.rounds.kafka.rules import MUTANT_PREFIX
+from tests.engine_helpers import emulate
+from tests.reference.scenario_toml import BROKERS_PER_CASE, to_toml
+from tests.reference.small_schedules import ROUND_MS, has_elr, schedule
+
+CLUSTER: dict[str, Any] = {
+    "rounds": 30,
+    "round_ms": ROUND_MS,
+    "session_timeout_rounds": 3,
+    "config": {
+        "auto.leader.rebalance.enable": False,
+        "replica.lag.time.max.ms": 3 * ROUND_MS,
+        "replica.high.watermark.checkpoint.interval.ms": 2 * ROUND_MS,
+        "replica.fetch.wait.max.ms": 500,
+    },
+    "faults": [],
+}
+CAUGHT: dict[str, tuple[int, ...]] = {
+    "kafka-high-watermark": (1, 4, 5, 7, 10, 28, 29, 31, 32, 38, 44, 46),
+    "kafka-kip101": (79, 305, 349, 670, 928, 1366, 1397),
+    "kafka-kip279": (305, 928, 1498, 1774, 1982, 2647),
+    MUTANT_PREFIX + "truncate-to-high-watermark": (38, 61, 223, 250, 263, 266, 275, 304),
+    MUTANT_PREFIX + "join-without-high-watermark": (14, 22, 28, 29, 34, 47, 62, 76),
+    MUTANT_PREFIX + "join-without-epoch-start": (28, 2032, 2647, 2716),
+    MUTANT_PREFIX + "high-watermark-over-committed-isr": (22, 92, 127, 314, 496, 530),
+    MUTANT_PREFIX + "fetch-without-epoch-check": (1498,),
+    MUTANT_PREFIX + "response-after-epoch-moved": (61, 151, 223, 263, 538, 919, 934, 1115),
+    MUTANT_PREFIX + "new-leader-keeps-old-remote-leo": (1, 4, 13, 55, 64, 70, 95),
+    MUTANT_PREFIX + "high-watermark-below-min-isr": (4, 22, 92),
+}
+CAUGHT_WITH_ELR: dict[str, tuple[int, ...]] = {
+    MUTANT_PREFIX + "high-watermark-below-min-isr": (12, 15, 24, 33, 45, 66, 69),
+    MUTANT_PREFIX + "unclean-kept-in-elr": (12, 21, 57, 81, 84, 126, 132),
+}
+OTHERS = 60
+"""Schedules of the first numbers that go along."""
+
+
+@pytest.mark.parametrize("elr", [False, True], ids=["without-elr", "with-elr"])
+def test_invariants_catch_all_but_kafka(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elr: bool) -> None:
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    caught = CAUGHT_WITH_ELR if elr else CAUGHT
+    seeds = sorted({s for named in caught.values() for s in named} | {s for s in range(3 * OTHERS) if has_elr(s) == elr})
+    assert all(has_elr(seed) == elr for seed in seeds)
+    tables = emulate(spark, _scenario(seeds, list(caught), elr), tmp_path / "out", trace="none")
+    broken = _broken_by_protocol(tables, seeds)
+    assert broken.get("kafka", {}) == {}
+    missed = {name: sorted(set(expected) - set(broken.get(name, {}))) for name, expected in caught.items()}
+    assert {name: seeds for name, seeds in missed.items() if seeds} == {}
+    told = {row["invariant"] for row in tables["invariants"]}
+    assert {row["invariant"] for row in tables["violations"]} <= told
+
+
+def _scenario(seeds: list[int], protocols: list[str], elr: bool) -> str:
+    """The schedules as topics of one partition on brokers of their own, and a variant for every protocol."""
+    cases = [_on_own_brokers(schedule(seed), number) for number, seed in enumerate(seeds)]
+    cluster = {**CLUSTER, **({"features": {"eligible.leader.replicas.version": 1}} if elr else {})}
+    variants = "".join(f'[[variants]]\nname = "{name}"\nprotocol = "{name}"\n' for name in protocols)
+    return to_toml({"seed": 0, "cluster": cluster, "cases": cases}) + variants
+
+
+def _on_own_brokers(case: dict[str, Any], number: int) -> dict[str, Any]:
+    def moved(row: dict[str, Any]) -> dict[str, Any]:
+        ids = {key: BROKERS_PER_CASE * number + row[key] for key in ("broker", "peer") if row.get(key) is not None}
+        if "replicas" in row:
+            ids["replicas"] = [BROKERS_PER_CASE * number + broker for broker in row["replicas"]]
+        return {**row, **ids}
+
+    topic, initial = f"t{number}", case["initial"]
+    order = [BROKERS_PER_CASE * number + broker for broker in case["replicas"]]
+    faults = []
+    for fault in case["faults"]:
+        if fault["kind"] == "controller_loss":  # it would be the whole cluster's
+            continue
+        if fault["kind"] == "slow_link" and fault["bytes_per_second"] == 0:
+            fault = {**{key: value for key, value in fault.items() if key != "bytes_per_second"}, "kind": "link_cut"}
+        faults.append(moved(fault))
+    return {
+        **case,
+        "topic": topic,
+        "replicas": order,
+        "faults": faults,
+        "commands": [moved(command) for command in case["commands"]],
+        "initial": {
+            **{key: initial[key] for key in ("leader_epoch",)},
+            "leader": BROKERS_PER_CASE * number + initial["leader"],
+            "isr": sorted(order),
+            "replicas": {BROKERS_PER_CASE * number + broker: log for broker, log in initial["replicas"].items()},
+        },
+    }
+
+
+def _broken_by_protocol(tables: dict[str, list[dict[str, Any]]], seeds: list[int]) -> dict[str, dict[int, set[str]]]:
+    """Protocol -> seed -> names of the invariants it breaks."""
+    protocols = {row["scenario_id"]: row["protocol"] for row in tables["scenarios"]}
+    broken: dict[str, dict[int, set[str]]] = {}
+    for row in tables["violations"]:
+        seed = seeds[int(row["topic"][1:])]
+        broken.setdefault(protocols[row["scenario_id"]], {}).setdefault(seed, set()).add(row["invariant"])
+    return broken

@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 FUZZ_BATCHES ?= 20
+SCHEDULES ?= 2400
+PROTOCOLS ?= kafka,kafka+elr,kafka-high-watermark,kafka-kip101,kafka-kip279
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +11,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo test bench lint fuzz
+.PHONY: setup demo test bench lint fuzz verify
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -57,3 +59,10 @@ lint: setup
 # More random scenarios through the engine and the plain-Python reference than the test suite has.
 fuzz: setup
 	FUZZ_BATCHES=$(FUZZ_BATCHES) $(BIN)/python -m pytest -q tests/test_differential.py
+
+# Random small fault schedules under every protocol generation: who breaks which invariant?
+verify: setup
+	@mkdir -p build
+	$(BIN)/python -m datasets.schedules $(SCHEDULES) $(PROTOCOLS) > build/schedules.toml
+	$(BIN)/emulator run build/schedules.toml --out build/schedules
+	@$(BIN)/emulator sql build/schedules @which_invariants_were_violated

@@ -43,14 +43,7 @@ Differences = list[tuple[Any, ...]]
 def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     # These rows are few for the engine, but their rounds are eventful: two tasks are quicker than one.
     monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    batch = random_batch(seed, CASES)
-    tables = by_topic(emulate(spark, to_toml(batch), tmp_path / "out"))
-    differing = {}
-    for index, case in enumerate(cases_of(batch)):
-        found = differences(simulate(case), tables[f"t{index}"])
-        if found:
-            differing[index] = found[:SHOWN_DIFFERENCES]
-    assert not differing, f"{len(differing)} of {CASES} cases differ: {first_few(differing)}"
+    assert_equal(spark, random_batch(seed, CASES), tmp_path / "out")
 
 
 @pytest.mark.parametrize("kind", ["elr", "late_news"])
@@ -59,14 +52,7 @@ def test_eligible_leaders_and_late_news_equal_reference(
 ) -> None:
     """Eligible leader replicas with every recovery strategy, and news that come late."""
     monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    batch = random_batch(ELR_SEED, ELR_CASES, elr=True, late_news=kind == "late_news")
-    tables = by_topic(emulate(spark, to_toml(batch), tmp_path / "out"))
-    differing = {}
-    for index, case in enumerate(cases_of(batch)):
-        found = differences(simulate(case), tables[f"t{index}"])
-        if found:
-            differing[index] = found[:SHOWN_DIFFERENCES]
-    assert not differing, f"{len(differing)} of {ELR_CASES} cases differ: {first_few(differing)}"
+    assert_equal(spark, random_batch(ELR_SEED, ELR_CASES, elr=True, late_news=kind == "late_news"), tmp_path / "out")
 
 
 def test_protocol_variants_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +73,17 @@ def test_protocol_variants_equal_reference(spark: SparkSession, tmp_path: Path, 
             if found:
                 differing[name, index] = found[:SHOWN_DIFFERENCES]
     assert not differing, f"{len(differing)} cases differ: {first_few(differing)}"
+
+
+def assert_equal(spark: SparkSession, batch: Mapping[str, Any], out: Path) -> None:
+    """The engine gives for every case of the batch what the reference does."""
+    tables = by_topic(emulate(spark, to_toml(batch), out))
+    differing = {}
+    for index, case in enumerate(cases_of(batch)):
+        found = differences(simulate(case), tables[f"t{index}"])
+        if found:
+            differing[index] = found[:SHOWN_DIFFERENCES]
+    assert not differing, f"{len(differing)} of {len(batch['cases'])} cases differ: {first_few(differing)}"
 
 
 def starts_above_zero(case: Mapping[str, Any]) -> bool:

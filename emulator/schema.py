@@ -184,7 +184,7 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _SCENARIO,
         _TOPIC,
         _PARTITION,
-        _column("round", _INT, "round at whose end it was seen first, and not in the round before"),
+        _column("round", _INT, "round at whose end it was seen, and not in the round before; null: in the final tables", True),
         _column("invariant", _TEXT, "name of the invariant, as its specification has it"),
         _column("witness", _TEXT, "the state that violates it, in words: both logs with their epochs and offsets"),
         _column("cause", _INT, "faults.fault_id in force, or behind the election; null: no fault", True),

@@ -106,7 +106,7 @@ def emulate(
     tracing = any(bool(flags.any()) for flags in traced.values())
     bucket_rounds = bucket_length(max(rounds.values()))
     tasks = _tasks(spark, rows)
-    with engine_settings(spark, tasks, _codegen_settings(rows)):
+    with engine_settings(spark, tasks, codegen_settings(rows)):
         progress.start(max(rounds.values()), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
@@ -187,7 +187,8 @@ def _tasks(spark: SparkSession, rows: int) -> int:
     return max(spark.sparkContext.defaultParallelism, -(-rows // ROWS_PER_TASK))
 
 
-def _codegen_settings(rows: int) -> dict[str, str]:
+def codegen_settings(rows: int) -> dict[str, str]:
+    """Settings for so many rows: few are through before their code would be compiled."""
     mode = "FALLBACK" if rows >= ROWS_WORTH_COMPILING else "NO_CODEGEN"
     return {
         "spark.sql.codegen.factoryMode": mode,

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
-from emulator.engine import FUSED_ROUNDS, Tracks, emulate
+from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
 from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
 from emulator.outcomes.accounting import losses_at_elections
 from emulator.outcomes.assemble import assemble, empty_table
@@ -25,6 +25,7 @@ from emulator.outcomes.scenarios import scenario_rows
 from emulator.outcomes.trace import trace_tables
 from emulator.progress import Progress
 from emulator.scenario import Run, Scenario
+from emulator.session import settings_held
 from emulator.storage import OutputDirectory
 
 STATE_ROW_BYTES = 1500
@@ -61,22 +62,17 @@ def run_emulation(
         inputs, traced = _inputs(run, trace)
         tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output))
         state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True))
-        losses = losses_at_elections(state).persist()  # events and violations are both made of them
-        tables = assemble(spark, state, losses, inputs)
-        violations = Observation("violations")
-        tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
-        if not any(flags.any() for flags in traced.values()):
-            tables |= {name: empty_table(name) for name in ("trace", "trace_partitions")}
         seconds = time.monotonic() - clock
-        schema, rows = scenario_rows(run.scenarios)
-        with ThreadPoolExecutor(4) as pool:
-            writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
-            writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
-            writes.append(pool.submit(output.write_rows, "broker_rounds", tracks.broker_rounds))
-            writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, inputs, started, seconds)]))
-            for write in writes:
-                write.result()
-        losses.unpersist()
+        with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):
+            tables, violations = _tables(spark, state, inputs, traced)
+            schema, rows = scenario_rows(run.scenarios)
+            with ThreadPoolExecutor(4) as pool:
+                writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
+                writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
+                writes.append(pool.submit(output.write_rows, "broker_rounds", tracks.broker_rounds))
+                writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, inputs, started, seconds)]))
+                for write in writes:
+                    write.result()
         output.commit()
     except BaseException:
         output.abort()
@@ -90,6 +86,18 @@ def run_emulation(
     if found:
         lines.append(f"invariants were violated {found} times: table violations")
     return RunSummary(lines, found)
+
+
+def _tables(
+    spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]
+) -> tuple[dict[str, DataFrame | pyarrow.Table], Observation]:
+    """The tables that follow from the final state, and how many violations will have been written."""
+    tables = assemble(spark, state, losses_at_elections(state).localCheckpoint(), inputs)
+    violations = Observation("violations")
+    tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
+    if not any(flags.any() for flags in traced.values()):
+        tables |= {name: empty_table(name) for name in ("trace", "trace_partitions")}
+    return tables, violations
 
 
 def dry_run(run: Run, trace: str = "none") -> list[str]:

@@ -85,6 +85,13 @@ def engine_settings(spark: SparkSession, shuffle_partitions: int, extra: Mapping
         "spark.sql.autoBroadcastJoinThreshold": str(64 << 20),
         **(extra or {}),
     }
+    with settings_held(spark, wanted):
+        yield
+
+
+@contextmanager
+def settings_held(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Holds SQL settings, and puts back what was there."""
     before = {key: spark.conf.get(key, None) for key in wanted}
     try:
         for key, value in wanted.items():

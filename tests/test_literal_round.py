@@ -36,7 +36,7 @@ SEEDS = [EVENTFUL_SEED, *range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "
 TASKS = 2
 
 # These rows are few, and planning and compiling for them takes longer than running.
-SETTINGS = engine._codegen_settings(0)
+SETTINGS = engine.codegen_settings(0)
 
 
 @dataclass(frozen=True)

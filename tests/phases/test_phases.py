@@ -20,7 +20,7 @@ PHASES = list(dict.fromkeys(fixture.phase for fixture in FIXTURES))
 CELLS = "fixture STRING, broker STRING, column STRING, value STRING"
 
 # Few rows: planning and compiling for them takes longer than running.
-SETTINGS = engine._codegen_settings(0)
+SETTINGS = engine.codegen_settings(0)
 
 Seen = dict[str, dict[tuple[int, int], dict[str, Any]]]
 

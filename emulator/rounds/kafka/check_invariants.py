@@ -60,8 +60,8 @@ def _compare() -> list[Step]:
             "epochs_fall": "size(filter(log, (x, i) -> get(log, i - 1).epoch > x.epoch)) > 0",
             "impaired": (
                 "(impaired OR damage.damaged_to IS NOT NULL) AND (assigned & own_bit) != 0"
-                f" AND NOT ({mine('world.running')} AND {mine('(isr | elr)')})"
-                " AND (slot = client_leader OR least(leo, coalesce(unlike_from, leo)) < leader_hw)"
+                f" AND (NOT {mine('world.running')} OR (NOT {mine('(isr | elr)')}"
+                " AND (slot = client_leader OR least(leo, coalesce(unlike_from, leo)) < leader_hw)))"
             ),
         },
     ]

@@ -86,12 +86,13 @@ _SEGMENT_BYTES = (14, INT_MAX)  # LegacyRecord.RECORD_OVERHEAD_V0
 _INDEX_BYTES = (4, INT_MAX)
 _POLICIES = ("delete", "compact", "compact,delete", "delete,compact")
 _COMPRESSIONS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+RECOVERY_STRATEGIES = ("none", "balanced", "aggressive")
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _topic("min.insync.replicas", int, 1, _POSITIVE_INT),
     _topic("unclean.leader.election.enable", bool, False),
-    _topic("unclean.recovery.strategy", str, "none", choices=("none", "balanced", "aggressive")),
+    _topic("unclean.recovery.strategy", str, "none", choices=RECOVERY_STRATEGIES),
     _broker("replica.lag.time.max.ms", int, 30_000, _POSITIVE_LONG),
     _broker("replica.fetch.max.bytes", int, 1_048_576, _INT),
     _broker("replica.fetch.wait.max.ms", int, 500, _INT),

@@ -13,7 +13,6 @@ from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
 from emulator.rounds.slots import pack_order
 from emulator.scenario import ELR_FEATURE, Command, Scenario
 
-RECOVERY_STRATEGIES = ("none", "balanced", "aggressive")
 NO_LIMIT_ROUNDS = 2**31 - 1
 
 
@@ -104,7 +103,7 @@ class Feed:
             "min_insync_replicas": value("min.insync.replicas"),
             "unclean_election": value("unclean.leader.election.enable"),
             "elr": self._scenario.features[ELR_FEATURE] > 0,
-            "recovery": RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
+            "recovery": configs.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
             "lag_rounds": lag_ms // round_ms,
             "isr_check_rounds": max(1, -(-lag_ms // (2 * round_ms))),
             "fetch_max_bytes": value("replica.fetch.max.bytes"),

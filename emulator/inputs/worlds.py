@@ -54,7 +54,6 @@ class BrokersOverTime:
             return sum(1 << i for i, flag in enumerate(flags) if flag)
 
         out_of_touch = [s.offline or s.paused or s.isolated for s in segments]
-        out_of_touch_of = list(zip(out_of_touch, segments, strict=True))
         everyone = (1 << len(segments)) - 1
         cut_off = mask([s.isolated for s in segments])
         drop = [
@@ -67,7 +66,10 @@ class BrokersOverTime:
             for peer, rate in s.slow_to
             if peer in slot_of
         ]
-        lags = [None if o else _lag(p[2] for p in s.stale if p[:2] in world.stale_patterns) for o, s in out_of_touch_of]
+        lags = [
+            None if o else _lag(p[2] for p in s.stale if p[:2] in world.stale_patterns)
+            for o, s in zip(out_of_touch, segments, strict=True)
+        ]
         disk = [None if s.disk_bytes_per_second is None else self._per_round(s.disk_bytes_per_second) for s in segments]
         settings = [self._settings_of(b, round_) for b in world.brokers]
         return {

@@ -25,6 +25,7 @@ from emulator.outcomes.ranges import (
     without,
 )
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
+from emulator.rounds.kafka.eligible_leaders import min_isr
 
 PARTITION_KEY = ("scenario_id", "partition_id")
 _INPUT_IDS = ("world_id", "feed_id")
@@ -63,7 +64,7 @@ _LEADERSHIPS = (
 _DAMAGED = EVENT_KINDS.index("log_damaged")
 _FIRST_DAMAGE = f"array_min(transform(filter(events, e -> e.kind = {_DAMAGED}), e -> e.round))"
 # Eligible leader replicas keep what is committed as long as fewer than min.insync.replicas of them lose records.
-_TOLERATED_DAMAGES = "IF(feed.elr, least(feed.min_insync_replicas, bit_count(assigned)), 1)"
+_TOLERATED_DAMAGES = f"IF(feed.elr, {min_isr()}, 1)"
 # Most partitions still have the leadership they started with: no need to gather those.
 _MAY_HAVE_LED_WITH_OTHERS = (
     "size(leaderships) > 0 AND NOT (get(leaderships, 0).round < 0 AND get(leaderships, 0).epoch = client_epoch)"

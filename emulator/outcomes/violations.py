@@ -10,7 +10,6 @@ from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, Invariant
 
 _IDS = ("scenario_id", "partition_id", "world_id", "feed_id")
-_SEEN = (*_IDS, "round", "invariant", "cause", "slots", "words")
 SETTLING_ROUNDS = 10
 """Rounds that a partition may take beyond its timeouts until it has settled after the last fault."""
 
@@ -76,7 +75,7 @@ def _at_the_end(state: DataFrame) -> DataFrame:
         "concat('broker %s in round ', round - 1, ': LEO ', leo, ', last heard in round ', fetched_round, '; leader ',"
         " IF(leader >= 0, '%s', 'none'), ' in epoch ', leader_epoch, ', HW ', leader_hw) AS words"
     )
-    found = state.withColumn("broken", _broken(AT_THE_END)).select(
+    return state.withColumn("broken", _broken(AT_THE_END)).select(
         *_IDS,
         F.expr("round - 1 AS round"),
         F.explode("broken").alias("invariant"),
@@ -84,7 +83,6 @@ def _at_the_end(state: DataFrame) -> DataFrame:
         F.expr("IF(leader >= 0, array(slot, leader), array(slot)) AS slots"),
         F.expr(words),
     )
-    return found.select(*_SEEN)
 
 
 def _broken(invariants: tuple[Invariant, ...]) -> Column:

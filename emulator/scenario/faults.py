@@ -15,12 +15,11 @@ from emulator.faults.kinds import DIRECTIONS, FAULT_KINDS, FAULT_SCHEMA
 from emulator.scenario.model import Broker
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows
+from emulator.scenario.shapes import INT_MAX
 from emulator.scenario.workload import fill_to_round
 
 SEED_STRIDE = 0x9E3779B97F4A7C15  # far apart, so that no generator repeats one of a neighbouring scenario seed
 NOT_EMULATED = ("remote_storage_outage", "remote_metadata_lag", "open_transaction")
-LAG_LIMIT_ROUNDS = 2**31 - 1
-
 EMULATED = tuple(kind for kind in FAULT_KINDS if kind not in NOT_EMULATED)
 OF_EVERY_KIND = ("kind", "from_round", "to_round", "name")
 FAULT_FILE_COLUMNS: Mapping[str, Column] = {
@@ -79,7 +78,7 @@ def _resolve(rows: Rows, brokers: Sequence[Broker], partitions: Mapping[str, int
     _check_kinds(rows)
     rows.check_interval()
     rows.check_range("bytes_per_second", 1)
-    rows.check_range("lag_rounds", 0, LAG_LIMIT_ROUNDS)
+    rows.check_range("lag_rounds", 0, INT_MAX)
     directions = rows.table.column("direction")
     wrong = pc.invert(pc.is_in(directions, value_set=pa.array([None, *DIRECTIONS], pa.string())))
     rows.refuse(wrong, "direction", "{value} is not known", '"both", "out" or "in"')

@@ -14,7 +14,10 @@ from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, mask_of_slots
 BALANCED, AGGRESSIVE = 1, 2
 """`feed.recovery`: unclean.recovery.strategy; 0 is none."""
 
-_MIN_ISR = "least(feed.min_insync_replicas, bit_count(assigned))"
+
+def min_isr(replicas: str = "assigned") -> str:
+    """min.insync.replicas as it counts for a partition: no more than it has replicas."""
+    return f"least(feed.min_insync_replicas, bit_count({replicas}))"
 
 
 def slots_of(order: str) -> str:
@@ -25,13 +28,13 @@ def slots_of(order: str) -> str:
 
 def elr_after(isr: str, new_isr: str, elr: str, replicas: str = "assigned") -> str:
     """The ELR once the ISR has changed: those that left it, while it is smaller than min.insync.replicas."""
-    enough = f"bit_count({new_isr}) >= least(feed.min_insync_replicas, bit_count({replicas}))"
+    enough = f"bit_count({new_isr}) >= {min_isr(replicas)}"
     return f"IF({enough} OR NOT feed.elr, 0, ({elr} | {isr}) & ~({new_isr}) & {replicas})"
 
 
 def last_known_after(new_isr: str, last_known: str, replicas: str = "assigned") -> str:
     """LastKnownELR once the ISR has changed and nobody fell out of the ELR."""
-    enough = f"bit_count({new_isr}) >= least(feed.min_insync_replicas, bit_count({replicas}))"
+    enough = f"bit_count({new_isr}) >= {min_isr(replicas)}"
     return f"IF({enough}, 0, {last_known} & ~({new_isr}) & {replicas})"
 
 
@@ -43,7 +46,7 @@ def fence_and_register(rules: RunRules) -> list[Step]:
     removed = "(isr_at_start & ~isr)"
     followers = f"filter({slots_of('replica_order')}, s -> s != leader AND ({removed} & shiftleft(1, s)) != 0)"
     leader = f"filter(array(leader), s -> s >= 0 AND ({removed} & shiftleft(1, s)) != 0)"
-    spare = f"greatest(bit_count(isr_at_start) - {_MIN_ISR}, 0)"
+    spare = f"greatest(bit_count(isr_at_start) - {min_isr()}, 0)"
     eligible = mask_of_slots(f"slice(concat({followers}, {leader}), {spare} + 1, 12)")
     unclean = rules.choose("remove_unclean_from_elr", "(world.unclean_restart & elr)", "0")
     return [
@@ -58,7 +61,7 @@ def fence_and_register(rules: RunRules) -> list[Step]:
         {
             "elr": f"IF(world.controller_up, elr & ~{unclean}, elr)",
             "last_known_elr": (
-                f"IF(world.controller_up AND feed.recovery != 0 AND bit_count(isr) < {_MIN_ISR},"
+                f"IF(world.controller_up AND feed.recovery != 0 AND bit_count(isr) < {min_isr()},"
                 f" last_known_elr | {unclean}, last_known_elr)"
             ),
         },

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emulator.rounds.kafka.eligible_leaders import min_isr
 from emulator.rounds.slots import has, mine
 
 
@@ -85,8 +86,7 @@ EVERY_ROUND: tuple[Invariant, ...] = (
     Invariant(
         "ValidIsrAndElr",
         "ISR and ELR are disjoint, the ELR within the replicas, and empty while the ISR has min.insync.replicas members",
-        f"{_ONCE} AND ((isr & elr) != 0 OR (elr & ~assigned) != 0"
-        " OR (elr != 0 AND bit_count(isr) >= least(feed.min_insync_replicas, bit_count(assigned))))",
+        f"{_ONCE} AND ((isr & elr) != 0 OR (elr & ~assigned) != 0 OR (elr != 0 AND bit_count(isr) >= {min_isr()}))",
         "KIP-966; Vanlightly/kafka-tlaplus, kip-966: ValidControllerIsrAndElr",
     ),
     Invariant(

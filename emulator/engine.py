@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from emulator.attach import ATTACHED_COLUMNS, LEAPING_COLUMNS, Changes
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs
-from emulator.outcomes.broker_rounds import broker_bucket
+from emulator.leaps import LEAP_COLUMNS, with_leaps
+from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums
 from emulator.planned import PlannedRound, release
 from emulator.progress import Progress
-from emulator.protocols import PROTOCOLS
+from emulator.protocols import HORIZONS, PROTOCOLS
 from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.record_trace import record_trace
 from emulator.scenario import ELR_FEATURE
-from emulator.schema import FEED, STATE_DDL, WORLD
+from emulator.schema import STATE_DDL
 from emulator.session import DEEP_STACK, engine_settings
 
 FUSED_ROUNDS = 25
@@ -43,15 +46,17 @@ ROWS_PER_TASK = 250_000
 BUCKETS = 10
 """Time buckets of broker_rounds in a run."""
 
+WORTH_PARKING = 0.5
+"""Share of the rows still under way from which on those that have arrived leave the loop."""
+
 TRACE_ROUNDS_HELD = 20
 """Rounds of trace held in the state before they are written."""
 
-WORLD_CHANGES = f"world_id INT, changes ARRAY<STRUCT<from_round: INT, value: STRUCT<{WORLD}>>>"
-FEED_CHANGES = f"feed_id BIGINT, changes ARRAY<STRUCT<from_round: INT, value: STRUCT<{FEED}>>>"
+ITERATIONS = 20
+"""Iterations a job where partitions leap: as many rounds nest a little deeper than plain ones."""
 
-
-ATTACHED_COLUMNS = [*PACKED_COLUMNS, "world_changes", "world_next", "feed_changes", "feed_next"]
-"""The state with the inputs that begin within a job, in the order that a planned round reads them."""
+CHANGES_HELD = 100_000
+"""Changes of inputs attached at a time: more end an era, up to whose end all partitions go first."""
 
 
 @dataclass(frozen=True)
@@ -90,82 +95,170 @@ def emulate(
     traced: dict[int, np.ndarray],
     tracks: Tracks,
     progress: Progress,
+    mode: str = "plain",
 ) -> DataFrame:
     """Run every scenario to its end and return the final state, checkpointed.
 
     The state is laid out once, by (scenario_id, partition_id), and keeps that layout; each job attaches the inputs
-    that begin in its window, runs the planned round as often as the window is long, and checkpoints. A scenario that has
-    reached its end leaves the loop.
+    that begin in its window, runs the planned round as often as the window is long, and checkpoints. `mode`: "plain", every
+    partition one round at a time; "leap", every partition with a clock of its own, over quiet rounds at once (emulator/leaps.py).
     """
     rows = sum(i.rows for i in inputs)
     protocols = tuple(sorted({i.scenario.protocol for i in inputs}))
     elr = any(i.scenario.features[ELR_FEATURE] > 0 for i in inputs)
     late_news = any(i.has_late_news for i in inputs)
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
-    rounds = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
+    rounds = [i.scenario.rounds for i in inputs]
+    rules = RunRules(slots, protocols, elr, late_news)
     tracing = any(bool(flags.any()) for flags in traced.values())
-    bucket_rounds = bucket_length(max(rounds.values()))
+    bucket_rounds = bucket_length(max(rounds))
     tasks = _tasks(spark, rows)
+    plan, loop = (_plan_leaps, _leaps) if mode == "leap" else (_plan_rounds, _rounds)
     with engine_settings(spark, tasks, codegen_settings(rows)):
-        progress.start(max(rounds.values()), sum(i.partition_count for i in inputs), len(inputs))
+        progress.start(max(rounds), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
-            planning = pool.submit(_plan_round, spark, RunRules(slots, protocols, elr, late_news), tracing, tasks)
+            planning = pool.submit(plan, spark, rules, tracing, tasks, bucket_rounds)
             state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
             planned = planning.result()
-        return _loop(spark, state, planned, inputs, rounds, bucket_rounds, tracing, tracks, progress)
+        return unpack(loop(_Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress), state))
 
 
-def _plan_round(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int) -> PlannedRound:
+@dataclass(frozen=True)
+class _Run:
+    """What both loops work with."""
+
+    spark: SparkSession
+    inputs: list[ScenarioInputs]
+    planned: PlannedRound
+    tasks: int
+    bucket_rounds: int
+    tracing: bool
+    tracks: Tracks
+    progress: Progress
+
+    @property
+    def ends(self) -> dict[int, int]:
+        """Rounds by scenario_id."""
+        return {i.scenario.scenario_id: i.scenario.rounds for i in self.inputs}
+
+    def write_trace(self, state: DataFrame) -> DataFrame:
+        """Write what the checkpointed state has recorded; the state without it."""
+        self.tracks.write_trace(unpack(state))
+        return state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
+
+
+def _plan_rounds(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, bucket_rounds: int = 0) -> PlannedRound:
     """One round over a state without rows that is laid out as the real one."""
-    empty = spark.createDataFrame([], cast(StructType, StructType.fromDDL(STATE_DDL)))
-    laid_out = _attach(spark, _laid_out(pack(empty), tasks), [], Job(0, 0, False)).localCheckpoint(eager=False)
-    return PlannedRound(spark, laid_out, lambda frame: one_round(frame, rules, tracing))
+    laid_out = Changes(spark, [], 0, 0).attach(_no_rows(spark, tasks)).localCheckpoint(eager=False)
+    return PlannedRound(spark, laid_out, lambda state: one_round(state, rules, tracing).select(ATTACHED_COLUMNS))
 
 
-def _loop(
-    spark: SparkSession,
-    state: DataFrame,
-    planned: PlannedRound,
-    inputs: list[ScenarioInputs],
-    rounds: dict[int, int],
-    bucket_rounds: int,
-    tracing: bool,
-    tracks: Tracks,
-    progress: Progress,
-) -> DataFrame:
+def _plan_leaps(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, bucket_rounds: int) -> PlannedRound:
+    """One round and what leap follows from it."""
+    (horizon,) = {HORIZONS[name] for name in rules.protocols}
+
+    def iteration(state: DataFrame) -> DataFrame:
+        leapt = with_leaps(state, lambda s: one_round(s, rules, tracing), horizon(rules), bucket_rounds, tracing)
+        return leapt.select(LEAPING_COLUMNS)
+
+    state = _no_rows(spark, tasks).withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
+    return PlannedRound(spark, Changes(spark, [], 0, 0).attach_ahead(state, {0: 0}).localCheckpoint(eager=False), iteration)
+
+
+def _no_rows(spark: SparkSession, tasks: int) -> DataFrame:
+    return _laid_out(pack(spark.createDataFrame([], cast(StructType, StructType.fromDDL(STATE_DDL)))), tasks)
+
+
+def _rounds(run: _Run, state: DataFrame) -> DataFrame:
+    """Every partition one round at a time; a scenario that has reached its end leaves the loop."""
     finished: list[DataFrame] = []
     replica_rounds = bucket_from = trace_held = 0
     checkpointed = state
-    jobs = plan_jobs(list(rounds.values()), bucket_rounds, fused_rounds(spark))
+    ends = run.ends
+    jobs = plan_jobs(list(ends.values()), run.bucket_rounds, fused_rounds(run.spark))
     for number, job in enumerate(jobs, 1):
-        window = planned.run(_attach(spark, state, inputs, job), job.to_round - job.from_round)
+        changes = Changes(run.spark, run.inputs, job.from_round, job.to_round)
+        window = run.planned.run(changes.attach(state), job.to_round - job.from_round)
         previous, checkpointed = checkpointed, window.select(PACKED_COLUMNS).localCheckpoint()
         if not finished:
             release(previous)
-        running = [i for i in inputs if i.scenario.rounds > job.from_round]
-        replicas = sum(i.replicas for i in running)
-        replica_rounds += (job.to_round - job.from_round) * replicas
+        running = [i for i in run.inputs if i.scenario.rounds > job.from_round]
+        replica_rounds += (job.to_round - job.from_round) * sum(i.replicas for i in running)
         state = checkpointed
         trace_held += job.to_round - job.from_round
-        ended = [i.scenario.scenario_id for i in running if i.scenario.rounds == job.to_round]
-        if tracing and (trace_held >= TRACE_ROUNDS_HELD or ended):
-            tracks.write_trace(unpack(checkpointed))
-            state = state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
+        ended = [scenario for scenario, rounds in ends.items() if rounds == job.to_round]
+        if run.tracing and (trace_held >= TRACE_ROUNDS_HELD or ended):
+            state = run.write_trace(state)
             trace_held = 0
         if job.ends_bucket:
-            tracks.broker_rounds += broker_bucket(spark, unpack(checkpointed), running, bucket_from, job.to_round)
+            carried = broker_bucket(run.spark, unpack(checkpointed), running, bucket_from, job.to_round)
+            run.tracks.broker_rounds += carried
             bucket_from = job.to_round
             state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
         if ended and job is not jobs[-1]:
             finished.append(checkpointed.where(F.col("scenario_id").isin(ended)))
             state = state.where(~F.col("scenario_id").isin(ended))
-        left = [i for i in inputs if i.scenario.rounds > job.to_round]
-        progress.advance(job.to_round, sum(i.partition_count for i in left), number, replica_rounds)
-    progress.finish()
-    for done in finished:
-        checkpointed = checkpointed.unionByName(done)
-    return unpack(checkpointed)
+        left = [i for i in run.inputs if i.scenario.rounds > job.to_round]
+        run.progress.advance(job.to_round, sum(i.partition_count for i in left), number, replica_rounds)
+    run.progress.finish()
+    return reduce(DataFrame.unionByName, finished, checkpointed)
+
+
+def _leaps(run: _Run, state: DataFrame) -> DataFrame:
+    """Every partition at its own pace to the end of an era, then all of them through the next one."""
+    carried: BucketSums = {}
+    iterations = 0
+    state = state.withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
+    for from_round, to_round in eras(run.inputs):
+        changes = Changes(run.spark, run.inputs, from_round, to_round)
+        arrived = f"round >= least({to_round}, ends)"
+        parked: list[DataFrame] = []
+        while True:
+            fused = min(ITERATIONS, fused_rounds(run.spark))
+            window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
+            checkpointed = window.select(*PACKED_COLUMNS, *LEAP_COLUMNS).localCheckpoint()
+            iterations += fused
+            add_sums(carried, bucket_sums(run.spark, checkpointed, run.inputs))
+            state = run.write_trace(checkpointed) if run.tracing else checkpointed
+            state = state.withColumn("buckets", F.expr("filter(buckets, x -> false)"))
+            at = state.agg(
+                F.expr(f"count_if(NOT {arrived}) AS running"),
+                F.expr("count(1) AS rows"),
+                F.expr(f"sum(IF(slot = 0 AND NOT {arrived}, members, 0)) AS partitions"),
+                F.expr("min(round) AS round"),
+                F.expr("sum(round * CAST(members AS BIGINT)) AS replica_rounds"),
+            ).collect()[0]
+            if at.running == 0:
+                break
+            run.progress.advance(at["round"], at.partitions, iterations, at.replica_rounds)
+            if at.running <= at.rows * WORTH_PARKING:
+                parked.append(state.where(arrived))
+                state = state.where(f"NOT {arrived}")
+        if parked:
+            state = _laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks).localCheckpoint()
+    for from_round in range(0, max(run.ends.values()), run.bucket_rounds):
+        run.tracks.broker_rounds += bucket_rows(run.inputs, carried, from_round, from_round + run.bucket_rounds)
+    run.progress.finish()
+    return state
+
+
+def eras(inputs: list[ScenarioInputs]) -> list[tuple[int, int]]:
+    """Stretches of rounds [from, to) over which at most CHANGES_HELD changes of inputs begin, or one round."""
+    begins: Counter[int] = Counter()
+    for i in inputs:
+        begins.update(i.change_counts())
+    edges, held = [0], 0
+    for round_, count in sorted(begins.items()):
+        if held + count > CHANGES_HELD and round_ > edges[-1]:
+            edges.append(round_)
+            held = 0
+        held += count
+    edges.append(max(i.scenario.rounds for i in inputs))
+    return list(pairwise(edges))
+
+
+NO_LEAP = {"leap": f"CAST(null AS {LEAP_COLUMNS['leap']})", "buckets": f"CAST(array() AS {LEAP_COLUMNS['buckets']})"}
 
 
 def bucket_length(rounds: int) -> int:
@@ -210,31 +303,4 @@ def one_round(state: DataFrame, rules: RunRules, tracing: bool = False) -> DataF
     (phases,) = {PROTOCOLS[name] for name in rules.protocols}
     for phase in phases:
         state = phase(state, rules)
-    if tracing:
-        state = record_trace(state)
-    return state.select(ATTACHED_COLUMNS)
-
-
-def _attach(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], job: Job) -> DataFrame:
-    """Add `world_changes` and `feed_changes`, the inputs that begin within the job, by broadcast joins on their ids."""
-    worlds, feeds = [], []
-    world_offset = feed_offset = 0
-    for i in inputs:
-        if job.from_round < i.scenario.rounds:
-            worlds += [(world_offset + w, c) for w, c in i.world_changes(job.from_round, job.to_round).items()]
-            feeds += [(feed_offset + f, c) for f, c in i.feed_changes(job.from_round, job.to_round).items()]
-        world_offset += len(i.worlds)
-        feed_offset += len(i.feeds)
-    state = _join_changes(spark, state, "world", worlds, WORLD_CHANGES)
-    return _join_changes(spark, state, "feed", feeds, FEED_CHANGES).select(ATTACHED_COLUMNS)
-
-
-def _join_changes(spark: SparkSession, state: DataFrame, kind: str, changes: list[tuple[int, Any]], ddl: str) -> DataFrame:
-    schema = cast(StructType, StructType.fromDDL(ddl))
-    if not changes:
-        return state.withColumns({f"{kind}_changes": F.lit(None).cast(schema["changes"].dataType), f"{kind}_next": F.lit(0)})
-    ids, values = zip(*changes, strict=True)
-    arrow = to_arrow_schema(schema)
-    table = pa.table([pa.array(ids, arrow.field(0).type), pa.array(values, arrow.field(1).type)], schema=arrow)
-    frame = spark.createDataFrame(cast(Any, table), schema=schema).withColumnRenamed("changes", f"{kind}_changes")
-    return state.join(F.broadcast(frame), f"{kind}_id", "left").withColumn(f"{kind}_next", F.lit(0))
+    return record_trace(state) if tracing else state

@@ -51,8 +51,7 @@ def run_emulation(
 ) -> RunSummary:
     """Run all scenarios of a file and publish their tables under `out`, all of them or none.
 
-    `mode` is accepted as the contract says; leaps come with their own issue and give the same tables. `trace`: "none",
-    "all" or TOPIC:PARTITION,... Raises InputError if `out` cannot take the tables.
+    `mode`: "plain" or "leap", None: the scenario file's; the tables are the same. `trace`: "none", "all" or TOPIC:PARTITION,... Raises InputError if `out` cannot take the tables.
     """
     started, clock = datetime.now(timezone.utc), time.monotonic()
     output = OutputDirectory(spark, out)
@@ -61,7 +60,7 @@ def run_emulation(
     try:
         inputs, traced = _inputs(run, trace)
         tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output))
-        state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True))
+        state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True), mode or run.mode)
         seconds = time.monotonic() - clock
         with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):
             tables, violations = _tables(spark, state, inputs, traced)

@@ -424,3 +424,26 @@ STATE_GROUPS: dict[str, tuple[str, ...]] = {
 """Columns that few rounds write: while rounds run, the state holds each group as one struct of that name."""
 
 GROUP_OF = {column: group for group, columns in STATE_GROUPS.items() for column in columns}
+
+COUNTERS_OF_ROUNDS = (
+    *("caught_up_round", "fetched_round"),
+    *("leaderless_rounds", "under_min_isr_rounds", "under_replicated_rounds"),
+)
+COUNTERS = (
+    *("leo", "hw", "log_bytes", "segment_bytes", "leader_leo", "leader_hw", "remote_leo", "fetched_leader_leo"),
+    *("lead_hw", "acked_to", "appended", "refused", "replicated_bytes", "produced_bytes", "served_bytes"),
+    *COUNTERS_OF_ROUNDS,
+)
+"""Columns that move by a constant amount a round while nothing happens: what a leap multiplies (emulator/leaps.py)."""
+
+SAMPLES = {
+    "hw_checkpoint": ("hw", "IF((world.running & own_bit) != 0, feed.checkpoint_rounds, 0)"),
+    "flushed_offset": ("leo", "IF((world.running & own_bit) != 0 AND feed.flush_messages = 0, feed.flush_rounds, 0)"),
+}
+"""Columns that take the value of a counter at the end of rounds divisible by a period (0: never): column -> (counter, period)."""
+
+CONSTANTS = (
+    *("scenario_id", "partition_id", "slot", "own_bit", "traced", "members", "world_id", "feed_id"),
+    *("world", "feed"),
+)
+"""Columns that no round changes, and the inputs in force, which only what comes from outside changes."""

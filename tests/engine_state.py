@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator import engine
+from emulator.attach import Changes
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs, scenario_inputs
 from emulator.protocols import PROTOCOLS
@@ -215,7 +216,7 @@ def start_of(spark: SparkSession, inputs: list[ScenarioInputs], rounds: int, tas
     """The state before round 0 with what begins in the first rounds attached."""
     untraced = {i.scenario.scenario_id: np.zeros(len(i.partition_table.partition), bool) for i in inputs}
     state = engine._laid_out(pack(initial_state(spark, inputs, untraced)), tasks).localCheckpoint()
-    return engine._attach(spark, state, inputs, engine.Job(0, rounds, False))
+    return Changes(spark, inputs, 0, rounds).attach(state)
 
 
 def states_and_next(
@@ -226,15 +227,15 @@ def states_and_next(
     The states before have what begins in the round attached. The round after is the engine's own, all phases, one job.
     """
     rules = RunRules(max(int(i.partition_table.slot_count.max()) for i in inputs))
-    planned = engine._plan_round(spark, rules, False, tasks)
+    planned = engine._plan_rounds(spark, rules, False, tasks)
     partitions = max(len(i.partition_table.partition) for i in inputs)
     state = start_of(spark, inputs, 0, tasks).select(PACKED_COLUMNS)
     states: list[DataFrame] = []
     for before, at in zip([0, *rounds], rounds, strict=False):
         if at > before:
-            attached = engine._attach(spark, state, inputs, engine.Job(before, at, False))
+            attached = Changes(spark, inputs, before, at).attach(state)
             state = planned.run(attached, at - before).select(PACKED_COLUMNS).localCheckpoint()
-        attached = engine._attach(spark, state, inputs, engine.Job(at, at + 1, False))
+        attached = Changes(spark, inputs, at, at + 1).attach(state)
         states.append(attached.withColumn("partition_id", F.expr(f"partition_id + {len(states) * partitions}L")))
     together = engine._laid_out(reduce(DataFrame.unionByName, states), tasks).localCheckpoint()
     return together, planned.run(together, 1).localCheckpoint()
@@ -263,7 +264,7 @@ def state_before(spark: SparkSession, situations: list[Situation]) -> DataFrame:
     schema = ", ".join(f"{name} {STATE_COLUMNS[name][0]}" for name in rows[0])
     given = spark.createDataFrame(rows, schema)
     kept = initial_state(spark, inputs, untraced).drop(*(name for name in rows[0] if name not in ("scenario_id", "slot")))
-    return engine._attach(spark, pack(kept.join(given, ["scenario_id", "slot"])), [], engine.Job(0, 0, False))
+    return Changes(spark, [], 0, 0).attach(pack(kept.join(given, ["scenario_id", "slot"])))
 
 
 def _inputs_of(situation: Situation, number: int) -> ScenarioInputs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +88,16 @@ class ScenarioInputs:
             if rounds:
                 changes[index] = [{"from_round": r, "value": feed.at(r)} for r in rounds]
         return changes
+
+    def change_counts(self) -> dict[int, int]:
+        """Round -> how many worlds and feeds change in it."""
+        counts: Counter[int] = Counter()
+        worlds_of = Counter(broker for world in self.worlds for broker in world.brokers)
+        for broker, rounds in self.over_time.changes_between(0, self.scenario.rounds).items():
+            counts.update(dict.fromkeys(rounds, worlds_of[broker]))
+        for feed in self.feeds:
+            counts.update(feed.changes_between(0, self.scenario.rounds))
+        return counts
 
     def partition_id(self, topic: str, partition: int) -> int:
         """The id of a partition within the scenario."""

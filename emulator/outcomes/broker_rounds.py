@@ -15,6 +15,12 @@ from emulator.schema import OUTPUT_TABLES
 
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
 
+BUCKETS_TYPE = "ARRAY<STRUCT<to_round: INT, slot: INT, " + ", ".join(f"{name}: BIGINT" for name in _SUMS) + ">>"
+"""What a replica's row keeps of time buckets that ended while it went on."""
+
+BucketSums = dict[tuple[int, int, int], dict[str, int]]
+"""(scenario_id, to_round, broker) -> the sums of its rows."""
+
 
 def broker_bucket(
     spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], from_round: int, to_round: int
@@ -26,22 +32,56 @@ def broker_bucket(
     controller's leader and running; follower_count: those it otherwise replicates while it runs. A scenario that ended
     before the bucket has no rows; one that ends in it cuts it short.
     """
-    sums = {(r["scenario_id"], r["broker"]): r for r in _sums(state, world_names(spark, inputs)).collect()}
+    ends = F.lit(to_round).alias("round")
+    buckets = state.select(*_KEPT, ends, F.expr(_carried()).alias("at")).withColumn("buckets", F.expr(_entries("at", "round")))
+    return bucket_rows(inputs, _cut_short(bucket_sums(spark, buckets, inputs), inputs), from_round, to_round)
+
+
+def bucket_entries(buckets: str, to_round: str) -> str:
+    """SQL: finished buckets and the one that ends now, of BUCKETS_TYPE."""
+    return f"concat({buckets}, {_entries(_carried(), to_round)})"
+
+
+def bucket_sums(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> BucketSums:
+    """What the rows' finished `buckets` add up to: each row counts at up to a few brokers."""
+    counted = state.select(*_KEPT, F.explode("buckets").alias("at"))
+    by_broker = counted.join(F.broadcast(world_names(spark, inputs)), "world_id").groupBy(
+        "scenario_id", "at.to_round", F.expr("get(brokers, at.slot)").alias("broker")
+    )
+    sums = by_broker.agg(*(F.sum(F.expr(f"members * at.{name}")).alias(name) for name in _SUMS)).collect()
+    return {(r["scenario_id"], r["to_round"], r["broker"]): {name: r[name] for name in _SUMS} for r in sums}
+
+
+def add_sums(total: BucketSums, more: BucketSums) -> None:
+    """Add what other rows of the same buckets carried."""
+    for key, values in more.items():
+        known = total.setdefault(key, dict.fromkeys(_SUMS, 0))
+        for name, value in values.items():
+            known[name] += value
+
+
+def bucket_rows(inputs: list[ScenarioInputs], sums: BucketSums, from_round: int, to_round: int) -> list[tuple[Any, ...]]:
+    """The rows of one bucket; a scenario that ends in it has its sums at its end."""
     rows = []
     for times in _broker_times(inputs, from_round, to_round):
-        found = sums.get((times["scenario_id"], times["broker"]))
+        found = sums.get((times["scenario_id"], times["to_round"], times["broker"]))
         values = times | {name: 0 if found is None else found[name] for name in _SUMS}
         rows.append(tuple(values[name] for name in OUTPUT_TABLES["broker_rounds"].names))
     return rows
 
 
-def _sums(state: DataFrame, worlds: DataFrame) -> DataFrame:
-    """scenario_id, broker, and what its replicas carried: each row of the state counts at up to a few brokers."""
-    counted = state.select("scenario_id", "world_id", "members", F.explode(F.expr(_carried())).alias("at"))
-    by_broker = counted.join(F.broadcast(worlds), "world_id").groupBy(
-        "scenario_id", F.expr("get(brokers, at.slot)").alias("broker")
-    )
-    return by_broker.agg(*(F.sum(F.expr(f"members * at.{name}")).alias(name) for name in _SUMS))
+_KEPT = ("scenario_id", "world_id", "members")
+
+
+def _cut_short(sums: BucketSums, inputs: list[ScenarioInputs]) -> BucketSums:
+    """The same, a scenario's bucket ending where the scenario does."""
+    ends = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
+    return {(scenario, min(to_round, ends[scenario]), broker): v for (scenario, to_round, broker), v in sums.items()}
+
+
+def _entries(carried: str, to_round: str) -> str:
+    fields = ", ".join(f"'{name}', x.{name}" for name in ("slot", *_SUMS))
+    return f"transform({carried}, x -> named_struct('to_round', {to_round}, {fields}))"
 
 
 def _carried() -> str:

@@ -108,6 +108,12 @@ def _rebalances() -> str:
     return f"(feed.rebalance_rounds > 0 AND round > 0 AND {off_preferred} AND round % feed.rebalance_rounds = 0)"
 
 
+def returns_to_preferred() -> str:
+    """Whether the next check of auto.leader.rebalance.enable would elect the preferred leader."""
+    able = has("(isr & world.unfenced & assigned)", f"({_at_first()})")
+    return f"(feed.rebalance_rounds > 0 AND leader != {_at_first()} AND {able})"
+
+
 def _fence(rules: RunRules) -> Step:
     kept = f"(isr & {_UNFENCED})"
     empties = " OR feed.elr" if rules.elr else ""

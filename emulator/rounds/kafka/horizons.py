@@ -1,0 +1,67 @@
+"""Where a leap over quiet rounds has to stop: the rounds in which a rule of Kafka may act though nothing has happened yet.
+
+Data for emulator/leaps.py: SQL texts over a replica's row at the end of a quiet round, `drift.NAME` being what a counter moved by
+in it. A *tick* is a round divisible by a period; rules that look at the clock only in ticks must not be leapt over, which makes
+their horizons a matter of exactness. The other ones say where a guard will be met, so that no leap is tried across it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.rounds.kafka.elect_leader import returns_to_preferred
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.slots import has
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """First round, from the next one on, in which a rule may act; `round_sql` is null where it cannot."""
+
+    name: str
+    round_sql: str
+
+
+def _tick(from_round: str, period: str) -> str:
+    """The first round from one on that a period divides."""
+    return f"(({from_round} + {period} - 1) DIV greatest({period}, 1)) * {period}"
+
+
+def _met(gap: str, closing: str) -> str:
+    """The round in which a gap that closes by so much a round is closed; null if it does not close."""
+    return f"IF({closing} > 0 AND {gap} > 0, round + {gap} DIV {closing}, null)"
+
+
+_FOLLOWS = "slot != client_leader AND (assigned & own_bit) != 0"
+_LAGS_FROM = "caught_up_round + feed.lag_rounds + 1"
+_FALLS_BEHIND = (
+    f"{_FOLLOWS} AND coalesce(drift.caught_up_round, 0L) != 1"
+    " AND NOT coalesce(remote_leo = leader_leo AND drift.remote_leo = drift.leader_leo, false)"
+)
+_HELD = f"((leader_isr | pending_shrink) & own_bit) != 0 AND {has('world.running', 'client_leader')}"
+
+HORIZONS = (
+    Horizon(
+        "ISR check", f"IF({_FALLS_BEHIND} AND {_HELD}, {_tick(f'greatest(round, {_LAGS_FROM})', 'feed.isr_check_rounds')}, null)"
+    ),
+    Horizon("lag time", f"IF({_FALLS_BEHIND} AND {_LAGS_FROM} >= round, {_LAGS_FROM}, null)"),
+    Horizon("preferred leader", f"IF({returns_to_preferred()}, {_tick('round', 'feed.rebalance_rounds')}, null)"),
+    Horizon("segment bytes", _met("(feed.segment_bytes - segment_bytes)", "drift.segment_bytes")),
+    Horizon("segment age", "IF(drift.leo > 0 AND segment_bytes > 0, segment_round + feed.segment_rounds, null)"),
+    Horizon(
+        "flush interval",
+        f"IF(feed.flush_messages > 1 AND feed.flush_rounds > 0, {_tick('round', 'feed.flush_rounds')}, null)",
+    ),
+    Horizon(
+        "flush messages",
+        f"IF(feed.flush_messages > 1, {_met('(feed.flush_messages - leo + flushed_offset)', '(drift.leo - drift.flushed_offset)')}, null)",
+    ),
+    Horizon("log end", f"IF({_FOLLOWS}, {_met('(leader_leo - leo)', '(drift.leo - drift.leader_leo)')}, null)"),
+    Horizon("high watermark", _met("(leo - hw)", "(drift.hw - drift.leo)")),
+)
+
+
+def horizon(rules: RunRules) -> str:
+    """SQL: the first round that has to be run, the largest int if there is none."""
+    rounds = ", ".join(f"CAST({h.round_sql} AS BIGINT)" for h in HORIZONS)
+    return f"greatest(round, coalesce(least({rounds}), {2**31 - 1}L))"

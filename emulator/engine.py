@@ -13,7 +13,6 @@ from typing import Any, cast
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from emulator.attach import ATTACHED_COLUMNS, LEAPING_COLUMNS, Changes
 from emulator.initial import initial_state
@@ -27,7 +26,7 @@ from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.record_trace import record_trace
 from emulator.scenario import ELR_FEATURE
-from emulator.schema import STATE_DDL
+from emulator.schema import state_type
 from emulator.session import DEEP_STACK, engine_settings
 
 FUSED_ROUNDS = 25
@@ -55,7 +54,7 @@ TRACE_ROUNDS_HELD = 20
 ITERATIONS = 20
 """Iterations a job where partitions leap: as many rounds nest a little deeper than plain ones."""
 
-CHANGES_HELD = 100_000
+CHANGES_HELD = 500_000
 """Changes of inputs attached at a time: more end an era, up to whose end all partitions go first."""
 
 
@@ -118,7 +117,7 @@ def emulate(
         progress.start(max(rounds), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
-            planning = pool.submit(plan, spark, rules, tracing, tasks, bucket_rounds)
+            planning = pool.submit(plan, spark, rules, tracing, tasks, rows < ROWS_WORTH_COMPILING, bucket_rounds)
             state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
             planned = planning.result()
         return unpack(loop(_Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress), state))
@@ -148,13 +147,17 @@ class _Run:
         return state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
 
 
-def _plan_rounds(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, bucket_rounds: int = 0) -> PlannedRound:
+def _plan_rounds(
+    spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool = False, bucket_rounds: int = 0
+) -> PlannedRound:
     """One round over a state without rows that is laid out as the real one."""
     laid_out = Changes(spark, [], 0, 0).attach(_no_rows(spark, tasks)).localCheckpoint(eager=False)
-    return PlannedRound(spark, laid_out, lambda state: one_round(state, rules, tracing).select(ATTACHED_COLUMNS))
+    return PlannedRound(spark, laid_out, lambda state: one_round(state, rules, tracing).select(ATTACHED_COLUMNS), few_rows)
 
 
-def _plan_leaps(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, bucket_rounds: int) -> PlannedRound:
+def _plan_leaps(
+    spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool, bucket_rounds: int
+) -> PlannedRound:
     """One round and what leap follows from it."""
     (horizon,) = {HORIZONS[name] for name in rules.protocols}
 
@@ -163,11 +166,12 @@ def _plan_leaps(spark: SparkSession, rules: RunRules, tracing: bool, tasks: int,
         return leapt.select(LEAPING_COLUMNS)
 
     state = _no_rows(spark, tasks).withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
-    return PlannedRound(spark, Changes(spark, [], 0, 0).attach_ahead(state, {0: 0}).localCheckpoint(eager=False), iteration)
+    laid_out = Changes(spark, [], 0, 0).attach_ahead(state, {0: 0}).localCheckpoint(eager=False)
+    return PlannedRound(spark, laid_out, iteration, few_rows)
 
 
 def _no_rows(spark: SparkSession, tasks: int) -> DataFrame:
-    return _laid_out(pack(spark.createDataFrame([], cast(StructType, StructType.fromDDL(STATE_DDL)))), tasks)
+    return _laid_out(pack(spark.createDataFrame([], state_type())), tasks)
 
 
 def _rounds(run: _Run, state: DataFrame) -> DataFrame:
@@ -247,7 +251,8 @@ def eras(inputs: list[ScenarioInputs]) -> list[tuple[int, int]]:
     """Stretches of rounds [from, to) over which at most CHANGES_HELD changes of inputs begin, or one round."""
     begins: Counter[int] = Counter()
     for i in inputs:
-        begins.update(i.change_counts())
+        rounds, counts = i.change_counts()
+        begins.update(dict(zip(rounds.tolist(), counts.tolist(), strict=True)))
     edges, held = [0], 0
     for round_, count in sorted(begins.items()):
         if held + count > CHANGES_HELD and round_ > edges[-1]:

@@ -141,7 +141,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "trace": "IF(traced, array(), null)",
     }
     counters = (
-        "appended truncated replicated_bytes refused produced_bytes served_bytes elections unclean_elections"
+        "appended truncated replicated_bytes refused refusing produced_bytes served_bytes elections unclean_elections"
         " leaderless_rounds under_min_isr_rounds under_replicated_rounds isr_shrinks isr_expands"
     )
     values.update(dict.fromkeys(counters.split(), "0"))

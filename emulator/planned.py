@@ -1,48 +1,163 @@
-"""A round planned once and run many times: Spark's driver cost of a round without analysing it anew.
+"""A round planned and compiled once, and run many times: what a round costs Spark beyond its rows.
 
-Analysing, optimising and planning a full Kafka round takes Spark about a second; a run has thousands of rounds, all
-of the same plan. So the round is planned once over an empty state; to run it, the leaf of that physical plan is
-replaced by the RDD that the round before gives, k times over, and the k rounds run as one job. It is Spark's own plan,
-executed by Spark; only planning it again is left out. Uses internals of Spark 4.1 (SparkPlan.withNewChildren,
-RDDScanExec, SparkSession.internalCreateDataFrame), which is why pyspark is pinned to one minor version; they are used
-in this file only.
+Analysing, optimising and planning a full Kafka round takes Spark about a second; a run has thousands of rounds, all of the same
+plan. So the round is planned once over an empty state. Its physical plan is a chain of projections with windows in between; each
+stretch of projections becomes one *stage* of Spark's whole-stage code generation, whose evaluator is made once and then applied
+to the RDD of the round before, k rounds in one job (`PlannedRound.run`). Small runs skip compiling: `interpreted`.
+
+Spark keeps higher-order functions out of whole-stage code, and with them every projection that has one. They stand in rare steps,
+behind guards; the plan therefore holds them *sealed*: as an object whose `eval` the generated code calls, with the columns it
+reads as a row.
+
+Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used in this file only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-_SCAN = "org.apache.spark.sql.execution.RDDScanExec"
+from emulator.session import settings_held
+
+PROJECTIONS_PER_STAGE = 3
+"""Fewer copy each row more often; more make methods that Java's compiler gives up on, and then interprets."""
+
+_SETTINGS = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.maxFields": "100000"}
 
 
 class PlannedRound:
-    """One round of a protocol as a physical plan over a replaceable input."""
+    """One round of a protocol as a chain of evaluators over an RDD of rows."""
 
-    def __init__(self, spark: SparkSession, empty: DataFrame, one_round: Callable[[DataFrame], DataFrame]) -> None:
+    def __init__(
+        self, spark: SparkSession, empty: DataFrame, one_round: Callable[[DataFrame], DataFrame], interpreted: bool = False
+    ) -> None:
         """Plan `one_round` over `empty`: a checkpointed frame with the state's columns, partitioning and order."""
         self._spark = spark
         planned = one_round(empty)
         self.plan: Any = planned._jdf.queryExecution().executedPlan()
         self._schema: Any = planned._jdf.schema()
+        self._evaluators = _Evaluators(spark, interpreted).of(self.plan)
 
     def run(self, state: DataFrame, rounds: int) -> DataFrame:
         """The state after so many rounds, not yet computed; `state` must be laid out like `empty`."""
+        any_class = self._spark._jvm.scala.reflect.ClassTag.Any()  # type: ignore[union-attr]
         rdd = state._jdf.queryExecution().toRdd()
         for _ in range(rounds):
-            rdd = self._over(self.plan, rdd).execute()
+            for evaluator in self._evaluators:
+                rdd = rdd.mapPartitionsWithEvaluator(evaluator, any_class)
         frame = self._spark._jsparkSession.internalCreateDataFrame(rdd, self._schema, False)
         return DataFrame(frame, self._spark)
 
-    def _over(self, plan: Any, rdd: Any) -> Any:
-        """The plan with its scan reading another RDD; rows never change partition, so its layout stays true."""
-        if plan.getClass().getName() == _SCAN:
-            return plan.copy(plan.output(), rdd, plan.name(), plan.outputPartitioning(), plan.outputOrdering(), plan.stream())
-        children = plan.children()
-        replaced = [self._over(children.apply(i), rdd) for i in range(children.size())]
-        return plan.withNewChildren(self._spark._jvm.PythonUtils.toSeq(replaced))  # type: ignore[union-attr]
+
+class _Evaluators:
+    """Makes Spark's evaluators of a physical plan that is a chain of projections and windows over one scan."""
+
+    def __init__(self, spark: SparkSession, interpreted: bool) -> None:
+        self._spark = spark
+        self._interpreted = interpreted
+        jvm: Any = spark._jvm
+        self._seq = jvm.PythonUtils.toSeq
+        self._sql = jvm.org.apache.spark.sql
+        self._catalyst = jvm.org.apache.spark.sql.catalyst.expressions
+        self._right = jvm.scala.util.Right
+        self._any_class = jvm.scala.reflect.ClassTag.Any()
+        class_named = jvm.java.lang.Class.forName
+        self._fallback = class_named("org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback")
+        self._leaf = class_named("org.apache.spark.sql.catalyst.expressions.LeafExpression")
+        self._expression = self._sql.types.ObjectType(class_named("org.apache.spark.sql.catalyst.expressions.Expression"))
+
+    def of(self, plan: Any) -> list[Any]:
+        """The evaluators, in the order in which rows go through them."""
+        chain = []
+        while plan.children().size():
+            chain.append(plan)
+            plan = plan.child()
+        chain.reverse()
+        evaluators = []
+        for kind, operators in groupby(chain, _name):
+            if kind == "WindowExec":
+                evaluators += [self._window(operator) for operator in operators]
+            elif self._interpreted:
+                evaluators += [self._projection(operator) for operator in operators]
+            else:
+                projections = list(operators)
+                with settings_held(self._spark, _SETTINGS):
+                    for at in range(0, len(projections), PROJECTIONS_PER_STAGE):
+                        evaluators += self._compiled(plan, projections[at : at + PROJECTIONS_PER_STAGE])
+        return evaluators
+
+    def _window(self, operator: Any) -> Any:
+        return self._sql.execution.window.WindowEvaluatorFactory(
+            operator.windowExpression(),
+            operator.partitionSpec(),
+            operator.orderSpec(),
+            operator.child().output(),
+            operator.longMetric("spillSize"),
+        )
+
+    def _projection(self, operator: Any) -> Any:
+        return self._sql.execution.ProjectEvaluatorFactory(operator.projectList(), operator.child().output())
+
+    def _compiled(self, scan: Any, projections: list[Any]) -> list[Any]:
+        """One stage; where its code is too large for Java, one of each half, at last the projection by itself."""
+        try:
+            return [self._stage(scan, projections)]
+        except Py4JJavaError:
+            if len(projections) == 1:
+                return [self._projection(projections[0])]
+            half = len(projections) // 2
+            return self._compiled(scan, projections[:half]) + self._compiled(scan, projections[half:])
+
+    def _stage(self, scan: Any, projections: list[Any]) -> Any:
+        columns = projections[0].child().output()
+        stage = scan.copy(columns, scan.rdd(), scan.name(), scan.outputPartitioning(), scan.outputOrdering(), scan.stream())
+        for projection in projections:
+            listed = projection.projectList()
+            sealed = [self._sealed_within(listed.apply(i)) for i in range(listed.size())]
+            stage = projection.copy(self._seq(sealed), stage)
+        execution = self._companion(self._sql.execution, "QueryExecution")
+        stage = execution.prepareExecutedPlan(self._spark._jsparkSession, stage)
+        generated = stage.doCodeGen()
+        context, code = generated._1(), generated._2()
+        # Compiled here and now, so that code too large for Java is known; the class is kept for the tasks of this process.
+        self._companion(self._catalyst.codegen, "CodeGenerator").compile(code)
+        references = context.references().toArray(self._any_class)
+        pipeline_time = stage.longMetric("pipelineTime")
+        return self._sql.execution.WholeStageCodegenEvaluatorFactory(self._right(code), pipeline_time, references)
+
+    def _sealed_within(self, expression: Any) -> Any:
+        """The expression with every outermost higher-order function in it sealed."""
+        if self._fallback.isInstance(expression) and not self._leaf.isInstance(expression):
+            return self._sealed(expression)
+        children = expression.children()
+        before = [children.apply(i) for i in range(children.size())]
+        after = [self._sealed_within(child) for child in before]
+        if all(old is new for old, new in zip(before, after, strict=True)):
+            return expression
+        return expression.withNewChildren(self._seq(after))
+
+    def _sealed(self, expression: Any) -> Any:
+        read = expression.references().toSeq()
+        binder = self._companion(self._catalyst, "BindReferences")
+        bound = binder.bindReference(expression, getattr(self._catalyst, "package$AttributeSeq")(read), False)
+        literal = self._companion(self._catalyst, "Literal")
+        fields = [field for i in range(read.size()) for field in (literal.apply(f"c{i}"), read.apply(i))]
+        row = self._catalyst.CreateNamedStruct(self._seq(fields))
+        target = self._catalyst.Literal(bound, self._expression)
+        arguments, no_types = self._seq([row]), self._seq([])
+        return self._catalyst.objects.Invoke(target, "eval", expression.dataType(), arguments, no_types, False, True, True)
+
+    @staticmethod
+    def _companion(package: Any, name: str) -> Any:
+        return getattr(getattr(package, f"{name}$"), "MODULE$")
+
+
+def _name(operator: Any) -> str:
+    return str(operator.getClass().getSimpleName())
 
 
 def release(checkpointed: DataFrame) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -359,6 +361,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "truncated": ("BIGINT", "records cut by truncation, counter"),
     "replicated_bytes": ("BIGINT", "bytes appended as a follower, counter"),
     "refused": ("BIGINT", "records refused as a leader, counter"),
+    "refusing": ("INT", "records it refused in the last round"),
     "produced_bytes": ("BIGINT", "bytes appended as a leader in this time bucket, counter"),
     "served_bytes": ("BIGINT", "bytes fetched from the believed leader in this time bucket, counter"),
     "served": ("ARRAY<STRUCT<slot: INT, bytes: BIGINT>>", "the same from earlier leaders in this bucket"),
@@ -390,6 +393,34 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
 
 STATE_DDL = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
 
+NULLABLE = {
+    *("late_response", "remote_leo", "leader_log", "lead_start", "unlike_from", "alike_again", "trace"),
+    *("drop", "slow", "disk", "cause", "news_lag", "fetch_max_bytes", "no_wait", "batches", "delete_before", "pattern"),
+}
+"""Columns and fields that may be null."""
+
+
+def state_type() -> StructType:
+    """The state's columns, with what is never null marked so: code that need not look for nulls is half as long.
+
+    World and feed are null until round 0 has put them in force, and nothing reads them before.
+    """
+    fields = []
+    for field in cast(StructType, StructType.fromDDL(STATE_DDL)).fields:
+        kind = field.dataType
+        if isinstance(kind, ArrayType) and field.name in ("log", "leader_log"):
+            kind = ArrayType(never_null(cast(StructType, kind.elementType)))
+        elif isinstance(kind, StructType):
+            kind = never_null(kind)
+        fields.append(StructField(field.name, kind, field.name in NULLABLE))
+    return StructType(fields)
+
+
+def never_null(kind: StructType) -> StructType:
+    """The struct, no field of which is null but NULLABLE ones."""
+    return StructType([StructField(f.name, f.dataType, f.name in NULLABLE) for f in kind.fields])
+
+
 STATE_GROUPS: dict[str, tuple[str, ...]] = {
     "controller": (
         "assigned",
@@ -418,7 +449,7 @@ STATE_GROUPS: dict[str, tuple[str, ...]] = {
         *("segment_base_offset", "segment_round", "credit_bytes"),
     ),
     "led": ("lead_start", "acked_from", "acked_ranges", "leaderships", "leadership_ends"),
-    "tally": ("truncated", "refused", "elections", "unclean_elections", "isr_shrinks", "isr_expands", "events"),
+    "tally": ("truncated", "refused", "refusing", "elections", "unclean_elections", "isr_shrinks", "isr_expands", "events"),
     "checks": ("unlike_from", "alike_again", "epochs_fall", "impaired", "broken", "violations"),
 }
 """Columns that few rounds write: while rounds run, the state holds each group as one struct of that name."""

@@ -11,7 +11,7 @@ from emulator.explain.rows import Row
 # In the order of a round: what comes from outside, who leads, what is written; then the fetches; then what they change.
 INPUTS, LEADING, WRITING, AFTER_FETCHES = range(4)
 CONTROLLER = -1
-STEADY_KINDS = ("append", "refused", "segment_roll")
+STEADY_KINDS = ("append", "segment_roll")
 NBSP = "\xa0"
 """Stands between words that stay on one line; a blank in what is shown."""
 
@@ -43,7 +43,7 @@ _WORDS = {
     "log_damaged": "DISK LOST RECORDS {from_}\xa0->\xa0{to}",
     "acked_lost": "ACKED LOST {range} of epoch\xa0{epoch}",
     "committed_lost": "COMMITTED LOST {range} of epoch\xa0{epoch}",
-    "refused": "refuses {count} records",
+    "refused": "refuses {count} records a round",
     "segment_roll": "new segment at {from_}",
     "reassignment_completed": "reassignment completed",
     "records_deleted": "log starts at {to}",

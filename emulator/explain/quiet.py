@@ -24,7 +24,7 @@ _TROUBLES = {
 
 @dataclass
 class Totals:
-    """What is summed up of the rounds `first` to `last`: how often each kind of event came, and records refused."""
+    """What is summed up of the rounds `first` to `last`: how often each kind of event came."""
 
     first: int
     last: int = -1
@@ -41,13 +41,13 @@ def quiet_words(history: History, totals: Totals) -> str:
     last = {broker: history.states.get((totals.last, broker)) for broker in history.columns}
     replicas = {broker: state for broker, state in last.items() if state is not None}
     if not replicas:
-        return ", ".join(_counted(history, totals) or ["no events"])
+        return ", ".join(_counted(totals) or ["no events"])
     troubles = _troubles(history, totals.last, replicas)
     leaders = [(state["leader_epoch"], broker) for broker, state in replicas.items() if state["role"] == "leader"]
     if not leaders:
         return "; ".join(["no running leader", *troubles])
     leader = max(leaders)[1]
-    went_on = ["as before" if troubles else "steady", *_growth(history, totals, leader), *_counted(history, totals)]
+    went_on = ["as before" if troubles else "steady", *_growth(history, totals, leader), *_counted(totals)]
     for broker, state in replicas.items():
         before = history.states.get((totals.last - 1, leader), {}).get("leo", 0)
         if state["fetch_state"] in STEADY_FETCHES and state["leo"] < before:
@@ -77,18 +77,9 @@ def _growth(history: History, totals: Totals, leader: int) -> list[str]:
     return words
 
 
-def _counted(history: History, totals: Totals) -> list[str]:
-    words = []
-    if totals.counts["refused"]:
-        refusals = [
-            event["to_offset"] - event["from_offset"]
-            for round_ in range(totals.first, totals.last + 1)
-            for event in history.events.get(round_, ())
-            if event["kind"] == "refused"
-        ]
-        words.append(f"{_records(sum(refusals))} refused")
+def _counted(totals: Totals) -> list[str]:
     rolls = totals.counts["segment_roll"]
-    return [*words, f"{rolls} new segment{'s' if rolls > 1 else ''}"] if rolls else words
+    return [f"{rolls} new segment{'s' if rolls > 1 else ''}"] if rolls else []
 
 
 def _troubles(history: History, round_: int, replicas: Mapping[int, Row]) -> list[str]:

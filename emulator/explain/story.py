@@ -118,8 +118,7 @@ def _what_goes_on(history: History, moment: Moment) -> Any:
     }
     controller = {k: v for k, v in (moment.controller or {}).items() if k != "round"}
     roles = {broker: (state.role, state.epoch) for broker, state in moment.states.items()}
-    refusing = {mark.broker for mark in moment.marks if mark.kind == "refused"}
-    return roles, fetching, controller, refusing, moment.faulty
+    return roles, fetching, controller, moment.faulty
 
 
 def _quiet(history: History, totals: Totals, states: Mapping[int, Mapping[int, State]]) -> Quiet:

@@ -4,7 +4,7 @@ The *world* is what faults say of a partition's brokers, the *feed* its workload
 """
 
 from emulator.inputs.alike import find_alike
-from emulator.inputs.scenario_inputs import ScenarioInputs, scenario_inputs
+from emulator.inputs.scenario_inputs import ScenarioInputs, change_tables, scenario_inputs
 from emulator.inputs.tables import PartitionTable
 
-__all__ = ["PartitionTable", "ScenarioInputs", "find_alike", "scenario_inputs"]
+__all__ = ["PartitionTable", "ScenarioInputs", "change_tables", "find_alike", "scenario_inputs"]

@@ -66,23 +66,21 @@ class Classifier:
         keyed = np.column_stack([assignment, signature])
         for partition in extra:
             keyed[partition, -1] = -1 - partition  # a world of its own, for the brokers that it is to move to
-        unique, inverse = np.unique(keyed, axis=0, return_inverse=True)
+        unique, group = _distinct_rows(keyed)
         ids = np.empty(len(unique), np.int32)
         slots = np.empty(len(unique), np.int32)
         replicas = np.empty(len(unique), np.int32)
-        for i, row in enumerate(unique):
-            partition = -1 - int(row[-1]) if row[-1] < 0 else -1
-            brokers = [int(b) for b in row[:-1] if b >= 0]
+        for i, (*assigned, last) in enumerate(unique.tolist()):
+            partition = -1 - last if last < 0 else -1
+            brokers = [b for b in assigned if b >= 0]
             replicas[i] = len(brokers)
             brokers += [b for b in dict.fromkeys(extra.get(partition, [])) if b not in brokers]
             if len(brokers) > MAX_SLOTS:
                 raise ValueError(f"{topic}-{partition}: more than {MAX_SLOTS} brokers over its reassignments")
-            stale = signatures[int(signature[partition]) if partition >= 0 else int(row[-1])]
-            ids[i] = self._world(tuple(brokers), stale)
+            ids[i] = self._world(tuple(brokers), signatures[signature[partition] if partition >= 0 else last])
             slots[i] = len(brokers)
-        flat = inverse.reshape(-1)
         orders = np.array([pack_order(list(range(n))) for n in range(MAX_SLOTS + 1)], np.int64)
-        return ids[flat], slots[flat], ((1 << replicas) - 1)[flat].astype(np.int32), orders[replicas[flat]]
+        return ids[group], slots[group], ((1 << replicas) - 1)[group].astype(np.int32), orders[replicas[group]]
 
     def _world(self, brokers: tuple[int, ...], stale: frozenset[Any]) -> int:
         key = (brokers, stale)
@@ -92,19 +90,18 @@ class Classifier:
         return self._world_ids[key]
 
     def _stale_signatures(self, topic: str, count: int) -> tuple[np.ndarray, list[frozenset[Any]]]:
+        """By partition: the number of its set of stale_metadata patterns, and the sets."""
+        matching = [pattern for pattern in self._stale if pattern[0] is None or fnmatchcase(topic, pattern[0])]
+        everywhere = [pattern for pattern in matching if pattern[1] is None]
+        own: dict[int, list[Any]] = defaultdict(list)
+        for pattern in matching:
+            if pattern[1] is not None and pattern[1] < count:
+                own[pattern[1]].append(pattern)
+        numbers = {frozenset(everywhere): 0}
         signature = np.zeros(count, np.int64)
-        bits: list[tuple[str | None, int | None]] = []
-        for pattern in self._stale:
-            if pattern[0] is None or fnmatchcase(topic, pattern[0]):
-                bits.append(pattern)
-                value = 1 << (len(bits) - 1)
-                if pattern[1] is None:
-                    signature += value
-                elif pattern[1] < count:
-                    signature[pattern[1]] += value
-        values, dense = np.unique(signature, return_inverse=True)
-        sets = [frozenset(p for i, p in enumerate(bits) if int(v) >> i & 1) for v in values]
-        return dense.reshape(-1).astype(np.int64), sets
+        for partition, patterns in own.items():
+            signature[partition] = numbers.setdefault(frozenset(everywhere + patterns), len(numbers))
+        return signature, list(numbers)
 
     def _feeds_of(self, topic: str, config: Mapping[str, Any], worlds: np.ndarray, count: int) -> np.ndarray:
         rows = _rows_of_topic(self._scenario, topic, count)
@@ -130,6 +127,18 @@ class Classifier:
             slot_of = {b: s for s, b in enumerate(world.brokers)}
             self.feeds.append(Feed(self._scenario, config, topic, by_class[i], mine, slot_of))
         return ids[inverse.reshape(-1)]
+
+
+def _distinct_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of a table, sorted, and for each row which of them it is."""
+    keys, values = np.zeros(len(table), np.int64), 1
+    for column in table.T:
+        span = int(column.max()) - int(column.min()) + 1
+        if values * span >= 2**63:
+            keys, values = np.unique(keys, return_inverse=True)[1], len(table)
+        keys, values = keys * span + (column - column.min()), values * span
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    return table[first], group
 
 
 def _stale_patterns(scenario: Scenario) -> list[tuple[str | None, int | None]]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.alike import Alike
+from emulator.inputs.change_types import FEED_CHANGES, WORLD_CHANGES
 from emulator.inputs.classifier import Classifier
 from emulator.inputs.feeds import Feed
 from emulator.inputs.tables import PartitionTable
+from emulator.inputs.world_changes import WorldChanges
 from emulator.inputs.worlds import BrokersOverTime, World
 from emulator.scenario import Scenario
 
@@ -70,34 +76,43 @@ class ScenarioInputs:
         """State rows of the scenario: slots over all partitions that have a state of their own."""
         return int(self.partition_table.slot_count[self.states].sum())
 
-    def world_changes(self, from_round: int, to_round: int) -> dict[int, list[dict[str, Any]]]:
-        """World index -> values that begin in [from_round, to_round), in order of their `from_round`."""
-        touched = self.over_time.changes_between(from_round, to_round)
-        changes: dict[int, list[dict[str, Any]]] = {}
-        for index, world in enumerate(self.worlds):
-            rounds = set().union(*(touched[b] for b in world.brokers if b in touched))
-            if rounds:
-                changes[index] = [{"from_round": r, "value": self.over_time.world_at(world, r)} for r in sorted(rounds)]
-        return changes
+    @cached_property
+    def changes(self) -> WorldChanges:
+        """What changes for the worlds over the run."""
+        return WorldChanges(self.worlds, self.over_time, self.scenario.round_ms)
 
-    def feed_changes(self, from_round: int, to_round: int) -> dict[int, list[dict[str, Any]]]:
-        """Feed index -> values that begin in [from_round, to_round), in order of their `from_round`."""
-        changes = {}
-        for index, feed in enumerate(self.feeds):
-            rounds = feed.changes_between(from_round, to_round)
-            if rounds:
-                changes[index] = [{"from_round": r, "value": feed.at(r)} for r in rounds]
-        return changes
+    @cached_property
+    def _feed_changes(self) -> tuple[np.ndarray, np.ndarray]:
+        """(rounds in which a value begins for a feed, ascending; the feeds)."""
+        by_feed = [feed.changes_between(0, self.scenario.rounds) for feed in self.feeds]
+        rounds = np.fromiter(chain.from_iterable(by_feed), np.int64)
+        feeds = np.repeat(np.arange(len(by_feed)), np.array([len(of_feed) for of_feed in by_feed], np.int64))
+        order = np.argsort(rounds, kind="stable")
+        return rounds[order], feeds[order]
 
-    def change_counts(self) -> dict[int, int]:
-        """Round -> how many worlds and feeds change in it."""
-        counts: Counter[int] = Counter()
-        worlds_of = Counter(broker for world in self.worlds for broker in world.brokers)
-        for broker, rounds in self.over_time.changes_between(0, self.scenario.rounds).items():
-            counts.update(dict.fromkeys(rounds, worlds_of[broker]))
-        for feed in self.feeds:
-            counts.update(feed.changes_between(0, self.scenario.rounds))
-        return counts
+    def change_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """(rounds at which something begins for a world or a feed, ascending; how many values do). Builds no values."""
+        world_rounds, worlds = self.changes.change_counts()
+        feed_rounds, feeds = np.unique(self._feed_changes[0], return_counts=True)
+        rounds = np.union1d(world_rounds, feed_rounds)
+        counts = np.zeros(len(rounds), np.int64)
+        for some, count in ((world_rounds, worlds), (feed_rounds, feeds)):
+            counts[np.searchsorted(rounds, some)] += count
+        return rounds, counts
+
+    def world_change_table(self, from_round: int, to_round: int, first_world_id: int = 0) -> pa.Table:
+        """The worlds' values that begin in [from_round, to_round), the worlds numbered from `first_world_id`."""
+        return self.changes.table(from_round, to_round, first_world_id)
+
+    def feed_change_table(self, from_round: int, to_round: int, first_feed_id: int = 0) -> pa.Table:
+        """The feeds' values that begin in [from_round, to_round), the feeds numbered from `first_feed_id`."""
+        rounds, feeds = self._feed_changes
+        window = slice(*np.searchsorted(rounds, (from_round, to_round)))
+        changes: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for feed, round_ in sorted(zip(feeds[window].tolist(), rounds[window].tolist(), strict=True)):
+            changes[first_feed_id + feed].append({"from_round": round_, "value": self.feeds[feed].at(round_)})
+        columns = (list(changes), list(changes.values()))
+        return pa.table([pa.array(c, f.type) for c, f in zip(columns, FEED_CHANGES, strict=True)], schema=FEED_CHANGES)
 
     def partition_id(self, topic: str, partition: int) -> int:
         """The id of a partition within the scenario."""
@@ -113,3 +128,19 @@ def scenario_inputs(scenario: Scenario) -> ScenarioInputs:
     classifier = Classifier(scenario)
     table = classifier.partition_table()
     return ScenarioInputs(scenario, timelines, classifier.worlds, classifier.feeds, table)
+
+
+def change_tables(inputs: Sequence[ScenarioInputs], from_round: int, to_round: int) -> tuple[pa.Table, pa.Table]:
+    """What begins in [from_round, to_round) for all worlds and all feeds of scenarios that run side by side.
+
+    Worlds and feeds are numbered through, in the order of the scenarios; one that has ended has no rows.
+    """
+    worlds, feeds = [WORLD_CHANGES.empty_table()], [FEED_CHANGES.empty_table()]
+    first_world = first_feed = 0
+    for i in inputs:
+        if from_round < i.scenario.rounds:
+            worlds.append(i.world_change_table(from_round, to_round, first_world))
+            feeds.append(i.feed_change_table(from_round, to_round, first_feed))
+        first_world += len(i.worlds)
+        first_feed += len(i.feeds)
+    return pa.concat_tables(worlds), pa.concat_tables(feeds)

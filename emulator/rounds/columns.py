@@ -19,7 +19,7 @@ from typing import ParamSpec
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from emulator.schema import GROUP_OF, STATE_COLUMNS, STATE_GROUPS
+from emulator.schema import GROUP_OF, NULLABLE, STATE_COLUMNS, STATE_GROUPS
 
 P = ParamSpec("P")
 Step = dict[str, str]
@@ -104,7 +104,9 @@ def decided(name: str, guard: str, steps: list[Step], outputs: Step) -> Step:
 def applied(name: str, outputs: Step) -> Step:
     """Every output: from the struct `name` where there is one, else its default. Columns of a group change only there."""
     assert all(outputs[column] == column for column in outputs if column in GROUP_OF), outputs
-    return {output: f"IF({name} IS NULL, {outputs.get(output, output)}, {name}.{output})" for output in _in_groups(outputs)}
+    # Written with coalesce where the column is never null, so that Spark knows that it is not.
+    form = "coalesce({1}.{2}, {0})", "IF({1} IS NULL, {0}, {1}.{2})"
+    return {output: form[output in NULLABLE].format(outputs.get(output, output), name, output) for output in _in_groups(outputs)}
 
 
 def where(guard: str, step: Step) -> Step:

@@ -34,6 +34,7 @@ def append_chunk(partition: Partition, replica: Replica, chunk: Sequence[Record]
 def append(partition: Partition) -> None:
     """T takes what its clients send in this round, and their order to delete records."""
     working = partition.working_leader()
+    refused_before, partition.refusing = partition.refusing, None
     if working is None or partition.status(working[0].broker).clients_cut:
         return
     leadership, replica = working
@@ -56,8 +57,9 @@ def append(partition: Partition) -> None:
         _cover_append(partition, leadership)
     if refused:
         partition.ledger.counts["refused"] += refused
-        leo = replica.log.leo
-        partition.ledger.event(partition.now, "refused", replica.broker, leadership.epoch, leo, leo + refused)
+        leo, partition.refusing = replica.log.leo, (replica.broker, refused)
+        if partition.refusing != refused_before:
+            partition.ledger.event(partition.now, "refused", replica.broker, leadership.epoch, leo, leo + refused)
     _delete_records(partition, replica)
 
 

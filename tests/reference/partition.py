@@ -122,6 +122,7 @@ class Partition:
         }
         self.ledger = Ledger()
         self.coverage: Counter[str] = Counter()
+        self.refusing: tuple[int, int] | None = None  # (broker, records) of the last round
         self.noted: dict[int, int] = {}
         self.fetch_states: dict[int, str] = {}
         self._start()

@@ -26,7 +26,8 @@ def apply_inputs(state: DataFrame, rules: RunRules) -> DataFrame:
 def _in_force() -> Step:
     def current(kind: str) -> str:
         change = f"get({kind}_changes, {kind}_next)"
-        return f"IF(coalesce({change}.from_round = round, false), {change}.value, {kind})"
+        # The inner coalesce tells Spark that the result is never null, as a change's value is not.
+        return f"IF(coalesce({change}.from_round = round, false), coalesce({change}.value, {kind}), {kind})"
 
     def pointer(kind: str) -> str:
         change = f"get({kind}_changes, {kind}_next)"

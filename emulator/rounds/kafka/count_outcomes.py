@@ -44,7 +44,9 @@ def _event(kind: str, condition: str, epoch: str, from_offset: str, to_offset: s
 _CHANGED = {name: f"({name} & own_bit) != 0" for name in ("election.fenced_out", "lagged_out", "joined_in")}
 _ELECTED_FIRST, _PREFERRED, _MOVED = "slot = election.elected_1", "slot = election.elected_2", "slot = election.elected_3"
 _LOST = "(election.leader_lost OR election.leader_dropped) AND slot = election.leader_at_start"
-_REFUSES = "refused_records > 0 AND slot = client_leader"
+_REFUSED_NOW = "IF(slot = client_leader, refused_records, 0)"
+# Told when it begins and when the number changes, so that a leader that refuses for hours gives one event.
+_REFUSES = f"{_REFUSED_NOW} > 0 AND {_REFUSED_NOW} != refusing"
 _CUT = "response.cut_from IS NOT NULL"
 _DAMAGED = "damage.damaged_to IS NOT NULL"
 _ROLLS = "(response.rolled_chunk_at IS NOT NULL OR appending.rolled_at IS NOT NULL)"
@@ -126,9 +128,10 @@ def _count(rules: RunRules) -> Step:
         "unclean_elections": "unclean_elections + IF(election.unclean_elected, 1, 0)",
         "isr_shrinks": "isr_shrinks + coalesce(bit_count(election.fenced_out), 0) + bit_count(lagged_out)",
         "isr_expands": "isr_expands + bit_count(joined_in)",
+        "refusing": _REFUSED_NOW,
     }
     return {
-        **where(f"election IS NOT NULL OR (joined_in | lagged_out) != 0 OR {any_event}", happened),
+        **where(f"{_REFUSED_NOW} != refusing OR election IS NOT NULL OR (joined_in | lagged_out) != 0 OR {any_event}", happened),
         "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, 1)",
         "under_min_isr_rounds": "under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, 1, 0)",
         "under_replicated_rounds": "under_replicated_rounds + IF(bit_count(isr) < bit_count(assigned), 1, 0)",

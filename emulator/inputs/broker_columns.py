@@ -1,0 +1,108 @@
+"""The spans of all brokers as numpy columns: what many worlds read at many rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from emulator.faults.timeline import StalePartition
+from emulator.inputs.worlds import BrokersOverTime
+
+NONE = np.iinfo(np.int64).min
+"""What stands for null in a column of numbers."""
+
+_LOW_BITS = 32
+
+FLAGS = (
+    *("offline", "paused", "isolated", "waking", "fenced", "returning", "restarted", "unclean_restart"),
+    *("clean_stop", "power_loss", "disk_loss", "clients_cut", "controller_up"),
+)
+"""Flags of a BrokerSegment that worlds show."""
+
+
+def joined(high: np.ndarray, low: np.ndarray | int) -> np.ndarray:
+    """Two numbers of at most 31 bits as one that sorts by the first, then the second."""
+    return high.astype(np.int64) << _LOW_BITS | low
+
+
+def parted(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What `joined` joined."""
+    return keys >> _LOW_BITS, keys & ((1 << _LOW_BITS) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Some links between brokers: a number for messages of a span's broker to a peer.
+
+    `count`: by span; `key`: span and peer of each link, ascending.
+    """
+
+    count: np.ndarray
+    key: np.ndarray
+    number: np.ndarray
+
+    @staticmethod
+    def of(links: Sequence[tuple[int, int, int]], spans: int, ids: np.ndarray) -> Links:
+        """From (span, the peer's id, number) in the order of span and id."""
+        span, peer, number = np.array(links, np.int64).reshape(-1, 3).T
+        return Links(np.bincount(span, minlength=spans), joined(span, np.searchsorted(ids, peer)), number)
+
+    def find(self, span: np.ndarray, peer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of these (span, peer) are links, and the numbers of those that are."""
+        wanted = joined(span, peer)
+        at = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        hits = np.flatnonzero(self.key[at] == wanted)
+        return hits, self.number[at[hits]]
+
+
+class BrokerColumns:
+    """One entry per broker and span, in the order of broker and round. Brokers go by their place among the ids.
+
+    `flags`: by name; `disk` and link numbers in bytes per round, `cause`, `fetch_max_bytes`, `no_wait`: numbers, NONE
+    for null; `stale`, `stale_before`: index into `stale_sets`, 0 for what covers nothing.
+    """
+
+    def __init__(self, over_time: BrokersOverTime, round_ms: int) -> None:
+        self.ids = np.array(over_time.brokers, np.int64)
+        by_broker = [over_time.spans(broker) for broker in over_time.brokers]
+        spans = [span for of_broker in by_broker for span in of_broker]
+        segments = [span.segment for span in spans]
+        self.broker = np.repeat(np.arange(len(by_broker)), [len(of_broker) for of_broker in by_broker])
+        self.round = np.array([span.from_round for span in spans], np.int64)
+        self._key = joined(self.broker, self.round)
+
+        def per_round(rate: int) -> int:
+            return max(1, rate * round_ms // 1000)
+
+        def setting(key: str) -> list[Any]:
+            return [span.settings.get(key) for span in spans]
+
+        self.flags = {name: np.array([getattr(s, name) for s in segments], bool) for name in FLAGS}
+        self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)
+        self.cause = _numbers(s.cause for s in segments)
+        self.fetch_max_bytes = _numbers(setting("replica.fetch.max.bytes"))
+        self.no_wait = _numbers(None if wait is None else int(wait == 0) for wait in setting("replica.fetch.wait.max.ms"))
+        cut = [(i, peer, 0) for i, s in enumerate(segments) for peer in s.drop_to]
+        slow = [(i, peer, per_round(rate)) for i, s in enumerate(segments) for peer, rate in s.slow_to]
+        self.cut_links, self.slow_links = (Links.of(links, len(spans), self.ids) for links in (cut, slow))
+        numbers: dict[tuple[StalePartition, ...], int] = {(): 0}
+        self.stale = np.array([numbers.setdefault(s.stale, len(numbers)) for s in segments], np.int64)
+        self.stale_before = np.array([numbers.setdefault(s.stale_before, len(numbers)) for s in segments], np.int64)
+        self.stale_sets = list(numbers)
+
+    def at(self, broker: np.ndarray, round_: np.ndarray) -> np.ndarray:
+        """The spans that hold these brokers in these rounds."""
+        return np.searchsorted(self._key, joined(broker, round_), "right") - 1
+
+    def beginning_between(self, from_round: int, to_round: int) -> tuple[np.ndarray, np.ndarray]:
+        """By broker: the first span that begins in [from_round, to_round), and how many do."""
+        brokers = np.arange(len(self.ids))
+        first, end = (np.searchsorted(self._key, joined(brokers, round_)) for round_ in (from_round, to_round))
+        return first, np.maximum(end - first, 0)
+
+
+def _numbers(values: Iterable[int | None]) -> np.ndarray:
+    return np.array([NONE if value is None else value for value in values], np.int64)

@@ -1,0 +1,42 @@
+"""Arrow types of what changes from outside: the tables that the engine joins to its state."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from emulator.schema import FEED, WORLD
+
+_NUMBERS_AND_FLAGS = {"INT": pa.int32(), "BIGINT": pa.int64(), "BOOLEAN": pa.bool_()}
+
+
+def arrow_fields(ddl: str) -> list[pa.Field]:
+    """The fields of a text such as schema.WORLD: "name: TYPE, ...", named as Spark names them."""
+    texts, depth = [""], 0
+    for character in ddl:
+        depth += {"<": 1, ">": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            texts.append("")
+        else:
+            texts[-1] += character
+    pairs = [text.split(":", 1) for text in texts]
+    return [pa.field(name.strip(), _arrow_type(kind.strip())) for name, kind in pairs]
+
+
+def _arrow_type(ddl: str) -> pa.DataType:
+    if ddl.startswith("ARRAY<"):
+        return pa.list_(pa.field("element", _arrow_type(ddl[len("ARRAY<") : -1])))
+    if ddl.startswith("STRUCT<"):
+        return pa.struct(arrow_fields(ddl[len("STRUCT<") : -1]))
+    return _NUMBERS_AND_FLAGS[ddl]
+
+
+def _changes(key: str, value: str) -> pa.Schema:
+    return pa.schema(arrow_fields(f"{key}, changes: ARRAY<STRUCT<from_round: INT, value: STRUCT<{value}>>>"))
+
+
+WORLD_CHANGES: pa.Schema = _changes("world_id: INT", WORLD)
+FEED_CHANGES: pa.Schema = _changes("feed_id: BIGINT", FEED)
+"""A row per world or feed for which something begins, with the values and from which round on, in their order."""
+
+WORLD_CHANGE: pa.StructType = WORLD_CHANGES.field("changes").type.value_type
+WORLD_VALUE: pa.StructType = WORLD_CHANGE.field("value").type

@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -47,6 +47,14 @@ def commands() -> None:
 @click.option("--mode", type=click.Choice(["plain", "leap"]), help="Default: the scenario file's. The result is the same.")
 @click.option("--trace", metavar="none|all|TOPIC:PARTITION,...", default="none", help="Partitions to trace each round of.")
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
+@click.option(
+    "--checkpoint-every",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Write a checkpoint into DIR after every N jobs; 0: never.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
 @on_spark
@@ -57,6 +65,7 @@ def run_command(
     mode: str | None,
     trace: str,
     resume: bool,
+    checkpoint_every: int,
     dry_run: bool,
     fail_on_violation: bool,
     master: str | None,
@@ -74,12 +83,11 @@ def run_command(
     if dry_run:
         _print_lines(running.dry_run(run, trace))
         return DONE
-    if resume:
-        click.echo(f"nothing to resume in {out}: starting at round 0", err=True)
     from emulator.progress import Progress
 
     with _session(master, conf, f"{PROGRAM} run {run.name}") as spark, Progress() as progress:
-        summary = running.run_emulation(run, str(out), spark, mode=mode, trace=trace, progress=progress)
+        settings: dict[str, Any] = {"mode": mode, "trace": trace, "resume": resume, "checkpoint_every": checkpoint_every}
+        summary = running.run_emulation(run, str(out), spark, progress=progress, **settings)
     _print_lines(summary.lines)
     if summary.violations and fail_on_violation:
         asking = f'{PROGRAM} sql {out} "SELECT * FROM violations"'

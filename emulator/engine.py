@@ -8,17 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import ATTACHED_COLUMNS, LEAPING_COLUMNS, Changes
+from emulator.checkpoints import Checkpoints
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs
 from emulator.leaps import LEAP_COLUMNS, with_leaps
-from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums
+from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
 from emulator.planned import PlannedRound, release
 from emulator.progress import Progress
 from emulator.protocols import HORIZONS, PROTOCOLS
@@ -67,9 +68,9 @@ class Job:
     ends_bucket: bool
 
 
-def plan_jobs(rounds: list[int], bucket_rounds: int, fused_rounds: int = FUSED_ROUNDS) -> list[Job]:
-    """Cut the run into jobs of at most `fused_rounds` that never cross a bucket's or a scenario's end."""
-    edges = sorted(set(rounds) | set(range(0, max(rounds), bucket_rounds)) | {0})
+def plan_jobs(rounds: list[int], bucket_rounds: int, fused_rounds: int = FUSED_ROUNDS, start: int = 0) -> list[Job]:
+    """Cut the run, from round `start` on, into jobs of at most `fused_rounds` that never cross a bucket's or a scenario's end."""
+    edges = sorted(e for e in {*rounds, *range(0, max(rounds), bucket_rounds), start} if e >= start)
     jobs = []
     for low, high in zip(edges, edges[1:], strict=False):
         at = low
@@ -95,12 +96,15 @@ def emulate(
     tracks: Tracks,
     progress: Progress,
     mode: str = "plain",
+    checkpoints: Checkpoints | None = None,
+    resume: bool = False,
 ) -> DataFrame:
     """Run every scenario to its end and return the final state, checkpointed.
 
     The state is laid out once, by (scenario_id, partition_id), and keeps that layout; each job attaches the inputs
     that begin in its window, runs the planned round as often as the window is long, and checkpoints. `mode`: "plain", every
     partition one round at a time; "leap", every partition with a clock of its own, over quiet rounds at once (emulator/leaps.py).
+    `checkpoints`: where the state goes every few jobs; `resume`: go on from the last one there.
     """
     rows = sum(i.rows for i in inputs)
     protocols = tuple(sorted({i.scenario.protocol for i in inputs}))
@@ -118,9 +122,14 @@ def emulate(
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
             planning = pool.submit(plan, spark, rules, tracing, tasks, rows < ROWS_WORTH_COMPILING, bucket_rounds)
-            state = _laid_out(pack(initial_state(spark, inputs, traced)), tasks).localCheckpoint()
+            if resume and checkpoints is not None:
+                state, known = checkpoints.load()
+            else:
+                state, known = pack(initial_state(spark, inputs, traced)), {}
+            state = _laid_out(state, tasks).localCheckpoint()
             planned = planning.result()
-        return unpack(loop(_Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress), state))
+        run = _Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress, checkpoints)
+        return unpack(loop(run, state, known))
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,7 @@ class _Run:
     tracing: bool
     tracks: Tracks
     progress: Progress
+    checkpoints: Checkpoints | None
 
     @property
     def ends(self) -> dict[int, int]:
@@ -145,6 +155,11 @@ class _Run:
         """Write what the checkpointed state has recorded; the state without it."""
         self.tracks.write_trace(unpack(state))
         return state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
+
+    def save_if_due(self, state: list[DataFrame], columns: list[str], known: dict[str, Any]) -> None:
+        """A job is done: write a checkpoint if it is time for one."""
+        if self.checkpoints is not None:
+            self.checkpoints.save_if_due(lambda: reduce(DataFrame.unionByName, state).select(columns), known)
 
 
 def _plan_rounds(
@@ -174,21 +189,27 @@ def _no_rows(spark: SparkSession, tasks: int) -> DataFrame:
     return _laid_out(pack(spark.createDataFrame([], state_type())), tasks)
 
 
-def _rounds(run: _Run, state: DataFrame) -> DataFrame:
-    """Every partition one round at a time; a scenario that has reached its end leaves the loop."""
-    finished: list[DataFrame] = []
-    replica_rounds = bucket_from = trace_held = 0
-    checkpointed = state
+def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
+    """Every partition one round at a time; a scenario that has reached its end leaves the loop.
+
+    `known`: what a checkpoint said, empty at the start.
+    """
     ends = run.ends
-    jobs = plan_jobs(list(ends.values()), run.bucket_rounds, fused_rounds(run.spark))
-    for number, job in enumerate(jobs, 1):
+    done = known.get("round", 0)
+    bucket_from, trace_held, iterations = (known.get(name, 0) for name in ("bucket_from", "trace_held", "iterations"))
+    run.tracks.broker_rounds += [tuple(row) for row in known.get("broker_rounds", [])]
+    ended = [scenario for scenario, rounds in ends.items() if rounds <= done]
+    finished = [state.where(F.col("scenario_id").isin(ended))] if ended else []
+    checkpointed = state
+    state = state.where(~F.col("scenario_id").isin(ended)) if ended else state
+    jobs = plan_jobs(list(ends.values()), run.bucket_rounds, fused_rounds(run.spark), done)
+    for job in jobs:
         changes = Changes(run.spark, run.inputs, job.from_round, job.to_round)
         window = run.planned.run(changes.attach(state), job.to_round - job.from_round)
         previous, checkpointed = checkpointed, window.select(PACKED_COLUMNS).localCheckpoint()
         if not finished:
             release(previous)
         running = [i for i in run.inputs if i.scenario.rounds > job.from_round]
-        replica_rounds += (job.to_round - job.from_round) * sum(i.replicas for i in running)
         state = checkpointed
         trace_held += job.to_round - job.from_round
         ended = [scenario for scenario, rounds in ends.items() if rounds == job.to_round]
@@ -203,21 +224,33 @@ def _rounds(run: _Run, state: DataFrame) -> DataFrame:
         if ended and job is not jobs[-1]:
             finished.append(checkpointed.where(F.col("scenario_id").isin(ended)))
             state = state.where(~F.col("scenario_id").isin(ended))
+        iterations += 1
+        if job is not jobs[-1]:
+            now = {"round": job.to_round, "bucket_from": bucket_from, "trace_held": trace_held, "iterations": iterations}
+            run.save_if_due([*finished, state], PACKED_COLUMNS, now | {"broker_rounds": run.tracks.broker_rounds})
         left = [i for i in run.inputs if i.scenario.rounds > job.to_round]
-        run.progress.advance(job.to_round, sum(i.partition_count for i in left), number, replica_rounds)
+        replica_rounds = sum(min(job.to_round, i.scenario.rounds) * i.replicas for i in run.inputs)
+        run.progress.advance(job.to_round, sum(i.partition_count for i in left), iterations, replica_rounds)
     run.progress.finish()
     return reduce(DataFrame.unionByName, finished, checkpointed)
 
 
-def _leaps(run: _Run, state: DataFrame) -> DataFrame:
-    """Every partition at its own pace to the end of an era, then all of them through the next one."""
-    carried: BucketSums = {}
-    iterations = 0
-    state = state.withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
+def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
+    """Every partition at its own pace to the end of an era, then all of them through the next one.
+
+    `known`: what a checkpoint said, empty at the start.
+    """
+    carried: BucketSums = sums_from(known.get("carried", []))
+    iterations = known.get("iterations", 0)
+    state = state if known else state.withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
+    kept = [*PACKED_COLUMNS, *NO_LEAP]
     for from_round, to_round in eras(run.inputs):
+        if to_round <= known.get("era", 0):
+            continue
         changes = Changes(run.spark, run.inputs, from_round, to_round)
         arrived = f"round >= least({to_round}, ends)"
         parked: list[DataFrame] = []
+        parked_rounds = 0
         while True:
             fused = min(ITERATIONS, fused_rounds(run.spark))
             window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
@@ -232,17 +265,21 @@ def _leaps(run: _Run, state: DataFrame) -> DataFrame:
                 F.expr(f"sum(IF(slot = 0 AND NOT {arrived}, members, 0)) AS partitions"),
                 F.expr("min(round) AS round"),
                 F.expr("sum(round * CAST(members AS BIGINT)) AS replica_rounds"),
+                F.expr(f"sum(IF({arrived}, round * CAST(members AS BIGINT), 0)) AS arrived_rounds"),
             ).collect()[0]
             if at.running == 0:
                 break
-            run.progress.advance(at["round"], at.partitions, iterations, at.replica_rounds)
+            run.progress.advance(at["round"], at.partitions, iterations, at.replica_rounds + parked_rounds)
+            now = {"era": from_round, "iterations": iterations, "carried": sums_as_rows(carried)}
+            run.save_if_due([*parked, state], kept, now)
             if at.running <= at.rows * WORTH_PARKING:
                 parked.append(state.where(arrived))
+                parked_rounds += at.arrived_rounds
                 state = state.where(f"NOT {arrived}")
         if parked:
             state = _laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks).localCheckpoint()
-    for from_round in range(0, max(run.ends.values()), run.bucket_rounds):
-        run.tracks.broker_rounds += bucket_rows(run.inputs, carried, from_round, from_round + run.bucket_rounds)
+    for bucket_from in range(0, max(run.ends.values()), run.bucket_rounds):
+        run.tracks.broker_rounds += bucket_rows(run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds)
     run.progress.finish()
     return state
 

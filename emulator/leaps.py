@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from emulator.outcomes.broker_rounds import BUCKETS_TYPE, bucket_entries
@@ -31,7 +31,7 @@ SHRINKS_BY = 8
 _DRIFT = ", ".join(f"{name}: BIGINT" for name in (*COUNTERS, *SAMPLES))
 _SAMPLED = ", ".join(f"{name}: BIGINT" for name in SAMPLES)
 LEAP_TYPE = f"STRUCT<rounds: INT, fence: INT, drift: STRUCT<{_DRIFT}>, sampled: STRUCT<{_SAMPLED}>>"
-"""The leap just made, whose probe comes next: how far (0: none), the round in which an earlier probe failed (null: none), the
+"""The leap just made, whose probe comes next: how far (0: none), the round in which an earlier probe failed (null: none), its
 drift, and the samples before it."""
 
 LEAP_COLUMNS = {
@@ -40,8 +40,9 @@ LEAP_COLUMNS = {
     "ends": "INT",
     "buckets": BUCKETS_TYPE,
 }
-"""Columns beside the state's: the leap; the round up to which inputs are attached; the scenario's rounds; finished time buckets of
-broker_rounds not yet collected."""
+"""Columns beside the state's: the leap; the round up to which inputs are attached; the rounds of the scenario; finished time
+buckets of broker_rounds not yet collected."""
+
 
 _COMPARED = [name for name in PACKED_COLUMNS if name not in (*CONSTANTS, "round", "trace")]
 
@@ -167,8 +168,9 @@ def _move(bucket_rounds: int, tracing: bool) -> Step:
 def _sample(name: str, counter: str, period: str) -> str:
     """A sample after the leap: the counter as it was at the end of the last tick within, else what it was before."""
     start = "IF(jump.back, was.round - leap.rounds, round)"
-    tick = f"({start} + jump.leap.rounds - 1) DIV greatest({period}, 1) * {period}"
-    at_end = f"IF(jump.back, {_was(counter)}, {counter}) + jump.leap.drift.{counter} * ({tick} - {start} + 1 - IF(jump.back, leap.rounds, 0))"
+    tick = f"(({start} + jump.leap.rounds - 1) DIV greatest({period}, 1) * {period})"
+    since = f"({tick} - {start} + 1 - IF(jump.back, leap.rounds, 0))"
+    at_end = f"IF(jump.back, {_was(counter)}, {counter}) + jump.leap.drift.{counter} * {since}"
     before = f"IF(jump.back, IF(jump.by = 0, {_was(name)}, jump.leap.sampled.{name}), {name})"
     held = f"{before} + IF(jump.by = 0, 0L, jump.leap.rounds * jump.leap.drift.{name})"
     return f"IF(jump.by != 0 AND jump.leap.rounds > 0 AND {period} > 0 AND {tick} >= {start}, {at_end}, {held})"

@@ -26,7 +26,12 @@ from emulator.session import settings_held
 PROJECTIONS_PER_STAGE = 3
 """Fewer copy each row more often; more make methods that Java's compiler gives up on, and then interprets."""
 
-_SETTINGS = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.maxFields": "100000"}
+_SETTINGS = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.codegen.maxFields": "100000",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 class PlannedRound:

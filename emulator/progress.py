@@ -72,6 +72,11 @@ class Progress:
             )
         self._latest = None
 
+    def note(self, text: str) -> None:
+        """Says something that is no progress."""
+        if not self._quiet:
+            self._write(text)
+
     def _detail(self) -> str:
         rounds_done, running, iterations, replica_rounds = self._latest or (0, 0, 0, 0)
         seconds = time.monotonic() - self._started

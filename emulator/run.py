@@ -17,14 +17,16 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
+from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, fingerprint
 from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
 from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
 from emulator.outcomes.accounting import losses_at_elections
 from emulator.outcomes.assemble import assemble, empty_table
 from emulator.outcomes.scenarios import scenario_rows
-from emulator.outcomes.trace import trace_tables
+from emulator.outcomes.trace import TRACE_TABLES, trace_tables
 from emulator.progress import Progress
 from emulator.scenario import Run, Scenario
+from emulator.schema import STATE_DDL
 from emulator.session import settings_held
 from emulator.storage import OutputDirectory
 
@@ -48,10 +50,14 @@ def run_emulation(
     mode: str | None = None,
     trace: str = "none",
     progress: Progress | None = None,
+    resume: bool = False,
+    checkpoint_every: int = DEFAULT_EVERY,
 ) -> RunSummary:
     """Run all scenarios of a file and publish their tables under `out`, all of them or none.
 
-    `mode`: "plain" or "leap", None: the scenario file's; the tables are the same. `trace`: "none", "all" or TOPIC:PARTITION,... Raises InputError if `out` cannot take the tables.
+    `mode`: "plain" or "leap", None: the scenario file's; the tables are the same. `trace`: "none", "all" or
+    TOPIC:PARTITION,... `resume`: go on from the checkpoint there, if there is one; `checkpoint_every`: jobs between two, 0 for
+    none. Raises InputError if `out` cannot take the tables, or has a checkpoint of another run.
     """
     started, clock = datetime.now(timezone.utc), time.monotonic()
     output = OutputDirectory(spark, out)
@@ -59,8 +65,18 @@ def run_emulation(
     output.stage()
     try:
         inputs, traced = _inputs(run, trace)
-        tracks = Tracks(lambda state: _append_trace(spark, state, inputs, output))
-        state = emulate(spark, inputs, traced, tracks, progress or Progress(quiet=True), mode or run.mode)
+        mode = mode or run.mode
+        identity = fingerprint(emulator.__version__, STATE_DDL, mode, trace, run.scenarios)
+        checkpoints = Checkpoints(spark, out, identity, checkpoint_every)
+        progress = progress or Progress(quiet=True)
+        if resume and not checkpoints.is_there():
+            progress.note(f"nothing to resume in {out}: starting at round 0")
+            resume = False
+        if not resume:
+            checkpoints.start_anew()
+        tracks = Tracks(lambda state: checkpoints.write_trace(trace_tables(spark, state, inputs)))
+        state = emulate(spark, inputs, traced, tracks, progress, mode, checkpoints=checkpoints, resume=resume)
+        checkpoints.collect_trace({name: output.path(name) for name in TRACE_TABLES})
         seconds = time.monotonic() - clock
         with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):
             tables, violations = _tables(spark, state, inputs, traced)
@@ -73,6 +89,7 @@ def run_emulation(
                 for write in writes:
                     write.result()
         output.commit()
+        checkpoints.start_anew()
     except BaseException:
         output.abort()
         raise
@@ -95,7 +112,7 @@ def _tables(
     violations = Observation("violations")
     tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
     if not any(flags.any() for flags in traced.values()):
-        tables |= {name: empty_table(name) for name in ("trace", "trace_partitions")}
+        tables |= {name: empty_table(name) for name in TRACE_TABLES}
     return tables, violations
 
 
@@ -142,17 +159,6 @@ def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:
         if topic in first:
             flags[int(first[topic]) + int(partition)] = True
     return flags
-
-
-def _append_trace(
-    spark: SparkSession,
-    state: DataFrame,
-    inputs: list[ScenarioInputs],
-    output: OutputDirectory,
-) -> None:
-    tables = trace_tables(spark, state, inputs)
-    for name, frame in zip(("trace", "trace_partitions"), tables, strict=True):
-        frame.write.mode("append").parquet(output.path(name))
 
 
 def _run_row(run: Run, inputs: list[ScenarioInputs], started: datetime, seconds: float) -> tuple[object, ...]:

@@ -329,7 +329,7 @@ def _world(situation: Situation, inputs: ScenarioInputs) -> dict[str, Any]:
     assert not unknown, f"no such fault: {unknown}"
     cut = [(a, b) for a in range(len(replicas)) for b in range(len(replicas)) if a != b and "isolated" in words[a] | words[b]]
     drop = [_mask([to for sender, to in {*partition["cut_links"], *cut} if sender == slot]) for slot in range(len(replicas))]
-    world: dict[str, Any] = inputs.world_changes(0, 1)[0][0]["value"]
+    world: dict[str, Any] = inputs.world_change_table(0, 1)["changes"][0].as_py()[0]["value"]
     return {
         **world,
         **{flag: _mask([slot for slot, facts in enumerate(known) if flag in facts]) for flag in (*FLAGS, "unclean_restart")},

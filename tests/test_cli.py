@@ -214,10 +214,9 @@ def test_mode_and_trace_may_be_absent(scenario: str, engine: FakeEngine) -> None
     assert (engine.calls[0]["mode"], engine.calls[0]["trace"]) == (None, "none")
 
 
-def test_nothing_to_resume_starts_anew(scenario: str, engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", scenario, "--out", "out", "--resume"]) == 0
-    assert capsys.readouterr().err == "nothing to resume in out: starting at round 0\n"
-    assert len(engine.calls) == 1
+def test_resume_is_handed_on(scenario: str, engine: FakeEngine) -> None:
+    assert main(["run", scenario, "--out", "out", "--resume", "--checkpoint-every", "3"]) == 0
+    assert (engine.calls[0]["resume"], engine.calls[0]["checkpoint_every"]) == (True, 3)
 
 
 @pytest.mark.parametrize(

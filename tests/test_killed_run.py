@@ -44,7 +44,7 @@ def kill_amid_run(folder: Path, out: Path) -> None:
         process = subprocess.Popen([*command, *options], stdout=log, stderr=log, start_new_session=True)
         try:
             give_up_at = time.monotonic() + START_SECONDS_MAX
-            while not list(out.glob("_staging-*/trace/**/*.parquet")):
+            while not list(out.glob("_checkpoint/trace/**/*.parquet")):
                 assert process.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < give_up_at, (folder / "log").read_text()
                 time.sleep(0.2)

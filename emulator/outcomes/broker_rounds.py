@@ -60,6 +60,16 @@ def add_sums(total: BucketSums, more: BucketSums) -> None:
             known[name] += value
 
 
+def sums_as_rows(sums: BucketSums) -> list[list[int]]:
+    """The sums as lists of numbers, for a checkpoint."""
+    return [[*key, *(values[name] for name in _SUMS)] for key, values in sums.items()]
+
+
+def sums_from(rows: list[list[int]]) -> BucketSums:
+    """What `sums_as_rows` gave."""
+    return {(row[0], row[1], row[2]): dict(zip(_SUMS, row[3:], strict=True)) for row in rows}
+
+
 def bucket_rows(inputs: list[ScenarioInputs], sums: BucketSums, from_round: int, to_round: int) -> list[tuple[Any, ...]]:
     """The rows of one bucket; a scenario that ends in it has its sums at its end."""
     rows = []

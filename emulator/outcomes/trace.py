@@ -10,9 +10,11 @@ from emulator.outcomes.assemble import broker_or_none, brokers_in
 from emulator.outcomes.names import names
 from emulator.schema import OUTPUT_TABLES
 
+TRACE_TABLES = ("trace", "trace_partitions")
 
-def trace_tables(spark: SparkSession, traced_state: DataFrame, inputs: list[ScenarioInputs]) -> tuple[DataFrame, DataFrame]:
-    """The rows of `trace` and `trace_partitions` that a state's `trace` arrays hold; not yet computed.
+
+def trace_tables(spark: SparkSession, traced_state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame]:
+    """The rows of TRACE_TABLES, by name, that a state's `trace` arrays hold; not yet computed.
 
     `traced_state`: rows of a state (emulator/schema.py); rows without a trace give nothing. Role, offsets and
     epochs are those of the end of the recorded round; a replica is left out while it is not assigned.
@@ -51,7 +53,5 @@ def trace_tables(spark: SparkSession, traced_state: DataFrame, inputs: list[Scen
         F.expr(f"{brokers_in('at.elr')} AS elr"),
         F.expr(f"{brokers_in('at.last_known_elr')} AS last_known_elr"),
     )
-    return (
-        replicas.select(OUTPUT_TABLES["trace"].names),
-        partitions.select(OUTPUT_TABLES["trace_partitions"].names),
-    )
+    tables = zip(TRACE_TABLES, (replicas, partitions), strict=True)
+    return {name: frame.select(OUTPUT_TABLES[name].names) for name, frame in tables}

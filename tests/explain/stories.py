@@ -142,7 +142,6 @@ ZOMBIE = partition(
         event(6, "fenced", 1, cause=0),
         event(6, "election", 2, 20, cause=0, epoch=1),
         event(8, "refused", 2, 30, 35, epoch=1),
-        event(9, "refused", 2, 30, 35, epoch=1),
         event(10, "unfenced", 1, cause=0),
         event(11, "truncate", 1, 30, 20, cause=0, epoch=1),
         event(13, "isr_expand", 1, cause=0, epoch=1),

@@ -242,9 +242,7 @@ def test_trace_tables(spark: SparkSession, inputs: list[ScenarioInputs], tmp_pat
         {"trace": [at(7, is_leader=True, leo=5), at(8, remote_leo=4)]},
     ]
     rows = rows_of(inputs, 0, "b", 1, slots) + rows_of(inputs, 0, "b", 2, [{}, {"trace": []}])
-    names = ("trace", "trace_partitions")
-    frames = dict(zip(names, trace_tables(spark, state_frame(spark, rows), inputs), strict=True))
-    trace, partitions = written(spark, frames, tmp_path).values()
+    trace, partitions = written(spark, trace_tables(spark, state_frame(spark, rows), inputs), tmp_path).values()
     assert [tuple(e) for e in values(trace, "epochs")[0][0]] == [(0, 0)]
     assert values(trace, "topic", "partition", "round", "broker", "role", "leo", "remote_leo") == [
         ("b", 1, 7, 4, "leader", 5, None),

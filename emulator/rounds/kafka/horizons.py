@@ -40,6 +40,9 @@ _FALLS_BEHIND = (
 )
 _HELD = f"((leader_isr | pending_shrink) & own_bit) != 0 AND {has('world.running', 'client_leader')}"
 
+_UNFLUSHED = "(feed.flush_messages - leo + flushed_offset)"
+_FLUSH_DUE = _met(_UNFLUSHED, "(drift.leo - drift.flushed_offset)")
+
 HORIZONS = (
     Horizon(
         "ISR check", f"IF({_FALLS_BEHIND} AND {_HELD}, {_tick(f'greatest(round, {_LAGS_FROM})', 'feed.isr_check_rounds')}, null)"
@@ -52,10 +55,7 @@ HORIZONS = (
         "flush interval",
         f"IF(feed.flush_messages > 1 AND feed.flush_rounds > 0, {_tick('round', 'feed.flush_rounds')}, null)",
     ),
-    Horizon(
-        "flush messages",
-        f"IF(feed.flush_messages > 1, {_met('(feed.flush_messages - leo + flushed_offset)', '(drift.leo - drift.flushed_offset)')}, null)",
-    ),
+    Horizon("flush messages", f"IF(feed.flush_messages > 1, {_FLUSH_DUE}, null)"),
     Horizon("log end", f"IF({_FOLLOWS}, {_met('(leader_leo - leo)', '(drift.leo - drift.leader_leo)')}, null)"),
     Horizon("high watermark", _met("(leo - hw)", "(drift.hw - drift.leo)")),
 )

@@ -1,0 +1,177 @@
+"""Durable checkpoints: a run that was killed goes on from the last one to the same result.
+
+Under the output folder, `_checkpoint/NUMBER/state/` holds the state as Parquet and `_checkpoint/NUMBER/CHECKPOINT.json`, written
+last, what else the loop knew and what the state's files must be. The one before is removed afterwards. Traced rounds are written
+as parts, `_checkpoint/trace/NUMBER/TABLE/`; a checkpoint says how many there were. A run that ends well removes it all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from emulator.errors import InputError
+from emulator.hadoop_files import HadoopFiles
+
+FOLDER = "_checkpoint"
+DEFAULT_EVERY = 20
+"""Jobs between two checkpoints."""
+
+_CONTENT = "CHECKPOINT.json"
+_FORMAT = 1
+
+
+def fingerprint(*values: object) -> str:
+    """A digest of values: of dataclasses, lists, dicts, arrays and Arrow tables by what they hold."""
+    digest = hashlib.sha256()
+    for value in values:
+        _feed(digest.update, value)
+    return digest.hexdigest()
+
+
+def _feed(update: Callable[[bytes], None], value: object) -> None:
+    if is_dataclass(value) and not isinstance(value, type):
+        _feed(update, {f.name: getattr(value, f.name) for f in fields(value)})
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _feed(update, key)
+            _feed(update, item)
+    elif isinstance(value, list | tuple):
+        update(f"[{len(value)}]".encode())
+        for item in value:
+            _feed(update, item)
+    elif isinstance(value, np.ndarray):
+        update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, pa.Table):
+        _feed(update, [*value.schema.names, *(column.to_pylist() for column in value.columns)])
+    else:
+        update(f"{type(value).__name__}:{value!r};".encode())
+
+
+class Checkpoints:
+    """The checkpoints of one run in its output folder.
+
+    `identity`: fingerprint of what must be the same to go on (scenario, mode, trace, versions). `every`: jobs between two
+    checkpoints, 0 for none.
+    """
+
+    def __init__(self, spark: SparkSession, uri: str, identity: str, every: int = DEFAULT_EVERY) -> None:
+        self._spark = spark
+        self._uri = uri
+        self._files = HadoopFiles(spark, uri)
+        self._identity = identity
+        self._every = every
+        self._jobs = 0
+        self._trace_parts = 0
+
+    def is_there(self) -> bool:
+        """Tells whether there is a checkpoint to go on from."""
+        return bool(self._numbers())
+
+    def save_if_due(self, state: Callable[[], DataFrame], known: dict[str, Any]) -> None:
+        """Called after each job: every so many, writes the state and what else is `known` (JSON), then forgets older ones."""
+        self._jobs += 1
+        if self._every and self._jobs % self._every == 0:
+            self.save(state(), known)
+
+    def save(self, state: DataFrame, known: dict[str, Any]) -> None:
+        """Write a checkpoint."""
+        older = self._files.names(FOLDER) if self._files.is_folder(FOLDER) else []
+        number = max((int(name) for name in older if name.isdigit()), default=0) + 1
+        folder = f"{FOLDER}/{number}"
+        state.write.mode("overwrite").parquet(self._files.uri(f"{folder}/state"))
+        content = {
+            "format": _FORMAT,
+            "identity": self._identity,
+            "known": known,
+            "trace_parts": self._trace_parts,
+            "schema": state.schema.json(),
+            "files": self._files.sizes(f"{folder}/state"),
+            "digest": _digest(state),
+        }
+        self._files.write_text(f"{folder}/{_CONTENT}", json.dumps(content))
+        for name in older:
+            if name.isdigit():
+                self._files.delete(f"{FOLDER}/{name}")
+
+    def load(self) -> tuple[DataFrame, dict[str, Any]]:
+        """The state and what else was known at the last checkpoint; trace parts written after it are removed.
+
+        Raises InputError with the reason for a checkpoint that is of another run, or not as it was written.
+        """
+        folder = f"{FOLDER}/{self._numbers()[-1]}"
+        where = f"{self._uri}: {folder}"
+        try:
+            content = json.loads(self._files.read_text(f"{folder}/{_CONTENT}"))
+            identity, known, files = content["identity"], content["known"], content["files"]
+            schema, digest, parts = StructType.fromJson(json.loads(content["schema"])), content["digest"], content["trace_parts"]
+            version = content["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{where}: {_CONTENT} is damaged; {_ALLOWED}") from error
+        if version != _FORMAT or identity != self._identity:
+            raise InputError(f"{where}: the checkpoint is of another scenario, mode, trace or version; {_ALLOWED}")
+        if not self._files.is_folder(f"{folder}/state") or self._files.sizes(f"{folder}/state") != files:
+            raise InputError(f"{where}: files of the state are missing or have another size; {_ALLOWED}")
+        try:
+            state = self._spark.read.schema(schema).parquet(self._files.read_uri(f"{folder}/state"))
+            intact = _digest(state) == digest
+        except PySparkException as error:
+            raise InputError(f"{where}: the state cannot be read; {_ALLOWED}") from error
+        if not intact:
+            raise InputError(f"{where}: the state is not as it was written; {_ALLOWED}")
+        self._trace_parts = parts
+        for name in self._trace_names():
+            if int(name) >= parts:
+                self._files.delete(f"{FOLDER}/trace/{name}")
+        return state, known
+
+    def start_anew(self) -> None:
+        """Forget every checkpoint and every part of a trace."""
+        self._trace_parts = 0
+        self._files.delete(FOLDER)
+
+    def write_trace(self, tables: dict[str, DataFrame]) -> None:
+        """Write the next part of the trace tables."""
+        for name, frame in tables.items():
+            frame.write.mode("overwrite").parquet(self._files.uri(f"{FOLDER}/trace/{self._trace_parts}/{name}"))
+        self._trace_parts += 1
+
+    def collect_trace(self, folders: dict[str, str]) -> None:
+        """Move the parts of each trace table to the address it is published from."""
+        for table, uri in folders.items():
+            parts = [f"trace/{part}/{table}" for part in self._trace_names()]
+            moved = [
+                (part, name) for part in parts for name in self._files.names(f"{FOLDER}/{part}") if name.endswith(".parquet")
+            ]
+            if moved:
+                self._files.make_folders(uri)
+            for number, (part, name) in enumerate(moved):
+                self._files.rename(f"{FOLDER}/{part}/{name}", f"{uri}/part-{number:05d}.parquet")
+
+    def _numbers(self) -> list[int]:
+        if not self._files.is_folder(FOLDER):
+            return []
+        numbered = [name for name in self._files.names(FOLDER) if name.isdigit()]
+        return sorted(int(name) for name in numbered if self._files.exists(f"{FOLDER}/{name}/{_CONTENT}"))
+
+    def _trace_names(self) -> list[str]:
+        return self._files.names(f"{FOLDER}/trace") if self._files.is_folder(f"{FOLDER}/trace") else []
+
+
+_ALLOWED = "allowed: the checkpoint that a run of the same scenario left there; without --resume the run starts anew"
+
+
+def _digest(state: DataFrame) -> list[int]:
+    """Rows, and a hash of all they hold that does not depend on their order."""
+    row = state.agg(F.count(F.lit(1)), F.bit_xor(F.xxhash64(*state.columns)), F.sum(F.xxhash64(*state.columns) % 1_000_003))
+    return [int(value or 0) for value in row.collect()[0]]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -125,7 +126,7 @@ class Checkpoints:
         try:
             state = self._spark.read.schema(schema).parquet(self._files.read_uri(f"{folder}/state"))
             intact = _digest(state) == digest
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             raise InputError(f"{where}: the state cannot be read; {_ALLOWED}") from error
         if not intact:
             raise InputError(f"{where}: the state is not as it was written; {_ALLOWED}")

@@ -19,6 +19,7 @@ from emulator.checkpoints import Checkpoints
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs
 from emulator.leaps import LEAP_COLUMNS, with_leaps
+from emulator.local_checkpoints import held, is_local
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
 from emulator.planned import PlannedRound, release
 from emulator.progress import Progress
@@ -126,7 +127,7 @@ def emulate(
                 state, known = checkpoints.load()
             else:
                 state, known = pack(initial_state(spark, inputs, traced)), {}
-            state = _laid_out(state, tasks).localCheckpoint()
+            state = held(_laid_out(state, tasks))
             planned = planning.result()
         run = _Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress, checkpoints)
         return unpack(loop(run, state, known))
@@ -206,7 +207,7 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
     for job in jobs:
         changes = Changes(run.spark, run.inputs, job.from_round, job.to_round)
         window = run.planned.run(changes.attach(state), job.to_round - job.from_round)
-        previous, checkpointed = checkpointed, window.select(PACKED_COLUMNS).localCheckpoint()
+        previous, checkpointed = checkpointed, held(window.select(PACKED_COLUMNS))
         if not finished:
             release(previous)
         running = [i for i in run.inputs if i.scenario.rounds > job.from_round]
@@ -217,10 +218,13 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
             state = run.write_trace(state)
             trace_held = 0
         if job.ends_bucket:
-            carried = broker_bucket(run.spark, unpack(checkpointed), running, bucket_from, job.to_round)
-            run.tracks.broker_rounds += carried
-            bucket_from = job.to_round
-            state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
+            at_edge = job.to_round % run.bucket_rounds == 0
+            ending = running if at_edge else [i for i in running if i.scenario.scenario_id in ended]
+            ended_bucket = (bucket_from, job.to_round, ending)
+            run.tracks.broker_rounds += broker_bucket(run.spark, unpack(checkpointed), run.inputs, *ended_bucket)
+            if at_edge:
+                bucket_from = job.to_round
+                state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
         if ended and job is not jobs[-1]:
             finished.append(checkpointed.where(F.col("scenario_id").isin(ended)))
             state = state.where(~F.col("scenario_id").isin(ended))
@@ -251,11 +255,15 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         arrived = f"round >= least({to_round}, ends)"
         parked: list[DataFrame] = []
         parked_rounds = 0
+        previous: DataFrame | None = None
         while True:
             fused = min(ITERATIONS, fused_rounds(run.spark))
             window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
-            checkpointed = window.select(*PACKED_COLUMNS, *LEAP_COLUMNS).localCheckpoint()
+            checkpointed = held(window.select(*PACKED_COLUMNS, *LEAP_COLUMNS))
             iterations += fused
+            if previous is not None:
+                release(previous)
+            previous = checkpointed
             add_sums(carried, bucket_sums(run.spark, checkpointed, run.inputs))
             state = run.write_trace(checkpointed) if run.tracing else checkpointed
             state = state.withColumn("buckets", F.expr("filter(buckets, x -> false)"))
@@ -274,10 +282,11 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
             run.save_if_due([*parked, state], kept, now)
             if at.running <= at.rows * WORTH_PARKING:
                 parked.append(state.where(arrived))
+                previous = None  # what is parked reads it
                 parked_rounds += at.arrived_rounds
                 state = state.where(f"NOT {arrived}")
         if parked:
-            state = _laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks).localCheckpoint()
+            state = held(_laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks))
     for bucket_from in range(0, max(run.ends.values()), run.bucket_rounds):
         run.tracks.broker_rounds += bucket_rows(run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds)
     run.progress.finish()
@@ -335,9 +344,13 @@ def codegen_settings(rows: int) -> dict[str, str]:
 
 
 def fused_rounds(spark: SparkSession) -> int:
-    """Rounds a job in this session: many where its threads have the stack for it."""
-    options = spark.conf.get("spark.driver.extraJavaOptions", "") or ""
-    return FUSED_ROUNDS if DEEP_STACK in options else FUSED_ROUNDS_ON_SHALLOW_STACKS
+    """Rounds a job in this session: many where its threads have the stack for it.
+
+    The driver's thread that writes a task nests as deep as the executors' threads that read and run it.
+    """
+    processes = ["driver"] if is_local(spark.sparkContext) else ["driver", "executor"]
+    options = [spark.conf.get(f"spark.{process}.extraJavaOptions", "") or "" for process in processes]
+    return FUSED_ROUNDS if all(DEEP_STACK in given for given in options) else FUSED_ROUNDS_ON_SHALLOW_STACKS
 
 
 def one_round(state: DataFrame, rules: RunRules, tracing: bool = False) -> DataFrame:

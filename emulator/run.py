@@ -20,6 +20,7 @@ import emulator
 from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, fingerprint
 from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
 from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
+from emulator.local_checkpoints import held
 from emulator.outcomes.accounting import losses_at_elections
 from emulator.outcomes.assemble import assemble, empty_table
 from emulator.outcomes.scenarios import scenario_rows
@@ -108,7 +109,7 @@ def _tables(
     spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]
 ) -> tuple[dict[str, DataFrame | pyarrow.Table], Observation]:
     """The tables that follow from the final state, and how many violations will have been written."""
-    tables = assemble(spark, state, losses_at_elections(state).localCheckpoint(), inputs)
+    tables = assemble(spark, state, held(losses_at_elections(state)), inputs)
     violations = Observation("violations")
     tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
     if not any(flags.any() for flags in traced.values()):

@@ -178,6 +178,8 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.executor.extraJavaOptions": DEEP_STACK,
+        # An executor keeps its list of others so long (by default a minute), and writes one copy while it knows none.
+        "spark.storage.cachedPeersTtl": "1000",
         "spark.ui.showConsoleProgress": "false",
     }
     if not submitted:  # this process starts the driver, whatever the master

@@ -23,18 +23,24 @@ BucketSums = dict[tuple[int, int, int], dict[str, int]]
 
 
 def broker_bucket(
-    spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], from_round: int, to_round: int
+    spark: SparkSession,
+    state: DataFrame,
+    inputs: list[ScenarioInputs],
+    from_round: int,
+    to_round: int,
+    of: list[ScenarioInputs] | None = None,
 ) -> list[tuple[Any, ...]]:
     """The rows of `broker_rounds` for the bucket [from_round, to_round), in the order of its columns.
 
-    `state`: as it is at the bucket's end, its byte counters set to 0 at its start. Every broker has a row. bytes_in:
+    `state`: as it is at the bucket's end, its byte counters set to 0 at its start. `inputs`: of all scenarios of the run; `of`:
+    those whose rows are wanted, None for all. Every broker has a row. bytes_in:
     produced to and fetched by the broker; bytes_out: fetched from it. leader_count: partitions of which it is the
     controller's leader and running; follower_count: those it otherwise replicates while it runs. A scenario that ended
     before the bucket has no rows; one that ends in it cuts it short.
     """
     ends = F.lit(to_round).alias("round")
     buckets = state.select(*_KEPT, ends, F.expr(_carried()).alias("at")).withColumn("buckets", F.expr(_entries("at", "round")))
-    return bucket_rows(inputs, _cut_short(bucket_sums(spark, buckets, inputs), inputs), from_round, to_round)
+    return bucket_rows(of or inputs, _cut_short(bucket_sums(spark, buckets, inputs), inputs), from_round, to_round)
 
 
 def bucket_entries(buckets: str, to_round: str) -> str:
@@ -86,7 +92,7 @@ _KEPT = ("scenario_id", "world_id", "members")
 def _cut_short(sums: BucketSums, inputs: list[ScenarioInputs]) -> BucketSums:
     """The same, a scenario's bucket ending where the scenario does."""
     ends = {i.scenario.scenario_id: i.scenario.rounds for i in inputs}
-    return {(scenario, min(to_round, ends[scenario]), broker): v for (scenario, to_round, broker), v in sums.items()}
+    return {(s, min(to_round, ends[s]), broker): values for (s, to_round, broker), values in sums.items()}
 
 
 def _entries(carried: str, to_round: str) -> str:

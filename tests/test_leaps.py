@@ -1,0 +1,165 @@
+"""Leaps give what plain rounds give, in every table; a killed run goes on to the same result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator import engine
+from emulator.checkpoints import FOLDER
+from emulator.errors import InputError
+from emulator.progress import Progress
+from emulator.run import run_emulation
+from emulator.scenario import load_run
+from emulator.schema import OUTPUT_TABLES
+from tests.engine_helpers import Row, read_table
+from tests.reference.random_scenarios import random_batch, to_toml
+from tests.reference.stretched import stretched
+
+LONG = """
+name = "long"
+protocol = "kafka"
+rounds = 1000
+[cluster]
+brokers = 4
+config = { "leader.imbalance.check.interval.seconds" = 60 }
+[[topics]]
+name = "orders"
+partitions = 4
+replication_factor = 3
+config = { "min.insync.replicas" = 2, "segment.bytes" = 1000000 }
+[[topics]]
+name = "flushed"
+partitions = 2
+replication_factor = 2
+config = { "flush.ms" = 20000, "flush.messages" = 700 }
+[[workload]]
+topic = "*"
+records_per_round = 5
+record_bytes = 1000
+acks = "all"
+[[workload]]
+topic = "flushed"
+from_round = 700
+to_round = 900
+records_per_round = 3
+record_bytes = 100
+acks = "1"
+[[faults]]
+kind = "broker_crash"
+broker = 1
+from_round = 103
+to_round = 400
+[[faults]]
+kind = "power_loss"
+broker = 2
+from_round = 333
+to_round = 361
+[[faults]]
+kind = "power_loss"
+broker = 3
+from_round = 877
+to_round = 910
+[[faults]]
+kind = "isolation"
+broker = 4
+from_round = 450
+to_round = 650
+[[variants]]
+name = "short"
+rounds = 901
+"""
+
+
+class Killed(Exception):
+    """Stands for the kill of a run."""
+
+
+class KilledAfter(Progress):
+    """Ends a run after so many jobs."""
+
+    def __init__(self, jobs: int) -> None:
+        super().__init__(quiet=True)
+        self.jobs = jobs
+
+    def advance(self, *_: int) -> None:
+        """Counts a job."""
+        self.jobs -= 1
+        if self.jobs < 0:
+            raise Killed
+
+
+def tables(spark: SparkSession, scenario: Path, out: Path, **options: Any) -> dict[str, list[str]]:
+    """Every table of a run but `runs`, in an order of its own."""
+    run_emulation(load_run(str(scenario)), str(out), spark, **options)
+    read: dict[str, list[Row]] = {name: read_table(out / name) for name in OUTPUT_TABLES if name != "runs"}
+    return {name: sorted(map(repr, rows)) for name, rows in read.items()}
+
+
+def differing(one: dict[str, list[str]], other: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Rows of one and not of the other, a few of each table."""
+    return {name: sorted(set(one[name]) ^ set(other[name]))[:4] for name in one if one[name] != other[name]}
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Segments that roll, flushes by time and number, a preferred leader that comes back, losses between two checkpoints."""
+    path = tmp_path_factory.mktemp("long") / "long.toml"
+    path.write_text(LONG)
+    return path
+
+
+@pytest.fixture(scope="module")
+def leapt(spark: SparkSession, long: Path) -> dict[str, list[str]]:
+    """The tables of LONG in leap mode."""
+    return tables(spark, long, long.parent / "leap", mode="leap")
+
+
+def test_a_long_run_equals_plain_rounds(spark: SparkSession, long: Path, leapt: dict[str, list[str]]) -> None:
+    assert not differing(tables(spark, long, long.parent / "plain", mode="plain"), leapt)
+    assert any("segment_roll" in row for row in leapt["events"])
+    assert any("log_damaged" in row for row in leapt["events"])
+
+
+@pytest.mark.parametrize(("seed", "cases", "factor"), [(5, 80, 1), (11, 25, 6)])
+def test_random_scenarios_equal_plain_rounds(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, cases: int, factor: int
+) -> None:
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    scenario = tmp_path / "random.toml"
+    scenario.write_text(to_toml(stretched(random_batch(seed, cases), factor)))
+    plain = tables(spark, scenario, tmp_path / "plain", mode="plain")
+    assert not differing(plain, tables(spark, scenario, tmp_path / "leap", mode="leap"))
+
+
+@pytest.mark.parametrize("mode", ["plain", "leap"])
+def test_a_killed_run_goes_on_to_the_same_result(spark: SparkSession, long: Path, leapt: dict[str, list[str]], mode: str) -> None:
+    out = long.parent / f"killed-{mode}"
+    options: dict[str, Any] = {"mode": mode, "checkpoint_every": 1 if mode == "leap" else 20}
+    with pytest.raises(Killed):
+        tables(spark, long, out, progress=KilledAfter(2 if mode == "leap" else 30), **options)
+    assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
+    assert list(out.glob(f"{FOLDER}/*/CHECKPOINT.json"))
+    assert not differing(tables(spark, long, out, resume=True, **options), leapt)
+    assert not (out / FOLDER).exists()
+
+
+def test_a_foreign_or_damaged_checkpoint_is_refused(spark: SparkSession, long: Path) -> None:
+    out = long.parent / "refused"
+    run = load_run(str(long))
+    with pytest.raises(Killed):
+        run_emulation(run, str(out), spark, mode="leap", checkpoint_every=1, progress=KilledAfter(1))
+    with pytest.raises(InputError, match="of another scenario, mode, trace or version; allowed: "):
+        run_emulation(run, str(out), spark, mode="plain", resume=True)
+    (file,) = list(out.glob(f"{FOLDER}/*/state/*.parquet"))[:1]
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 255
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"the state (is not as it was written|cannot be read); allowed: "):
+        run_emulation(run, str(out), spark, mode="leap", resume=True)
+    file.unlink()
+    with pytest.raises(InputError, match="files of the state are missing or have another size"):
+        run_emulation(run, str(out), spark, mode="leap", resume=True)

@@ -1,0 +1,148 @@
+"""One ledger with everybody who has to do with it: the state that a round of docs/bookkeeper_rounds.md moves on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .bookkeeper_bookie import NO_LAC, OK, Bookie
+from .bookkeeper_metadata import Fragment, Metadata
+from .bookkeeper_placement import LOWEST_FREE_ID, Placement
+from .bookkeeper_recovery import Recovery
+from .bookkeeper_repair import Repair
+from .bookkeeper_rules import REAL, Rules
+from .bookkeeper_settings import settings_of
+from .bookkeeper_status import BookieRound, bookie_rounds, store_is_up
+from .bookkeeper_window import Message, Window
+from .bookkeeper_writer import Writer
+
+Case = Mapping[str, Any]
+
+
+@dataclass
+class Opening:
+    """A client that opens the ledger without recovery, and the LAC that it finds (None while it waits for the store)."""
+
+    round: int
+    lac: int | None = None
+    error: str | None = None
+
+
+class Ledger:
+    """A ledger from its creation on; `case` as in bookkeeper.py."""
+
+    def __init__(self, case: Case, now: int = 0) -> None:
+        self.case = case
+        self.now = now
+        self.started = False
+        self.settings = settings_of(case)
+        self.quorums = self.settings.quorums
+        self.rules: Rules = case.get("rules", REAL)
+        self.faults = list(case.get("faults", []))
+        self.statuses = _statuses(case)
+        self.decommissioned: set[int] = set()
+        self.damaged: set[int] = set()
+        self.bookies = {broker: Bookie(broker) for broker in case["brokers"]}
+        self.placement = Placement(
+            policy=case.get("placement", LOWEST_FREE_ID),
+            quorums=self.quorums,
+            racks=case.get("racks", {}),
+            min_racks=self.settings.min_racks,
+            enforce_min_racks=self.settings.enforce_min_racks,
+        )
+        ensemble = list(case["replicas"]) if "replicas" in case else self.placement.new_ensemble(self.registered)
+        self.metadata = Metadata([Fragment(0, ensemble)])
+        self.writer = Writer(
+            window=Window(
+                client="writer",
+                quorums=self.quorums,
+                ensemble=list(ensemble),
+                recovery=False,
+                timeout_rounds=self.settings.add_timeout_rounds,
+                delay_ensemble_change=self.settings.delay_ensemble_change,
+            ),
+            metadata=self.metadata,
+            placement=self.placement,
+        )
+        self.recoveries: list[Recovery] = []
+        self.openings: list[Opening] = []
+        self.repair = Repair()
+        self.network: list[Message] = []
+        self.acked_in_round: dict[int, int] = {}
+        self.events: list[dict[str, Any]] = []
+        self.asked: dict[int, list[str]] = {broker: [] for broker in case["brokers"]}
+        """What each bookie was asked by recoveries, and its answers, in the words of the real runs' traces."""
+        self.coverage: Counter[str] = Counter()
+
+        self._start_from(case.get("initial", {}))
+
+    def _start_from(self, initial: Mapping[str, Any]) -> None:
+        """Start from what is there: fragments, entries with their headers, what the writer acknowledged."""
+        fragments = initial.get("fragments")
+        if fragments:
+            self.metadata.fragments[:] = [Fragment(first, list(ensemble)) for first, ensemble in sorted(fragments.items())]
+            self.writer.window.ensemble = list(self.metadata.last.ensemble)
+        for broker, entries in initial.get("entries", {}).items():
+            self.bookies[broker].entries = dict(entries)
+            self.bookies[broker].flush()
+        self.writer.lac = initial.get("lac", NO_LAC)
+        self.writer.results = [(entry, OK) for entry in range(self.writer.lac + 1)]
+        stored = [entry for bookie in self.bookies.values() for entry in bookie.entries]
+        self.writer.next_entry = max([self.writer.lac, *stored]) + 1
+
+    def status(self, broker: int) -> BookieRound:
+        """What the faults say of a bookie in this round."""
+        return self.statuses[broker][self.now]
+
+    def is_dead(self, broker: int) -> bool:
+        """Connections to the bookie break."""
+        return self.status(broker).dead
+
+    def is_heard(self, broker: int) -> bool:
+        """The bookie gets what clients send, and they get its answers."""
+        return self.status(broker).heard
+
+    @property
+    def store_up(self) -> bool:
+        """The metadata store answers."""
+        return store_is_up(self.faults, self.now)
+
+    @property
+    def registered(self) -> list[int]:
+        """The bookies that an ensemble may take."""
+        return [one for one in self.statuses if self.status(one).registered and one not in self.decommissioned]
+
+    def start_recovery(self, name: str, retry: bool = True) -> None:
+        """Let another client open the ledger with recovery, unless it is about it."""
+        if any(one.name == name and one.running for one in self.recoveries):
+            return
+        self.recoveries.append(Recovery(name, self.metadata, self.quorums, self.settings, self.placement, self.rules, retry))
+        self.coverage["recovery"] += 1
+
+    def event(self, kind: str, broker: int | None = None, from_offset: int | None = None, to_offset: int | None = None) -> None:
+        """Note what happened."""
+        self.events.append(
+            {"round": self.now, "kind": kind, "broker": broker, "from_offset": from_offset, "to_offset": to_offset}
+        )
+
+    def reader_lac(self) -> int | None:
+        """What a client without recovery takes for the LAC: the largest of the answers, None if too few answer."""
+        if self.metadata.last_entry is not None:
+            return self.metadata.last_entry
+        ensemble = self.metadata.last.ensemble
+        heard = [index for index, one in enumerate(ensemble) if self.is_heard(one) and not self.bookies[one].limbo]
+        if not self.quorums.covered(heard):
+            return None
+        return max((self.bookies[ensemble[index]].lac for index in heard), default=NO_LAC)
+
+
+def _statuses(case: Case) -> dict[int, list[BookieRound]]:
+    racks = case.get("racks", {})
+    return {
+        broker: bookie_rounds(
+            broker, racks.get(broker), case.get("faults", []), case["rounds"], case.get("session_timeout_rounds", 18)
+        )
+        for broker in case["brokers"]
+    }

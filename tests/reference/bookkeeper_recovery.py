@@ -1,0 +1,203 @@
+"""A client that opens the ledger with recovery (steps 2, 3 and 6 of docs/bookkeeper_rounds.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .bookkeeper_bookie import NO_LAC
+from .bookkeeper_metadata import CLOSED, Fragment, Metadata, fragment_of, put_ensemble
+from .bookkeeper_placement import Placement, stays
+from .bookkeeper_quorums import END, NO, RECOVERED, UNKNOWN, Quorums, read_verdict
+from .bookkeeper_rules import Rules
+from .bookkeeper_settings import Settings
+from .bookkeeper_window import Message, Window
+
+MARK, FENCE, READ, WRITE, CLOSE, DONE, FAILED = "mark", "fence", "read", "write", "close", "done", "failed"
+OK = "OK"
+READ_EXCEPTION, UNEXPECTED_CONDITION = "ReadException", "UnexpectedConditionException"
+NOT_ENOUGH_BOOKIES = "BKNotEnoughBookiesException"
+
+Say = Callable[[int], str | None]
+"""What a bookie answers, None if it isn't heard."""
+
+
+@dataclass
+class Recovery:
+    """One recovering client. `fragments` are as it found them: it reads by them; `changes` come on top when it writes."""
+
+    name: str
+    metadata: Metadata
+    quorums: Quorums
+    settings: Settings
+    placement: Placement
+    rules: Rules
+    retry: bool = True
+    phase: str = MARK
+    attempt: int = 0
+    fragments: list[Fragment] = field(default_factory=list)
+    changes: list[Fragment] = field(default_factory=list)
+    window: Window | None = None
+    heard: set[int] = field(default_factory=set)
+    since_round: int = 0
+    base_lac: int = NO_LAC
+    lac: int = NO_LAC
+    error: str | None = None
+    fenced_in_round: int | None = None
+    closed_in_round: int | None = None
+
+    @property
+    def running(self) -> bool:
+        """It is neither done nor has it given up."""
+        return self.phase not in (DONE, FAILED)
+
+    @property
+    def entry(self) -> int:
+        """The entry that it looks for, or writes back."""
+        return self.lac + 1
+
+    @property
+    def needed(self) -> int:
+        """Qf, or what a mutant takes for it."""
+        return self.quorums.missing if self.rules.enough_missing else self.quorums.ack
+
+    # Step 2 ---------------------------------------------------------------------------------------------------------
+
+    def use_store(self, now: int) -> None:
+        """Mark the ledger, or close it; the store is up."""
+        if self.phase == MARK:
+            self._open(now)
+        elif self.phase == CLOSE:
+            self._close(now)
+
+    def _open(self, now: int) -> None:
+        if self.metadata.state == CLOSED:
+            self._done()
+            return
+        self.metadata.mark_in_recovery()
+        self.attempt += 1
+        self.fragments, self.changes = self.metadata.copy_of_fragments(), []
+        self.heard, self.since_round = set(), now
+        self.base_lac = self.lac = NO_LAC
+        self.window = Window(
+            client=f"{self.name}/{self.attempt}",
+            quorums=self.quorums,
+            ensemble=list(self.fragments[-1].ensemble),
+            recovery=True,
+            timeout_rounds=self.settings.add_timeout_rounds,
+            delay_ensemble_change=self.settings.delay_ensemble_change,
+        )
+        self.phase = FENCE
+
+    def _close(self, now: int) -> None:
+        """Write the last entry and all ensemble changes at once; a ledger that somebody else closed is as that one says."""
+        if self.metadata.state == CLOSED:
+            self._done()
+            return
+        if self.rules.lac_floor and any(one.first_entry < self.metadata.last.first_entry for one in self.changes):
+            self._fail(UNEXPECTED_CONDITION)
+            return
+        for change in self.changes:
+            put_ensemble(self.metadata.fragments, change.first_entry, change.ensemble)
+        self.metadata.close(self.lac, by=self.name)
+        self.closed_in_round = now
+        self._done()
+
+    def _done(self) -> None:
+        assert self.metadata.last_entry is not None
+        self.phase, self.lac, self.error = DONE, self.metadata.last_entry, OK
+
+    def _fail(self, error: str) -> None:
+        """Give up this attempt; the next one begins anew, with the ensembles that the metadata has."""
+        self.error, self.window = error, None
+        self.phase = MARK if self.retry else FAILED
+
+    # Step 3 ---------------------------------------------------------------------------------------------------------
+
+    def send(self, now: int, registered: Iterable[int]) -> list[Message]:
+        """Write the entry back, if one was found; bookies that failed an entry before are replaced first."""
+        if self.phase != WRITE or self.window is None or self.window.pending:
+            return []
+        messages: list[Message] = []
+        if self.window.failed_later:
+            failed, self.window.failed_later = self.window.failed_later, {}
+            messages = self.replace(failed, registered, now)
+        if self.phase == WRITE:
+            messages += self.window.send(self.entry, self.base_lac, now)
+        return messages
+
+    def replace(self, failed: Mapping[int, int], registered: Iterable[int], now: int) -> list[Message]:
+        """Change the ensemble of its own writes; nobody else learns of it before the close."""
+        assert self.window is not None
+        ensemble = self.placement.replace(self.window.ensemble, failed, registered)
+        if stays(ensemble, failed):
+            self._fail(NOT_ENOUGH_BOOKIES)
+            return []
+        if ensemble != self.window.ensemble:
+            put_ensemble(self.changes, self.entry, ensemble)
+        return self.window.change_ensemble(ensemble, now)
+
+    # Step 6 ---------------------------------------------------------------------------------------------------------
+
+    def take_lacs(self, answers: Mapping[int, str], lacs: Mapping[int, int], is_dead: Callable[[int], bool], now: int) -> None:
+        """Take the answers to the fencing question: by index; a bookie in limbo is fenced and yet doesn't count."""
+        for index, answer in answers.items():
+            if answer != UNKNOWN:
+                self.heard.add(index)
+                self.base_lac = max(self.base_lac, lacs[index])
+        if self.quorums.covered(self.heard, self.needed):
+            floor = self.fragments[-1].first_entry - 1 if self.rules.lac_floor else NO_LAC
+            self.base_lac = self.lac = max(self.base_lac, floor)
+            self.phase = READ if self.rules.recover_tail else CLOSE
+            self.fenced_in_round = now
+            return
+        ensemble = self.fragments[-1].ensemble
+        silent = [
+            index for index, one in enumerate(ensemble)
+            if index not in self.heard and index not in answers and not is_dead(one)
+        ]  # fmt: skip
+        if not silent or now - self.since_round >= self.settings.read_timeout_rounds:
+            self._fail(READ_EXCEPTION)
+
+    def take_reads(self, say: Say) -> list[int]:
+        """Ask the write set of the entry in order; return the bookies that were asked and heard the question."""
+        ensemble = fragment_of(self.fragments, self.entry).ensemble
+        order = [ensemble[index] for index in self.quorums.write_set(self.entry)]
+        answers = [self._as_taken(say(one)) for one in order]
+        verdict, asked = read_verdict(answers, self.needed)
+        if verdict == RECOVERED:
+            self.phase = WRITE
+        elif verdict == END:
+            self.phase = CLOSE
+        else:
+            self._fail(READ_EXCEPTION)
+        return [one for one in order[:asked] if say(one) is not None]
+
+    def _as_taken(self, answer: str | None) -> str:
+        answer = UNKNOWN if answer is None else answer
+        if answer == NO and not self.rules.no_is_an_answer:
+            return UNKNOWN
+        if answer == UNKNOWN and not self.rules.unknown_is_no_answer:
+            return NO
+        return answer
+
+    def take_answers(
+        self,
+        answers: Iterable[tuple[Message, str]],
+        is_dead: Callable[[int], bool],
+        registered: Iterable[int],
+        now: int,
+    ) -> list[Message]:
+        """Take the answers to adds; return what goes to new bookies, in the next round."""
+        assert self.window is not None
+        failed = self.window.take_failures(is_dead, now)
+        resent = self.replace(failed, registered, now + 1) if failed else []
+        if self.window is None:
+            return []
+        for message, answer in answers:
+            self.window.take_answer(message, answer)
+        self.window.complete()
+        if self.phase == WRITE and self.window.acknowledge():
+            self.lac += 1
+            self.phase = READ
+        return resent

@@ -1,0 +1,43 @@
+"""The guards of the BookKeeper protocol, one flag each: all of them on is BookKeeper, one of them off is a mutant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which guards hold; the numbers are the steps of docs/bookkeeper_rounds.md.
+
+    recovery_reads_fence (4): a bookie that a recovery asks for an entry is fenced by the question. Off (BookKeeper 4.13):
+    only the first question, for the LAC, fences.
+
+    no_is_an_answer (6): NoSuchEntry counts towards the end of the log. Off: it counts as unknown.
+
+    unknown_is_no_answer (6): an error or silence counts for nothing. Off: it counts as NoSuchEntry.
+
+    lac_floor (6): a recovery starts no lower than the last fragment does. Off (BookKeeper 4.13): at the LAC that it heard.
+
+    recover_tail (6): entries above the LAC are looked for. Off: the ledger is closed at the LAC that was heard.
+
+    enough_missing (6): Qf = Qw - Qa + 1 answers of every write set end fencing, Qf explicit `no`s end the log. Off: Qa.
+    """
+
+    recovery_reads_fence: bool = True
+    no_is_an_answer: bool = True
+    unknown_is_no_answer: bool = True
+    lac_floor: bool = True
+    recover_tail: bool = True
+    enough_missing: bool = True
+
+
+REAL = Rules()
+
+MUTANTS: dict[str, Rules] = {
+    "recovery-reads-do-not-fence": Rules(recovery_reads_fence=False),
+    "no-such-entry-as-unknown": Rules(no_is_an_answer=False),
+    "unknown-as-no-such-entry": Rules(unknown_is_no_answer=False),
+    "no-lac-floor": Rules(lac_floor=False),
+    "close-at-lac": Rules(recover_tail=False),
+    "ack-quorum-as-fence-quorum": Rules(enough_missing=False),
+}

@@ -1,0 +1,160 @@
+"""Small random schedules of one ledger: which invariants do the mutants break, and does BookKeeper break none?
+
+python -m reference.bookkeeper_schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
+
+A schedule has a writer, one to three recoveries, up to six faults, and quiet rounds at the end in which recoveries get
+done. No bookie loses what it stored (`lossy` ones are for limbo): that is no fault of the protocol.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from .bookkeeper import simulate
+from .bookkeeper_rules import MUTANTS, REAL, Rules
+
+SCHEDULES = 2000
+TROUBLE_ROUNDS = 24
+QUIET_ROUNDS = 60
+SHAPES = ((3, 3, 2), (3, 2, 2), (2, 2, 2), (3, 3, 3), (3, 2, 1), (3, 3, 1), (4, 3, 2), (5, 3, 2), (4, 2, 2), (2, 2, 1))
+FAULTS = (
+    "broker_crash", "broker_crash", "broker_pause", "broker_pause", "isolation", "drop_adds", "drop_adds", "delay_adds",
+    "delay_adds", "metadata_store_outage", "client_crash",
+)  # fmt: skip
+
+SUBJECTS: dict[str, Rules] = {"bookkeeper": REAL, **MUTANTS}
+
+
+def schedule(seed: int) -> dict[str, Any]:
+    """One schedule, as `simulate` takes it."""
+    rng = random.Random(f"bookkeeper/{seed}")
+    ensemble, write, ack = rng.choice(SHAPES)
+    brokers = list(range(1, ensemble + rng.randint(0, 3) + 1))
+    trouble = rng.randint(2, 8)
+    replicas = rng.sample(brokers, ensemble)
+    commands = _commands(rng, trouble)
+    faults = [_fault(rng, brokers, trouble) for _ in range(rng.randint(0, 6))]
+    special = rng.random()
+    if special < 0.15:
+        faults = faults[:2] + _late_add(rng, replicas, commands[0]["round"])
+    elif special < 0.3:
+        faults = faults[:2] + _empty_fragment(rng, brokers, replicas, commands[0]["round"])
+    return {
+        "rounds": TROUBLE_ROUNDS + QUIET_ROUNDS,
+        "round_ms": 500,
+        "session_timeout_rounds": rng.randint(2, 5),
+        "brokers": brokers,
+        "replicas": replicas,
+        "config": {
+            "addEntryTimeoutSec": rng.choice((1, 1, 2, 5)),
+            "readEntryTimeoutSec": rng.choice((1, 2, 5)),
+            "delayEnsembleChange": rng.random() < 0.2,
+            "explicitLacInterval": rng.choice((0, 0, 500, 1500)),
+            "autoRecoveryDaemonEnabled": rng.random() < 0.2,
+            "openLedgerRereplicationGracePeriod": rng.choice((0, 1000, 5000)),
+            "rereplicationEntryBatchSize": rng.randint(1, 3),
+        },
+        "topic_config": {"ensembleSize": ensemble, "writeQuorumSize": write, "ackQuorumSize": ack},
+        "workload": _workload(rng, trouble),
+        "faults": faults,
+        "commands": commands,
+    }
+
+
+def lossy_schedule(seed: int, integrity_check: bool) -> dict[str, Any]:
+    """A schedule without journals in which one bookie, once, loses what it hasn't flushed; Qa is 2 or more."""
+    rng = random.Random(f"bookkeeper/lossy/{seed}")
+    case = schedule(seed)
+    shape = case["topic_config"]
+    faults = [fault for fault in case["faults"] if fault["kind"] != "broker_crash"]
+    from_round = max(0, case["commands"][0]["round"] + rng.randint(-2, 3))
+    lost = rng.choice(case["replicas"])
+    faults.append({"kind": "broker_crash", "broker": lost, "from_round": from_round, "to_round": from_round + rng.randint(1, 4)})
+    config = {**case["config"], "journalWriteData": False, "dataIntegrityCheckingEnabled": integrity_check}
+    config["flushInterval"] = rng.choice((1500, 5000, 60_000))
+    # nobody else copies entries: an entry on Qa bookies has to survive the loss of one of them
+    shape = {**shape, "ackQuorumSize": max(2, shape["ackQuorumSize"])}
+    return {**case, "faults": faults, "config": config, "topic_config": shape}
+
+
+def _workload(rng: random.Random, trouble: int) -> list[dict[str, Any]]:
+    rows = [(0, rng.choice((trouble, trouble + 1, trouble + 4, TROUBLE_ROUNDS)))]
+    rows += [(start, start + rng.randint(1, 3)) for start in (trouble + rng.randint(0, 10) for _ in range(rng.randint(0, 2)))]
+    window = rng.choice((1, 1, 2, 3, 5))
+    return [
+        {"from_round": start, "to_round": end, "records_per_round": rng.randint(1, window), "max_in_flight": window}
+        for start, end in rows
+    ]
+
+
+def _fault(rng: random.Random, brokers: list[int], trouble: int) -> dict[str, Any]:
+    kind = rng.choice(FAULTS)
+    from_round = max(0, trouble + rng.randint(-4, 6))
+    to_round = min(TROUBLE_ROUNDS, from_round + rng.choice((1, 1, 2, 3, 5, 9)))
+    fault: dict[str, Any] = {"kind": kind, "from_round": from_round, "to_round": max(to_round, from_round + 1)}
+    if kind not in ("metadata_store_outage", "client_crash"):
+        fault["broker"] = rng.choice(brokers)
+    if kind in ("drop_adds", "delay_adds") and rng.random() < 0.5:
+        fault["from_offset"] = rng.randint(0, 8)
+        fault["to_offset"] = fault["from_offset"] + rng.randint(1, 3)
+    if kind == "isolation":
+        fault["clients"] = rng.random() < 0.7
+    return fault
+
+
+def _late_add(rng: random.Random, replicas: list[int], recovery: int) -> list[dict[str, Any]]:
+    """An add comes to a bookie that a recovery couldn't fence at first, after the recovery asked it for the entry."""
+    late, lost = rng.sample(replicas, 2)
+    begin = max(0, recovery - rng.randint(1, 3))
+    return [
+        {"kind": "delay_adds", "broker": late, "from_round": begin, "to_round": recovery + rng.randint(2, 6)},
+        {"kind": "drop_adds", "broker": lost, "from_round": begin, "to_round": recovery + rng.randint(0, 4)},
+        {"kind": "broker_pause", "broker": late, "from_round": recovery, "to_round": recovery + 1},
+    ]
+
+
+def _empty_fragment(rng: random.Random, brokers: list[int], replicas: list[int], recovery: int) -> list[dict[str, Any]]:
+    """A new fragment gets no entry before the ledger is recovered, and a bookie of it fails then."""
+    begin = max(0, recovery - rng.randint(2, 3))
+    faults = [
+        {"kind": "drop_adds", "broker": one, "from_round": begin, "to_round": recovery + rng.randint(0, 3)} for one in brokers
+    ]
+    spares = [one for one in brokers if one not in replicas]
+    failing = rng.choice([*spares[:1], rng.choice(replicas)])
+    faults.append({"kind": "broker_crash", "broker": rng.choice(replicas), "from_round": begin, "to_round": recovery + 8})
+    faults.append({"kind": "broker_crash", "broker": failing, "from_round": recovery, "to_round": recovery + rng.randint(1, 8)})
+    return faults
+
+
+def _commands(rng: random.Random, trouble: int) -> list[dict[str, Any]]:
+    rounds = [trouble + rng.randint(-1, 6) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
+    commands = [{"kind": "recover_ledger", "round": round_} for round_ in rounds]
+    if rng.random() < 0.2:
+        commands.append({"kind": "close_ledger", "round": trouble + rng.randint(0, 8)})
+    return commands
+
+
+def broken(rules: Rules, seeds: Iterable[int]) -> dict[str, list[int]]:
+    """For each invariant that the rules break the seeds of the schedules in which they do."""
+    found: dict[str, list[int]] = {}
+    for seed in seeds:
+        result = simulate({**schedule(seed), "rules": rules}, watch=True, trace=False)
+        for name in sorted({violation.invariant for violation in result.violations}):
+            found.setdefault(name, []).append(seed)
+    return found
+
+
+def main() -> None:
+    """Print for each subject how many schedules break which invariant, and the first that does."""
+    seeds = range(int(sys.argv[1]) if len(sys.argv) > 1 else SCHEDULES)
+    for name in sys.argv[2:] or SUBJECTS:
+        found = broken(SUBJECTS[name], seeds)
+        told = ", ".join(f"{invariant} {len(of_one)} (first {of_one[0]})" for invariant, of_one in sorted(found.items()))
+        print(f"{name:30} {told or 'nothing'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

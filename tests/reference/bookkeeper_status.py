@@ -1,0 +1,129 @@
+"""What the faults say of each bookie, of the metadata store and of the ledger's writer, one round after the other.
+
+Choices: see docs/bookkeeper_rounds.md, "What the faults say". `controller_loss` is the metadata store's outage under Kafka's
+name. link_cut, slow_link, slow_disk, stale_metadata and the remote store's faults do nothing to a ledger: bookies don't
+talk to each other but to copy, and copying has its own rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Fault = Mapping[str, Any]
+
+CRASHES = ("broker_crash", "rack_loss")
+DEAD_KINDS = (*CRASHES, "power_loss", "disk_loss", "controlled_shutdown")
+STORE_OUTAGES = ("metadata_store_outage", "controller_loss")
+
+
+@dataclass(frozen=True)
+class BookieRound:
+    """One bookie in one round, as the faults make it.
+
+    `dead`: connections to it break. `paused`: the process stands still. `silent`: clients hear nothing of it, paused or cut
+    off. `registered`: new ensembles may take it. `crashed`, `clean_stop`: how it stops in this very round. `power_lost`,
+    `disk_lost`: what happens to it in this very round, also when it was dead before.
+    """
+
+    dead: bool
+    paused: bool
+    silent: bool
+    registered: bool
+    restarted: bool
+    crashed: bool
+    power_lost: bool
+    disk_lost: bool
+    clean_stop: bool
+
+    @property
+    def running(self) -> bool:
+        """The process runs, whether or not anybody hears it."""
+        return not self.dead and not self.paused
+
+    @property
+    def heard(self) -> bool:
+        """Clients get answers from it."""
+        return not self.dead and not self.silent
+
+
+def covers(fault: Fault, round_: int) -> bool:
+    """Tell whether `round_` lies in [from_round, to_round) of the fault."""
+    to_round = fault.get("to_round")
+    return bool(fault["from_round"] <= round_ and (to_round is None or round_ < to_round))
+
+
+def store_is_up(faults: Sequence[Fault], round_: int) -> bool:
+    """Tell whether the metadata store answers in `round_`."""
+    return not any(fault["kind"] in STORE_OUTAGES and covers(fault, round_) for fault in faults)
+
+
+def writer_is_gone(faults: Sequence[Fault], round_: int) -> bool:
+    """Tell whether a client_crash has begun: a writer doesn't come back."""
+    return any(fault["kind"] == "client_crash" and fault["from_round"] <= round_ for fault in faults)
+
+
+def add_is_dropped(faults: Sequence[Fault], bookie: int, entry: int, round_: int) -> bool:
+    """Tell whether what the writer sends of this entry to this bookie in `round_` is lost on the way."""
+    return any(_on_the_way(fault, "drop_adds", bookie, entry, round_) for fault in faults)
+
+
+def add_is_held(faults: Sequence[Fault], bookie: int, entry: int, round_: int) -> bool:
+    """Tell whether what the writer sent of this entry to this bookie is still held on the way in `round_`."""
+    return any(_on_the_way(fault, "delay_adds", bookie, entry, round_) for fault in faults)
+
+
+def _on_the_way(fault: Fault, kind: str, bookie: int, entry: int, round_: int) -> bool:
+    if fault["kind"] != kind or fault["broker"] != bookie or not covers(fault, round_):
+        return False
+    to_offset = fault.get("to_offset")
+    return bool(fault.get("from_offset", 0) <= entry and (to_offset is None or entry < to_offset))
+
+
+def bookie_rounds(
+    bookie: int, rack: object, faults: Sequence[Fault], rounds: int, session_timeout_rounds: int
+) -> list[BookieRound]:
+    """Follow one bookie through rounds 0 to `rounds` - 1; decommissioning is not a fault and comes on top."""
+    own = [fault for fault in faults if _concerns(fault, bookie, rack)]
+    history: list[BookieRound] = []
+    was_dead = was_up = False
+    unheard_since: int | None = None
+    for now in range(rounds):
+        held = [fault for fault in own if covers(fault, now)]
+        kinds = {fault["kind"] for fault in held}
+        begun = {fault["kind"] for fault in held if fault["from_round"] == now}
+        dead = bool(kinds & set(DEAD_KINDS))
+        stopped = not dead and "broker_pause" in kinds
+        cut = not dead and "isolation" in kinds
+        silent = stopped or any(fault["kind"] == "isolation" and fault.get("clients") for fault in held if cut)
+        store_up = store_is_up(faults, now)
+        if not stopped and not cut:
+            unheard_since = None
+        elif unheard_since is None or (store_up and not was_up):
+            unheard_since = now
+        session_ended = unheard_since is not None and store_up and now >= unheard_since + session_timeout_rounds
+        if history and not history[-1].dead and not history[-1].registered and unheard_since is not None:
+            session_ended = True
+        clean = "controlled_shutdown" in begun and not was_dead and not kinds & {*CRASHES, "power_loss", "disk_loss"}
+        history.append(
+            BookieRound(
+                dead=dead,
+                paused=stopped,
+                silent=silent,
+                registered=not dead and not session_ended,
+                restarted=was_dead and not dead,
+                crashed=dead and not was_dead and not clean,
+                power_lost="power_loss" in begun,
+                disk_lost="disk_loss" in begun,
+                clean_stop=clean,
+            )
+        )
+        was_dead, was_up = dead, store_up
+    return history
+
+
+def _concerns(fault: Fault, bookie: int, rack: object) -> bool:
+    if fault["kind"] == "rack_loss":
+        return rack is not None and str(fault["rack"]) == str(rack)
+    return fault.get("broker") == bookie

@@ -1,0 +1,161 @@
+"""The client that writes the ledger: adds, ensemble changes, its own close (steps 2, 3 and 6 of docs/bookkeeper_rounds.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from .bookkeeper_bookie import NO_LAC
+from .bookkeeper_metadata import CLOSED, IN_RECOVERY, Metadata
+from .bookkeeper_placement import Placement, stays
+from .bookkeeper_window import Message, Window
+
+LEDGER_FENCED, LEDGER_CLOSED = "LedgerFencedException", "LedgerClosedException"
+NOT_ENOUGH_BOOKIES, METADATA_VERSION = "BKNotEnoughBookiesException", "BKMetadataVersionException"
+OK = "OK"
+
+WRITING, CLOSING, SHUT, FENCED_OFF, CRASHED = "writing", "closing", "shut", "fenced_off", "crashed"
+"""`closing`: it wants to close the ledger; `shut`: it has, or found it closed; `fenced_off`: it knows of a recovery."""
+
+
+@dataclass
+class Writer:
+    """What the writer knows. `lac` is the last entry that it acknowledged; `results` are the adds' in order."""
+
+    window: Window
+    metadata: Metadata
+    placement: Placement
+    state: str = WRITING
+    lac: int = NO_LAC
+    next_entry: int = 0
+    queued: int = 0
+    window_size: int = 1
+    changing: dict[int, int] | None = None
+    lac_told: int = NO_LAC
+    results: list[tuple[int, str]] = field(default_factory=list)
+    closes: list[str] = field(default_factory=list)
+    close_asked: int = 0
+
+    @property
+    def writes(self) -> bool:
+        """It still takes adds."""
+        return self.state == WRITING
+
+    # Step 1 ---------------------------------------------------------------------------------------------------------
+
+    def crash(self) -> None:
+        """Gone without closing: nobody hears of what was in flight."""
+        self.state, self.changing, self.queued = CRASHED, None, 0
+        self.window.pending.clear()
+        self.window.acknowledged.clear()
+
+    def ask_to_close(self) -> None:
+        """The application closes: adds in flight fail, the ledger shall end at the LAC."""
+        if self.state == CRASHED:
+            return
+        self.close_asked += 1
+        if self.state == WRITING:
+            self._fail_adds(LEDGER_CLOSED)
+            self.state, self.changing = CLOSING, None
+        elif self.state == FENCED_OFF:
+            self.state = CLOSING
+
+    # Step 2 ---------------------------------------------------------------------------------------------------------
+
+    def use_store(self, registered: Iterable[int], now: int) -> list[Message]:
+        """Carry out the ensemble change or the close that was wanted; the store is up. Return what is sent again."""
+        messages = self._change_ensemble(registered, now) if self.writes and self.changing is not None else []
+        if self.state == CLOSING:
+            self._close()
+        while self.close_asked and self.state == SHUT:
+            self.close_asked -= 1
+            self.closes.append(METADATA_VERSION if self.metadata.last_entry != self.lac else OK)
+        return messages
+
+    def _change_ensemble(self, registered: Iterable[int], now: int) -> list[Message]:
+        metadata, window = self.metadata, self.window
+        if metadata.state == CLOSED:
+            self._stop(LEDGER_CLOSED)
+            return []
+        if metadata.state == IN_RECOVERY:
+            self._stop(LEDGER_FENCED, knows_of_recovery=True)
+            return []
+        failed = {index: one for index, one in (self.changing or {}).items() if metadata.last.ensemble[index] == one}
+        if failed:
+            ensemble = self.placement.replace(metadata.last.ensemble, failed, registered)
+            if ensemble != metadata.last.ensemble:
+                metadata.put_ensemble(self.lac + 1, ensemble)
+            if stays(ensemble, failed):
+                self._stop(NOT_ENOUGH_BOOKIES)
+                return []
+        if window.failed_later:
+            self.changing, window.failed_later = window.failed_later, {}
+            return []
+        self.changing = None
+        return window.change_ensemble(metadata.last.ensemble, now)
+
+    def _close(self) -> None:
+        """Close at the LAC. This overrides a recovery that isn't done; whoever closed first has the last word."""
+        if self.metadata.state != CLOSED:
+            self.metadata.close(self.lac, by="writer")
+        self.state = SHUT
+
+    # Step 3 ---------------------------------------------------------------------------------------------------------
+
+    def send(self, now: int) -> list[Message]:
+        """Send as many new adds as the window has room for; all carry the LAC of now."""
+        if not self.writes:
+            self._refuse_queued(LEDGER_FENCED if self.state == FENCED_OFF else LEDGER_CLOSED)
+            return []
+        messages: list[Message] = []
+        for _ in range(min(self.queued, self.window_size - len(self.window.pending))):
+            if self.window.failed_later:
+                self._want_replaced({})
+            messages += self.window.send(self.next_entry, self.lac, now)
+            self.lac_told = self.lac
+            self.next_entry += 1
+            self.queued -= 1
+        return messages
+
+    # Step 6 ---------------------------------------------------------------------------------------------------------
+
+    def take_answers(self, answers: Iterable[tuple[Message, str]], is_dead: Callable[[int], bool], now: int) -> list[int]:
+        """Failures first, then the fence, then what was stored; return the entries that are acknowledged now."""
+        if not self.writes:
+            return []
+        failed = self.window.take_failures(is_dead, now)
+        if failed:
+            self._want_replaced(failed)
+        if any(self.window.take_answer(message, answer) for message, answer in answers):
+            self._stop(LEDGER_FENCED)
+            return []
+        self.window.complete()
+        if self.changing is not None:
+            return []
+        acknowledged = self.window.acknowledge()
+        self.results += [(entry, OK) for entry in acknowledged]
+        self.lac = acknowledged[-1] if acknowledged else self.lac
+        return acknowledged
+
+    def _want_replaced(self, failed: dict[int, int]) -> None:
+        later = self.window.failed_later
+        if self.changing is not None:
+            later.update(failed)
+        else:
+            self.changing = {**later, **failed}
+            later.clear()
+
+    def _stop(self, error: str, knows_of_recovery: bool = False) -> None:
+        """An error that no other bookie mends: all adds fail, and the ledger is closed unless it is known to be recovered."""
+        self._fail_adds(error)
+        self.state, self.changing = FENCED_OFF if knows_of_recovery else CLOSING, None
+
+    def _fail_adds(self, error: str) -> None:
+        self.results += [(add.entry, error) for add in self.window.pending]
+        self.window.pending.clear()
+        self.window.acknowledged.clear()
+
+    def _refuse_queued(self, error: str) -> None:
+        if self.state != CRASHED:
+            self.results += [(NO_LAC, error)] * self.queued
+        self.queued = 0

@@ -1,0 +1,37 @@
+"""Random schedules: BookKeeper breaks no invariant, each of its mutants does."""
+
+from __future__ import annotations
+
+import pytest
+
+from .bookkeeper_rules import MUTANTS, REAL
+from .bookkeeper_schedules import SCHEDULES, broken, schedule
+
+CAUGHT = {
+    "recovery-reads-do-not-fence": ("NoDivergenceBetweenClientAndMetaData", range(1250, 1350)),
+    "no-such-entry-as-unknown": ("RecoveryEnds", range(50)),
+    "unknown-as-no-such-entry": ("AllAckedEntriesAreReadable", range(100)),
+    "no-lac-floor": ("OnlyValidFragments", range(50, 150)),
+    "close-at-lac": ("RecoveredLacCoversAcked", range(20)),
+    "ack-quorum-as-fence-quorum": ("RecoveredLacCoversAcked", range(100)),
+}
+"""An invariant that the mutant breaks, and schedules of which at least one shows it."""
+
+
+def test_every_mutant_is_to_be_caught() -> None:
+    assert sorted(CAUGHT) == sorted(MUTANTS)
+
+
+def test_the_protocol_breaks_nothing() -> None:
+    assert broken(REAL, range(SCHEDULES)) == {}
+
+
+@pytest.mark.parametrize("mutant", sorted(MUTANTS))
+def test_mutant_is_caught(mutant: str) -> None:
+    invariant, seeds = CAUGHT[mutant]
+    assert broken(MUTANTS[mutant], seeds).get(invariant)
+
+
+def test_a_schedule_is_what_its_seed_says() -> None:
+    assert schedule(5) == schedule(5)
+    assert schedule(5) != schedule(6)

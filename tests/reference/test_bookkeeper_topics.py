@@ -1,0 +1,121 @@
+"""Topics of Pulsar: when ledgers roll over, which are deleted, what a takeover fences."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from .bookkeeper_given import adds, case, command, crash, fault
+from .bookkeeper_schedules import schedule
+from .bookkeeper_topics import Topic, play_topic
+
+KEEP = {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
+ROLL = {**KEEP, "managedLedgerMaxEntriesPerLedger": 4, "managedLedgerMinLedgerRolloverTimeMinutes": 0}
+TAKEOVER_SCHEDULES = 200
+
+
+def topic(**given: Any) -> Topic:
+    return play_topic(case(**given))
+
+
+def sizes(played: Topic) -> list[int]:
+    return [part.entries for part in played.parts]
+
+
+def test_rollover_by_entries() -> None:
+    played = topic(workload=[adds(0, 10)], config=ROLL)
+    assert sizes(played) == [4, 4, 2]
+    assert played.acked == played.readable == list(range(10))
+    assert [part.ledger.metadata.state for part in played.parts] == ["CLOSED", "CLOSED", "OPEN"]
+
+
+def test_rollover_by_size() -> None:
+    config = {**ROLL, "managedLedgerMaxEntriesPerLedger": 1000, "managedLedgerMaxSizePerLedgerMbytes": 1}
+    played = topic(workload=[{**adds(0, 10), "record_bytes": 300_000}], config=config)
+    assert sizes(played) == [4, 4, 2]
+
+
+def test_a_full_ledger_is_not_rolled_over_before_its_least_age() -> None:
+    played = topic(workload=[adds(0, 10)], config={**ROLL, "managedLedgerMinLedgerRolloverTimeMinutes": 0.05})
+    assert sizes(played)[0] == 6
+
+
+def test_rollover_by_age() -> None:
+    """0.05 minutes are 6 rounds; an empty ledger stays."""
+    config = {**KEEP, "managedLedgerMinLedgerRolloverTimeMinutes": 0, "managedLedgerMaxLedgerRolloverTimeMinutes": 0.05}
+    played = topic(workload=[adds(0, 8)], config=config)
+    assert sizes(played)[:2] == [6, 2]
+    assert len(played.parts) == 3
+
+
+def test_rollover_after_a_failure() -> None:
+    """Without a spare the add fails; a new ledger would need three bookies as well: it waits until one is back."""
+    played = topic(bookies=3, workload=[adds(0, 10)], config=KEEP, faults=[crash(1, 4, 20), crash(2, 4, 20)])
+    assert sizes(played) == [4, 6]
+    assert played.parts[1].created_round == 20
+    assert played.acked == played.readable == list(range(10))
+
+
+def test_nothing_retained() -> None:
+    """Pulsar's own default: what is consumed goes, whole ledgers at a time, never the last."""
+    config = {**ROLL, "defaultRetentionTimeInMinutes": 0, "defaultRetentionSizeInMB": 0, "retentionCheckIntervalInSeconds": 1}
+    played = topic(workload=[adds(0, 10)], config=config)
+    assert [part.entries for part in played.listed] == [2]
+
+
+def test_retention_by_size_and_time() -> None:
+    by_size = {**ROLL, "defaultRetentionSizeInMB": 1, "retentionCheckIntervalInSeconds": 1}
+    played = topic(workload=[{**adds(0, 14), "record_bytes": 300_000}], config=by_size)
+    assert [part.entries for part in played.listed] == [4, 2]
+    by_time = {**ROLL, "defaultRetentionTimeInMinutes": 0.1, "retentionCheckIntervalInSeconds": 1}
+    played = topic(rounds=30, workload=[adds(0, 20)], config=by_time)
+    closed = [part.closed_round for part in played.listed if part.closed_round is not None]
+    assert all(round_ >= 29 - 14 for round_ in closed)
+    assert len(played.listed) < len(played.parts)
+
+
+def test_takeover_after_a_crash() -> None:
+    faults = [fault("client_crash", None, 6)]
+    played = topic(workload=[adds(0, 20)], config=ROLL, faults=faults, commands=[command("take_over", 9)])
+    assert set(played.acked) <= set(played.readable)
+    assert [part.ledger.metadata.state for part in played.parts[:-1]] == ["CLOSED"] * (len(played.parts) - 1)
+    assert played.violations == []
+
+
+def test_takeover_fences_the_last_two_ledgers() -> None:
+    """Whatever the old owner was doing: the last may have no entry yet, and the one before it may still be open."""
+    faults = [fault("client_crash", None, 16)]
+    played = topic(workload=[adds(0, 30)], config=ROLL, faults=faults, commands=[command("take_over", 18)])
+    before = [part for part in played.parts if part.created_round < 18]
+    assert len(before) > 2
+    assert [len(part.ledger.recoveries) for part in before] == [0] * (len(before) - 2) + [1, 1]
+
+
+def test_old_owner_stops_when_it_is_fenced() -> None:
+    workload = [adds(0, 6), adds(6, 7, per_round=20, in_flight=1), adds(8, 30)]
+    played = topic(workload=workload, config=KEEP, commands=[command("take_over", 7)])
+    assert [owner.phase for owner in played.owners] == ["stopped", "write"]
+    assert len(played.acked) == len(set(played.acked))
+    assert set(played.acked) <= set(played.readable)
+
+
+def test_old_owner_loses_the_list() -> None:
+    """Nobody tells it that it is fenced: it waits for an add that got lost, finds its ledger closed, and the list changed."""
+    lost = [fault("drop_adds", broker, 0, 8, from_offset=5) for broker in (2, 3)]
+    played = topic(workload=[adds(0, 6)], config=KEEP, faults=lost, commands=[command("take_over", 9)])
+    assert [owner.phase for owner in played.owners] == ["stopped", "write"]
+    assert played.parts[0].ledger.writer.results[-1] == (5, "LedgerClosedException")
+    assert set(played.acked) <= set(played.readable)
+
+
+@pytest.mark.parametrize("seed", range(TAKEOVER_SCHEDULES))
+def test_no_acknowledged_message_is_lost(seed: int) -> None:
+    rng = random.Random(f"topics/{seed}")
+    given = schedule(seed)
+    commands = [command("take_over", one["round"]) for one in given["commands"]]
+    config = {**given["config"], **ROLL, "managedLedgerMaxEntriesPerLedger": rng.randint(1, 6)}
+    played = play_topic({**given, "commands": commands, "config": config})
+    assert set(played.acked) <= set(played.readable)
+    assert played.violations == []

@@ -22,15 +22,15 @@ from tests.reference.stretched import stretched
 LONG = """
 name = "long"
 protocol = "kafka"
-rounds = 1000
+rounds = 500
 [cluster]
 brokers = 4
-config = { "leader.imbalance.check.interval.seconds" = 60 }
+config = { "leader.imbalance.check.interval.seconds" = 30 }
 [[topics]]
 name = "orders"
 partitions = 4
 replication_factor = 3
-config = { "min.insync.replicas" = 2, "segment.bytes" = 1000000 }
+config = { "min.insync.replicas" = 2, "segment.bytes" = 500000 }
 [[topics]]
 name = "flushed"
 partitions = 2
@@ -43,34 +43,34 @@ record_bytes = 1000
 acks = "all"
 [[workload]]
 topic = "flushed"
-from_round = 700
-to_round = 900
+from_round = 350
+to_round = 445
 records_per_round = 3
 record_bytes = 100
 acks = "1"
 [[faults]]
 kind = "broker_crash"
 broker = 1
-from_round = 103
-to_round = 400
+from_round = 53
+to_round = 200
 [[faults]]
 kind = "power_loss"
 broker = 2
-from_round = 333
-to_round = 361
+from_round = 166
+to_round = 180
 [[faults]]
 kind = "power_loss"
 broker = 3
-from_round = 877
-to_round = 910
+from_round = 437
+to_round = 455
 [[faults]]
 kind = "isolation"
 broker = 4
-from_round = 450
-to_round = 650
+from_round = 225
+to_round = 325
 [[variants]]
 name = "short"
-rounds = 901
+rounds = 451
 """
 
 
@@ -124,7 +124,7 @@ def test_a_long_run_equals_plain_rounds(spark: SparkSession, long: Path, leapt: 
     assert any("log_damaged" in row for row in leapt["events"])
 
 
-@pytest.mark.parametrize(("seed", "cases", "factor"), [(5, 80, 1), (11, 25, 6)])
+@pytest.mark.parametrize(("seed", "cases", "factor"), [(5, 80, 1), (11, 25, 4)])
 def test_random_scenarios_equal_plain_rounds(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, cases: int, factor: int
 ) -> None:
@@ -138,9 +138,9 @@ def test_random_scenarios_equal_plain_rounds(
 @pytest.mark.parametrize("mode", ["plain", "leap"])
 def test_a_killed_run_goes_on_to_the_same_result(spark: SparkSession, long: Path, leapt: dict[str, list[str]], mode: str) -> None:
     out = long.parent / f"killed-{mode}"
-    options: dict[str, Any] = {"mode": mode, "checkpoint_every": 1 if mode == "leap" else 20}
+    options: dict[str, Any] = {"mode": mode, "checkpoint_every": 1 if mode == "leap" else 5}
     with pytest.raises(Killed):
-        tables(spark, long, out, progress=KilledAfter(2 if mode == "leap" else 30), **options)
+        tables(spark, long, out, progress=KilledAfter(2 if mode == "leap" else 12), **options)
     assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
     assert list(out.glob(f"{FOLDER}/*/CHECKPOINT.json"))
     assert not differing(tables(spark, long, out, resume=True, **options), leapt)

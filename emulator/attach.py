@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
+from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.scenario_inputs import change_tables
 from emulator.leaps import LEAP_COLUMNS
@@ -76,4 +77,4 @@ def _frame(spark: SparkSession, kind: str, table: pa.Table) -> DataFrame | None:
     if not table.num_rows:
         return None
     schema = from_arrow_schema(table.schema)
-    return spark.createDataFrame(cast(Any, table), schema=schema).withColumnRenamed("changes", f"{kind}_changes")
+    return frame_of(spark, table, schema).withColumnRenamed("changes", f"{kind}_changes")

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RULES
@@ -32,11 +33,11 @@ def initial_state(spark: SparkSession, inputs: list[ScenarioInputs], traced: dic
         tables.append(_partition_rows(i, traced[i.scenario.scenario_id], worlds, feeds))
         worlds, feeds = worlds + len(i.worlds), feeds + len(i.feeds)
     partitions = pa.concat_tables(tables)
-    frame = spark.createDataFrame(partitions)
+    frame = frame_of(spark, partitions)
     rows = frame.withColumn("slot", F.explode(F.expr("sequence(0, slot_count - 1)")))
     logs = [t for t in (_replica_rows(i) for i in inputs) if t.num_rows]
     if logs:
-        given = spark.createDataFrame(pa.concat_tables(logs))
+        given = frame_of(spark, pa.concat_tables(logs))
         rows = rows.join(given, ["scenario_id", "partition_id", "slot"], "left")
     else:
         rows = rows.withColumns(

@@ -26,6 +26,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
+from emulator.arrow_frames import frame_of
 from emulator.errors import InputError
 from emulator.hadoop_files import HadoopFiles
 from emulator.schema import OUTPUT_TABLES
@@ -108,7 +109,7 @@ class OutputDirectory:
         if isinstance(rows, DataFrame):
             self._checked(table, rows).write.mode("overwrite").parquet(self.path(table))
         elif rows.num_rows > DRIVER_WRITES_UP_TO_ROWS:
-            self.write(table, self._spark.createDataFrame(rows))
+            self.write(table, frame_of(self._spark, rows))
         else:
             self._write_arrow(table, rows.select(OUTPUT_TABLES[table].names), OUTPUT_TABLES[table])
 

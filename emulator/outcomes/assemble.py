@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.accounting import partition_accounts, with_losses
 from emulator.outcomes.names import Names, names
@@ -135,7 +136,7 @@ def _events(spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: li
     if fences.num_rows == 0:
         return events
     replicas = known.add_all(_initial_replicas(spark, state, inputs)).withColumn("broker", F.expr(_BROKER))
-    fenced = replicas.join(F.broadcast(spark.createDataFrame(fences)), ["scenario_id", "broker"])
+    fenced = replicas.join(F.broadcast(frame_of(spark, fences)), ["scenario_id", "broker"])
     for name in ("leader_epoch", "from_offset", "to_offset"):
         fenced = fenced.withColumn(name, F.lit(None).cast(OUTPUT_TABLES["events"][name].dataType))
     return events.unionByName(fenced.select(columns))
@@ -161,7 +162,7 @@ def _initial_replicas(spark: SparkSession, state: DataFrame, inputs: list[Scenar
     moving = _moving_partitions(inputs)
     if moving.num_rows == 0:
         return rows
-    first_slots = F.broadcast(spark.createDataFrame(moving))
+    first_slots = F.broadcast(frame_of(spark, moving))
     return (
         rows.join(first_slots, ["scenario_id", "partition_id"], "left")
         .filter(f"coalesce((first_assigned & {bit('slot')}) != 0, true)")

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
+from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 
 _BROKERS = StructType(
@@ -65,14 +66,14 @@ def names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> Names:
     members = None if all(len(i.states) == i.partition_count for i in inputs) else _members(inputs)
     return Names(
         world_names(spark, inputs),
-        spark.createDataFrame(_topics(inputs)),
-        None if members is None else spark.createDataFrame(members),
+        frame_of(spark, _topics(inputs)),
+        None if members is None else frame_of(spark, members),
     )
 
 
 def world_names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> DataFrame:
     """world_id, brokers (array<int>, by slot)."""
-    return spark.createDataFrame(_worlds(inputs), _BROKERS)
+    return frame_of(spark, _worlds(inputs), _BROKERS)
 
 
 def _members(inputs: Sequence[ScenarioInputs]) -> pa.Table:

@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, Invariant
 
@@ -22,7 +23,7 @@ def violation_rows(spark: SparkSession, state: DataFrame, losses: DataFrame, inp
     `losses`: what accounting.losses_at_elections gives. A witness is its words with the brokers of its slots put in:
     `format_words`.
     """
-    last_faults = F.broadcast(spark.createDataFrame(_last_faults(inputs)))
+    last_faults = F.broadcast(frame_of(spark, _last_faults(inputs)))
     end = state.join(last_faults, "scenario_id").withColumn("settled", F.expr(_SETTLED))
     return _while_running(state).unionByName(_at_elections(losses)).unionByName(_at_the_end(end))
 

@@ -39,7 +39,7 @@ class Changes:
 
     def attach(self, state: DataFrame) -> DataFrame:
         """The packed state with ATTACHED_COLUMNS."""
-        return self._joined(state).select(ATTACHED_COLUMNS)
+        return self.joined(state).select(ATTACHED_COLUMNS)
 
     def attach_ahead(self, state: DataFrame, ends: dict[int, int]) -> DataFrame:
         """The packed state, with LEAP_COLUMNS but `stop` and `ends`, with LEAPING_COLUMNS.
@@ -47,7 +47,7 @@ class Changes:
         Every partition gets what begins from its own round on, CHANGES_AHEAD changes at most; `stop` is where they end. `ends`:
         rounds by scenario_id.
         """
-        state = self._joined(state)
+        state = self.joined(state)
         kinds = ("world", "feed")
         state = state.withColumns({f"{k}_changes": F.expr(f"filter({k}_changes, x -> x.from_round >= round)") for k in kinds})
         unattached = ", ".join(f"coalesce(get({k}_changes, {CHANGES_AHEAD}).from_round, {self.to_round})" for k in kinds)
@@ -58,7 +58,8 @@ class Changes:
         ahead = {f"{k}_changes": F.expr(f"slice({k}_changes, 1, {CHANGES_AHEAD})") for k in kinds}
         return state.withColumns(ahead).select(LEAPING_COLUMNS)
 
-    def _joined(self, state: DataFrame) -> DataFrame:
+    def joined(self, state: DataFrame) -> DataFrame:
+        """The packed state with CHANGE_COLUMNS beside whatever it has."""
         for kind, frame in self._frames.items():
             if frame is None:
                 state = state.withColumn(f"{kind}_changes", F.lit(None).cast(_changes_type(WORLD if kind == "world" else FEED)))

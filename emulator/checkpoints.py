@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,11 +27,11 @@ from emulator.errors import InputError
 from emulator.hadoop_files import HadoopFiles
 
 FOLDER = "_checkpoint"
-DEFAULT_EVERY = 20
-"""Jobs between two checkpoints."""
+DEFAULT_EVERY = {"plain": 20, "leap": 4}
+"""Jobs between two checkpoints; in leap mode a job goes through far more rounds."""
 
 _CONTENT = "CHECKPOINT.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 def fingerprint(*values: object) -> str:
@@ -38,6 +40,12 @@ def fingerprint(*values: object) -> str:
     for value in values:
         _feed(digest.update, value)
     return digest.hexdigest()
+
+
+def source_digest() -> str:
+    """A digest of this package's own files: what another version of it began it would not go on with alike."""
+    package = Path(__file__).parent
+    return fingerprint([(str(path.relative_to(package)), path.read_text()) for path in sorted(package.rglob("*.py"))])
 
 
 def _feed(update: Callable[[bytes], None], value: object) -> None:
@@ -66,7 +74,7 @@ class Checkpoints:
     checkpoints, 0 for none.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, identity: str, every: int = DEFAULT_EVERY) -> None:
+    def __init__(self, spark: SparkSession, uri: str, identity: str, every: int) -> None:
         self._spark = spark
         self._uri = uri
         self._files = HadoopFiles(spark, uri)
@@ -95,12 +103,13 @@ class Checkpoints:
             "format": _FORMAT,
             "identity": self._identity,
             "known": known,
-            "trace_parts": self._trace_parts,
+            "trace_parts": [self._part_sizes(part) for part in range(self._trace_parts)],
             "schema": state.schema.json(),
             "files": self._files.sizes(f"{folder}/state"),
             "digest": _digest(state),
         }
-        self._files.write_text(f"{folder}/{_CONTENT}", json.dumps(content))
+        text = json.dumps(content)
+        self._files.write_text(f"{folder}/{_CONTENT}", json.dumps({"content": text, "sha256": fingerprint(text)}))
         for name in older:
             if name.isdigit():
                 self._files.delete(f"{FOLDER}/{name}")
@@ -113,7 +122,10 @@ class Checkpoints:
         folder = f"{FOLDER}/{self._numbers()[-1]}"
         where = f"{self._uri}: {folder}"
         try:
-            content = json.loads(self._files.read_text(f"{folder}/{_CONTENT}"))
+            sealed = json.loads(self._files.read_text(f"{folder}/{_CONTENT}"))
+            if fingerprint(sealed["content"]) != sealed["sha256"]:
+                raise ValueError
+            content = json.loads(sealed["content"])
             identity, known, files = content["identity"], content["known"], content["files"]
             schema, digest, parts = StructType.fromJson(json.loads(content["schema"])), content["digest"], content["trace_parts"]
             version = content["format"]
@@ -130,9 +142,11 @@ class Checkpoints:
             raise InputError(f"{where}: the state cannot be read; {_ALLOWED}") from error
         if not intact:
             raise InputError(f"{where}: the state is not as it was written; {_ALLOWED}")
-        self._trace_parts = parts
+        if any(self._part_sizes(part) != sizes for part, sizes in enumerate(parts)):
+            raise InputError(f"{where}: files of the trace are missing or have another size; {_ALLOWED}")
+        self._trace_parts = len(parts)
         for name in self._trace_names():
-            if int(name) >= parts:
+            if int(name) >= len(parts):
                 self._files.delete(f"{FOLDER}/trace/{name}")
         return state, known
 
@@ -140,6 +154,19 @@ class Checkpoints:
         """Forget every checkpoint and every part of a trace."""
         self._trace_parts = 0
         self._files.delete(FOLDER)
+
+    def forget(self, note: Callable[[str], None]) -> None:
+        """Remove everything after a run that has ended well; whatever keeps it from that is only noted."""
+        try:
+            self.start_anew()
+        except (OSError, Py4JJavaError, PySparkException) as error:
+            note(f"{self._uri}: {FOLDER} could not be removed: {error}")
+
+    def forget_useless(self) -> None:
+        """Remove the trace parts of a failed run that has no checkpoint to go on from, if that can be done."""
+        with suppress(Exception):
+            if not self.is_there():
+                self.start_anew()
 
     def write_trace(self, tables: dict[str, DataFrame]) -> None:
         """Write the next part of the trace tables."""
@@ -158,6 +185,13 @@ class Checkpoints:
                 self._files.make_folders(uri)
             for number, (part, name) in enumerate(moved):
                 self._files.rename(f"{FOLDER}/{part}/{name}", f"{uri}/part-{number:05d}.parquet")
+
+    def _part_sizes(self, part: int) -> dict[str, dict[str, int]]:
+        """The sizes of a trace part's files, by table."""
+        folder = f"{FOLDER}/trace/{part}"
+        if not self._files.is_folder(folder):
+            return {}
+        return {name: self._files.sizes(f"{folder}/{name}") for name in sorted(self._files.names(folder))}
 
     def _numbers(self) -> list[int]:
         if not self._files.is_folder(FOLDER):

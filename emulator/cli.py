@@ -51,9 +51,7 @@ def commands() -> None:
     "--checkpoint-every",
     metavar="N",
     type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Write a checkpoint into DIR after every N jobs; 0: never.",
+    help="Write a checkpoint into DIR after every N jobs; 0: never. Default: 20, in leap mode 4.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
@@ -65,7 +63,7 @@ def run_command(
     mode: str | None,
     trace: str,
     resume: bool,
-    checkpoint_every: int,
+    checkpoint_every: int | None,
     dry_run: bool,
     fail_on_violation: bool,
     master: str | None,
@@ -81,7 +79,7 @@ def run_command(
     from emulator import run as running
 
     if dry_run:
-        _print_lines(running.dry_run(run, trace))
+        _print_lines(running.dry_run(run, trace, mode))
         return DONE
     from emulator.progress import Progress
 
@@ -96,7 +94,7 @@ def run_command(
 
 
 def check_trace(run: Run, trace: str) -> str:
-    """Returns `trace` without blanks and repetitions: "none", "all", or TOPIC:PARTITION joined by commas.
+    """Returns `trace` in order, without blanks and repetitions: "none", "all", or TOPIC:PARTITION joined by commas.
 
     Raises InputError for a partition that no scenario of the run has.
     """
@@ -118,7 +116,7 @@ def check_trace(run: Run, trace: str) -> str:
             problem = f"{int(number)} is not a partition of {name}"
             raise InputError.at(run.path, "--trace", problem, f"0 to {partitions[name] - 1}")
         chosen.append(f"{name}:{int(number)}")
-    return ",".join(dict.fromkeys(chosen))
+    return ",".join(sorted(set(chosen)))
 
 
 @commands.group("import")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from emulator.errors import did_you_mean, listing, quoted
+from emulator.throttles import THROTTLED_LISTS, is_throttled_list
 
 ConfigValue = int | bool | str
 
@@ -48,6 +49,8 @@ class ConfigKey:
         """What values the key takes, in words."""
         if self.type is bool:
             return "true or false"
+        if self.setting in THROTTLED_LISTS:
+            return 'a list such as "0:1,0:2" (partition:broker), or "*"'
         if self.type is str:
             return "one of " + listing(quoted(choice) for choice in self.choices) if self.choices else "a string"
         return "an integer" if self.span is None else f"an integer from {self.span[0]} to {self.span[1]}"
@@ -93,6 +96,9 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _topic("min.insync.replicas", int, 1, _POSITIVE_INT),
     _topic("unclean.leader.election.enable", bool, False),
     _topic("unclean.recovery.strategy", str, "none", choices=RECOVERY_STRATEGIES),
+    *(_topic(key, str, "") for key in THROTTLED_LISTS),
+    _broker("leader.replication.throttled.rate", int, LONG_MAX, _LONG),
+    _broker("follower.replication.throttled.rate", int, LONG_MAX, _LONG),
     _broker("replica.lag.time.max.ms", int, 30_000, _POSITIVE_LONG),
     _broker("replica.fetch.max.bytes", int, 1_048_576, _INT),
     _broker("replica.fetch.wait.max.ms", int, 500, _INT),
@@ -157,11 +163,7 @@ _RECORDED: tuple[ConfigKey, ...] = (
     _broker("log.message.timestamp.before.max.ms", int, LONG_MAX, _LONG, of="message.timestamp.before.max.ms"),
     _topic("message.timestamp.after.max.ms", int, HOUR_MS, _LONG),
     _broker("log.message.timestamp.after.max.ms", int, HOUR_MS, _LONG, of="message.timestamp.after.max.ms"),
-    # replication throttles, the rest of the fetcher, the controller, defaults for new topics
-    _topic("leader.replication.throttled.replicas", str, ""),
-    _topic("follower.replication.throttled.replicas", str, ""),
-    _broker("leader.replication.throttled.rate", int, LONG_MAX, _LONG),
-    _broker("follower.replication.throttled.rate", int, LONG_MAX, _LONG),
+    # the rest of the fetcher, the controller, defaults for new topics
     _broker("replica.fetch.min.bytes", int, 1, _INT),
     _broker("replica.fetch.response.max.bytes", int, 10_485_760, _INT),
     _broker("replica.fetch.backoff.ms", int, 1_000, _INT),
@@ -254,6 +256,8 @@ def _in_setting_unit(row: ConfigKey, value: ConfigValue) -> ConfigValue:
 def _in_range(row: ConfigKey, value: object) -> bool:
     if isinstance(value, int) and row.span is not None:
         return row.span[0] <= value <= row.span[1]
+    if row.name in THROTTLED_LISTS:
+        return isinstance(value, str) and is_throttled_list(value)
     return row.choices is None or value in row.choices
 
 

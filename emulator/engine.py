@@ -1,9 +1,9 @@
-"""The loop: runs a protocol's rounds over the state, k fused rounds a job. The only place with actions."""
+"""The loop: runs a protocol's rounds over the state, k fused rounds a job."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import reduce
@@ -15,15 +15,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import ATTACHED_COLUMNS, LEAPING_COLUMNS, Changes
+from emulator.bandwidth import Quotas, limits_bandwidth
 from emulator.checkpoints import Checkpoints
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs
 from emulator.leaps import LEAP_COLUMNS, with_leaps
 from emulator.local_checkpoints import held, is_local
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
-from emulator.planned import PlannedRound, release
+from emulator.planned import PlannedRound, release, release_all
 from emulator.progress import Progress
-from emulator.protocols import HORIZONS, PROTOCOLS
+from emulator.protocols import LEAP_HORIZONS, PROTOCOLS
 from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.record_trace import record_trace
@@ -54,7 +55,7 @@ TRACE_ROUNDS_HELD = 20
 """Rounds of trace held in the state before they are written."""
 
 ITERATIONS = 20
-"""Iterations a job where partitions leap: as many rounds nest a little deeper than plain ones."""
+"""Iterations a job where partitions leap: fewer than plain rounds, since each adds four projections to the round's own."""
 
 CHANGES_HELD = 500_000
 """Changes of inputs attached at a time: more end an era, up to whose end all partitions go first."""
@@ -69,17 +70,14 @@ class Job:
     ends_bucket: bool
 
 
-def plan_jobs(rounds: list[int], bucket_rounds: int, fused_rounds: int = FUSED_ROUNDS, start: int = 0) -> list[Job]:
-    """Cut the run, from round `start` on, into jobs of at most `fused_rounds` that never cross a bucket's or a scenario's end."""
-    edges = sorted(e for e in {*rounds, *range(0, max(rounds), bucket_rounds), start} if e >= start)
-    jobs = []
-    for low, high in zip(edges, edges[1:], strict=False):
-        at = low
-        while at < high:
-            to = min(at + fused_rounds, high)
-            jobs.append(Job(at, to, to == high and (to % bucket_rounds == 0 or to in rounds)))
-            at = to
-    return jobs
+def next_job(from_round: int, rounds: Collection[int], bucket_rounds: int, fused_rounds: int, quota_edge: int) -> Job:
+    """The job that begins in a round: of at most `fused_rounds`, not across a bucket's or a scenario's end or a quota edge.
+
+    `rounds`: those of each scenario.
+    """
+    ends = (from_round + fused_rounds, (from_round // bucket_rounds + 1) * bucket_rounds, quota_edge)
+    to_round = min(*ends, *(r for r in rounds if r > from_round))
+    return Job(from_round, to_round, to_round % bucket_rounds == 0 or to_round in rounds)
 
 
 @dataclass
@@ -111,9 +109,10 @@ def emulate(
     protocols = tuple(sorted({i.scenario.protocol for i in inputs}))
     elr = any(i.scenario.features[ELR_FEATURE] > 0 for i in inputs)
     late_news = any(i.has_late_news for i in inputs)
+    budgets = any(limits_bandwidth(i.scenario) for i in inputs)
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = [i.scenario.rounds for i in inputs]
-    rules = RunRules(slots, protocols, elr, late_news)
+    rules = RunRules(slots, protocols, elr, late_news, budgets)
     tracing = any(bool(flags.any()) for flags in traced.values())
     bucket_rounds = bucket_length(max(rounds))
     tasks = _tasks(spark, rows)
@@ -129,7 +128,8 @@ def emulate(
                 state, known = pack(initial_state(spark, inputs, traced)), {}
             state = held(_laid_out(state, tasks))
             planned = planning.result()
-        run = _Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress, checkpoints)
+        quotas = Quotas(spark, inputs, known.get("quotas"))
+        run = _Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress, checkpoints, quotas)
         return unpack(loop(run, state, known))
 
 
@@ -146,6 +146,7 @@ class _Run:
     tracks: Tracks
     progress: Progress
     checkpoints: Checkpoints | None
+    quotas: Quotas
 
     @property
     def ends(self) -> dict[int, int]:
@@ -160,6 +161,7 @@ class _Run:
     def save_if_due(self, state: list[DataFrame], columns: list[str], known: dict[str, Any]) -> None:
         """A job is done: write a checkpoint if it is time for one."""
         if self.checkpoints is not None:
+            known = known | {"quotas": self.quotas.as_known()}
             self.checkpoints.save_if_due(lambda: reduce(DataFrame.unionByName, state).select(columns), known)
 
 
@@ -175,10 +177,10 @@ def _plan_leaps(
     spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool, bucket_rounds: int
 ) -> PlannedRound:
     """One round and what leap follows from it."""
-    (horizon,) = {HORIZONS[name] for name in rules.protocols}
+    (horizon,) = {LEAP_HORIZONS[name] for name in rules.protocols}
 
     def iteration(state: DataFrame) -> DataFrame:
-        leapt = with_leaps(state, lambda s: one_round(s, rules, tracing), horizon(rules), bucket_rounds, tracing)
+        leapt = with_leaps(state, lambda s: one_round(s, rules, tracing), horizon, bucket_rounds, tracing)
         return leapt.select(LEAPING_COLUMNS)
 
     state = _no_rows(spark, tasks).withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
@@ -203,8 +205,12 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
     finished = [state.where(F.col("scenario_id").isin(ended))] if ended else []
     checkpointed = state
     state = state.where(~F.col("scenario_id").isin(ended)) if ended else state
-    jobs = plan_jobs(list(ends.values()), run.bucket_rounds, fused_rounds(run.spark), done)
-    for job in jobs:
+    last_round = max(ends.values())
+    fused = fused_rounds(run.spark)
+    while done < last_round:
+        state = run.quotas.share_out(state, done)
+        job = next_job(done, ends.values(), run.bucket_rounds, fused, run.quotas.next_edge)
+        done = job.to_round
         changes = Changes(run.spark, run.inputs, job.from_round, job.to_round)
         window = run.planned.run(changes.attach(state), job.to_round - job.from_round)
         previous, checkpointed = checkpointed, held(window.select(PACKED_COLUMNS))
@@ -220,16 +226,16 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         if job.ends_bucket:
             at_edge = job.to_round % run.bucket_rounds == 0
             ending = running if at_edge else [i for i in running if i.scenario.scenario_id in ended]
-            ended_bucket = (bucket_from, job.to_round, ending)
+            ended_bucket = (bucket_from, job.to_round, ending, run.quotas)
             run.tracks.broker_rounds += broker_bucket(run.spark, unpack(checkpointed), run.inputs, *ended_bucket)
             if at_edge:
                 bucket_from = job.to_round
                 state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
-        if ended and job is not jobs[-1]:
+        if ended and done < last_round:
             finished.append(checkpointed.where(F.col("scenario_id").isin(ended)))
             state = state.where(~F.col("scenario_id").isin(ended))
         iterations += 1
-        if job is not jobs[-1]:
+        if done < last_round:
             now = {"round": job.to_round, "bucket_from": bucket_from, "trace_held": trace_held, "iterations": iterations}
             run.save_if_due([*finished, state], PACKED_COLUMNS, now | {"broker_rounds": run.tracks.broker_rounds})
         left = [i for i in run.inputs if i.scenario.rounds > job.to_round]
@@ -248,22 +254,24 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
     iterations = known.get("iterations", 0)
     state = state if known else state.withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
     kept = [*PACKED_COLUMNS, *NO_LEAP]
-    for from_round, to_round in eras(run.inputs):
-        if to_round <= known.get("era", 0):
-            continue
+    era_ends = [to_round for _, to_round in eras(run.inputs)]
+    from_round = known.get("era", 0)
+    while from_round < era_ends[-1]:
+        state = run.quotas.share_out(state, from_round)
+        to_round = min(run.quotas.next_edge, next(end for end in era_ends if end > from_round))
         changes = Changes(run.spark, run.inputs, from_round, to_round)
         arrived = f"round >= least({to_round}, ends)"
         parked: list[DataFrame] = []
         parked_rounds = 0
-        previous: DataFrame | None = None
+        read: list[DataFrame] = []  # checkpointed frames that the state, or what is parked, still reads
         while True:
             fused = min(ITERATIONS, fused_rounds(run.spark))
             window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
             checkpointed = held(window.select(*PACKED_COLUMNS, *LEAP_COLUMNS))
             iterations += fused
-            if previous is not None:
-                release(previous)
-            previous = checkpointed
+            if not parked:
+                release_all(read)
+            read.append(checkpointed)
             add_sums(carried, bucket_sums(run.spark, checkpointed, run.inputs))
             state = run.write_trace(checkpointed) if run.tracing else checkpointed
             state = state.withColumn("buckets", F.expr("filter(buckets, x -> false)"))
@@ -275,20 +283,21 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
                 F.expr("sum(round * CAST(members AS BIGINT)) AS replica_rounds"),
                 F.expr(f"sum(IF({arrived}, round * CAST(members AS BIGINT), 0)) AS arrived_rounds"),
             ).collect()[0]
+            run.progress.advance(at["round"], at.partitions, iterations, at.replica_rounds + parked_rounds)
             if at.running == 0:
                 break
-            run.progress.advance(at["round"], at.partitions, iterations, at.replica_rounds + parked_rounds)
             now = {"era": from_round, "iterations": iterations, "carried": sums_as_rows(carried)}
             run.save_if_due([*parked, state], kept, now)
             if at.running <= at.rows * WORTH_PARKING:
                 parked.append(state.where(arrived))
-                previous = None  # what is parked reads it
                 parked_rounds += at.arrived_rounds
                 state = state.where(f"NOT {arrived}")
+        from_round = to_round
         if parked:
             state = held(_laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks))
+            release_all(read)
     for bucket_from in range(0, max(run.ends.values()), run.bucket_rounds):
-        run.tracks.broker_rounds += bucket_rows(run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds)
+        run.tracks.broker_rounds += bucket_rows(run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas)
     run.progress.finish()
     return state
 

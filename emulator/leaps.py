@@ -6,12 +6,13 @@ once add h times the drift. The round after a leap is a probe: it has to move ev
 nothing else. Guards compare values that are linear along the way, so what they say at both ends they say in between. A probe that
 fails takes the partition back to where it leapt from, with a smaller leap.
 
-h ends before the next change of any input, before the horizon that the protocol's own rules see (Protocol.horizon: ticks of a
-period, and guards whose distance is known), and never after `stop`, up to where the inputs are attached. A partition whose clock
-has reached `stop` stays as it is.
+h ends before the next change of any input, before the horizon that the protocol's own rules see (protocols.LEAP_HORIZONS: ticks
+of a period, and guards whose distance is known), and never after `stop`, up to where the inputs are attached. A partition whose
+clock has reached `stop` stays as it is.
 
-Nothing here knows a protocol: which columns are counters (COUNTERS), which sample a counter by a period (SAMPLES), stands in
-emulator/schema.py. All rows of a partition decide alike, by one look at the partition.
+Nothing here knows a protocol's rules: which columns are counters (COUNTERS), which sample a counter by a period (SAMPLES),
+stands in emulator/schema.py; only the byte counters that time buckets cut are known by name. All rows of a partition decide
+alike, by one look at the partition.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ LEAP_COLUMNS = {
 """Columns beside the state's: the leap; the round up to which inputs are attached; the rounds of the scenario; finished time
 buckets of broker_rounds not yet collected."""
 
-
 _COMPARED = [name for name in PACKED_COLUMNS if name not in (*CONSTANTS, "round", "trace")]
+"""Columns that decide whether a round was quiet: all but what comes from outside, the clock and what is only recorded."""
 
 
 def with_leaps(
@@ -145,7 +146,7 @@ def _move(bucket_rounds: int, tracing: bool) -> Step:
         value = f"IF(jump.back, {_was(name)}, {name})"
         if name in ("produced_bytes", "served_bytes"):
             value = f"IF({at_edge}, 0L, {value})"
-        text = f"{value} + coalesce(jump.by * {{}}.{name}, 0L)".format("jump.leap.drift")
+        text = f"{value} + coalesce(jump.by * jump.leap.drift.{name}, 0L)"
         moved[name] = f"CAST({text} AS INT)" if name in COUNTERS_OF_ROUNDS else text
     for name, (counter, period) in SAMPLES.items():
         moved[name] = _sample(name, counter, period)

@@ -165,6 +165,12 @@ def _name(operator: Any) -> str:
     return str(operator.getClass().getSimpleName())
 
 
+def release_all(checkpointed: list[DataFrame]) -> None:
+    """Free the blocks of all of these, and empty the list."""
+    while checkpointed:
+        release(checkpointed.pop())
+
+
 def release(checkpointed: DataFrame) -> None:
     """Free the blocks of a frame that `localCheckpoint` returned, once nothing reads it any more."""
     checkpointed._jdf.queryExecution().analyzed().rdd().unpersist(False)

@@ -14,7 +14,7 @@ from emulator.rounds.kafka.checkpoint import checkpoint
 from emulator.rounds.kafka.count_outcomes import count_outcomes
 from emulator.rounds.kafka.elect_leader import elect_leader
 from emulator.rounds.kafka.fetch import fetch
-from emulator.rounds.kafka.horizons import horizon
+from emulator.rounds.kafka.horizons import HORIZON
 from emulator.rounds.kafka.judge_in_sync import judge_in_sync
 from emulator.rounds.kafka.learn import learn
 from emulator.rounds.kafka.observe import observe
@@ -41,5 +41,5 @@ KAFKA: tuple[Phase, ...] = (
 
 PROTOCOLS: dict[str, tuple[Phase, ...]] = dict.fromkeys(RULES, KAFKA)
 
-HORIZONS: dict[str, Callable[[RunRules], str]] = dict.fromkeys(RULES, horizon)
-"""Where leaps over quiet rounds have to stop, as SQL."""
+LEAP_HORIZONS: dict[str, str] = dict.fromkeys(RULES, HORIZON)
+"""SQL: where leaps over quiet rounds have to stop."""

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
-from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, fingerprint
+from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, fingerprint, source_digest
 from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
 from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
 from emulator.local_checkpoints import held
@@ -27,7 +27,6 @@ from emulator.outcomes.scenarios import scenario_rows
 from emulator.outcomes.trace import TRACE_TABLES, trace_tables
 from emulator.progress import Progress
 from emulator.scenario import Run, Scenario
-from emulator.schema import STATE_DDL
 from emulator.session import settings_held
 from emulator.storage import OutputDirectory
 
@@ -52,36 +51,39 @@ def run_emulation(
     trace: str = "none",
     progress: Progress | None = None,
     resume: bool = False,
-    checkpoint_every: int = DEFAULT_EVERY,
+    checkpoint_every: int | None = None,
 ) -> RunSummary:
     """Run all scenarios of a file and publish their tables under `out`, all of them or none.
 
     `mode`: "plain" or "leap", None: the scenario file's; the tables are the same. `trace`: "none", "all" or
     TOPIC:PARTITION,... `resume`: go on from the checkpoint there, if there is one; `checkpoint_every`: jobs between two, 0 for
-    none. Raises InputError if `out` cannot take the tables, or has a checkpoint of another run.
+    none, None for checkpoints.DEFAULT_EVERY.
+
+    Raises InputError if `out` cannot take the tables, or has a checkpoint of another run.
     """
     started, clock = datetime.now(timezone.utc), time.monotonic()
+    mode, progress, checkpoints = mode or run.mode, progress or Progress(quiet=True), None
     output = OutputDirectory(spark, out)
     output.recover()
     output.stage()
     try:
         inputs, traced = _inputs(run, trace)
-        mode = mode or run.mode
-        identity = fingerprint(emulator.__version__, STATE_DDL, mode, trace, run.scenarios)
-        checkpoints = Checkpoints(spark, out, identity, checkpoint_every)
-        progress = progress or Progress(quiet=True)
+        identity = fingerprint(source_digest(), pyspark.__version__, mode, trace, run.scenarios)
+        every = DEFAULT_EVERY[mode] if checkpoint_every is None else checkpoint_every
+        checkpoints = Checkpoints(spark, out, identity, every)
         if resume and not checkpoints.is_there():
             progress.note(f"nothing to resume in {out}: starting at round 0")
             resume = False
         if not resume:
+            if checkpoints.is_there():
+                progress.note(f"the checkpoint of an earlier run in {out} is removed (--resume would go on from it)")
             checkpoints.start_anew()
         tracks = Tracks(lambda state: checkpoints.write_trace(trace_tables(spark, state, inputs)))
         state = emulate(spark, inputs, traced, tracks, progress, mode, checkpoints=checkpoints, resume=resume)
-        checkpoints.collect_trace({name: output.path(name) for name in TRACE_TABLES})
         seconds = time.monotonic() - clock
         with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):
             tables, violations = _tables(spark, state, inputs, traced)
-            schema, rows = scenario_rows(run.scenarios)
+            schema, rows = scenario_rows(run.scenarios, mode)
             with ThreadPoolExecutor(4) as pool:
                 writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
                 writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
@@ -89,11 +91,14 @@ def run_emulation(
                 writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, inputs, started, seconds)]))
                 for write in writes:
                     write.result()
+        checkpoints.collect_trace({name: output.path(name) for name in TRACE_TABLES})
         output.commit()
-        checkpoints.start_anew()
     except BaseException:
         output.abort()
+        if checkpoints is not None:
+            checkpoints.forget_useless()
         raise
+    checkpoints.forget(progress.note)
     partitions, distinct = sum(i.partition_count for i in inputs), sum(len(i.states) for i in inputs)
     lines = [
         f"{len(inputs)} scenarios, {partitions} partitions ({distinct} distinct), {max(s.rounds for s in run.scenarios)} rounds:"
@@ -117,18 +122,18 @@ def _tables(
     return tables, violations
 
 
-def dry_run(run: Run, trace: str = "none") -> list[str]:
+def dry_run(run: Run, trace: str = "none", mode: str | None = None) -> list[str]:
     """What a run would do, in lines: scenarios, partitions, rounds, rows, jobs, estimated memory. Needs no Spark."""
     inputs, traced = _inputs(run, trace)
     rows = sum(i.rows for i in inputs)
     rounds = max(s.rounds for s in run.scenarios)
     names = [s.name for s in run.scenarios]
+    jobs = f"{-(-rounds // FUSED_ROUNDS)} jobs or more" if (mode or run.mode) == "plain" else "jobs by what happens"
     return [
         f"scenarios: {len(inputs)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
         f"partitions: {sum(i.partition_count for i in inputs)} ({sum(len(i.states) for i in inputs)} distinct)",
         f"rounds: {rounds} of {run.scenarios[0].round_ms} ms",
-        f"rows: {rows} for {sum(i.replicas for i in inputs)} replicas, {replica_rounds(inputs)} replica-rounds,"
-        f" {-(-rounds // FUSED_ROUNDS)} jobs or more",
+        f"rows: {rows} for {sum(i.replicas for i in inputs)} replicas, {replica_rounds(inputs)} replica-rounds, {jobs}",
         f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
         f"estimated memory: {max(1, 2 * rows * STATE_ROW_BYTES // 2**20)} MiB for the state",
     ]

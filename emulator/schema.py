@@ -210,6 +210,10 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("up", _FLAG, "whether the broker runs at the end of the bucket"),
         _column("up_rounds", _INT, "rounds of the bucket in which the broker ran"),
         _column("local_bytes", _LONG, "bytes of the broker's local logs at the end of the bucket"),
+        _column("network_in_saturated_rounds", _INT, "rounds in which its network budget held fetches into it back"),
+        _column("network_out_saturated_rounds", _INT, "rounds in which its network budget held fetches from it back"),
+        _column("disk_saturated_rounds", _INT, "rounds in which its disk budget held fetches into it back"),
+        _column("throttled_rounds", _INT, "rounds in which a replication throttle of its held fetches back"),
     ),
     "trace": _table(
         _SCENARIO,
@@ -263,7 +267,8 @@ FEED = (
     " protocol: INT, min_insync_replicas: INT, unclean_election: BOOLEAN, elr: BOOLEAN, recovery: INT,"
     " lag_rounds: INT, isr_check_rounds: INT, fetch_max_bytes: BIGINT, no_wait: BOOLEAN, checkpoint_rounds: INT,"
     " rebalance_rounds: INT, segment_bytes: BIGINT, segment_rounds: INT, flush_messages: BIGINT, flush_rounds: INT,"
-    " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>, clears_elr: BOOLEAN"
+    " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>, clears_elr: BOOLEAN,"
+    " leader_throttled: ARRAY<INT>, follower_throttled: ARRAY<INT>"
 )
 TRACE = (
     "round: INT, running: BOOLEAN, offline: BOOLEAN, assigned: INT, replica: BOOLEAN, is_leader: BOOLEAN,"
@@ -333,7 +338,8 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "segment_base_offset": ("BIGINT", "base offset of the active segment"),
     "segment_bytes": ("BIGINT", "bytes in the active segment, counter"),
     "segment_round": ("INT", "round of the active segment's first chunk"),
-    "credit_bytes": ("BIGINT", "allowance of slow links and disks left from the round before"),
+    "credit_bytes": ("BIGINT", "allowance of slow links, slow disks and quotas left from the round before"),
+    "quota_bytes": ("BIGINT", "bytes a round that brokers' budgets leave its fetches until the next quota edge, null: any"),
     # What the client leader knows of the replica
     "remote_leo": ("BIGINT", "fetch offset it noted last, null until heard in this epoch"),
     "verified": ("BOOLEAN", "a fetch in this epoch was accepted: its log is a prefix of the leader's"),
@@ -394,8 +400,9 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
 STATE_DDL = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
 
 NULLABLE = {
-    *("late_response", "remote_leo", "leader_log", "lead_start", "unlike_from", "alike_again", "trace"),
+    *("quota_bytes", "late_response", "remote_leo", "leader_log", "lead_start", "unlike_from", "alike_again", "trace"),
     *("drop", "slow", "disk", "cause", "news_lag", "fetch_max_bytes", "no_wait", "batches", "delete_before", "pattern"),
+    *("leader_throttled", "follower_throttled"),
 }
 """Columns and fields that may be null."""
 
@@ -475,6 +482,6 @@ SAMPLES = {
 
 CONSTANTS = (
     *("scenario_id", "partition_id", "slot", "own_bit", "traced", "members", "world_id", "feed_id"),
-    *("world", "feed"),
+    *("world", "feed", "quota_bytes"),
 )
 """Columns that no round changes, and the inputs in force, which only what comes from outside changes."""

@@ -53,7 +53,7 @@ class OutputDirectory:
     """The folder `--out` names: a folder per output table, and whatever else the user keeps there.
 
     `uri`: any Hadoop URI or a local path. `run_id`: letters, digits and "-"; drawn if not given. Only folders named as
-    an output table and `_staging-*` are ever touched.
+    an output table and `_staging-*` are ever touched here (emulator/checkpoints.py has `_checkpoint`).
     Raises `InputError` for an address that Hadoop cannot open.
     """
 

@@ -204,7 +204,7 @@ def test_run_hands_everything_on(scenario: str, engine: FakeEngine, capsys: pyte
     assert printed.out == "all is well\n"
     assert printed.err == ""
     call = engine.calls[0]
-    assert (call["out"], call["mode"], call["trace"]) == ("hdfs://host/out", "plain", "orders:4,orders:0")
+    assert (call["out"], call["mode"], call["trace"]) == ("hdfs://host/out", "plain", "orders:0,orders:4")
     assert call["spark"] == ("local[1]", {"spark.a": "1=2", "spark.b": ""}, "emulator run small")
     assert len(call["run"].scenarios) == 2
 

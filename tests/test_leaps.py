@@ -36,9 +36,42 @@ name = "flushed"
 partitions = 2
 replication_factor = 2
 config = { "flush.ms" = 20000, "flush.messages" = 700 }
+[[topics]]
+name = "two_batches"
+assignment = [[2, 3, 1], [3, 4, 1]]
+[[topics]]
+name = "never_rolled"
+assignment = [[2, 3]]
+config = { "segment.ms" = 9223372036854775807, "segment.bytes" = 100000 }
+[[topics]]
+name = "flushed_by_time"
+assignment = [[3, 4]]
+config = { "flush.messages" = 1, "flush.ms" = 20000 }
+[[initial.replicas]]
+topic = "flushed_by_time"
+partition = 0
+broker = 3
+leo = 100
+hw = 100
+flushed_offset = 50
 [[workload]]
-topic = "*"
+topic = "[on]*"
 records_per_round = 5
+record_bytes = 1000
+acks = "all"
+[[workload]]
+topic = "flushed"
+records_per_round = 5
+record_bytes = 1000
+acks = "all"
+[[workload]]
+topic = "two_batches"
+records_per_round = 240
+record_bytes = 1000
+acks = "all"
+[[workload]]
+topic = "two_batches"
+records_per_round = 160
 record_bytes = 1000
 acks = "all"
 [[workload]]
@@ -93,9 +126,10 @@ class KilledAfter(Progress):
 
 
 def tables(spark: SparkSession, scenario: Path, out: Path, **options: Any) -> dict[str, list[str]]:
-    """Every table of a run but `runs`, in an order of its own."""
+    """Every table of a run but `runs`, in an order of its own; of `scenarios` all but the mode."""
     run_emulation(load_run(str(scenario)), str(out), spark, **options)
     read: dict[str, list[Row]] = {name: read_table(out / name) for name in OUTPUT_TABLES if name != "runs"}
+    assert {row.pop("mode") for row in read["scenarios"]} == {options["mode"]}
     return {name: sorted(map(repr, rows)) for name, rows in read.items()}
 
 
@@ -124,13 +158,23 @@ def test_a_long_run_equals_plain_rounds(spark: SparkSession, long: Path, leapt: 
     assert any("log_damaged" in row for row in leapt["events"])
 
 
-@pytest.mark.parametrize(("seed", "cases", "factor"), [(5, 80, 1), (11, 25, 4)])
+@pytest.mark.parametrize(
+    ("seed", "cases", "factor", "elr_and_late_news", "changes_held"), [(5, 80, 1, False, 500_000), (11, 40, 3, True, 400)]
+)
 def test_random_scenarios_equal_plain_rounds(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, cases: int, factor: int
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    cases: int,
+    factor: int,
+    elr_and_late_news: bool,
+    changes_held: int,
 ) -> None:
     monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    monkeypatch.setattr(engine, "CHANGES_HELD", changes_held)
     scenario = tmp_path / "random.toml"
-    scenario.write_text(to_toml(stretched(random_batch(seed, cases), factor)))
+    scenario.write_text(to_toml(stretched(random_batch(seed, cases, elr_and_late_news, elr_and_late_news), factor)))
     plain = tables(spark, scenario, tmp_path / "plain", mode="plain")
     assert not differing(plain, tables(spark, scenario, tmp_path / "leap", mode="leap"))
 

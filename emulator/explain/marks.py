@@ -43,7 +43,7 @@ _WORDS = {
     "log_damaged": "DISK LOST RECORDS {from_}\xa0->\xa0{to}",
     "acked_lost": "ACKED LOST {range} of epoch\xa0{epoch}",
     "committed_lost": "COMMITTED LOST {range} of epoch\xa0{epoch}",
-    "refused": "refuses {count} records a round",
+    "refused": "begins to refuse, {count} records in all",
     "segment_roll": "new segment at {from_}",
     "reassignment_completed": "reassignment completed",
     "records_deleted": "log starts at {to}",

@@ -15,6 +15,7 @@ from emulator.inputs.tables import PartitionTable
 from emulator.inputs.worlds import World
 from emulator.rounds.slots import MAX_SLOTS, pack_order
 from emulator.scenario import Command, Scenario
+from emulator.throttles import THROTTLED_LISTS, brokers_by_partition
 
 
 class Classifier:
@@ -27,6 +28,7 @@ class Classifier:
         self._world_ids: dict[tuple[tuple[int, ...], frozenset[Any]], int] = {}
         self._stale = _stale_patterns(scenario)
         self._commands: dict[str, dict[int | None, list[Command]]] = defaultdict(lambda: defaultdict(list))
+        self._alterations = [c for c in scenario.commands if c.kind == "alter_config" and c.broker is None]
         for command in scenario.commands:
             if command.kind != "alter_config":
                 self._commands[command.topic or ""][command.partition].append(command)
@@ -109,6 +111,9 @@ class Classifier:
         for number, (_, ranges) in enumerate(rows):
             for low, high in ranges:
                 key[low : high + 1] = key[low : high + 1] * np.uint64(6364136223846793005) + np.uint64(number + 1)
+        for throttled, number in self._throttled(topic, config).items():
+            if throttled < count:
+                key[throttled] = key[throttled] * np.uint64(6364136223846793005) + np.uint64(len(rows) + number)
         commands: dict[int | None, list[Command]] = defaultdict(list)
         for pattern, by_partition in self._commands.items():
             if fnmatchcase(topic, pattern):
@@ -125,8 +130,20 @@ class Classifier:
             world = self.worlds[int(worlds[member])]
             ids[i] = len(self.feeds)
             slot_of = {b: s for s, b in enumerate(world.brokers)}
-            self.feeds.append(Feed(self._scenario, config, topic, by_class[i], mine, slot_of))
+            self.feeds.append(Feed(self._scenario, config, topic, by_class[i], mine, slot_of, int(member)))
         return ids[inverse.reshape(-1)]
+
+    def _throttled(self, topic: str, config: Mapping[str, Any]) -> dict[int, int]:
+        """By partition that a list of throttled replicas names: a number from 1 on for where the lists have it."""
+        settings = [self._scenario.config, config]
+        settings += [c.config or {} for c in self._alterations if c.topic is None or fnmatchcase(topic, c.topic)]
+        lists = dict.fromkeys(str(s[key]) for s in settings for key in THROTTLED_LISTS if key in s)
+        named: dict[int, list[Any]] = defaultdict(list)
+        for text in lists:
+            for partition, brokers in brokers_by_partition(text).items():
+                named[partition].append((text, brokers))
+        numbers: dict[Any, int] = {}
+        return {partition: numbers.setdefault(tuple(where), len(numbers) + 1) for partition, where in named.items()}
 
 
 def _distinct_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from emulator import configs
 from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
 from emulator.rounds.slots import pack_order
 from emulator.scenario import ELR_FEATURE, Command, Scenario
+from emulator.throttles import THROTTLED_LISTS, throttled_brokers
 
 NO_LIMIT_ROUNDS = 2**31 - 1
 
@@ -38,6 +39,7 @@ class Feed:
         workload: list[WorkloadRow],
         commands: list[Command],
         slot_of: dict[int, int],
+        partition: int,
     ) -> None:
         self._scenario = scenario
         self._topic_config = topic_config
@@ -49,6 +51,7 @@ class Feed:
             if c.kind == "alter_config" and c.broker is None and (c.topic is None or fnmatchcase(topic, c.topic))
         ]
         self._slot_of = slot_of
+        self._partition = partition
         rounds = {0}
         for row in workload:
             rounds |= {row.from_round, row.to_round}
@@ -112,6 +115,10 @@ class Feed:
             "rebalance_rounds": max(1, rebalance_ms // round_ms) if rebalances else 0,
             "segment_bytes": value("segment.bytes"),
             "segment_rounds": min(NO_LIMIT_ROUNDS, max(1, value("segment.ms") // round_ms)),
+            **{
+                name: list(throttled_brokers(value(key), self._partition)) or None
+                for name, key in zip(("leader_throttled", "follower_throttled"), THROTTLED_LISTS, strict=True)
+            },
             "flush_messages": 0 if value("flush.messages") >= configs.NEVER else value("flush.messages"),
             "flush_rounds": 0 if value("flush.ms") >= configs.NEVER else max(1, value("flush.ms") // round_ms),
         }

@@ -143,8 +143,20 @@ def _events(spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: li
 
 
 def _replica_events(state: DataFrame) -> DataFrame:
-    """What the rounds wrote down, one row per event."""
-    events = state.filter("size(events) > 0").select(*_ROW_IDS, F.explode("events").alias("event"))
+    """What the rounds wrote down, one row per event; `refused` for as long as the same number was refused each round."""
+    refused = f"x.kind = {EVENT_KINDS.index('refused')}"
+    next_told = "coalesce(array_min(filter(refusals, r -> r > x.round)), round)"
+    fields = "'round', x.round, 'kind', x.kind, 'leader_epoch', x.leader_epoch, 'from_offset', x.from_offset"
+    whole = (
+        f"named_struct({fields}, 'to_offset', x.from_offset + (x.to_offset - x.from_offset) * ({next_told} - x.round),"
+        " 'cause', x.cause)"
+    )
+    told = state.filter("size(events) > 0").withColumn(
+        "refusals", F.expr(f"transform(filter(events, x -> {refused}), x -> x.round)")
+    )
+    told = told.withColumn("events", F.expr(f"filter(events, x -> NOT ({refused} AND x.to_offset = x.from_offset))"))
+    told = told.withColumn("events", F.expr(f"IF(size(refusals) = 0, events, transform(events, x -> IF({refused}, {whole}, x)))"))
+    events = told.select(*_ROW_IDS, F.explode("events").alias("event"))
     return events.select(
         *_ROW_IDS,
         "event.round",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -12,6 +12,9 @@ from emulator.outcomes.names import world_names
 from emulator.rounds.log import bytes_at
 from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
+
+if TYPE_CHECKING:
+    from emulator.bandwidth import Quotas
 
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
 
@@ -29,6 +32,7 @@ def broker_bucket(
     from_round: int,
     to_round: int,
     of: list[ScenarioInputs] | None = None,
+    quotas: Quotas | None = None,
 ) -> list[tuple[Any, ...]]:
     """The rows of `broker_rounds` for the bucket [from_round, to_round), in the order of its columns.
 
@@ -40,7 +44,7 @@ def broker_bucket(
     """
     ends = F.lit(to_round).alias("round")
     buckets = state.select(*_KEPT, ends, F.expr(_carried()).alias("at")).withColumn("buckets", F.expr(_entries("at", "round")))
-    return bucket_rows(of or inputs, _cut_short(bucket_sums(spark, buckets, inputs), inputs), from_round, to_round)
+    return bucket_rows(of or inputs, _cut_short(bucket_sums(spark, buckets, inputs), inputs), from_round, to_round, quotas)
 
 
 def bucket_entries(buckets: str, to_round: str) -> str:
@@ -76,15 +80,33 @@ def sums_from(rows: list[list[int]]) -> BucketSums:
     return {(row[0], row[1], row[2]): dict(zip(_SUMS, row[3:], strict=True)) for row in rows}
 
 
-def bucket_rows(inputs: list[ScenarioInputs], sums: BucketSums, from_round: int, to_round: int) -> list[tuple[Any, ...]]:
+def bucket_rows(
+    inputs: list[ScenarioInputs], sums: BucketSums, from_round: int, to_round: int, quotas: Quotas | None = None
+) -> list[tuple[Any, ...]]:
     """The rows of one bucket; a scenario that ends in it has its sums at its end."""
     rows = []
     for times in _broker_times(inputs, from_round, to_round):
         found = sums.get((times["scenario_id"], times["to_round"], times["broker"]))
         values = times | {name: 0 if found is None else found[name] for name in _SUMS}
+        values |= _saturated(quotas, times)
         rows.append(tuple(values[name] for name in OUTPUT_TABLES["broker_rounds"].names))
     return rows
 
+
+def _saturated(quotas: Quotas | None, times: dict[str, Any]) -> dict[str, int]:
+    """In how many of the bucket's rounds which of the broker's budgets held fetches back."""
+    if quotas is None:
+        return dict.fromkeys(_SATURATED, 0)
+    span = (times["scenario_id"], times["broker"], times["from_round"], times["to_round"])
+    return {column: quotas.saturated_rounds(*span, kinds) for column, kinds in _SATURATED.items()}
+
+
+_SATURATED = {
+    "network_in_saturated_rounds": ("network_in",),
+    "network_out_saturated_rounds": ("network_out",),
+    "disk_saturated_rounds": ("disk",),
+    "throttled_rounds": ("leader_throttle", "follower_throttle"),
+}
 
 _KEPT = ("scenario_id", "world_id", "members")
 

@@ -24,13 +24,11 @@ class ScenarioChoices(Protocol):
     @property
     def round_ms(self) -> int: ...
     @property
-    def mode(self) -> str: ...
-    @property
     def overrides(self) -> Mapping[str, str]: ...
 
 
-def scenario_rows(scenarios: Iterable[ScenarioChoices]) -> tuple[StructType, list[tuple[Any, ...]]]:
-    """Returns the schema and the rows of the `scenarios` table.
+def scenario_rows(scenarios: Iterable[ScenarioChoices], mode: str) -> tuple[StructType, list[tuple[Any, ...]]]:
+    """Returns the schema and the rows of the `scenarios` table; `mode`: in which they were run.
 
     Each overridden setting is a column named by its dotted path, null where the scenario leaves it as base has it.
     Spark ignores case in names: a path that a column before it already has, but for case, stays in `overrides` only.
@@ -51,7 +49,7 @@ def scenario_rows(scenarios: Iterable[ScenarioChoices]) -> tuple[StructType, lis
             s.protocol,
             s.rounds,
             s.round_ms,
-            s.mode,
+            mode,
             dict(s.overrides),
             *map(s.overrides.get, paths),
         )

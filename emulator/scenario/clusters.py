@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,14 +18,16 @@ from emulator.scenario.model import Broker
 from emulator.scenario.places import Places
 from emulator.scenario.rows import TableFiles
 from emulator.scenario.scaling import scale_import
-from emulator.scenario.shapes import INT_MAX, MAX_BROKERS, ClusterShape
+from emulator.scenario.shapes import INT_MAX, LONG_MAX, MAX_BROKERS, ClusterShape
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 SOURCES = ("brokers", "brokers_file", "import")
+_BUDGETS = ("network_bytes_per_second", "disk_bytes_per_second")
 BROKER_FILE_COLUMNS: Mapping[str, Column] = {
     "broker": Column(pa.int64()),
     "id": Column(pa.int64()),
     "rack": Column(pa.string()),
+    **{name: Column(pa.int64()) for name in _BUDGETS},
 }
 
 
@@ -44,6 +47,22 @@ def resolve_cluster(
     `folder`: what paths are relative to. Raises InputError when not exactly one of brokers, brokers_file and import is
     given, and for whatever is wrong in the files they name.
     """
+    brokers, imported = _resolve_brokers(places, shape, folder, files)
+    network, disk = shape.network_bytes_per_second, shape.disk_bytes_per_second
+    limited = [
+        replace(
+            b,
+            network_bytes_per_second=network if b.network_bytes_per_second is None else b.network_bytes_per_second,
+            disk_bytes_per_second=disk if b.disk_bytes_per_second is None else b.disk_bytes_per_second,
+        )
+        for b in brokers
+    ]
+    return tuple(limited), imported
+
+
+def _resolve_brokers(
+    places: Places, shape: ClusterShape, folder: str, files: TableFiles
+) -> tuple[tuple[Broker, ...], Imported | None]:
     _check_source(places, shape)
     if shape.brokers_file is not None:
         return _read_brokers(resolve_path(shape.brokers_file, folder), files), None
@@ -101,9 +120,12 @@ def _read_brokers(path: str, files: TableFiles) -> tuple[Broker, ...]:
     ids = rows.table.column(columns[0])
     rows.refuse(pc.is_null(ids), columns[0], "no value", "a broker id in every row")
     rows.check_range(columns[0], 0, INT_MAX)
+    for name in _BUDGETS:
+        rows.check_range(name, 1, LONG_MAX)
     found: dict[int, Broker] = {}
-    for row, (broker, rack) in enumerate(zip(ids.to_pylist(), rows.table.column("rack").to_pylist(), strict=True)):
+    values = (rows.table.column(name).to_pylist() for name in ("rack", *_BUDGETS))
+    for row, (broker, rack, network, disk) in enumerate(zip(ids.to_pylist(), *values, strict=True)):
         if broker in found:
             raise rows.error(row, columns[0], f"broker {broker} stands twice", "each broker once")
-        found[broker] = Broker(broker, rack)
+        found[broker] = Broker(broker, rack, network, disk)
     return tuple(found[broker] for broker in sorted(found))

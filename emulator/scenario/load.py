@@ -79,6 +79,7 @@ def _resolve(
         mode=shape.mode,
         brokers=brokers,
         session_timeout_rounds=shape.cluster.session_timeout_rounds,
+        quota_window_rounds=shape.cluster.quota_window_rounds,
         config=config,
         features=resolve_features(places, shape.cluster),
         topics=topics,

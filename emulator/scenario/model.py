@@ -70,10 +70,12 @@ INITIAL_REMOTE_SEGMENTS_SCHEMA: pa.Schema = pa.schema(
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker and its rack, if it has one."""
+    """A broker, its rack, if it has one, and what its network (each way) and its disk carry, if that is limited."""
 
     id: int
     rack: str | None = None
+    network_bytes_per_second: int | None = None
+    disk_bytes_per_second: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,7 @@ class Scenario:
     mode: str
     brokers: tuple[Broker, ...]
     session_timeout_rounds: int
+    quota_window_rounds: int
     config: Mapping[str, ConfigValue]
     features: Mapping[str, int]
     topics: tuple[Topic, ...]

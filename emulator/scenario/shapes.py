@@ -74,6 +74,9 @@ class ClusterShape(Shape):
     scale: ScaleShape | None = None
     racks: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
     session_timeout_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 18
+    network_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    disk_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    quota_window_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 20
     config: dict[str, Any] = {}
     features: dict[str, Any] = {}
 

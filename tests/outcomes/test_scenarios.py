@@ -16,7 +16,6 @@ class Choices:
     protocol: str = "kafka"
     rounds: int = 100
     round_ms: int = 500
-    mode: str = "leap"
 
 
 def test_overridden_settings_become_columns() -> None:
@@ -25,14 +24,15 @@ def test_overridden_settings_become_columns() -> None:
         Choices(0, "base"),
         Choices(1, "a", {"seed": "9"}),
     ]
-    schema, rows = scenario_rows(variants)
+    schema, rows = scenario_rows(variants, "leap")
     assert schema.names == [*OUTPUT_TABLES["scenarios"].names, "seed", "topics.t.config.x"]
     assert [row[1] for row in rows] == ["base", "a", "b"]
     assert [row[-2:] for row in rows] == [(None, None), ("9", None), ("8", "2")]
+    assert [row[5] for row in rows] == ["leap"] * 3
     assert rows[2][6] == {"topics.t.config.x": "2", "seed": "8"}
 
 
 def test_a_path_that_is_a_column_already_but_for_case_stays_in_overrides() -> None:
-    schema, rows = scenario_rows([Choices(1, "a", {"rounds": "5", "topics.T.x": "1", "topics.t.x": "2"})])
+    schema, rows = scenario_rows([Choices(1, "a", {"rounds": "5", "topics.T.x": "1", "topics.t.x": "2"})], "plain")
     assert schema.names == [*OUTPUT_TABLES["scenarios"].names, "topics.T.x"]
     assert rows[0][6] == {"rounds": "5", "topics.T.x": "1", "topics.t.x": "2"}

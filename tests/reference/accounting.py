@@ -10,7 +10,8 @@ Choices where docs/kafka_rounds.md is silent:
 * What damage took from T counts as held until the next election, also when that elects T again.
 * Events of elections give the new leader's LEO as the first offset.
 * Elections of one round count one by one, but what they lost is told once, for the leader that comes out.
-* Events without offsets carry None; the `refused` event counts from T's LEO after the appends of its round.
+* Events without offsets carry None; the `refused` event counts from T's LEO after the appends of its first round, and has all
+  that is refused until the number changes.
 """
 
 from __future__ import annotations
@@ -79,6 +80,11 @@ class Ledger:
     ) -> None:
         """Write an event."""
         self.events.append(Event(round_, kind, broker, leader_epoch, from_offset, to_offset))
+
+    def refuse_on(self, broker: int, records: int) -> None:
+        """Add the records of one more round to the broker's last `refused` event."""
+        at = max(i for i, event in enumerate(self.events) if event.kind == "refused" and event.broker == broker)
+        self.events[at] = self.events[at]._replace(to_offset=(self.events[at].to_offset or 0) + records)
 
     def lost_by_election(self, round_: int, broker: int, before: Log, after: Log) -> None:
         """Write what the leader before held and the new one does not, one event per range of an epoch."""

@@ -58,7 +58,9 @@ def append(partition: Partition) -> None:
     if refused:
         partition.ledger.counts["refused"] += refused
         leo, partition.refusing = replica.log.leo, (replica.broker, refused)
-        if partition.refusing != refused_before:
+        if partition.refusing == refused_before:
+            partition.ledger.refuse_on(replica.broker, refused)
+        else:
             partition.ledger.event(partition.now, "refused", replica.broker, leadership.epoch, leo, leo + refused)
     _delete_records(partition, replica)
 

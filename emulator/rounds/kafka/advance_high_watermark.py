@@ -53,8 +53,9 @@ def _high_watermark(rules: RunRules) -> Step:
     after = "IF(confirms, coalesce(min_held_after, lead.leo), coalesce(min_held, lead.leo))"
     second = advanced("size_shrunk", first, after)
     return {
-        "leader_hw": f"IF(leader_runs, {second}, lead.hw)",
-        "leader_leo": "lead.leo",
-        "leader_log_start": "lead.log_start_offset",
+        # A partition that never had a leader keeps what it has.
+        "leader_hw": f"coalesce(IF(leader_runs, {second}, lead.hw), leader_hw)",
+        "leader_leo": "coalesce(lead.leo, leader_leo)",
+        "leader_log_start": "coalesce(lead.log_start_offset, leader_log_start)",
         "leader_epoch_start": "coalesce(lead.lead_start, 0L)",
     }

@@ -45,8 +45,9 @@ _CHANGED = {name: f"({name} & own_bit) != 0" for name in ("election.fenced_out",
 _ELECTED_FIRST, _PREFERRED, _MOVED = "slot = election.elected_1", "slot = election.elected_2", "slot = election.elected_3"
 _LOST = "(election.leader_lost OR election.leader_dropped) AND slot = election.leader_at_start"
 _REFUSED_NOW = "IF(slot = client_leader, refused_records, 0)"
-# Told when it begins and when the number changes, so that a leader that refuses for hours gives one event.
-_REFUSES = f"{_REFUSED_NOW} > 0 AND {_REFUSED_NOW} != refusing"
+# Noted when the number of records changes, also to none, so that a leader that refuses for hours gives one event
+# (outcomes/assemble.py adds it up).
+_REFUSES = f"{_REFUSED_NOW} != refusing"
 _CUT = "response.cut_from IS NOT NULL"
 _DAMAGED = "damage.damaged_to IS NOT NULL"
 _ROLLS = "(response.rolled_chunk_at IS NOT NULL OR appending.rolled_at IS NOT NULL)"
@@ -91,7 +92,7 @@ def _new_events(rules: RunRules) -> str:
         _event("election", _MOVED, "leader_epoch", "election.start_leo", "null", "null"),
         _event("reassignment_completed", "election.reassigned AND slot = leader", "leader_epoch", "null", "null", "null"),
         _event("records_deleted", "appending.deleted_to IS NOT NULL", "client_epoch", "null", "appending.deleted_to", "null"),
-        _event("refused", _REFUSES, "client_epoch", "leo", "leo + refused_records", "null"),
+        _event("refused", _REFUSES, "client_epoch", "leo", f"leo + {_REFUSED_NOW}", "null"),
         _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", "null", "null", cause),
         _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", "null", "null", cause),
         _event("truncate", _CUT, "fetch_epoch", "response.cut_from", "response.cut_to", cause),
@@ -131,7 +132,7 @@ def _count(rules: RunRules) -> Step:
         "refusing": _REFUSED_NOW,
     }
     return {
-        **where(f"{_REFUSED_NOW} != refusing OR election IS NOT NULL OR (joined_in | lagged_out) != 0 OR {any_event}", happened),
+        **where(f"election IS NOT NULL OR (joined_in | lagged_out) != 0 OR {any_event}", happened),
         "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, 1)",
         "under_min_isr_rounds": "under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, 1, 0)",
         "under_replicated_rounds": "under_replicated_rounds + IF(bit_count(isr) < bit_count(assigned), 1, 0)",

@@ -17,8 +17,8 @@ def fetch(state: DataFrame, rules: RunRules) -> DataFrame:
     """Apply the response of the leader fetched from: the client leader, or a superseded one that nobody told.
 
     Diverging epoch: truncate to min(leader's end, own end offset for the epoch) (KIP-320, KIP-595). Data: whole batches
-    within replica.fetch.max.bytes, at least one; less over slow links and disks. High watermark: the leader's of the
-    round's start if data came or waiting is off, else, for a parked fetch, after the advance; never above the LEO
+    within replica.fetch.max.bytes, at least one; less over slow links and disks and by quotas. High watermark: the leader's of
+    the round's start if data came or waiting is off, else, for a parked fetch, after the advance; never above the LEO
     (docs/kafka_rounds.md step 7). A response that simply brings the follower to the leader's LEO within its last run is
     taken on the spot, everything else through `response.response_steps`.
     """
@@ -32,10 +32,11 @@ def _kind(rules: RunRules) -> Step:
         f"(lead.leo = leo OR (segment_bytes > 0 AND segment_bytes + {_CHUNK} <= feed.segment_bytes"
         " AND round - segment_round < feed.segment_rounds AND feed.flush_messages = 0))"
     )
+    within = f" AND coalesce({_CHUNK} <= quota_bytes, true)" if rules.budgets else ""
     kind = {
         "simple": (
             f"noted AND hears AND {same_run} AND {stays} AND {_CHUNK} <= {MAX_BYTES} AND world.slow IS NULL"
-            " AND world.disk IS NULL AND credit_bytes = 0 AND lead.log_start_offset <= log_start_offset"
+            f" AND world.disk IS NULL AND credit_bytes = 0 AND lead.log_start_offset <= log_start_offset{within}"
         ),
         "answered": "sends AND hears AND (primary OR size(superseded) > 0)",
     }

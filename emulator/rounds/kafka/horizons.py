@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emulator.rounds.kafka.elect_leader import returns_to_preferred
-from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.log import last_run
 from emulator.rounds.slots import has
 
 
@@ -33,7 +33,7 @@ def _met(gap: str, closing: str) -> str:
 
 
 _FOLLOWS = "slot != client_leader AND (assigned & own_bit) != 0"
-_LAGS_FROM = "caught_up_round + feed.lag_rounds + 1"
+_LAGS_FROM = "(CAST(caught_up_round AS BIGINT) + feed.lag_rounds + 1)"
 _FALLS_BEHIND = (
     f"{_FOLLOWS} AND coalesce(drift.caught_up_round, 0L) != 1"
     " AND NOT coalesce(remote_leo = leader_leo AND drift.remote_leo = drift.leader_leo, false)"
@@ -50,18 +50,18 @@ HORIZONS = (
     Horizon("lag time", f"IF({_FALLS_BEHIND} AND {_LAGS_FROM} >= round, {_LAGS_FROM}, null)"),
     Horizon("preferred leader", f"IF({returns_to_preferred()}, {_tick('round', 'feed.rebalance_rounds')}, null)"),
     Horizon("segment bytes", _met("(feed.segment_bytes - segment_bytes)", "drift.segment_bytes")),
-    Horizon("segment age", "IF(drift.leo > 0 AND segment_bytes > 0, segment_round + feed.segment_rounds, null)"),
+    Horizon("segment age", "IF(drift.leo > 0 AND segment_bytes > 0, CAST(segment_round AS BIGINT) + feed.segment_rounds, null)"),
     Horizon(
         "flush interval",
-        f"IF(feed.flush_messages > 1 AND feed.flush_rounds > 0, {_tick('round', 'feed.flush_rounds')}, null)",
+        f"IF(feed.flush_messages > 0 AND feed.flush_rounds > 0, {_tick('round', 'feed.flush_rounds')}, null)",
     ),
     Horizon("flush messages", f"IF(feed.flush_messages > 1, {_FLUSH_DUE}, null)"),
     Horizon("log end", f"IF({_FOLLOWS}, {_met('(leader_leo - leo)', '(drift.leo - drift.leader_leo)')}, null)"),
+    # What fits into a fetch goes up and down where rounds append several batches of unlike sizes.
+    Horizon("unlike batches", f"IF({_FOLLOWS} AND leo < leader_leo AND {last_run('log')}.pattern IS NOT NULL, round, null)"),
     Horizon("high watermark", _met("(leo - hw)", "(drift.hw - drift.leo)")),
 )
 
 
-def horizon(rules: RunRules) -> str:
-    """SQL: the first round that has to be run, the largest int if there is none."""
-    rounds = ", ".join(f"CAST({h.round_sql} AS BIGINT)" for h in HORIZONS)
-    return f"greatest(round, coalesce(least({rounds}), {2**31 - 1}L))"
+HORIZON = "greatest(round, coalesce(least(" + ", ".join(f"CAST({h.round_sql} AS BIGINT)" for h in HORIZONS) + f"), {2**31 - 1}L))"
+"""SQL: the first round that has to be run, the largest int if there is none."""

@@ -85,13 +85,15 @@ def _cut(rules: RunRules) -> Step:
     diverging = rules.choose("cut_by_epoch", f"least(answered_end, {own_end}, leo)", "least(leo, hw)")
     answer = " WHEN 'answer' THEN answer_cut" if rules.some("asks") else ""
     slow = "array_min(transform(filter(world.slow, x -> x.from_slot = source.slot AND x.to_slot = slot), x -> x.bytes_per_round))"
-    limited = "(outcome = 'data' AND NOT is_late AND (world.slow IS NOT NULL OR world.disk IS NOT NULL))"
+    limits = "world.slow IS NOT NULL OR world.disk IS NOT NULL" + " OR quota_bytes IS NOT NULL" * rules.budgets
+    limited = f"(outcome = 'data' AND NOT is_late AND ({limits}))"
+    quota = ", quota_bytes" if rules.budgets else ""
     again = "IF(outcome = 'answer', asks_again, truncating)" if rules.some("asks") else "truncating"
     return {
         "cut_to": f"CASE outcome WHEN 'diverging' THEN {diverging} WHEN 'too_high' THEN source.leo{answer} END",
         "truncating": again,
         "takes": "outcome = 'data'",
-        "allowance": f"IF({limited}, least({slow}, get(world.disk, slot)) + credit_bytes, null)",
+        "allowance": f"IF({limited}, least({slow}, get(world.disk, slot){quota}) + credit_bytes, null)",
         "max_bytes": f"CAST({MAX_BYTES} AS BIGINT)",
     }
 

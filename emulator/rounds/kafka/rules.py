@@ -71,13 +71,17 @@ PROTOCOL_NUMBERS = {name: number for number, name in enumerate(RULES)}
 
 @dataclass(frozen=True)
 class RunRules:
-    """The rules of all protocols in a run; `slots`: replicas of its widest partition; `elr`: a scenario of it has eligible
-    leader replicas (KIP-966), `late_news`: in one news may come late; else no expression speaks of them."""
+    """The rules of all protocols in a run; `slots`: replicas of its widest partition.
+
+    `elr`: a scenario of it has eligible leader replicas (KIP-966); `late_news`: in one news may come late; `budgets`: in one
+    brokers' bandwidth is limited. Else no expression speaks of them.
+    """
 
     slots: int
     protocols: tuple[str, ...] = field(default=("kafka",))
     elr: bool = False
     late_news: bool = False
+    budgets: bool = False
 
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""

@@ -1,0 +1,61 @@
+"""What brokers' network, disks and replication throttles allow, in bytes per round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from emulator import configs
+from emulator.scenario import Scenario
+
+KINDS = ("network_in", "network_out", "disk", "leader_throttle", "follower_throttle")
+"""What a broker has a budget of each; the throttles are for throttled replicas outside the ISR only."""
+
+_RATES = {"leader_throttle": "leader.replication.throttled.rate", "follower_throttle": "follower.replication.throttled.rate"}
+
+
+def limits_bandwidth(scenario: Scenario) -> bool:
+    """Whether any budget of a broker is limited in any round."""
+    rates = set(_RATES.values())
+    altered = any(rates & set(c.config or {}) for c in scenario.commands)
+    of_brokers = any(b.network_bytes_per_second or b.disk_bytes_per_second for b in scenario.brokers)
+    return of_brokers or altered or bool(rates & set(scenario.config))
+
+
+class Budgets:
+    """The budgets of a scenario's brokers. `brokers`: their ids, ascending; a budget's number is kind x brokers + place."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self.brokers = np.array([b.id for b in scenario.brokers], np.int64)
+        network = [b.network_bytes_per_second for b in scenario.brokers]
+        disk = [b.disk_bytes_per_second for b in scenario.brokers]
+        self._fixed = np.array([*network, *network, *disk], float)  # None becomes nan
+        self._alterations = [
+            c
+            for c in sorted(scenario.commands, key=lambda c: c.round)
+            if c.kind == "alter_config" and c.topic is None and set(_RATES.values()) & set(c.config or {})
+        ]
+
+    def at(self, round_: int) -> np.ndarray:
+        """Bytes per round by number, infinite without a limit."""
+        rates = [self._rate(key, int(broker), round_) for key in _RATES.values() for broker in self.brokers]
+        per_second = np.concatenate([self._fixed, np.array(rates, float)])
+        return np.where(np.isnan(per_second), np.inf, per_second * self._scenario.round_ms / 1000)
+
+    def numbers(self, kind: str, broker_ids: np.ndarray) -> np.ndarray:
+        """The budgets' numbers of a kind for brokers."""
+        return KINDS.index(kind) * len(self.brokers) + np.searchsorted(self.brokers, broker_ids)
+
+    def _rate(self, key: str, broker: int, round_: int) -> int | None:
+        config: dict[str, Any] = dict(self._scenario.config)
+        own: dict[str, Any] = {}
+        for command in self._alterations:
+            if command.round <= round_:
+                if command.broker is None:
+                    config.update(command.config or {})
+                elif command.broker == broker:
+                    own.update(command.config or {})
+        rate = int(configs.effective({**config, **own}, {}, key))
+        return None if rate == configs.LONG_MAX else rate

@@ -1,0 +1,71 @@
+"""Shares of brokers' budgets: what every flow between two brokers gets, no budget overdrawn.
+
+A *flow* is what some followers on one broker fetch from leaders on another. It draws on several *budgets*: the network out of
+the leaders' broker, the network into the followers', their disk, and throttles where they apply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FULL = 1e-9
+"""Share of a budget that counts as nothing left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """By flow: the part of its demand that it gets (0 to 1), and what each of its followers may fetch beyond that.
+
+    `extra` is infinite for flows that draw on no limited budget. `saturated`: by budget, whether it is what kept a flow below its
+    demand.
+    """
+
+    part: np.ndarray
+    extra: np.ndarray
+    saturated: np.ndarray
+
+
+def share_out(budget: np.ndarray, demand: np.ndarray, followers: np.ndarray, draws: np.ndarray) -> Shares:
+    """Max-min fair parts of the flows' demands, and what is left divided among all followers.
+
+    All flows' parts rise together; those that draw on a budget that is used up stay where they are, the others rise on, at most
+    to 1. What is then left of a budget belongs to its followers in equal shares: a follower that falls behind before the budgets
+    are shared out again catches up with that, and no budget is overdrawn whoever does.
+
+    `budget`: by budget, may be infinite; `demand`, `followers`: by flow; `draws`: by flow, the budgets it draws on, -1 for none.
+    """
+    left = np.maximum(budget.astype(float), 0.0)
+    part = np.zeros(len(demand))
+    saturated = np.zeros(len(budget), bool)
+    rising = demand > 0
+    part[~rising] = 1.0
+    level = 0.0
+    while rising.any():
+        load = _by_budget(np.where(rising, demand, 0), draws, len(budget))
+        room = np.divide(left, load, out=np.full(len(budget), np.inf), where=load > 0)
+        step = min(1.0 - level, room.min(initial=np.inf))
+        level += step
+        part[rising] = level
+        left = np.where(np.isinf(left), left, np.maximum(left - step * load, 0.0))
+        if level >= 1.0:
+            break
+        empty = np.isfinite(budget) & (load > 0) & (left <= FULL * np.maximum(budget, 1.0))
+        saturated |= empty
+        rising &= ~_draws_on(empty, draws)
+    part[part > 1.0 - FULL] = 1.0
+    sharers = _by_budget(followers, draws, len(budget))
+    each = np.divide(left, sharers, out=np.full(len(budget), np.inf), where=np.isfinite(left) & (sharers > 0))
+    extra = np.where(draws >= 0, each[draws], np.inf).min(axis=1, initial=np.inf)
+    return Shares(part, extra, saturated)
+
+
+def _by_budget(amount: np.ndarray, draws: np.ndarray, budgets: int) -> np.ndarray:
+    """The sum over the flows that draw on each budget."""
+    flows, columns = np.nonzero(draws >= 0)
+    return np.bincount(draws[flows, columns], weights=amount[flows].astype(float), minlength=budgets)
+
+
+def _draws_on(budgets: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    return ((draws >= 0) & budgets[draws]).any(axis=1)

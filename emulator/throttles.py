@@ -1,0 +1,38 @@
+"""Kafka's replication throttles: which replicas they cover, and at what rate (KIP-73)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+EVERY_BROKER = -1
+THROTTLED_LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+
+_LIST = re.compile(r"\*|(\d+:\d+(,\d+:\d+)*)?")
+
+
+def is_throttled_list(text: str) -> bool:
+    """Whether it is a value of `leader.replication.throttled.replicas`: "*", or "partition:broker,..." (maybe empty)."""
+    return _LIST.fullmatch(text.replace(" ", "")) is not None
+
+
+def throttled_brokers(text: str, partition: int) -> tuple[int, ...]:
+    """The brokers on which the list throttles a partition's replica; EVERY_BROKER alone for all."""
+    if text.strip() == "*":
+        return (EVERY_BROKER,)
+    return _by_partition(text).get(partition, ())
+
+
+def brokers_by_partition(text: str) -> dict[int, tuple[int, ...]]:
+    """The brokers of each partition that the list names."""
+    return _by_partition(text)
+
+
+@lru_cache(maxsize=256)
+def _by_partition(text: str) -> dict[int, tuple[int, ...]]:
+    brokers: dict[int, tuple[int, ...]] = {}
+    if text.strip() != "*":
+        for pair in filter(None, text.replace(" ", "").split(",")):
+            partition, _, broker = pair.partition(":")
+            brokers[int(partition)] = (*brokers.get(int(partition), ()), int(broker))
+    return brokers

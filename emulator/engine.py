@@ -14,22 +14,20 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.attach import ATTACHED_COLUMNS, LEAPING_COLUMNS, Changes
+from emulator.attach import Changes
 from emulator.bandwidth import Quotas, limits_bandwidth
 from emulator.checkpoints import Checkpoints
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs
-from emulator.leaps import LEAP_COLUMNS, with_leaps
+from emulator.leaps import LEAP_COLUMNS, NO_LEAP
 from emulator.local_checkpoints import held, is_local
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
 from emulator.planned import PlannedRound, release, release_all
 from emulator.progress import Progress
-from emulator.protocols import LEAP_HORIZONS, PROTOCOLS
+from emulator.round_plans import laid_out, plan_leaps, plan_rounds
 from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
 from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.record_trace import record_trace
 from emulator.scenario import ELR_FEATURE
-from emulator.schema import state_type
 from emulator.session import DEEP_STACK, engine_settings
 
 FUSED_ROUNDS = 25
@@ -116,7 +114,7 @@ def emulate(
     tracing = any(bool(flags.any()) for flags in traced.values())
     bucket_rounds = bucket_length(max(rounds))
     tasks = _tasks(spark, rows)
-    plan, loop = (_plan_leaps, _leaps) if mode == "leap" else (_plan_rounds, _rounds)
+    plan, loop = (plan_leaps, _leaps) if mode == "leap" else (plan_rounds, _rounds)
     with engine_settings(spark, tasks, codegen_settings(rows)):
         progress.start(max(rounds), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
@@ -126,7 +124,7 @@ def emulate(
                 state, known = checkpoints.load()
             else:
                 state, known = pack(initial_state(spark, inputs, traced)), {}
-            state = held(_laid_out(state, tasks))
+            state = held(laid_out(state, tasks))
             planned = planning.result()
         quotas = Quotas(spark, inputs, known.get("quotas"))
         run = _Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress, checkpoints, quotas)
@@ -163,33 +161,6 @@ class _Run:
         if self.checkpoints is not None:
             known = known | {"quotas": self.quotas.as_known()}
             self.checkpoints.save_if_due(lambda: reduce(DataFrame.unionByName, state).select(columns), known)
-
-
-def _plan_rounds(
-    spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool = False, bucket_rounds: int = 0
-) -> PlannedRound:
-    """One round over a state without rows that is laid out as the real one."""
-    laid_out = Changes(spark, [], 0, 0).attach(_no_rows(spark, tasks)).localCheckpoint(eager=False)
-    return PlannedRound(spark, laid_out, lambda state: one_round(state, rules, tracing).select(ATTACHED_COLUMNS), few_rows)
-
-
-def _plan_leaps(
-    spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool, bucket_rounds: int
-) -> PlannedRound:
-    """One round and what leap follows from it."""
-    (horizon,) = {LEAP_HORIZONS[name] for name in rules.protocols}
-
-    def iteration(state: DataFrame) -> DataFrame:
-        leapt = with_leaps(state, lambda s: one_round(s, rules, tracing), horizon, bucket_rounds, tracing)
-        return leapt.select(LEAPING_COLUMNS)
-
-    state = _no_rows(spark, tasks).withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
-    laid_out = Changes(spark, [], 0, 0).attach_ahead(state, {0: 0}).localCheckpoint(eager=False)
-    return PlannedRound(spark, laid_out, iteration, few_rows)
-
-
-def _no_rows(spark: SparkSession, tasks: int) -> DataFrame:
-    return _laid_out(pack(spark.createDataFrame([], state_type())), tasks)
 
 
 def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
@@ -294,7 +265,7 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
                 state = state.where(f"NOT {arrived}")
         from_round = to_round
         if parked:
-            state = held(_laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks))
+            state = held(laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks))
             release_all(read)
     for bucket_from in range(0, max(run.ends.values()), run.bucket_rounds):
         run.tracks.broker_rounds += bucket_rows(run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas)
@@ -318,20 +289,12 @@ def eras(inputs: list[ScenarioInputs]) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-NO_LEAP = {"leap": f"CAST(null AS {LEAP_COLUMNS['leap']})", "buckets": f"CAST(array() AS {LEAP_COLUMNS['buckets']})"}
-
-
 def bucket_length(rounds: int) -> int:
     """Rounds of a time bucket of broker_rounds: about a tenth of the run, in whole jobs; it does not depend on them."""
     return -(-max(-(-rounds // BUCKETS), 1) // FUSED_ROUNDS) * FUSED_ROUNDS
 
 
 _EMPTY_BUCKET = {"produced_bytes": "0L", "served_bytes": "0L", "served": "filter(served, x -> false)"}
-
-
-def _laid_out(state: DataFrame, tasks: int) -> DataFrame:
-    keys = ["scenario_id", "partition_id"]
-    return state.repartition(tasks, *keys).sortWithinPartitions(*keys)
 
 
 def _tasks(spark: SparkSession, rows: int) -> int:
@@ -360,11 +323,3 @@ def fused_rounds(spark: SparkSession) -> int:
     processes = ["driver"] if is_local(spark.sparkContext) else ["driver", "executor"]
     options = [spark.conf.get(f"spark.{process}.extraJavaOptions", "") or "" for process in processes]
     return FUSED_ROUNDS if all(DEEP_STACK in given for given in options) else FUSED_ROUNDS_ON_SHALLOW_STACKS
-
-
-def one_round(state: DataFrame, rules: RunRules, tracing: bool = False) -> DataFrame:
-    """One round of the run's protocols over the state with its attached changes; traced replicas also record it."""
-    (phases,) = {PROTOCOLS[name] for name in rules.protocols}
-    for phase in phases:
-        state = phase(state, rules)
-    return record_trace(state) if tracing else state

@@ -44,6 +44,9 @@ LEAP_COLUMNS = {
 """Columns beside the state's: the leap; the round up to which inputs are attached; the rounds of the scenario; finished time
 buckets of broker_rounds not yet collected."""
 
+NO_LEAP = {"leap": f"CAST(null AS {LEAP_COLUMNS['leap']})", "buckets": f"CAST(array() AS {LEAP_COLUMNS['buckets']})"}
+"""SQL of the leap and the buckets of a partition that has not leapt yet."""
+
 _COMPARED = [name for name in PACKED_COLUMNS if name not in (*CONSTANTS, "round", "trace")]
 """Columns that decide whether a round was quiet: all but what comes from outside, the clock and what is only recorded."""
 

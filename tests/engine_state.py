@@ -16,11 +16,11 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator import engine
 from emulator.attach import Changes
 from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs, scenario_inputs
 from emulator.protocols import PROTOCOLS
+from emulator.round_plans import laid_out, plan_rounds
 from emulator.rounds.columns import PACKED_COLUMNS, PATHS, pack, renamed, unpack
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.elect_leader import NEVER
@@ -215,7 +215,7 @@ def inputs_of(attached: DataFrame, round_number: str = "round") -> Inputs:
 def start_of(spark: SparkSession, inputs: list[ScenarioInputs], rounds: int, tasks: int) -> DataFrame:
     """The state before round 0 with what begins in the first rounds attached."""
     untraced = {i.scenario.scenario_id: np.zeros(len(i.partition_table.partition), bool) for i in inputs}
-    state = engine._laid_out(pack(initial_state(spark, inputs, untraced)), tasks).localCheckpoint()
+    state = laid_out(pack(initial_state(spark, inputs, untraced)), tasks).localCheckpoint()
     return Changes(spark, inputs, 0, rounds).attach(state)
 
 
@@ -227,7 +227,7 @@ def states_and_next(
     The states before have what begins in the round attached. The round after is the engine's own, all phases, one job.
     """
     rules = RunRules(max(int(i.partition_table.slot_count.max()) for i in inputs))
-    planned = engine._plan_rounds(spark, rules, False, tasks)
+    planned = plan_rounds(spark, rules, False, tasks)
     partitions = max(len(i.partition_table.partition) for i in inputs)
     state = start_of(spark, inputs, 0, tasks).select(PACKED_COLUMNS)
     states: list[DataFrame] = []
@@ -237,7 +237,7 @@ def states_and_next(
             state = planned.run(attached, at - before).select(PACKED_COLUMNS).localCheckpoint()
         attached = Changes(spark, inputs, at, at + 1).attach(state)
         states.append(attached.withColumn("partition_id", F.expr(f"partition_id + {len(states) * partitions}L")))
-    together = engine._laid_out(reduce(DataFrame.unionByName, states), tasks).localCheckpoint()
+    together = laid_out(reduce(DataFrame.unionByName, states), tasks).localCheckpoint()
     return together, planned.run(together, 1).localCheckpoint()
 
 

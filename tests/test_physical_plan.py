@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from emulator.engine import _plan_rounds
+from emulator.round_plans import plan_rounds
 from emulator.rounds.kafka.rules import RunRules
 from emulator.session import engine_settings
 
@@ -23,7 +23,7 @@ def node_names(plan: Any) -> list[str]:
 
 def test_a_round_is_one_window_without_exchange_or_sort(spark: SparkSession) -> None:
     with engine_settings(spark, TASKS, {}):
-        planned = _plan_rounds(spark, RunRules(3), True, TASKS)
+        planned = plan_rounds(spark, RunRules(3), True, TASKS)
     operators = Counter(node_names(planned.plan))
     assert operators["Window"] == 1, operators
     assert not [name for name in operators if any(word in name for word in ("Exchange", "Sort", "Join", "Aggregate"))]

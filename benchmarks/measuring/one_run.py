@@ -26,8 +26,8 @@ _PHASES = [
     # (what, phase, only within)
     ("emulator.run._inputs", "inputs", None),
     ("emulator.run.emulate", "start", None),
-    ("emulator.engine._plan_rounds", "planning", None),
-    ("emulator.engine._plan_leaps", "planning", None),
+    ("emulator.engine.plan_rounds", "planning", None),
+    ("emulator.engine.plan_leaps", "planning", None),
     ("emulator.engine._rounds", LOOP, None),
     ("emulator.engine._leaps", LOOP, None),
     ("emulator.attach.Changes.__init__", "driver", LOOP),

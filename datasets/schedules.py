@@ -2,11 +2,17 @@
 
     python -m datasets.schedules SCHEDULES PROTOCOL[,PROTOCOL...] > schedules.toml
 
-Every partition is one schedule: three brokers, at most three faults on them, 30 rounds, a workload that pauses and bursts, slow
-fetchers, elections that come soon after the trouble. A topic has its own workload, elections, acks and min.insync.replicas, and
-at most FAULT_SETS sets of brokers with their faults; a partition meets one of them with a replica order of its own. No unclean
-elections are configured. In every fifth fault set one broker may lose records (power_loss, disk_loss). A protocol named
-NAME+elr is run with eligible leader replicas and min.insync.replicas 2.
+Every partition is one schedule: three brokers, three faults on them, 30 rounds, empty logs at the start. Two brokers stop, one
+after the other; a link is cut or slow or news are stale about that time, and some brokers fetch slowly. Elections come in fast
+succession then, and the workload pauses and bursts, so that epochs leave few records or none.
+
+A topic has its own workload, elections, acks and min.insync.replicas, and at most FAULT_SETS sets of three brokers with their
+faults. A partition meets one of these sets; the partitions of a set differ in the order of the replicas and in the first leader,
+which gives 18 schedules that are not alike. No unclean elections are configured.
+
+Lost disks and power excuse losses, but not with eligible leader replicas: in every LOSSY_EVERY-th set all three brokers stop, and
+one of them loses what it has (power_loss, disk_loss). A protocol named NAME+elr is run with eligible leader replicas and
+min.insync.replicas 2.
 """
 
 from __future__ import annotations
@@ -15,17 +21,28 @@ import json
 import random
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import permutations, product
 from typing import Any
 
 ROUNDS, ROUND_MS, RECORD_BYTES = 30, 500, 100
-TOPICS, FAULT_SETS = 24, 250
+TOPICS, FAULT_SETS, LOSSY_EVERY = 60, 150, 6
 SEED = 7
 WITH_ELR = "+elr"
-_HARMLESS = (
-    *("broker_crash", "controlled_shutdown", "controlled_shutdown", "broker_pause", "isolation"),
-    *("link_cut", "link_cut", "slow_link", "stale_metadata", "stale_metadata", "stale_metadata"),
+CONFIG = {
+    "auto.leader.rebalance.enable": False,
+    "replica.lag.time.max.ms": 4 * ROUND_MS,
+    "replica.high.watermark.checkpoint.interval.ms": 10 * ROUND_MS,
+    "replica.fetch.wait.max.ms": 0,
+}
+_STOPS = (
+    *("controlled_shutdown", "broker_crash"),
+    *("isolation", "isolation", "isolation", "broker_pause", "broker_pause", "broker_pause"),
 )
-_LOSSY = ("power_loss", "disk_loss")
+_LOSSY_STOPS = ("power_loss", "disk_loss")
+_OTHERS = ("link_cut", "link_cut", "stale_metadata", "stale_metadata", "slow_link")
+_SLOTS = range(3)
+_STARTS = tuple(product(permutations(_SLOTS), _SLOTS))
+"""How a partition may lie on the brokers of its fault set: the order of the replicas, and which of them leads first."""
 
 
 def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -> str:
@@ -42,22 +59,21 @@ def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -
         f"seed = {seed}",
         "[cluster]",
         f"brokers = {3 * sets * TOPICS}",
-        "session_timeout_rounds = 3",
+        "session_timeout_rounds = 2",
         f"features = {{ {_elr(first)} }}",
-        f'config = {{ "auto.leader.rebalance.enable" = false, "replica.lag.time.max.ms" = {3 * ROUND_MS},'
-        f' "replica.high.watermark.checkpoint.interval.ms" = {3 * ROUND_MS} }}',
+        f"config = {_value(CONFIG)}",
     ]
     for number in range(TOPICS):
-        trouble = rng.randint(4, 12)
+        trouble = rng.randint(5, 9)
         first_set = number * sets
-        for at in range(sets):
-            brokers = _brokers(first_set + at)
-            for fault in _faults(rng, brokers, trouble, lossy=at % 5 == 4):
+        for fault_set in range(first_set, first_set + sets):
+            brokers = _brokers(fault_set)
+            for fault in _faults(rng, brokers, trouble, lossy=fault_set % LOSSY_EVERY == 0):
                 lines += _table("faults", fault)
             for command in _slow_fetchers(rng, brokers):
                 lines += _table("commands", command)
-        assignment = [rng.sample(_brokers(first_set + p % sets), 3) for p in range(partitions)]
-        lines += _topic(rng, f"s{number:02d}", number, trouble, assignment)
+        fault_sets = [first_set + partition % sets for partition in range(partitions)]
+        lines += _topic(rng, f"s{number:02d}", number, trouble, fault_sets)
     for name in others:
         lines += _variant(name)
     return "\n".join(lines) + "\n"
@@ -68,42 +84,66 @@ def _brokers(fault_set: int) -> list[int]:
 
 
 def _faults(rng: random.Random, brokers: list[int], trouble: int, lossy: bool) -> Iterable[dict[str, Any]]:
-    for at in range(rng.randint(1, 3)):
-        fault: dict[str, Any] = {"kind": rng.choice(_HARMLESS), "broker": rng.choice(brokers)}
-        if lossy and at == 0:
-            fault["kind"] = rng.choice(_LOSSY)
-        fault["from_round"] = max(1, trouble + rng.randint(-5, 3))
-        fault["to_round"] = fault["from_round"] + rng.choice((1, 2, 4, 8, 12))
-        if fault["kind"] in ("link_cut", "slow_link"):
-            fault["peer"] = rng.choice([b for b in brokers if b != fault["broker"]])
-            fault["direction"] = rng.choice(("both", "in", "out"))
-        if fault["kind"] == "stale_metadata" and rng.random() < 0.5:
-            fault["lag_rounds"] = rng.randint(1, 6)
-        if fault["kind"] == "slow_link":
-            fault["bytes_per_second"] = RECORD_BYTES * rng.randint(1, 4)
-        yield fault
+    """Brokers that stop one after the other, and what happens to a link or to news meanwhile."""
+    stopping = rng.sample(brokers, 3 if lossy else 2)
+    losing = rng.choice(stopping) if lossy else None
+    round_ = trouble + rng.randint(-4, 2)
+    for broker in stopping:
+        kind = rng.choice(_LOSSY_STOPS if broker == losing else _STOPS)
+        stop = {"kind": kind, "broker": broker, "from_round": round_, "to_round": round_ + rng.choice((1, 2, 3, 4, 8))}
+        yield {**stop, "clients": True} if kind == "isolation" and rng.random() < 0.1 else stop
+        round_ += rng.randint(1, 4)
+    if not lossy:
+        yield _other_fault(rng, brokers, trouble + rng.randint(-2, 3))
+
+
+def _other_fault(rng: random.Random, brokers: list[int], from_round: int) -> dict[str, Any]:
+    kind, broker = rng.choice(_OTHERS), rng.choice(brokers)
+    fault: dict[str, Any] = {"kind": kind, "broker": broker}
+    fault |= {"from_round": from_round, "to_round": from_round + rng.choice((4, 8, 12))}
+    if kind == "stale_metadata":
+        return {**fault, "lag_rounds": rng.randint(1, 6)} if rng.random() < 0.5 else fault
+    fault |= {"peer": rng.choice([b for b in brokers if b != broker]), "direction": rng.choice(("both", "in", "out"))}
+    return {**fault, "bytes_per_second": RECORD_BYTES * rng.randint(2, 4)} if kind == "slow_link" else fault
 
 
 def _slow_fetchers(rng: random.Random, brokers: list[int]) -> Iterable[dict[str, Any]]:
     for broker in brokers:
-        if rng.random() < 0.4:
+        if rng.random() < 0.5:
             config = {"replica.fetch.max.bytes": RECORD_BYTES * rng.randint(1, 2)}
             yield {"round": 0, "kind": "alter_config", "broker": broker, "config": config}
 
 
-def _topic(rng: random.Random, name: str, number: int, trouble: int, assignment: list[list[int]]) -> list[str]:
+def _topic(rng: random.Random, name: str, number: int, trouble: int, fault_sets: list[int]) -> list[str]:
+    starts = _starts(rng, fault_sets)
     config = {"min.insync.replicas": 2 if number % 3 == 2 else 1}
-    lines = _table("topics", {"name": name, "assignment": assignment, "config": config})
+    lines = _table("topics", {"name": name, "assignment": [replicas for replicas, _ in starts], "config": config})
+    for partition, (replicas, leader) in enumerate(starts):
+        if leader != replicas[0]:
+            lines += _table("initial.partitions", {"topic": name, "partition": partition, "leader": leader})
     flows = [(0, rng.choice((ROUNDS, trouble, trouble + 1, trouble + 2)))]
     flows += [(start, start + 1) for start in (trouble + rng.randint(-2, 8) for _ in range(rng.randint(0, 3)))]
     for from_round, to_round in flows:
         row = {"topic": name, "from_round": from_round, "to_round": to_round, "records_per_round": rng.randint(1, 3)}
         lines += _table("workload", {**row, "record_bytes": RECORD_BYTES, "acks": "1" if number % 2 else "all"})
     round_ = trouble
-    for _ in range(rng.randint(0, 4)):
+    for _ in range(rng.choice((5, 6, 8))):
         lines += _table("commands", {"round": round_, "kind": "preferred_leader_election", "topic": name})
-        round_ += rng.choice((1, 2, 3))
+        round_ += rng.randint(1, 3)
     return lines
+
+
+def _starts(rng: random.Random, fault_sets: list[int]) -> list[tuple[list[int], int]]:
+    """The replicas and the first leader of each partition: no two of a fault set are the same, while there are others."""
+    left: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+    starts = []
+    for fault_set in fault_sets:
+        if not left.get(fault_set):
+            left[fault_set] = rng.sample(_STARTS, len(_STARTS))
+        order, leader = left[fault_set].pop()
+        brokers = _brokers(fault_set)
+        starts.append(([brokers[slot] for slot in order], brokers[leader]))
+    return starts
 
 
 def _variant(name: str) -> list[str]:

@@ -142,8 +142,8 @@ def scenario_text() -> str:
             brokers = {key: ids[fault[key]] for key in ("broker", "peer") if key in fault}
             tables.append(("faults", {**fault, **brokers}))
         for round_ in case.new_epochs_at:
-            same = {"kind": "reassign", "replicas": list(ids.values())}
-            tables.append(("commands", {"round": round_, **place, **same}))
+            fewer = {"kind": "reassign", "replicas": [ids["leader"], ids["follower"]]}  # "absent" is dropped
+            tables.append(("commands", {"round": round_, **place, **fewer}))
     head = f'name = "fetcher"\nrounds = {ROUNDS}\n[cluster]\nbrokers = {3 * len(CASES)}\nsession_timeout_rounds = 4\n'
     return head + to_tables(tables)
 

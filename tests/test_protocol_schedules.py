@@ -32,21 +32,21 @@ CLUSTER: dict[str, Any] = {
     "faults": [],
 }
 CAUGHT: dict[str, tuple[int, ...]] = {
-    "kafka-high-watermark": (1, 4, 5, 7, 10, 28, 29, 31, 32, 38, 44, 46),
-    "kafka-kip101": (79, 305, 349, 670, 928, 1366, 1397),
-    "kafka-kip279": (305, 928, 1498, 1774, 1982, 2647),
-    MUTANT_PREFIX + "truncate-to-high-watermark": (38, 61, 223, 250, 263, 266, 275, 304),
-    MUTANT_PREFIX + "join-without-high-watermark": (14, 22, 28, 29, 34, 47, 62, 76),
-    MUTANT_PREFIX + "join-without-epoch-start": (28, 2032, 2647, 2716),
-    MUTANT_PREFIX + "high-watermark-over-committed-isr": (22, 92, 127, 314, 496, 530),
-    MUTANT_PREFIX + "fetch-without-epoch-check": (1498,),
-    MUTANT_PREFIX + "response-after-epoch-moved": (61, 151, 223, 263, 538, 919, 934, 1115),
-    MUTANT_PREFIX + "new-leader-keeps-old-remote-leo": (1, 4, 13, 55, 64, 70, 95),
-    MUTANT_PREFIX + "high-watermark-below-min-isr": (4, 22, 92),
+    "kafka-high-watermark": (1, 5, 23, 29, 40, 43, 49, 52, 53, 77, 85, 86),
+    "kafka-kip101": (1, 5, 11, 25, 40, 53, 89, 95),
+    "kafka-kip279": (53, 416, 503, 505, 763, 857),
+    MUTANT_PREFIX + "truncate-to-high-watermark": (1, 40, 43, 89, 95, 121, 124, 125),
+    MUTANT_PREFIX + "join-without-high-watermark": (4, 7, 13, 14, 22, 29, 32, 34),
+    MUTANT_PREFIX + "join-without-epoch-start": (1006, 2716),
+    MUTANT_PREFIX + "high-watermark-over-committed-isr": (92, 314, 355, 359, 391, 410),
+    MUTANT_PREFIX + "fetch-without-epoch-check": (1537, 1727, 2978),
+    MUTANT_PREFIX + "response-after-epoch-moved": (145, 281, 301, 349, 661, 784, 887, 1118),
+    MUTANT_PREFIX + "new-leader-keeps-old-remote-leo": (4, 13, 40, 41, 55, 115, 125),
+    MUTANT_PREFIX + "high-watermark-below-min-isr": (92, 143, 193, 314),
 }
 CAUGHT_WITH_ELR: dict[str, tuple[int, ...]] = {
-    MUTANT_PREFIX + "high-watermark-below-min-isr": (12, 15, 24, 33, 45, 66, 69),
-    MUTANT_PREFIX + "unclean-kept-in-elr": (12, 21, 57, 81, 84, 126, 132),
+    MUTANT_PREFIX + "high-watermark-below-min-isr": (12, 15, 33, 45, 66, 69, 72),
+    MUTANT_PREFIX + "unclean-kept-in-elr": (57, 60, 81, 126, 132, 135, 240),
 }
 OTHERS = 60
 """Schedules of the first numbers that go along."""

@@ -118,9 +118,9 @@ TOLD: Told = {
     },
     "truncate_to_high_watermark": {
         "log": {
-            "kafka": End({1: "0 e3", 2: ""}),
-            "kip279 kip101": alike("0 e3", 1, 2),
-            "high-watermark": End({1: "0 e3", 2: ""}, truncated=1, broken=OF_THE_ISR),
+            "kafka": End({1: "0 e2", 2: ""}),
+            "kip279 kip101": alike("0 e2", 1, 2),
+            "high-watermark": End({1: "0 e2", 2: ""}, truncated=1, broken=OF_THE_ISR),
         },
     },
     "two_epochs": {
@@ -148,9 +148,9 @@ TOLD: Told = {
 TOLD_LATE: Told = {
     "kip279_late": {
         "log": {
-            "kafka": End({1: "0 e3", 2: "", 3: ""}, outside=(2, 3)),
+            "kafka": End({1: "0 e2", 2: "", 3: ""}, outside=(2, 3)),
             "kip279 kip101 high-watermark first-try": End(
-                {1: "0 e3", 2: "", 3: ""}, truncated=1, outside=(2,), broken=OF_THE_ISR
+                {1: "0 e2", 2: "", 3: ""}, truncated=1, outside=(2,), broken=OF_THE_ISR
             ),
         },
     },

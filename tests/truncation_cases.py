@@ -113,7 +113,7 @@ def play(spark: SparkSession, paths: Iterable[Path], out: Path) -> Seen:
         ends[place] = End(
             logs=_logs(_with_epochs(row, mine["leader_epochs"]) for row in mine["replicas"] if row["topic"] == topic),
             diverged=tuple(_told(*row[2:]) for row in diverged if row[:2] == (ids[name], topic)),
-            outside=tuple(sorted({*case["replicas"]} - {*outcomes["isr"]})),
+            outside=tuple(sorted({*_replicas_in_the_end(case)} - {*outcomes["isr"]})),
             **{key: outcomes[key] for key in ("truncated", "acked_lost", "committed_lost")},
         )
         broken[place] = INVARIANTS & {row["invariant"] for row in mine["violations"] if row["topic"] == topic}
@@ -142,11 +142,16 @@ def reference_ends(paths: Iterable[Path]) -> dict[Place, End]:
         ends[file, topic, variant] = End(
             logs=_logs(rows),
             diverged=tuple(_told(*each) for pair in combinations(rows, 2) for each in _differing(*pair)),
-            outside=tuple(sorted({*case["replicas"]} - {*result.outcomes["isr"]})),
+            outside=tuple(sorted({*_replicas_in_the_end(case)} - {*result.outcomes["isr"]})),
             broken=broken - OF_ELECTIONS if result.outcomes["unclean_elections"] else broken,
             **{key: result.outcomes[key] for key in ("truncated", "acked_lost", "committed_lost")},
         )
     return ends
+
+
+def _replicas_in_the_end(case: Mapping[str, Any]) -> list[int]:
+    """As the last reassignment leaves them, all of which end here."""
+    return [case["replicas"], *(c["replicas"] for c in case["commands"] if c["kind"] == "reassign")][-1]
 
 
 def _with_epochs(replica: Row, leader_epochs: list[Row]) -> Row:

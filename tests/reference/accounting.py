@@ -99,7 +99,8 @@ class Ledger:
         held = {record.key for record in final.records}
 
         def lacking(keys: set[tuple[int, int]]) -> int:
-            return sum(1 for key in keys if key not in held and key[1] >= final.log_start)
+            missing = [key for key in keys if key not in held and key[1] >= final.log_start]
+            return sum(1 for key in missing if not final.is_tiered_or_expired(*key))
 
         return {
             **{name: self.counts[name] for name in COUNTERS},

@@ -159,7 +159,7 @@ def _start_reassignment(partition: Partition, target: list[int]) -> None:
     controller.adding = {broker for broker in target if broker not in settled}
     for broker in target:
         if broker not in partition.replicas:
-            partition.replicas[broker] = Replica(broker)
+            partition.replicas[broker] = Replica(broker, partition.empty_log())
             if partition.leadership is not None:
                 partition.leadership.progress[broker] = Progress()
     controller.replicas = target + [broker for broker in controller.replicas if broker not in target]
@@ -180,7 +180,9 @@ def _complete_reassignment(partition: Partition) -> None:
     controller.target, controller.adding = None, set()
     for broker in dropped:
         _drop_replica(partition, broker)
-    if controller.leader in target:
+    if controller.leader in target and not dropped:
+        partition.coverage["reassign_kept_epoch"] += 1
+    elif controller.leader in target:
         _change_leader(partition, controller.leader, "election")
         partition.coverage["reassign_kept_leader"] += 1
     else:

@@ -61,10 +61,10 @@ def fetch(partition: Partition, ends_at_start: Mapping[int, LogEnds]) -> list[An
     answers = []
     for broker in partition.controller.replicas:
         follower = partition.replicas[broker]
-        if not _sends(partition, follower):
+        if not partition.may_fetch(follower) or not can_send(partition, follower):
             continue
         partition.fetch_states[broker] = "unanswered"
-        leader = _answering_leader(partition, follower)
+        leader = answering_leader(partition, follower)
         if leader is None:
             continue
         answer = _answer_by_protocol(partition, follower, leader, ends_at_start)
@@ -76,7 +76,7 @@ def fetch(partition: Partition, ends_at_start: Mapping[int, LogEnds]) -> list[An
     return answers
 
 
-def _sends(partition: Partition, follower: Replica) -> bool:
+def can_send(partition: Partition, follower: Replica) -> bool:
     """Whether the follower sends a request that gets to somebody."""
     broker, believed = follower.broker, follower.believed_leader
     if not partition.status(broker).running or broker == partition.controller.leader:
@@ -84,7 +84,7 @@ def _sends(partition: Partition, follower: Replica) -> bool:
     return believed not in (NO_LEADER, broker) and partition.message_passes(broker, believed)
 
 
-def _answering_leader(partition: Partition, follower: Replica) -> Replica | None:
+def answering_leader(partition: Partition, follower: Replica) -> Replica | None:
     """The replica that the follower believes in, if it runs and leads, in whatever epoch."""
     leader = partition.replicas.get(follower.believed_leader)
     if leader is None or not partition.status(leader.broker).running:
@@ -104,7 +104,7 @@ def _answer_by_protocol(
         partition.coverage["fenced_or_unknown_epoch"] += 1
         return None
     if not partition.rules.check_every_fetch and _is_in_line(partition, follower, leader):
-        kind = BELOW_LOG_START if follower.log.leo < leader.log.log_start else DATA
+        kind = BELOW_LOG_START if follower.log.leo < leader.log.local_log_start else DATA
         return Answer(follower.broker, leader.broker, kind)
     answer = _answer(follower, leader)
     partition.coverage["no_end_offset"] += answer is None
@@ -119,13 +119,15 @@ def _answer(follower: Replica, leader: Replica) -> Answer | None:
         return Answer(*ids, BELOW_LOG_START)
     last_epoch = mine.cache.latest
     if last_epoch is None:
+        if mine.leo < theirs.local_log_start:
+            return Answer(*ids, BELOW_LOG_START)
         return Answer(*ids, ABOVE_LEO if mine.leo > theirs.leo else DATA)
     end = theirs.cache.end_offset_for(last_epoch, theirs.leo)
     if end == UNDEFINED:
         return Answer(*ids, ABOVE_LEO) if mine.leo > theirs.leo else None
     if end[0] < last_epoch or end[1] < mine.leo:
         return Answer(*ids, DIVERGING, end)
-    return Answer(*ids, DATA)
+    return Answer(*ids, BELOW_LOG_START if mine.leo < theirs.local_log_start else DATA)
 
 
 def _answer_without_epochs(follower: Replica, leader: Replica) -> Answer:
@@ -189,9 +191,7 @@ def _take(partition: Partition, follower: Replica, leader: Replica, answer: Answ
         take_answer(partition, follower, answer.end)
         return "asked"
     if answer.kind == BELOW_LOG_START:
-        partition.ledger.counts["truncated"] += follower.log.restart_at(leader.log.log_start)
-        follower.hw = follower.log.leo
-        return "out_of_range"
+        return partition.start_again(follower, leader)
     cut(partition, follower, leader.log.leo if answer.kind == ABOVE_LEO else _diverging_offset(partition, follower, answer.end))
     return "truncated"
 
@@ -253,9 +253,9 @@ def keep_late_responses(partition: Partition, news: Mapping[int, tuple[int, int]
     """A mutant's step 8: who learns of another leader or epoch gets one more answer of the old one in the next round."""
     for broker, told in news.items():
         follower = partition.replicas[broker]
-        if told == (follower.believed_leader, follower.believed_epoch) or not _sends(partition, follower):
+        if told == (follower.believed_leader, follower.believed_epoch) or not can_send(partition, follower):
             continue
-        leader = _answering_leader(partition, follower)
+        leader = answering_leader(partition, follower)
         if leader is None or leader.leading_epoch != follower.believed_epoch:
             continue
         if not partition.message_passes(leader.broker, follower.broker):

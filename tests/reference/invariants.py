@@ -124,11 +124,12 @@ def _leader_in_isr(watch: Watch) -> Iterator[str]:
 
 
 def _offsets_in_order(watch: Watch) -> Iterator[str]:
-    """0 <= log start <= HW <= LEO."""
+    """0 <= log start <= local log start <= HW <= LEO."""
     for replica in watch.partition.replicas.values():
         log = replica.log
-        if not 0 <= log.log_start <= replica.hw <= log.leo:
-            yield f"{replica.broker}: log start {log.log_start}, HW {replica.hw}, LEO {log.leo}"
+        if not 0 <= log.log_start <= log.local_log_start <= replica.hw <= log.leo:
+            starts = f"log start {log.log_start}, local {log.local_log_start}"
+            yield f"{replica.broker}: {starts}, HW {replica.hw}, LEO {log.leo}"
 
 
 def _epochs_increase(watch: Watch) -> Iterator[str]:
@@ -166,7 +167,7 @@ def _log_matching_whole(watch: Watch) -> Iterator[str]:
 
 def _mismatch(one: Replica, other: Replica, end: int) -> Iterator[str]:
     """Below `end`, a record that differs before or at an offset where the epochs agree."""
-    first = max(one.log.log_start, other.log.log_start)
+    first = max(one.log.local_log_start, other.log.local_log_start)
     mine, theirs = one.log.slice(first, end), other.log.slice(first, end)
     if mine == theirs:
         return
@@ -193,7 +194,7 @@ def _strong_isr(watch: Watch) -> Iterator[str]:
 def _lacking(watch: Watch, leader: Replica, isr: set[int]) -> Iterator[str]:
     for broker in sorted((isr & watch.partition.replicas.keys()) - watch.damaged):
         log = watch.partition.replicas[broker].log
-        first = max(log.log_start, leader.log.log_start)
+        first = max(log.local_log_start, leader.log.local_log_start)
         mine, theirs = leader.log.slice(first, leader.hw), log.slice(first, leader.hw)
         if mine != theirs:
             record = next(record for record in mine if record.offset >= log.leo or log.record_at(record.offset) != record)
@@ -239,7 +240,7 @@ def _lost(replica: Replica, records: list[Record]) -> Iterator[str]:
     log = replica.log
     for record in records:
         held = log.record_at(record.offset)
-        if record.offset >= log.log_start and held is not record and held != record:
+        if record.offset >= log.log_start and held is not record and held != record and not log.is_tiered_or_expired(*record.key):
             yield f"{replica.broker} lacks {_told(record)}"
 
 
@@ -253,7 +254,9 @@ def _committed_on_min_isr(watch: Watch) -> Iterator[str]:
         holders = [
             one.broker
             for one in watch.partition.replicas.values()
-            if one.log.record_at(record.offset) == record or one.broker in watch.damaged
+            if one.log.record_at(record.offset) == record
+            or one.log.is_tiered_or_expired(*record.key)
+            or one.broker in watch.damaged
         ]
         if len(holders) < least:
             yield f"{_told(record)} was committed on {holders}, min.insync.replicas is {least}"

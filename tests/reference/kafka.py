@@ -85,10 +85,10 @@ def simulate(case: Case, watch: bool = False) -> Result:
             invariants.check(partition)
         if watch:
             violations += observer.look()
-        trace += [_trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas)]
-        trace_partitions.append(_partition_row(partition))
+        trace += [trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas)]
+        trace_partitions.append(partition_row(partition))
     logs = {broker: replica.log for broker, replica in partition.replicas.items()}
-    return Result(trace, trace_partitions, _outcomes(partition), partition.ledger.events, partition.coverage, violations, logs)
+    return Result(trace, trace_partitions, outcomes(partition), partition.ledger.events, partition.coverage, violations, logs)
 
 
 def play_round(partition: Partition) -> None:
@@ -123,7 +123,7 @@ def take_inputs(partition: Partition) -> None:
             partition.coverage["power_loss_cut"] += replica.log.lose_unflushed() > 0
             replica.lower_hw(replica.hw)
         if status.disk_loss:
-            replica.log = Log()
+            replica.log = partition.empty_log()
             replica.hw = replica.checkpoint = replica.credit_bytes = 0
             partition.coverage["disk_loss"] += 1
         if status.clean_stop:
@@ -193,7 +193,8 @@ def count_outcomes(partition: Partition) -> None:
     counts["under_replicated_rounds"] += isr_size < len(partition.controller.replicas)
 
 
-def _trace_row(partition: Partition, replica: Replica) -> dict[str, Any]:
+def trace_row(partition: Partition, replica: Replica) -> dict[str, Any]:
+    """One row of the table `trace`."""
     progress = None if partition.leadership is None else partition.leadership.progress.get(replica.broker)
     leads = "leader" if replica.leading_epoch is not None else "follower"
     own = {} if partition.protocol == "kafka" else {"fetch_state": partition.fetch_states.get(replica.broker)}
@@ -204,7 +205,7 @@ def _trace_row(partition: Partition, replica: Replica) -> dict[str, Any]:
         "role": "offline" if partition.status(replica.broker).offline else leads,
         "leader_epoch": replica.believed_epoch,
         "log_start_offset": replica.log.log_start,
-        "local_log_start_offset": replica.log.log_start,
+        "local_log_start_offset": replica.log.local_log_start,
         "leo": replica.log.leo,
         "hw": replica.hw,
         "remote_leo": None if progress is None else progress.remote_leo,
@@ -213,7 +214,8 @@ def _trace_row(partition: Partition, replica: Replica) -> dict[str, Any]:
     }
 
 
-def _partition_row(partition: Partition) -> dict[str, Any]:
+def partition_row(partition: Partition) -> dict[str, Any]:
+    """One row of the table `trace_partitions`."""
     controller = partition.controller
     return {
         "round": partition.now,
@@ -225,7 +227,8 @@ def _partition_row(partition: Partition) -> dict[str, Any]:
     }
 
 
-def _outcomes(partition: Partition) -> dict[str, Any]:
+def outcomes(partition: Partition) -> dict[str, Any]:
+    """The partition's row of the table `outcomes`."""
     last = partition.client_leader or Replica(broker=-1)
     controller = partition.controller
     return {

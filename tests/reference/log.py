@@ -93,21 +93,30 @@ class Log:
     segment_bytes: int = 0
     segment_first_round: int = 0
 
+    @property
+    def local_log_start(self) -> int:
+        """First offset that the replica has itself: the log start, unless older segments are tiered (tiered/)."""
+        return self.log_start
+
     def record_at(self, offset: int) -> Record | None:
-        """The record at `offset`, or None outside of the log."""
-        if not self.log_start <= offset < self.leo:
+        """The record at `offset`, or None outside of what the replica has itself."""
+        if not self.local_log_start <= offset < self.leo:
             return None
-        return self.records[offset - self.log_start]
+        return self.records[offset - self.local_log_start]
 
     def holds(self, record: Record) -> bool:
         """Tell whether this log has the record: the same epoch at its offset."""
         mine = self.record_at(record.offset)
-        return mine is not None and mine.epoch == record.epoch
+        return self.is_tiered_or_expired(*record.key) if mine is None else mine.epoch == record.epoch
+
+    def is_tiered_or_expired(self, epoch: int, offset: int) -> bool:
+        """Tell whether a record that the replica does not have itself is in remote storage, or was there and expired."""
+        return False
 
     def slice(self, from_offset: int, to_offset: int) -> list[Record]:
         """Records in [from_offset, to_offset), as far as the log has them."""
-        first = max(from_offset, self.log_start) - self.log_start
-        return self.records[first : max(to_offset - self.log_start, first)]
+        first = max(from_offset, self.local_log_start) - self.local_log_start
+        return self.records[first : max(to_offset - self.local_log_start, first)]
 
     def batches_from(self, offset: int) -> list[list[Record]]:
         """The batches at and after `offset`; of a batch that began below it, the rest."""
@@ -159,7 +168,7 @@ class Log:
 
     def lose_unflushed(self) -> int:
         """Power loss: keep what was flushed, and never less than the log start. Returns records cut."""
-        return self.truncate_to(max(min(self.leo, self.flushed), self.log_start))
+        return self.truncate_to(max(min(self.leo, self.flushed), self.local_log_start))
 
     def restart_at(self, offset: int) -> int:
         """Empty the log and start it anew at `offset`. Returns records cut."""

@@ -25,7 +25,7 @@ from typing import Any
 
 from .accounting import Ledger
 from .broker_status import BrokerRound, broker_rounds, controller_is_up, is_stale, link_is_cut, news_lag
-from .log import EpochCache, Log, Record, initial_log
+from .log import Log, Record, initial_log
 from .rules import REAL, Rules
 from .settings import Settings
 
@@ -59,8 +59,8 @@ class Replica:
     late_response: LateResponse | None = None
 
     def lower_hw(self, hw: int) -> None:
-        """Take a high watermark that may be below the old one; it stays within log start and LEO."""
-        self.hw = max(self.log.log_start, min(self.log.leo, hw))
+        """Take a high watermark that may be below the old one; it stays within (local) log start and LEO."""
+        self.hw = max(self.log.local_log_start, min(self.log.leo, hw))
 
 
 @dataclass
@@ -106,7 +106,12 @@ class Controller:
 
 
 class Partition:
-    """Everything of one partition in one round; `now` is the round."""
+    """Everything of one partition in one round; `now` is the round.
+
+    Tiered storage is a subclass (tiered/partition.py); what it does otherwise are methods and attributes here.
+    """
+
+    settings_type = Settings
 
     def __init__(self, case: Mapping[str, Any]) -> None:
         self.case = case
@@ -115,7 +120,7 @@ class Partition:
         self.has_elr = int((case.get("features") or {}).get("eligible.leader.replicas.version", 0)) == 1
         self.now = 0
         self.faults: Sequence[Mapping[str, Any]] = case.get("faults", [])
-        self.settings = Settings(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
+        self.settings = self.settings_type(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
         self.history = {
             broker: broker_rounds(broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"])
             for broker in case["brokers"]
@@ -130,6 +135,30 @@ class Partition:
         self.announced = [(self.controller.leader, self.controller.epoch)]
         # What was held before the last reassign command that adds replicas reaches nobody late.
         self.oldest_news = 0
+
+    def empty_log(self) -> Log:
+        """The log of a replica that has nothing."""
+        return Log()
+
+    def given_log(self, given: Mapping[str, Any]) -> Log:
+        """The log of a replica as `initial` gives it."""
+        return initial_log(
+            given.get("log_start_offset", 0),
+            given["leo"],
+            given["epochs"],
+            given.get("flushed_offset"),
+            given.get("record_bytes", DEFAULT_RECORD_BYTES),
+        )
+
+    def may_fetch(self, follower: Replica) -> bool:
+        """Whether the follower fetches in this round, if it can: always, unless it has to do something else first."""
+        return True
+
+    def start_again(self, follower: Replica, leader: Replica) -> str:
+        """What a follower does about an offset that its leader does not have itself. Returns its fetch state."""
+        self.ledger.counts["truncated"] += follower.log.restart_at(leader.log.log_start)
+        follower.hw = follower.log.leo
+        return "out_of_range"
 
     def status(self, broker: int) -> BrokerRound:
         """The broker in this round."""
@@ -217,7 +246,7 @@ class Partition:
         if self.has_elr:
             isr, elr = set(initial.get("isr", order)), set(initial.get("elr") or ())
         self.controller = Controller(order, isr, leader, epoch, elr=elr)
-        self.replicas = {broker: _initial_replica(broker, given.get(broker)) for broker in order}
+        self.replicas = {broker: self._initial_replica(broker, given.get(broker)) for broker in order}
         for replica in self.replicas.values():
             replica.believed_leader, replica.believed_epoch = leader, epoch
         self.leadership: Leadership | None = None
@@ -241,15 +270,7 @@ class Partition:
         workload = self.case.get("workload") or []
         self.ledger.start(replica.log, replica.hw, bool(workload) and str(workload[0]["acks"]) != "all")
 
-
-def _initial_replica(broker: int, given: Mapping[str, Any] | None) -> Replica:
-    if given is None:
-        return Replica(broker, Log(cache=EpochCache()))
-    log = initial_log(
-        given.get("log_start_offset", 0),
-        given["leo"],
-        given["epochs"],
-        given.get("flushed_offset"),
-        given.get("record_bytes", DEFAULT_RECORD_BYTES),
-    )
-    return Replica(broker, log, given["hw"], given["hw"])
+    def _initial_replica(self, broker: int, given: Mapping[str, Any] | None) -> Replica:
+        if given is None:
+            return Replica(broker, self.empty_log())
+        return Replica(broker, self.given_log(given), given["hw"], given["hw"])

@@ -183,15 +183,15 @@ def _slow_fetchers(rng: random.Random) -> list[dict[str, Any]]:
 
 
 def _elections(rng: random.Random, trouble: int) -> list[dict[str, Any]]:
-    """Elections while the leader lives, some of them in fast succession; a new order of replicas elects the same one."""
+    """Elections while the leader lives, in every other schedule in fast succession, most after a new order of replicas."""
     commands: list[dict[str, Any]] = []
-    round_ = trouble
-    for _ in range(rng.choice((0, 1, 1, 2, 2, 3))):
-        if rng.random() < 0.5:
+    fast = rng.random() < 0.5
+    round_ = trouble - 1
+    for _ in range(rng.choice((1, 2, 3, 4, 5, 6)) if fast else rng.choice((0, 1, 1, 2, 2, 3))):
+        if rng.random() < (0.8 if fast else 0.5):
             commands.append({"round": round_, "kind": "reassign", "replicas": rng.sample(BROKERS, len(BROKERS))})
-            round_ += 1
-        commands.append({"round": round_, "kind": "preferred_leader_election"})
-        round_ += rng.choice((1, 2, 3, 6))
+        commands.append({"round": round_ + 1, "kind": "preferred_leader_election"})
+        round_ += rng.choice((1, 1, 2, 3) if fast else (1, 2, 3, 6))
     return commands
 
 

@@ -99,7 +99,7 @@ def test_kip101_scenario_1_a_follower_cuts_and_is_elected(protocol: str) -> None
     """The follower learns of a new epoch before it hears of m2's commit; then the leader goes."""
     case = _case(
         protocol=protocol,
-        replicas=[1, 2],
+        replicas=[1, 2, 3],
         workload=_batches((1, 1), (2, 1), acks="all"),
         commands=[_reassign(4, 1, 2)],
         faults=[_fault("link_cut", 2, 4, 5, peer=1, direction="in"), _fault("controlled_shutdown", 1, 5)],

@@ -193,6 +193,7 @@ def _completion(slots: int) -> Step:
     return {
         "reassigned": "world.controller_up AND target_order != 0 AND (adding & ~isr) = 0 AND (isr & target) != 0",
         "leader_kept": has("target", "leader"),
+        "drops": "(assigned & ~target) != 0",
         "leader_moved": first_in_order("target_order", "(isr & world.unfenced & target)", slots),
         "preferred_elected": "leader != leader_before_commands",
     }
@@ -204,12 +205,14 @@ def _reassignment(rules: RunRules) -> Step:
     last_known = eligible_leaders.last_known_after(kept, "last_known_elr", "target")
     eligible = {"elr": f"IF(reassigned, {elr}, elr)", "last_known_elr": f"IF(reassigned, {last_known}, last_known_elr)"}
     new_leader = "IF(leader_kept, leader, leader_moved)"
+    # A reassignment that drops no replica leaves the leader and its epoch alone (PartitionChangeBuilder).
+    new_epoch = "(reassigned AND (drops OR NOT leader_kept))"
     return {
         "leader": f"IF(reassigned, {new_leader}, leader)",
-        "leader_epoch": "epoch_1 + IF(preferred_elected, 1, 0) + IF(reassigned, 1, 0)",
+        "leader_epoch": f"epoch_1 + IF(preferred_elected, 1, 0) + IF({new_epoch}, 1, 0)",
         "epoch_2": "epoch_1 + IF(preferred_elected, 1, 0)",
         "elected_2": "IF(preferred_elected, leader, -1)",
-        "elected_3": f"IF(reassigned, {new_leader}, -1)",
+        "elected_3": f"IF({new_epoch}, {new_leader}, -1)",
         "leader_dropped": f"reassigned AND NOT leader_kept AND {new_leader} < 0 AND leader >= 0",
         "isr": f"IF(reassigned, {kept}, isr)",
         **(eligible if rules.elr else {}),

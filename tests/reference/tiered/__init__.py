@@ -1,0 +1,1 @@
+"""Tiered storage in plain Python, written from `docs/tiered_rounds.md`: the Kafka reference with a second tier under it."""

@@ -1,0 +1,174 @@
+"""What must hold at the end of every round of a tiered partition (protocols.md sections 2 and 6), beside the plain ones.
+
+The lookups of `_served` are those that a read makes; `RemoteServesLineage` therefore is what ConsistentRead needs of the
+remote tier. What any leader expired, a superseded one too, may be gone before T's log start is behind it: that is excused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from .. import invariants as plain
+from ..invariants import Violation
+from ..partition import Replica
+from .lineage import is_in_lineage
+from .metadata import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, TRANSITIONS, Event, RemoteSegment
+from .partition import TieredPartition
+
+
+class Watch:
+    """Looks at one partition at the end of every round, and remembers what it needs of the rounds before."""
+
+    def __init__(self, partition: TieredPartition) -> None:
+        self.partition = partition
+        self.plain = plain.Watch(partition)
+        self.committed = {(record.epoch, record.offset) for record in self.plain.committed} | partition.ledger.committed
+        self.states: dict[int, str | None] = {one.id: one.state for one in partition.segments}
+        self.expired_up_to = 0
+        self.logs = [partition.metadata]
+        self.new_events: list[Event] = []
+
+    def look(self) -> list[Violation]:
+        """Violations at the end of this round, for each invariant the first that is found."""
+        self._remember()
+        found = self.plain.look()
+        for name, witnesses in INVARIANTS.items():
+            witness = next(witnesses(self), None)
+            if witness is not None:
+                found.append(Violation(self.partition.now, name, witness))
+        return found
+
+    @property
+    def leader(self) -> Replica | None:
+        """T, if it runs and is ready."""
+        working = self.partition.working_leader()
+        return None if working is None else working[1]
+
+    def _remember(self) -> None:
+        partition = self.partition
+        if partition.metadata not in self.logs:
+            self.logs.append(partition.metadata)
+        self.new_events = [event for log in self.logs for event in log.events if event.round == partition.now]
+        self.expired_up_to = max([self.expired_up_to, *(leader.log.log_start for leader in self.plain.leaders)])
+
+
+def served_by(partition: TieredPartition, epoch: int, offset: int) -> RemoteSegment | None:
+    """The remote segment that a read of this offset gets, when the log has it in this epoch."""
+    index = partition.metadata.complete
+    if partition.tier_rules.lookup_by_epoch:
+        return index.lookup(epoch, offset)
+    copied = [one for one in index.listed() if index.state_of(one) == COPY_FINISHED]
+    return next((one for one in copied if one.base_offset <= offset <= one.end_offset), None)
+
+
+def _no_gap_between_tiers(watch: Watch) -> Iterator[str]:
+    """What T has not itself, from its log start on, is in the remote tier: copied, and there."""
+    for offset, epoch, segment in _served(watch):
+        if segment is None or segment.stored_bytes < segment.size_bytes:
+            yield f"{offset} (epoch {epoch}) is neither local nor remote"
+
+
+def _remote_serves_lineage(watch: Watch) -> Iterator[str]:
+    """What a read of T's log gets from the remote tier is the record that T's epochs say."""
+    for offset, epoch, segment in _served(watch):
+        if segment is not None and (epoch is None or not segment.covers(epoch, offset)):
+            yield f"{offset} of epoch {epoch} is read from a segment with epochs {segment.epochs}"
+
+
+def _served(watch: Watch) -> Iterator[tuple[int, int | None, RemoteSegment | None]]:
+    leader = watch.leader
+    if leader is None or not watch.partition.settings.is_tiered:
+        return
+    log = leader.log
+    for offset in range(max(log.log_start, watch.expired_up_to), log.local_log_start):
+        epoch = log.cache.epoch_of(offset)
+        yield offset, epoch, served_by(watch.partition, epoch, offset) if epoch is not None else None
+
+
+def _remote_below_last_stable(watch: Watch) -> Iterator[str]:
+    """What a copy begins with was committed, and lies below every open transaction."""
+    pins = watch.partition.pins.values()
+    for event in watch.new_events:
+        if event.state != COPY_STARTED:
+            continue
+        segment = event.segment
+        for offset in range(segment.base_offset, segment.end_offset + 1):
+            epoch = [known for known, start in segment.epochs if start <= offset][-1:]
+            if epoch and (epoch[0], offset) not in watch.partition.ledger.committed:
+                yield f"{offset} of epoch {epoch[0]} was copied and is not committed"
+        if any(segment.end_offset >= pin for pin in pins):
+            yield f"{segment.end_offset} was copied, a transaction is open from {min(pins)} on"
+
+
+def _no_local_delete_before_copy(watch: Watch) -> Iterator[str]:
+    """What retention takes from a disk of a tiered topic was copied before, unless it was expired already.
+
+    Records that are not of T's lineage, or the last one's, have to go anyway.
+    """
+    partition = watch.partition
+    if not partition.settings.copies or partition.client_leader is None:
+        return
+    lineage = partition.client_leader.log
+    copied = [one for one in partition.segments if one.was_finished]
+    for deletion in partition.deletions:
+        for record in deletion.records:
+            retained = record.offset >= max(deletion.log_start, watch.expired_up_to)
+            shared = record.offset < lineage.leo and lineage.cache.epoch_of(record.offset) == record.epoch
+            if retained and shared and not any(one.covers(*record.key) for one in copied):
+                yield f"{deletion.broker} deleted {record.offset} of epoch {record.epoch}, which was never copied"
+
+
+def _state_machine(watch: Watch) -> Iterator[str]:
+    """A remote segment's states follow each other as they may; events that say otherwise change nothing."""
+    for event in watch.new_events:
+        before = watch.states.get(event.segment.id)
+        if event.state in TRANSITIONS[before]:
+            watch.states[event.segment.id] = event.state
+    for segment in watch.partition.segments:
+        if segment.state != watch.states.get(segment.id):
+            yield f"segment {segment.id} is in {segment.state}, not in {watch.states.get(segment.id)}"
+
+
+def _retained_log_is_kept(watch: Watch) -> Iterator[str]:
+    """Size retention leaves at least retention.bytes of the log: no record counts twice.
+
+    Kafka breaks it in more ways than its mutant: what lies below the log start counts until it is deleted, and what another
+    leader copied as well as what is local. So it is for chosen cases only, not for random ones (`ALWAYS`).
+    """
+    leader, partition = watch.leader, watch.partition
+    settings = partition.settings
+    if leader is None or not settings.is_tiered or settings.retention_bytes < 0:
+        return
+    expired = [event.segment for event in watch.new_events if event.state == DELETE_FINISHED and event.segment.was_finished]
+    log = partition.log_of(leader)
+    by_size = [one for one in expired if one.end_offset + 1 == log.log_start and one.last_round > _expired_round(partition)]
+    if not by_size or not settings.copies:
+        return
+    kept_remote = {
+        one.base_offset: one.size_bytes
+        for one in partition.segments
+        if one.state == COPY_FINISHED and is_in_lineage(one.epochs, one.end_offset, log.cache.entries, log.leo)
+    }
+    live = [one for at, one in enumerate(log.segments) if log.end_of(at) > log.log_start]
+    local = sum(one.size_bytes for one in live if one.base_offset not in kept_remote)
+    kept = local + sum(kept_remote.values())
+    if kept < settings.retention_bytes:
+        yield f"{kept} bytes are left of the log, retention.bytes is {settings.retention_bytes}"
+
+
+def _expired_round(partition: TieredPartition) -> int:
+    settings = partition.settings
+    if settings.retention_ms < 0:
+        return -1
+    return partition.now - settings.retention_ms // settings.round_ms
+
+
+INVARIANTS: dict[str, Callable[[Watch], Iterator[str]]] = {
+    "NoGapBetweenTiers": _no_gap_between_tiers,
+    "RemoteServesLineage": _remote_serves_lineage,
+    "RemoteBelowLastStable": _remote_below_last_stable,
+    "NoLocalDeleteBeforeCopy": _no_local_delete_before_copy,
+    "RemoteStateMachine": _state_machine,
+    "RetainedLogIsKept": _retained_log_is_kept,
+}
+ALWAYS = tuple(name for name in INVARIANTS if name != "RetainedLogIsKept")

@@ -2,7 +2,7 @@
 
     play_topic(case) -> Topic
 
-A case is that of a ledger (bookkeeper.py; `workload` brings messages), with Pulsar's config keys in `config` or `topic_config`,
+A case is that of a ledger (simulate.py; `workload` brings messages), with Pulsar's config keys in `config` or `topic_config`,
 `record_bytes` in the workload rows, and the command take_over: another broker serves the topic from that round on.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .bookkeeper import play_round
-from .bookkeeper_invariants import Violation, Watch
-from .bookkeeper_ledger import Ledger
-from .bookkeeper_metadata import CLOSED
-from .bookkeeper_placement import NotEnoughBookies
-from .bookkeeper_status import covers, store_is_up
-from .bookkeeper_writer import CRASHED, FENCED_OFF, LEDGER_FENCED, OK, SHUT, WRITING
+from .invariants import Violation, Watch
+from .ledger import Ledger
+from .metadata import CLOSED
+from .placement import NotEnoughBookies
+from .simulate import play_round
+from .status import covers, store_is_up
+from .writer import CRASHED, FENCED_OFF, LEDGER_FENCED, OK, SHUT, WRITING
 
 DEFAULTS: dict[str, Any] = {
     "managedLedgerMaxEntriesPerLedger": 50_000,

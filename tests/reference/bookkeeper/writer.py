@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from .bookkeeper_bookie import NO_LAC
-from .bookkeeper_metadata import CLOSED, IN_RECOVERY, Metadata
-from .bookkeeper_placement import Placement, stays
-from .bookkeeper_window import Message, Window
+from .bookie import NO_LAC
+from .metadata import CLOSED, IN_RECOVERY, Metadata
+from .placement import Placement, stays
+from .window import Message, Window
 
 LEDGER_FENCED, LEDGER_CLOSED = "LedgerFencedException", "LedgerClosedException"
 NOT_ENOUGH_BOOKIES, METADATA_VERSION = "BKNotEnoughBookiesException", "BKMetadataVersionException"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .bookkeeper_quorums import FOUND, NO, UNKNOWN
+from .quorums import FOUND, NO, UNKNOWN
 
 OK, FENCED = "OK", "LedgerFenced"
 NO_LAC = -1

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from .bookkeeper_given import adds, case, command, crash, fault
-from .bookkeeper_schedules import schedule
-from .bookkeeper_topics import Topic, play_topic
+from .given import adds, case, command, crash, fault
+from .schedules import schedule
+from .topics import Topic, play_topic
 
 KEEP = {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
 ROLL = {**KEEP, "managedLedgerMaxEntriesPerLedger": 4, "managedLedgerMinLedgerRolloverTimeMinutes": 0}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from .log import EpochCache
-from .tiered.copying import candidate_segments
-from .tiered.expiry import expired
-from .tiered.lineage import highest_remote_offset, is_in_lineage, remote_log_start, without_empty_epochs
-from .tiered.metadata import (
+from ..log import EpochCache
+from .copying import candidate_segments
+from .expiry import expired
+from .lineage import highest_remote_offset, is_in_lineage, remote_log_start, without_empty_epochs
+from .metadata import (
     COPY_FINISHED,
     COPY_STARTED,
     DELETE_FINISHED,
@@ -22,10 +22,10 @@ from .tiered.metadata import (
     RemoteSegment,
     SegmentIndex,
 )
-from .tiered.partition import TieredPartition
-from .tiered.segments import Segment
+from .partition import TieredPartition
+from .segments import Segment
 
-TABLES: dict[str, Any] = json.loads((Path(__file__).parent.parent / "data" / "tiered" / "remote_log_manager.json").read_text())
+TABLES: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "tiered" / "remote_log_manager.json").read_text())
 
 Pairs = list[tuple[int, int]]
 

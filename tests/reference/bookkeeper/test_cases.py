@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from .bookkeeper import Result, simulate
-from .bookkeeper_scenario import read_scenario
+from .scenario import read_scenario
+from .simulate import Result, simulate
 
-DATA = Path(__file__).parent.parent / "data" / "bookkeeper"
+DATA = Path(__file__).parents[2] / "data" / "bookkeeper"
 CASES = sorted(path.stem for path in DATA.glob("*.json"))
 
 STEPS: dict[str, dict[str, int]] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bookkeeper import play_round
-from .bookkeeper_ledger import Ledger
+from .ledger import Ledger
+from .simulate import play_round
 
 Rows = list[dict[str, Any]]
 

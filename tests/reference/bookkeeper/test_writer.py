@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from .bookkeeper import simulate
-from .bookkeeper_given import adds, case, command, crash, end_of, fault, fragments, play
-from .bookkeeper_ledger import Ledger
-from .bookkeeper_metadata import Fragment
+from .given import adds, case, command, crash, end_of, fault, fragments, play
+from .ledger import Ledger
+from .metadata import Fragment
+from .simulate import simulate
 
 BOTH = pytest.mark.parametrize("shape", [(3, 3, 2), (3, 3, 3)])
 OUTAGE = fault("metadata_store_outage", None, 1, 6)

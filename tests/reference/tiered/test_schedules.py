@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from .tiered.rules import MUTANTS, REAL
-from .tiered.schedules import EXCUSED_BY_UNCLEAN_ELECTIONS, broken, schedule
-from .tiered.simulate import simulate
-from .tiered_cases import RECORD_BYTES, alter, fault, given_log, produce, remote, tiered_case
+from .cases import RECORD_BYTES, alter, fault, given_log, produce, remote, tiered_case
+from .rules import MUTANTS, REAL
+from .schedules import EXCUSED_BY_UNCLEAN_ELECTIONS, broken, schedule
+from .simulate import simulate
 
 SCHEDULES = range(240)
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from .accounting import Event
-from .kafka import simulate as simulate_plain
-from .log import Record
-from .random_scenarios import random_case
-from .tiered.partition import TieredPartition
-from .tiered.retention import delete_old_segments
-from .tiered.segments import TieredLog, tiered_initial_log
-from .tiered.simulate import simulate
-from .tiered_cases import RECORD_BYTES, alter, at, fault, given_log, happened, produce, tiered_case
+from ..accounting import Event
+from ..kafka import simulate as simulate_plain
+from ..log import Record
+from ..random_scenarios import random_case
+from .cases import RECORD_BYTES, alter, at, fault, given_log, happened, produce, tiered_case
+from .partition import TieredPartition
+from .retention import delete_old_segments
+from .segments import TieredLog, tiered_initial_log
+from .simulate import simulate
 
 Log = tuple[list[int], int, int]
 """(bases of segments, log start, local log start)."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from .bookkeeper_ledger import Ledger
-from .bookkeeper_metadata import CLOSED, OPEN, fragment_of
-from .bookkeeper_repair import holders
-from .bookkeeper_writer import OK
+from .ledger import Ledger
+from .metadata import CLOSED, OPEN, fragment_of
+from .repair import holders
+from .writer import OK
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .bookkeeper_metadata import CLOSED, Fragment, fragment_end, fragment_of
+from .metadata import CLOSED, Fragment, fragment_end, fragment_of
 
 if TYPE_CHECKING:
-    from .bookkeeper_ledger import Ledger
+    from .ledger import Ledger
 
 AUTORECOVERY = "autorecovery"
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from .log import EpochCache
-from .tiered.invariants import served_by
-from .tiered.lineage import is_in_lineage
-from .tiered.partition import TieredPartition
-from .tiered.schedules import EXCUSED_BY_UNCLEAN_ELECTIONS
-from .tiered.simulate import play_round, simulate
-from .tiered_cases import RECORD_BYTES, alter, at, copied, fault, given_log, produce, remote, states, tiered_case
+from ..log import EpochCache
+from .cases import RECORD_BYTES, alter, at, copied, fault, given_log, produce, remote, states, tiered_case
+from .invariants import served_by
+from .lineage import is_in_lineage
+from .partition import TieredPartition
+from .schedules import EXCUSED_BY_UNCLEAN_ELECTIONS
+from .simulate import play_round, simulate
 
 ALL_EPOCHS = [[0, 0], [1, 3], [2, 5], [3, 7]]
 FIRST, SECOND, THIRD = remote(0, 2, [[0, 0]]), remote(3, 5, [[0, 0], [1, 3], [2, 5]]), (6, 8)

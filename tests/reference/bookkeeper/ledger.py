@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .bookkeeper_bookie import NO_LAC, OK, Bookie
-from .bookkeeper_metadata import Fragment, Metadata
-from .bookkeeper_placement import LOWEST_FREE_ID, Placement
-from .bookkeeper_recovery import Recovery
-from .bookkeeper_repair import Repair
-from .bookkeeper_rules import REAL, Rules
-from .bookkeeper_settings import settings_of
-from .bookkeeper_status import BookieRound, bookie_rounds, store_is_up
-from .bookkeeper_window import Message, Window
-from .bookkeeper_writer import Writer
+from .bookie import NO_LAC, OK, Bookie
+from .metadata import Fragment, Metadata
+from .placement import LOWEST_FREE_ID, Placement
+from .recovery import Recovery
+from .repair import Repair
+from .rules import REAL, Rules
+from .settings import settings_of
+from .status import BookieRound, bookie_rounds, store_is_up
+from .window import Message, Window
+from .writer import Writer
 
 Case = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ class Opening:
 
 
 class Ledger:
-    """A ledger from its creation on; `case` as in bookkeeper.py."""
+    """A ledger from its creation on; `case` as in simulate.py."""
 
     def __init__(self, case: Case, now: int = 0) -> None:
         self.case = case

@@ -6,8 +6,8 @@ A case is plain data, like those of Kafka (kafka.py):
 
     {"rounds", "round_ms", "brokers": [bookie ids], "replicas": the first ensemble (absent: the policy chooses), "workload":
      [rows with from_round, to_round, records_per_round, max_in_flight], "faults": [rows], "commands": [rows], "config" and
-     "topic_config": {keys of bookkeeper_settings.py}, and optional "session_timeout_rounds", "racks": {id: rack},
-     "placement": "lowest_free_id" (default) or "rack_aware", "rules": Rules (bookkeeper_rules.py), "initial": {"fragments":
+     "topic_config": {keys of settings.py}, and optional "session_timeout_rounds", "racks": {id: rack},
+     "placement": "lowest_free_id" (default) or "rack_aware", "rules": Rules (rules.py), "initial": {"fragments":
      {first entry: ensemble}, "entries": {bookie: {entry: LAC in its header}}, "lac": of the writer}}
 
 Commands: close_ledger, recover_ledger (`retry` = false: one attempt only), open_no_recovery, check_ledger, and
@@ -23,16 +23,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import bookkeeper_invariants as invariants
-from .bookkeeper_bookie import OK
-from .bookkeeper_ledger import Case, Ledger, Opening
-from .bookkeeper_metadata import CLOSED
-from .bookkeeper_quorums import FOUND, UNKNOWN
-from .bookkeeper_recovery import FENCE, READ, Recovery
-from .bookkeeper_repair import audit, commit_replacements, copy
-from .bookkeeper_status import add_is_dropped, add_is_held, covers, writer_is_gone
-from .bookkeeper_window import Message
-from .bookkeeper_writer import CRASHED
+from . import invariants
+from .bookie import OK
+from .ledger import Case, Ledger, Opening
+from .metadata import CLOSED
+from .quorums import FOUND, UNKNOWN
+from .recovery import FENCE, READ, Recovery
+from .repair import audit, commit_replacements, copy
+from .status import add_is_dropped, add_is_held, covers, writer_is_gone
+from .window import Message
+from .writer import CRASHED
 
 
 @dataclass

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .bookkeeper_quorums import Quorums
+from .quorums import Quorums
 
 DEFAULTS: dict[str, Any] = {
     "ensembleSize": 3,

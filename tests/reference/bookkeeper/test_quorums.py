@@ -6,8 +6,8 @@ from itertools import combinations, product
 
 import pytest
 
-from .bookkeeper_quorums import END, FOUND, NO, RECOVERED, RETRY, UNKNOWN, Quorums, read_verdict
-from .bookkeeper_window import Message, Window
+from .quorums import END, FOUND, NO, RECOVERED, RETRY, UNKNOWN, Quorums, read_verdict
+from .window import Message, Window
 
 
 def test_write_sets() -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from .bookkeeper_bookie import FENCED, OK
-from .bookkeeper_quorums import Quorums
+from .bookie import FENCED, OK
+from .quorums import Quorums
 
 
 @dataclass

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from .tiered.simulate import Result, simulate
+from .simulate import Result, simulate
 
-DATA = Path(__file__).parent.parent / "data" / "tiered"
+DATA = Path(__file__).parents[2] / "data" / "tiered"
 STEPS: list[dict[str, Any]] = json.loads((DATA / "trace_e.json").read_text())
 NAMES = [step["step"] for step in STEPS]
 ROUNDS_PER_STEP = 12

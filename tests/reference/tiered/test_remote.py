@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from .tiered.simulate import LIST_OFFSETS, Result, simulate, simulate_together
-from .tiered_cases import RECORD_BYTES, alter, at, copied, fault, given_log, happened, produce, remote, tiered_case
+from .cases import RECORD_BYTES, alter, at, copied, fault, given_log, happened, produce, remote, tiered_case
+from .simulate import LIST_OFFSETS, Result, simulate, simulate_together
 
 SEGMENT_RECORDS = 5
 SEGMENT_BYTES = SEGMENT_RECORDS * RECORD_BYTES

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .bookkeeper_bookie import NO_LAC
-from .bookkeeper_metadata import CLOSED, Fragment, Metadata, fragment_of, put_ensemble
-from .bookkeeper_placement import Placement, stays
-from .bookkeeper_quorums import END, NO, RECOVERED, UNKNOWN, Quorums, read_verdict
-from .bookkeeper_rules import Rules
-from .bookkeeper_settings import Settings
-from .bookkeeper_window import Message, Window
+from .bookie import NO_LAC
+from .metadata import CLOSED, Fragment, Metadata, fragment_of, put_ensemble
+from .placement import Placement, stays
+from .quorums import END, NO, RECOVERED, UNKNOWN, Quorums, read_verdict
+from .rules import Rules
+from .settings import Settings
+from .window import Message, Window
 
 MARK, FENCE, READ, WRITE, CLOSE, DONE, FAILED = "mark", "fence", "read", "write", "close", "done", "failed"
 OK = "OK"

@@ -1,6 +1,6 @@
 """Small random schedules of one ledger: which invariants do the mutants break, and does BookKeeper break none?
 
-python -m reference.bookkeeper_schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
+python -m reference.bookkeeper.schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
 
 A schedule has a writer, one to three recoveries, up to six faults, and quiet rounds at the end in which recoveries get
 done. No bookie loses what it stored (`lossy` ones are for limbo): that is no fault of the protocol.
@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from .bookkeeper import simulate
-from .bookkeeper_rules import MUTANTS, REAL, Rules
+from .rules import MUTANTS, REAL, Rules
+from .simulate import simulate
 
 SCHEDULES = 2000
 TROUBLE_ROUNDS = 24

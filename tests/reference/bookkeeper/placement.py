@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .bookkeeper_quorums import Quorums
+from .quorums import Quorums
 
 LOWEST_FREE_ID, RACK_AWARE = "lowest_free_id", "rack_aware"
 

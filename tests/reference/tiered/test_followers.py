@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from .tiered.simulate import Result, simulate
-from .tiered_cases import at, fault, given_log, happened, produce, remote, states, tiered_case
+from .cases import at, fault, given_log, happened, produce, remote, states, tiered_case
+from .simulate import Result, simulate
 
-TABLES: dict[str, Any] = json.loads((Path(__file__).parent.parent / "data" / "tiered" / "bootstrap.json").read_text())
+TABLES: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "tiered" / "bootstrap.json").read_text())
 
 
 def _resets(result: Result) -> list[tuple[int, int]]:

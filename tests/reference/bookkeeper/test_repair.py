@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from .bookkeeper import Result, simulate
-from .bookkeeper_given import adds, case, command, crash, end_of, fault, fragments
-from .bookkeeper_repair import holders
-from .bookkeeper_schedules import lossy_schedule
+from .given import adds, case, command, crash, end_of, fault, fragments
+from .repair import holders
+from .schedules import lossy_schedule
+from .simulate import Result, simulate
 
 NO_JOURNAL = {"journalWriteData": False, "flushInterval": 1_000_000}
 WITH_LIMBO = {**NO_JOURNAL, "dataIntegrityCheckingEnabled": True}

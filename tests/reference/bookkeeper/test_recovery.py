@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from .bookkeeper import Result, simulate
-from .bookkeeper_given import adds, case, command, crash, end_of, fault, fragments, play
-from .bookkeeper_ledger import Ledger
-from .bookkeeper_rules import MUTANTS
+from .given import adds, case, command, crash, end_of, fault, fragments, play
+from .ledger import Ledger
+from .rules import MUTANTS
+from .simulate import Result, simulate
 
 RECOVER = command("recover_ledger", 0)
 ONCE = command("recover_ledger", 0, retry=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .tiered.simulate import Result
+from .simulate import Result
 
 RECORD_BYTES = 100
 ROUND_MS = 500

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from .bookkeeper_rules import MUTANTS, REAL
-from .bookkeeper_schedules import SCHEDULES, broken, schedule
+from .rules import MUTANTS, REAL
+from .schedules import SCHEDULES, broken, schedule
 
 CAUGHT = {
     "recovery-reads-do-not-fence": ("NoDivergenceBetweenClientAndMetaData", range(1250, 1350)),

@@ -64,5 +64,5 @@ fuzz: setup
 verify: setup
 	@mkdir -p build
 	$(BIN)/python -m datasets.schedules $(SCHEDULES) $(PROTOCOLS) > build/schedules.toml
-	$(BIN)/emulator run build/schedules.toml --out build/schedules
+	$(BIN)/emulator run build/schedules.toml --out build/schedules --mode plain
 	@$(BIN)/emulator sql build/schedules @which_invariants_were_violated

@@ -42,7 +42,7 @@ def resolve_commands(
 
     `partitions`: by topic name. Raises InputError for the first that is wrong.
     """
-    ids = [broker.id for broker in brokers]
+    ids = frozenset(broker.id for broker in brokers)
     return tuple(_resolve(places, ("commands", i), shape, ids, partitions) for i, shape in enumerate(shapes))
 
 
@@ -54,7 +54,7 @@ def check_config(places: Places, location: Location, config: Mapping[str, object
             raise places.error((*location, key), *found)
 
 
-def _resolve(places: Places, here: Location, shape: CommandShape, ids: Sequence[int], partitions: Mapping[str, int]) -> Command:
+def _resolve(places: Places, here: Location, shape: CommandShape, ids: frozenset[int], partitions: Mapping[str, int]) -> Command:
     _check_keys(places, here, shape)
     if shape.topic is not None:
         matches = matching_topics(shape.topic, partitions)
@@ -66,9 +66,9 @@ def _resolve(places: Places, here: Location, shape: CommandShape, ids: Sequence[
             problem = f"{shape.partition} is not a partition of the topic"
             raise places.error((*here, "partition"), problem, f"0 to {limit - 1}")
     if shape.broker is not None and shape.broker not in ids:
-        raise places.error((*here, "broker"), f"broker {shape.broker} does not exist", broker_ids_allowed(ids))
+        raise places.error((*here, "broker"), f"broker {shape.broker} does not exist", broker_ids_allowed(sorted(ids)))
     if shape.replicas is not None:
-        check_replicas(places, (*here, "replicas"), shape.replicas, frozenset(ids))
+        check_replicas(places, (*here, "replicas"), shape.replicas, ids)
     if shape.config is not None:
         check_config(places, (*here, "config"), shape.config, for_topic=shape.topic is not None)
     fields = shape.model_dump(exclude={"name", "replicas"})

@@ -159,7 +159,7 @@ def test_a_long_run_equals_plain_rounds(spark: SparkSession, long: Path, leapt: 
 
 
 @pytest.mark.parametrize(
-    ("seed", "cases", "factor", "elr_and_late_news", "changes_held"), [(5, 80, 1, False, 500_000), (11, 40, 3, True, 400)]
+    ("seed", "cases", "factor", "elr_and_late_news", "changes_held"), [(5, 80, 1, False, 500_000), (11, 25, 3, True, 250)]
 )
 def test_random_scenarios_equal_plain_rounds(
     spark: SparkSession,

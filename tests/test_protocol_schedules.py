@@ -32,16 +32,16 @@ CLUSTER: dict[str, Any] = {
     "faults": [],
 }
 CAUGHT: dict[str, tuple[int, ...]] = {
-    "kafka-high-watermark": (1, 5, 23, 29, 40, 43, 49, 52, 53, 77, 85, 86),
-    "kafka-kip101": (1, 5, 11, 25, 40, 53, 89, 95),
+    "kafka-high-watermark": (1, 5, 23, 29, 40, 43, 49, 52, 53, 85, 86),
+    "kafka-kip101": (1, 5, 11, 40, 53, 89, 95),
     "kafka-kip279": (53, 416, 503, 505, 763, 857),
     MUTANT_PREFIX + "truncate-to-high-watermark": (1, 40, 43, 89, 95, 121, 124, 125),
     MUTANT_PREFIX + "join-without-high-watermark": (4, 7, 13, 14, 22, 29, 32, 34),
     MUTANT_PREFIX + "join-without-epoch-start": (1006, 2716),
-    MUTANT_PREFIX + "high-watermark-over-committed-isr": (92, 314, 355, 359, 391, 410),
-    MUTANT_PREFIX + "fetch-without-epoch-check": (1537, 1727, 2978),
-    MUTANT_PREFIX + "response-after-epoch-moved": (145, 281, 301, 349, 661, 784, 887, 1118),
-    MUTANT_PREFIX + "new-leader-keeps-old-remote-leo": (4, 13, 40, 41, 55, 115, 125),
+    MUTANT_PREFIX + "high-watermark-over-committed-isr": (92, 314, 355, 359, 410),
+    MUTANT_PREFIX + "fetch-without-epoch-check": (1537, 1727),
+    MUTANT_PREFIX + "response-after-epoch-moved": (145, 281, 301, 349, 661, 887, 1118),
+    MUTANT_PREFIX + "new-leader-keeps-old-remote-leo": (4, 13, 40, 41, 55, 115),
     MUTANT_PREFIX + "high-watermark-below-min-isr": (92, 143, 193, 314),
 }
 CAUGHT_WITH_ELR: dict[str, tuple[int, ...]] = {

@@ -78,7 +78,7 @@ name = "throttled"
 cluster = {{ config = {{ "leader.replication.throttled.rate" = 9000, "follower.replication.throttled.rate" = 7000 }} }}
 [[variants]]
 name = "short"
-rounds = 75
+rounds = 45
 cluster = {{ network_bytes_per_second = 60000 }}
 """
 
@@ -191,7 +191,7 @@ def test_other_scenarios_of_the_run_change_nothing(run: dict[str, dict[str, list
     def before(rows: list[Row], end: int) -> list[str]:
         return sorted(repr({k: v for k, v in row.items() if k != "scenario_id"}) for row in rows if row["round"] < end)
 
-    assert before(long, 75) == before(short, 75)
+    assert before(long, 45) == before(short, 45)
 
 
 def test_a_wrong_budget_is_refused(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_an_added_replica_hears_nothing_of_before() -> None:
 # Random schedules and cases
 
 
-@pytest.mark.parametrize("seed", [484, 1498])
+@pytest.mark.parametrize("seed", [1729])
 def test_random_schedules_need_epochs_in_fetches(seed: int) -> None:
     assert broken(SUBJECTS["fetch-without-epoch-check"], [seed])["StrongIsr"] == [seed]
     assert broken(SUBJECTS["kafka"], [seed])["StrongIsr"] == []

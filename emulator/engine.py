@@ -300,7 +300,9 @@ _EMPTY_BUCKET = {"produced_bytes": "0L", "served_bytes": "0L", "served": "filter
 def _tasks(spark: SparkSession, rows: int) -> int:
     if rows < ROWS_WORTH_A_TASK:
         return 1
-    return max(spark.sparkContext.defaultParallelism, -(-rows // ROWS_PER_TASK))
+    cores = spark.sparkContext.defaultParallelism
+    waves = -(-rows // (ROWS_PER_TASK * cores))
+    return max(1, waves) * cores  # whole waves: in a last one of a single task the other cores would wait
 
 
 def codegen_settings(rows: int) -> dict[str, str]:

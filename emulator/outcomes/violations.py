@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
+from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, Invariant
 
 _IDS = ("scenario_id", "partition_id", "world_id", "feed_id")
 SETTLING_ROUNDS = 10
 """Rounds that a partition may take beyond its timeouts until it has settled after the last fault."""
+
+_STRONG_ISR = [i.name for i in EVERY_ROUND].index("StrongIsr")
+_EXCUSED = (
+    f"(v.invariant = {_STRONG_ISR} AND NOT feed.elr AND coalesce(first_damage <= v.round, false)"
+    " AND coalesce(get(v.epochs, size(v.epochs) - 1).epoch > v.leader_epoch, true))"
+)
+"""Without eligible leader replicas one replica that lost records may lead: what a superseded leader then has alone, or what an
+empty log lacks, is the fault's doing."""
 
 _SETTLED = f"round - quiet_from >= session_timeout_rounds + 2 * feed.lag_rounds + {SETTLING_ROUNDS}"
 
@@ -41,8 +50,11 @@ def invariant_rows() -> list[tuple[str, str, str, str, str]]:
 
 def _while_running(state: DataFrame) -> DataFrame:
     names = "array(" + ", ".join(f"'{i.name}'" for i in EVERY_ROUND) + ")"
-    found = state.filter("size(violations) > 0").select(*_IDS, "slot", F.explode("violations").alias("v"))
-    return found.select(
+    damage = f"array_min(transform(filter(events, e -> e.kind = {EVENT_KINDS.index('log_damaged')}), e -> e.round))"
+    first_damage = F.min(F.expr(damage)).over(Window.partitionBy("scenario_id", "partition_id"))
+    found = state.withColumn("first_damage", first_damage).filter("size(violations) > 0")
+    found = found.select(*_IDS, "slot", "feed", "first_damage", F.explode("violations").alias("v"))
+    return found.where(f"NOT {_EXCUSED}").select(
         *_IDS,
         "v.round",
         F.expr(f"element_at({names}, v.invariant + 1) AS invariant"),

@@ -20,16 +20,12 @@ def throttled_brokers(text: str, partition: int) -> tuple[int, ...]:
     """The brokers on which the list throttles a partition's replica; EVERY_BROKER alone for all."""
     if text.strip() == "*":
         return (EVERY_BROKER,)
-    return _by_partition(text).get(partition, ())
-
-
-def brokers_by_partition(text: str) -> dict[int, tuple[int, ...]]:
-    """The brokers of each partition that the list names."""
-    return _by_partition(text)
+    return brokers_by_partition(text).get(partition, ())
 
 
 @lru_cache(maxsize=256)
-def _by_partition(text: str) -> dict[int, tuple[int, ...]]:
+def brokers_by_partition(text: str) -> dict[int, tuple[int, ...]]:
+    """The brokers of each partition that the list names."""
     brokers: dict[int, tuple[int, ...]] = {}
     if text.strip() != "*":
         for pair in filter(None, text.replace(" ", "").split(",")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ _RATES = {"leader_throttle": "leader.replication.throttled.rate", "follower_thro
 
 def limits_bandwidth(scenario: Scenario) -> bool:
     """Whether any budget of a broker is limited in any round."""
-    rates = set(_RATES.values())
-    altered = any(rates & set(c.config or {}) for c in scenario.commands)
     of_brokers = any(b.network_bytes_per_second or b.disk_bytes_per_second for b in scenario.brokers)
-    return of_brokers or altered or bool(rates & set(scenario.config))
+    return of_brokers or _sets_rate(scenario.config) or any(_sets_rate(c.config) for c in scenario.commands)
+
+
+def _sets_rate(config: Mapping[str, Any] | None) -> bool:
+    return any(key in (config or {}) for key in _RATES.values())
 
 
 class Budgets:
@@ -35,7 +38,7 @@ class Budgets:
         self._alterations = [
             c
             for c in sorted(scenario.commands, key=lambda c: c.round)
-            if c.kind == "alter_config" and c.topic is None and set(_RATES.values()) & set(c.config or {})
+            if c.kind == "alter_config" and c.topic is None and _sets_rate(c.config)
         ]
 
     def at(self, round_: int) -> np.ndarray:

@@ -88,8 +88,7 @@ class Quotas:
         shares = [self._shared(s, round_, rows) for s, rows in by_scenario.items()]
         shared = flows.join(F.broadcast(frame_of(self._spark, pa.concat_tables(shares))), _FLOW, "left")
         quota = "IF(extra IS NULL, null, CAST(floor(demand * part + extra) AS BIGINT))"
-        in_force = f"scenario_id IN ({', '.join(map(str, due))})"
-        return shared.withColumn("quota_bytes", F.expr(f"IF({in_force}, {quota}, quota_bytes)")).select(state.columns)
+        return shared.withColumn("quota_bytes", F.expr(f"IF({_is_in(due)}, {quota}, quota_bytes)")).select(state.columns)
 
     def _with_demand(self, state: DataFrame, round_: int, due: list[int]) -> DataFrame:
         """The state with its flow (null where it has none), and what its rows ask for in bytes per round.
@@ -102,12 +101,11 @@ class Quotas:
         now = now.join(F.broadcast(world_names(self._spark, self._inputs)), "world_id")
         partition = Window.partitionBy("scenario_id", "partition_id")
         lead_bytes = F.max(F.expr(_sql("IF(slot = client_leader, log_bytes, null)"))).over(partition)
-        due_here = f"scenario_id IN ({', '.join(map(str, due))})"
         serves = f"({has('world.running', 'client_leader')} AND leader_ready)"
         known = {
             "lead_bytes": lead_bytes,
             "quota_window": F.expr(f"element_at(map({windows}), scenario_id)"),
-            "source": F.expr(_sql(f"IF({due_here} AND client_leader >= 0, get(brokers, client_leader), null)")),
+            "source": F.expr(_sql(f"IF({_is_in(due)} AND client_leader >= 0, get(brokers, client_leader), null)")),
             "broker": F.expr("get(brokers, slot)"),
             # Whoever may follow before the next edge counts, also replicas that a reassignment is to add.
             "follows": F.expr(_sql("slot != client_leader")),
@@ -172,6 +170,10 @@ class Quotas:
         crossed = after < len(changes) and edge >= changes[after]
         self._windows[scenario_id] = unit if saturated or crossed else 2 * window
         self._edges[scenario_id] = edge if edge < inputs.scenario.rounds else NEVER
+
+
+def _is_in(scenarios: list[int]) -> str:
+    return f"scenario_id IN ({', '.join(map(str, scenarios))})"
 
 
 def _sql(text: str) -> str:

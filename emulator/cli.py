@@ -19,7 +19,7 @@ import click
 from emulator import __version__
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.exits import DONE, VIOLATED, fail, run_command_line
-from emulator.options import common, on_spark, parse_data_dirs, parse_rounds_option
+from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,13 +135,33 @@ def import_group() -> None:
     callback=parse_data_dirs,
     help="A broker's data directory, or a copy of its checkpoint files; several are allowed.",
 )
+@click.option(
+    "--offsets",
+    metavar="TIME=FILE",
+    multiple=True,
+    callback=parse_offsets,
+    help="Output of kafka-get-offsets --time TIME (earliest, earliest-local, latest-tiered, latest); several are allowed.",
+)
+@click.option(
+    "--remote-metadata",
+    metavar="FILE",
+    multiple=True,
+    help="Events of __remote_log_metadata, as kafka-dump-log --remote-log-metadata-decoder prints them; several are allowed.",
+)
 @click.option("--out", metavar="DIR", required=True, help="Local folder to write; an earlier import in it is replaced.")
 @common
-def import_kafka_command(describe: str, log_dirs: str | None, data_dirs: dict[int, str], out: str) -> int:
-    """Import a Kafka cluster: placement, logs, epochs, ISR and configs, for `import = "DIR"` in a scenario."""
+def import_kafka_command(
+    describe: str,
+    log_dirs: str | None,
+    data_dirs: dict[int, str],
+    offsets: dict[str, list[str]],
+    remote_metadata: tuple[str, ...],
+    out: str,
+) -> int:
+    """Import a Kafka cluster: placement, logs, epochs, ISR, remote segments and configs, for `import = "DIR"` in a scenario."""
     from datasets.kafka import import_kafka
 
-    _print_lines(import_kafka(describe, log_dirs, data_dirs, out).lines())
+    _print_lines(import_kafka(describe, log_dirs, data_dirs, out, offsets, remote_metadata).lines())
     return DONE
 
 

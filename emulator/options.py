@@ -40,6 +40,17 @@ def parse_data_dirs(_: click.Context, __: click.Parameter, values: Sequence[str]
     return folders
 
 
+def parse_offsets(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, list[str]]:
+    """Reads --offsets TIME=FILE: the files of each time."""
+    files: dict[str, list[str]] = {}
+    for value in values:
+        time, equals, path = value.partition("=")
+        if not equals or not path:
+            raise InputError(f"--offsets: {quoted(value)} is not TIME=FILE; allowed: as in earliest-local=offsets.txt")
+        files.setdefault(time, []).append(path)
+    return files
+
+
 def parse_rounds_option(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Reads --rounds A-B."""
     from emulator.explain.rounds import parse_rounds

@@ -279,6 +279,21 @@ def test_import_kafka(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert (tmp_path / "cluster" / "replicas.parquet").exists()
 
 
+def test_import_kafka_with_offsets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for time, offset in (("earliest", 1), ("latest", 5)):
+        (tmp_path / f"{time}.txt").write_text(f"orders:0:{offset}\n")
+    offsets = [f"--offsets={time}={tmp_path / time}.txt" for time in ("earliest", "latest")]
+    assert main([*IMPORT_EXAMPLE, *offsets, "--out", str(tmp_path / "cluster")]) == 0
+    capsys.readouterr()
+    for wrong, said in (("latest", '"latest" is not TIME=FILE'), ("newest=x", '"newest" is no time')):
+        assert main([*IMPORT_EXAMPLE, "--offsets", wrong, "--out", str(tmp_path / "no")]) == 2
+        assert said in capsys.readouterr().err
+    (tmp_path / "latest.txt").write_text("orders:0:0\n")
+    assert main([*IMPORT_EXAMPLE, *offsets, "--out", str(tmp_path / "no")]) == 2
+    assert "earliest.txt: line 1: earliest of orders:0 is 1, above latest 0" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()
+
+
 def test_the_demo_is_a_real_cluster_scaled_up(tmp_path: Path) -> None:
     folder = tmp_path / "datasets" / "examples"
     folder.mkdir(parents=True)

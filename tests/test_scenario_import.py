@@ -23,7 +23,11 @@ PARTITIONS = pa.schema(
 REPLICAS = pa.schema(
     [("topic", pa.string()), ("partition", pa.int32()), ("broker", pa.int32()), ("log_start_offset", pa.int64()),
      ("leo", pa.int64()), ("hw", pa.int64()), ("flushed_offset", pa.int64()), ("epochs", EPOCHS),
-     ("log_bytes", pa.int64())]
+     ("log_bytes", pa.int64()), ("local_log_start_offset", pa.int64()), ("segments", pa.list_(pa.int64()))]
+)  # fmt: skip
+REMOTE = pa.schema(
+    [("topic", pa.string()), ("partition", pa.int32()), ("base_offset", pa.int64()), ("end_offset", pa.int64()),
+     ("epochs", EPOCHS), ("bytes", pa.int64()), ("state", pa.string())]
 )  # fmt: skip
 CONFIGS = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
 SCENARIO = 'rounds = 100\n{}\n[cluster]\nimport = "real"\n{}\n'
@@ -37,6 +41,12 @@ def partition(topic: str, number: int, replicas: list[int] | None, leader: int, 
 def replica(topic: str, number: int, broker: int, leo: int | None, **more: Any) -> dict[str, Any]:
     row = {"topic": topic, "partition": number, "broker": broker, "log_start_offset": 2, "leo": leo, "hw": leo,
            "epochs": [{"epoch": 3, "start_offset": 2}]}  # fmt: skip
+    return row | more
+
+
+def remote(topic: str, number: int, base: int, end: int, **more: Any) -> dict[str, Any]:
+    row = {"topic": topic, "partition": number, "base_offset": base, "end_offset": end, "bytes": 500, "state": "COPY_FINISHED",
+           "epochs": [{"epoch": 3, "start_offset": base}]}  # fmt: skip
     return row | more
 
 
@@ -64,7 +74,8 @@ def write_real(folder: Path, **changes: list[dict[str, Any]]) -> None:
             {"topic": "b", "key": "unclean.leader.election.enable", "value": "true"},
         ],
     } | changes
-    schemas = {"brokers": BROKERS, "partitions": PARTITIONS, "replicas": REPLICAS, "topic_configs": CONFIGS}
+    schemas = {"brokers": BROKERS, "partitions": PARTITIONS, "replicas": REPLICAS, "topic_configs": CONFIGS,
+               "remote_segments": REMOTE}  # fmt: skip
     (folder / "real").mkdir()
     for name, rows in tables.items():
         pq.write_table(pa.Table.from_pylist(rows, schema=schemas[name]), folder / "real" / f"{name}.parquet")
@@ -102,6 +113,43 @@ def test_import(tmp_path: Path) -> None:
     ]
     caches = [[(e["epoch"], e["start_offset"]) for e in cache] for cache in base.initial_replicas["epochs"].to_pylist()]
     assert caches == [[(3, 2)], [(3, 2)], [], [(0, 2)]]
+
+
+TIERED = {
+    "replicas": [
+        replica("a", 0, 5, 30, local_log_start_offset=20, hw=18, segments=[20, 25], log_bytes=800),
+        replica("a", 0, 7, 30, local_log_start_offset=25),
+    ],
+    "remote_segments": [remote("a", 0, 2, 11), remote("a", 0, 12, 24), remote("a", 0, 25, 29, state="COPY_STARTED")],
+}
+
+
+def test_an_import_with_remote_storage(tmp_path: Path) -> None:
+    write_real(tmp_path, **TIERED)
+    base = base_of(tmp_path)
+    kept = ("log_start_offset", "local_log_start_offset", "leo", "hw", "record_bytes")
+    # a HW is not below the local log start; bytes are those of the records on the disk
+    assert [tuple(row[key] for key in kept) for row in base.initial_replicas.to_pylist()] == [
+        (2, 20, 30, 20, 80),
+        (2, 25, 30, 30, None),
+    ]
+    assert base.initial_remote_segments.to_pylist() == TIERED["remote_segments"]
+
+
+def test_remote_segments_of_the_import_and_of_the_file(tmp_path: Path) -> None:
+    write_real(tmp_path, **TIERED)
+    more = '[[initial.remote_segments]]\ntopic = "b"\npartition = 0\nbase_offset = 0\nend_offset = 9\nbytes = 7\n'
+    segments = base_of(tmp_path, cluster=more).initial_remote_segments.to_pylist()
+    assert [(row["topic"], row["base_offset"]) for row in segments] == [("a", 2), ("a", 12), ("a", 25), ("b", 0)]
+
+
+def test_scaled_remote_segments(tmp_path: Path) -> None:
+    write_real(tmp_path, **TIERED)
+    base = base_of(tmp_path, cluster="scale = { partitions = 7, brokers = 6 }")
+    found = [(row["partition"], row["base_offset"]) for row in base.initial_remote_segments.to_pylist()]
+    # partition 0 is copied as 2 and 4, each with all of its segments
+    assert sorted(found) == [(partition, base) for partition in (0, 2, 4) for base in (2, 12, 25)]
+    assert base.initial_remote_segments.schema.names == REMOTE.names
 
 
 def test_topics_beside_and_over_the_imported(tmp_path: Path) -> None:
@@ -183,6 +231,21 @@ BAD_TABLES: dict[str, tuple[dict[str, list[dict[str, Any]]], str]] = {
     "log": (
         {"replicas": [replica("gone", 0, 5, 1), replica("a", 0, 5, 1)]},
         "replicas.parquet: row 2, column leo: 1: local_log_start_offset is above leo",
+    ),
+    "remote_partition": (
+        {"remote_segments": [remote("a", 0, 0, 5), remote("a", 2, 0, 5)]},
+        "remote_segments.parquet: row 2, column partition: 2 is not a partition of the topic; allowed: 0 to 1",
+    ),
+    "remote_topic": ({"remote_segments": [remote("x", 0, 0, 5)]}, "row 1, column topic: topic"),
+    "remote_end": ({"remote_segments": [remote("a", 0, 6, 5)]}, "row 1, column end_offset: 5 is below base_offset"),
+    "remote_base": ({"remote_segments": [remote("a", 0, -1, 5)]}, "row 1, column base_offset: -1 is out of range; allowed: 0 or"),
+    "remote_state": (
+        {"remote_segments": [remote("a", 0, 0, 5, state="COPIED")]},
+        'row 1, column state: state "COPIED" does not exist; allowed: COPY_STARTED, COPY_FINISHED',
+    ),
+    "remote_epochs": (
+        {"remote_segments": [remote("a", 0, 0, 5, epochs=[{"epoch": 2, "start_offset": 3}, {"epoch": 1, "start_offset": 4}])]},
+        "row 1, column epochs: ",
     ),
     "config": (
         {"topic_configs": [{"topic": "a", "key": "segment.bytes", "value": "big"}]},

@@ -22,6 +22,13 @@ class Assumptions:
     epochs_unknown: int = 0
     isr_below_hw: int = 0
     leader_behind_epoch: int = 0
+    log_from_offsets: int = 0
+    leo_raised: int = 0
+    latest_tiered_unknown: int = 0
+    latest_tiered_raised: int = 0
+    remote_assumed: int = 0
+    remote_segments_assumed: int = 0
+    remote_beyond_log: int = 0
     trailing_segments: list[str] = field(default_factory=list)
 
     def count_tail(self, folder: str, segments: SegmentedLog) -> None:
@@ -60,8 +67,32 @@ class Assumptions:
                 self.leader_behind_epoch,
                 "{} leaders have not the largest epoch of their partition in their cache, taken as it is",
             ),
+            (
+                self.log_from_offsets,
+                "{} leaders are in no data directory: log from listed offsets, the rest as another replica's",
+            ),
+            (self.leo_raised, "{} leaders' segments end below the latest offset listed, taken to end there: older files"),
+            *self._remote_notes(),
         )
         return [sentence.format(count) for count, sentence in counted if count]
+
+    def _remote_notes(self) -> tuple[tuple[int, str], ...]:
+        return (
+            (
+                self.latest_tiered_unknown,
+                "{} partitions with remote storage have no latest-tiered: only what a disk has given up is taken as tiered",
+            ),
+            (
+                self.latest_tiered_raised,
+                "{} partitions have given up more on a disk than latest-tiered says, taken as tiered: files of different moments",
+            ),
+            (
+                self.remote_assumed,
+                f"{{}} partitions have remote data and no remote log metadata: {self.remote_segments_assumed} remote segments "
+                "assumed, as on the leader's disk and of their mean size before that",
+            ),
+            (self.remote_beyond_log, "{} remote segments end beyond their leader's log: another lineage, or newer files"),
+        )
 
     def _tail_sentence(self) -> str:
         examples = "; ".join(self.trailing_segments[:_EXAMPLES]).replace("{", "{{").replace("}", "}}")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from emulator.errors import InputError
 
 SUMMARY_FILE = "import_summary.json"
-_TABLE_NAMES = ("brokers", "partitions", "replicas", "topic_configs")
+_TABLE_NAMES = ("brokers", "partitions", "replicas", "remote_segments", "topic_configs")
 _ALL_FILES = frozenset({SUMMARY_FILE, *(f"{name}.parquet" for name in _TABLE_NAMES)})
 _FILE_SCHEME = "file:"
 _ALLOWED = "a new or empty folder, or one of an earlier import"

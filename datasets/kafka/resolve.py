@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from datasets.kafka.assumptions import Assumptions
 from datasets.kafka.checkpoints import EpochEntry
 from datasets.kafka.data_dir import BrokerFiles, PartitionFolder
 from datasets.kafka.describe import NO_LEADER, PartitionState
+from datasets.kafka.listed_offsets import ListedOffsets, PartitionOffsets
 from datasets.kafka.log_dirs import LogDirs
 from datasets.kafka.text_input import TopicPartition
+
+_NOTHING_LISTED = PartitionOffsets()
 
 
 @dataclass(slots=True)
 class ReplicaLog:
-    """One replica's log: offsets in records (ends exclusive), its epoch cache (None: unknown), its size in bytes."""
+    """One replica's log: offsets in records (ends exclusive), its epoch cache (None: unknown), its size in bytes.
+
+    `segments`: base offsets and sizes in bytes of the segments on its disk, the active one last; none: not known.
+    """
 
     log_start_offset: int = 0
+    local_log_start_offset: int = 0
     leo: int = 0
     hw: int = 0
     flushed_offset: int = 0
     epochs: list[EpochEntry] | None = None
     log_bytes: int = 0
+    segments: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -33,16 +41,20 @@ class Sources:
     data_dirs: Mapping[int, BrokerFiles]
     log_dirs: LogDirs
     assumptions: Assumptions
+    offsets: ListedOffsets = field(default_factory=ListedOffsets)
 
 
-def resolve_partition(state: PartitionState, sources: Sources) -> tuple[int, list[ReplicaLog]]:
+def resolve_partition(state: PartitionState, sources: Sources, tiered: bool | None) -> tuple[int, list[ReplicaLog]]:
     """Gives a partition's leader epoch and the logs of its replicas, in their order.
 
     Per replica, from its own broker's data directory; without one, as the leader's log, or that of the first replica
-    that has one; without any, empty. The leader epoch is the largest in any cache.
+    that has one; without any, empty. Listed offsets are the leader's: its log begins and ends at least there. The leader
+    epoch is the largest in any cache. `tiered`: whether its topic has remote storage, None: not known.
     """
     key = (state.topic, state.partition)
-    logs = {broker: _read_own_log(broker, key, sources) for broker in state.replicas}
+    listed = sources.offsets.of(key) or _NOTHING_LISTED
+    logs = {broker: _read_own_log(broker, key, sources, tiered) for broker in state.replicas}
+    _apply_listed(state, logs, listed, sources.assumptions)
     preferred = state.replicas if state.leader == NO_LEADER else (state.leader, *state.replicas)
     source = next((log for broker in preferred if (log := logs[broker])), None)
     known_caches = (log.epochs for broker in preferred if (log := logs[broker]) and log.epochs)
@@ -59,43 +71,95 @@ def resolve_partition(state: PartitionState, sources: Sources) -> tuple[int, lis
     return leader_epoch, list(resolved.values())
 
 
-def _read_own_log(broker: int, key: TopicPartition, sources: Sources) -> ReplicaLog | None:
+def _read_own_log(broker: int, key: TopicPartition, sources: Sources, tiered: bool | None) -> ReplicaLog | None:
     files = sources.data_dirs.get(broker)
     if files is None or not files.has(key):
         return None
     folder = files.folders.get(key) or PartitionFolder("", None, None)
     epochs, segments = folder.epochs, folder.segments
     hw, flushed = files.high_watermarks.get(key, 0), files.flushed.get(key, 0)
-    log_start = _log_start(key, files, folder)
+    log_start = _log_start(key, files, folder, tiered)
     if segments is None:
         sources.assumptions.leo_from_checkpoints += 1
         leo = max(hw, flushed, log_start, epochs[-1][1] if epochs else 0)
+        local_start = log_start
     else:
         sources.assumptions.count_tail(folder.path, segments)
         # rolling a segment flushes everything before it
-        flushed = max(flushed, segments.active_base_offset)
+        flushed = max(flushed, segments.base_offsets[-1])
         leo = max(segments.leo, log_start)
+        local_start = max(log_start, segments.base_offsets[0])
     return ReplicaLog(
         log_start_offset=log_start,
+        local_log_start_offset=local_start,
         leo=leo,
-        hw=_clamp(hw, log_start, leo),
-        flushed_offset=_clamp(flushed, log_start, leo),
+        hw=_clamp(hw, local_start, leo),
+        flushed_offset=_clamp(flushed, local_start, leo),
         epochs=None if epochs is None else [entry for entry in epochs if entry[1] <= leo],
-        log_bytes=0 if segments is None else segments.log_bytes,
+        log_bytes=0 if segments is None else sum(segments.sizes_bytes),
+        segments=[] if segments is None else list(zip(segments.base_offsets, segments.sizes_bytes, strict=True)),
     )
 
 
-def _log_start(key: TopicPartition, files: BrokerFiles, folder: PartitionFolder) -> int:
+def _log_start(key: TopicPartition, files: BrokerFiles, folder: PartitionFolder, tiered: bool | None) -> int:
     """Where a log begins: the checkpoint's entry, which is absent when the log begins with its first segment.
 
-    Without segments to look at that is the first epoch's start, as retention cuts the cache there too (source:
-    LogManager.checkpointLogStartOffsetsInDir, LeaderEpochFileCache.truncateFromStart).
+    Of a topic without remote storage an entry below the first segment is out of date, the checkpoint is written once a
+    minute. With remote storage the first segment may lie above it; there the first epoch's start says more, as whatever
+    raises the log start cuts the epochs at once. Without entry and segments the first epoch's start is all there is
+    (source: LogManager.checkpointLogStartOffsetsInDir, LogLoader, LeaderEpochFileCache.truncateFromStart).
     """
-    if key in files.log_starts:
-        return files.log_starts[key]
-    if folder.segments is not None:
-        return folder.segments.first_base_offset
-    return folder.epochs[0][1] if folder.epochs else 0
+    first_epoch = folder.epochs[0][1] if folder.epochs else 0
+    first_segment = folder.segments.base_offsets[0] if folder.segments is not None else None
+    written = files.log_starts.get(key)
+    if tiered is False:
+        if written is not None:
+            return written if first_segment is None else max(written, first_segment)
+    elif written is not None:
+        is_remote = tiered or (first_segment is not None and written < first_segment)
+        return max(written, first_epoch) if is_remote else written
+    elif tiered and folder.epochs:
+        return first_epoch
+    return first_epoch if first_segment is None else first_segment
+
+
+def _apply_listed(
+    state: PartitionState, logs: dict[int, ReplicaLog | None], listed: PartitionOffsets, assumptions: Assumptions
+) -> None:
+    """Brings the leader's log to where the leader says it is, and those of the ISR that only checkpoints tell of."""
+    if listed is _NOTHING_LISTED or state.leader == NO_LEADER:
+        return
+    if logs[state.leader] is None and listed.latest is not None:
+        assumptions.log_from_offsets += 1
+        other = next((log for log in logs.values() if log), ReplicaLog(flushed_offset=listed.latest))
+        epochs = None if other.epochs is None else list(other.epochs)
+        logs[state.leader] = replace(other, epochs=epochs, segments=[])
+    for broker in state.isr:
+        log = logs[broker]
+        if log is None or (log.segments and broker != state.leader):
+            continue
+        if listed.latest is not None:
+            assumptions.leo_raised += bool(log.segments) and log.leo < listed.latest
+            log.leo, log.hw = max(log.leo, listed.latest), max(log.hw, listed.latest)
+        _raise_log_start(log, min(listed.earliest or 0, log.leo), min(listed.earliest_local or 0, log.leo))
+
+
+def _raise_log_start(log: ReplicaLog, log_start: int, local_start: int) -> None:
+    """Raises log start and local log start to at least these offsets; whole segments and epochs below go."""
+    log.log_start_offset = max(log.log_start_offset, log_start)
+    lowest = max(log.log_start_offset, local_start)
+    gone = sum(base <= lowest for base, _ in log.segments[1:])
+    log.log_bytes -= sum(size for _, size in log.segments[:gone])
+    log.segments = log.segments[gone:]
+    log.local_log_start_offset = (
+        max(log.log_start_offset, log.segments[0][0]) if log.segments else max(log.local_log_start_offset, lowest)
+    )
+    log.hw = _clamp(log.hw, log.local_log_start_offset, log.leo)
+    log.flushed_offset = _clamp(log.flushed_offset, log.local_log_start_offset, log.leo)
+    if log.epochs:
+        later = sum(start <= log.log_start_offset for _, start in log.epochs)
+        if later:
+            log.epochs = [(log.epochs[later - 1][0], log.log_start_offset), *log.epochs[later:]]
 
 
 def _stand_in(broker: int, key: TopicPartition, source: ReplicaLog | None, is_leader: bool, sources: Sources) -> ReplicaLog:
@@ -112,12 +176,15 @@ def _stand_in(broker: int, key: TopicPartition, source: ReplicaLog | None, is_le
     if lag > 0:
         sources.assumptions.lowered_by_lag += 1
         leo = _clamp(source.hw - lag, source.log_start_offset, leo)
+    local_start = min(source.local_log_start_offset, leo)
     return ReplicaLog(
         log_start_offset=source.log_start_offset,
+        local_log_start_offset=local_start,
         leo=leo,
-        hw=min(source.hw, leo),
-        flushed_offset=min(source.flushed_offset, leo),
+        hw=_clamp(source.hw, local_start, leo),
+        flushed_offset=_clamp(source.flushed_offset, local_start, leo),
         log_bytes=source.log_bytes,
+        segments=[segment for segment in source.segments if segment[0] <= leo],
     )
 
 

@@ -26,10 +26,10 @@ _OFFSET_DIGITS = 20
 class SegmentedLog(NamedTuple):
     """What the segment files of a partition say about its log; offsets in records, sizes in bytes."""
 
-    first_base_offset: int
-    active_base_offset: int
+    base_offsets: tuple[int, ...]
+    """Rising; the last segment is the active one."""
+    sizes_bytes: tuple[int, ...]
     leo: int
-    log_bytes: int
     trailing_bytes: int
     """Bytes of the active segment after its last whole batch: a torn write, or preallocated space."""
 
@@ -55,11 +55,11 @@ def read_segments(folder: str, base_offsets: list[int]) -> SegmentedLog:
     active_base = base_offsets[-1]
     active_path = _segment_path(folder, active_base, "log")
     try:
-        log_bytes = sum(os.path.getsize(_segment_path(folder, base, "log")) for base in base_offsets)
+        sizes_bytes = tuple(os.path.getsize(_segment_path(folder, base, "log")) for base in base_offsets)
         leo, trailing_bytes = _read_end(active_path, active_base, _segment_path(folder, active_base, "index"))
     except OSError as error:
         raise InputError.at(active_path, "file", f"cannot be read ({error.strerror})", "a log segment") from None
-    return SegmentedLog(base_offsets[0], active_base, leo, log_bytes, trailing_bytes)
+    return SegmentedLog(tuple(base_offsets), sizes_bytes, leo, trailing_bytes)
 
 
 def _segment_path(folder: str, base_offset: int, extension: str) -> str:

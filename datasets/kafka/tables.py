@@ -1,6 +1,7 @@
-"""The four tables of an import, as Arrow tables; offsets in records, sizes in bytes.
+"""The tables of an import, as Arrow tables; offsets in records, sizes in bytes.
 
-brokers: broker, rack. partitions: placement and state of the controller. replicas: logs. topic_configs: overrides.
+brokers: broker, rack. partitions: placement and state of the controller. replicas: logs. remote_segments: what is in
+remote storage. topic_configs: overrides.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import pyarrow as pa
 
 from datasets.kafka.checkpoints import EpochEntry
 from datasets.kafka.describe import PartitionState
+from datasets.kafka.remote_metadata import RemoteSegment
 from datasets.kafka.resolve import ReplicaLog
 
 _BROKER_LIST = pa.list_(pa.int32())
+_LONG_LIST = pa.list_(pa.int64())
 _EPOCH_ENTRY = pa.struct([("epoch", pa.int32()), ("start_offset", pa.int64())])
 
 BROKERS = pa.schema([("broker", pa.int32()), ("rack", pa.string())])
@@ -43,6 +46,20 @@ REPLICAS = pa.schema(
         ("flushed_offset", pa.int64()),
         ("epochs", pa.list_(_EPOCH_ENTRY)),
         ("log_bytes", pa.int64()),
+        ("local_log_start_offset", pa.int64()),
+        ("segments", _LONG_LIST),
+        ("segment_bytes", _LONG_LIST),
+    ]
+)
+REMOTE_SEGMENTS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("base_offset", pa.int64()),
+        ("end_offset", pa.int64()),
+        ("epochs", pa.list_(_EPOCH_ENTRY)),
+        ("bytes", pa.int64()),
+        ("state", pa.string()),
     ]
 )
 TOPIC_CONFIGS = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
@@ -71,7 +88,10 @@ def partitions_table(states: Sequence[PartitionState], leader_epochs: Sequence[i
 
 
 def replicas_table(states: Sequence[PartitionState], logs: Sequence[Sequence[ReplicaLog]]) -> pa.Table:
-    """One row a replica, in the order of partitions and of their replica lists."""
+    """One row a replica, in the order of partitions and of their replica lists.
+
+    segments: base offsets, the active one last; segment_bytes: their sizes; both null if no file tells of them.
+    """
     flat_logs = list(chain.from_iterable(logs))
     columns = {
         "topic": [state.topic for state in states for _ in state.replicas],
@@ -83,8 +103,26 @@ def replicas_table(states: Sequence[PartitionState], logs: Sequence[Sequence[Rep
         "flushed_offset": [log.flushed_offset for log in flat_logs],
         "epochs": _epochs_column([log.epochs or [] for log in flat_logs]),
         "log_bytes": [log.log_bytes for log in flat_logs],
+        "local_log_start_offset": [log.local_log_start_offset for log in flat_logs],
+        "segments": [[base for base, _ in log.segments] or None for log in flat_logs],
+        "segment_bytes": [[size for _, size in log.segments] or None for log in flat_logs],
     }
     return pa.table(columns, schema=REPLICAS)
+
+
+def remote_segments_table(states: Sequence[PartitionState], segments: Sequence[Sequence[RemoteSegment]]) -> pa.Table:
+    """One row a remote segment, in the order of partitions and of base offsets; end_offset is inclusive."""
+    rows = [(state, segment) for state, of_one in zip(states, segments, strict=True) for segment in of_one]
+    columns = {
+        "topic": [state.topic for state, _ in rows],
+        "partition": [state.partition for state, _ in rows],
+        "base_offset": [segment.base_offset for _, segment in rows],
+        "end_offset": [segment.end_offset for _, segment in rows],
+        "epochs": _epochs_column([segment.epochs for _, segment in rows]),
+        "bytes": [segment.size_bytes for _, segment in rows],
+        "state": [segment.state for _, segment in rows],
+    }
+    return pa.table(columns, schema=REMOTE_SEGMENTS)
 
 
 def topic_configs_table(rows: Iterable[tuple[str, str, str]]) -> pa.Table:

@@ -16,8 +16,15 @@ from datasets.tables import Column, open_filesystem
 from emulator.configs import ConfigValue, parse_value
 from emulator.errors import InputError
 from emulator.scenario.faults import broker_ids_allowed
-from emulator.scenario.initial import check_partition_rows, check_replica_rows
-from emulator.scenario.model import EPOCHS, INITIAL_PARTITIONS_SCHEMA, INITIAL_REPLICAS_SCHEMA, Broker, Topic
+from emulator.scenario.initial import check_partition_rows, check_replica_rows, check_segment_rows
+from emulator.scenario.model import (
+    EPOCHS,
+    INITIAL_PARTITIONS_SCHEMA,
+    INITIAL_REMOTE_SEGMENTS_SCHEMA,
+    INITIAL_REPLICAS_SCHEMA,
+    Broker,
+    Topic,
+)
 from emulator.scenario.rows import Rows, TableFiles
 from emulator.scenario.shapes import INT_MAX, MAX_REPLICAS
 from emulator.scenario.topics import NO_REPLICA, Layout
@@ -45,6 +52,16 @@ REPLICA_COLUMNS: Mapping[str, Column] = {
     "flushed_offset": Column(pa.int64()),
     "epochs": Column(EPOCHS),
     "log_bytes": Column(pa.int64()),
+    "segments": Column(pa.list_(pa.int64())),
+}
+REMOTE_COLUMNS: Mapping[str, Column] = {
+    "topic": Column(pa.string(), True),
+    "partition": Column(pa.int32(), True),
+    "base_offset": Column(pa.int64(), True),
+    "end_offset": Column(pa.int64(), True),
+    "epochs": Column(EPOCHS, True),
+    "bytes": Column(pa.int64(), True),
+    "state": Column(pa.string(), True),
 }
 CONFIG_COLUMNS: Mapping[str, Column] = {
     "topic": Column(pa.string(), True),
@@ -55,12 +72,13 @@ CONFIG_COLUMNS: Mapping[str, Column] = {
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """Brokers in order of id, topics in order of name, initial_partitions (all of them, in order) and _replicas."""
+    """Brokers in order of id, topics in order of name, and the initial tables; partitions are all there, in order."""
 
     brokers: tuple[Broker, ...]
     topics: tuple[Topic, ...]
     partitions: pa.Table
     replicas: pa.Table
+    remote_segments: pa.Table
 
     def with_racks(self, racks: int) -> Imported:
         """Returns the same cluster with broker b in rack (b - 1) mod racks."""
@@ -68,10 +86,10 @@ class Imported:
 
 
 def read_import(folder: str, files: TableFiles) -> Imported:
-    """Reads brokers, partitions, and if they are there replicas and topic_configs, as .parquet files of `folder`.
+    """Reads brokers, partitions, and if they are there replicas, remote_segments and topic_configs: .parquet files.
 
     Config keys that are not known are kept, as strings. Replicas without a LEO (nothing was known of their log), or
-    of no assignment (strays), are left out. A HW is brought between log start and LEO: checkpoints lag. Raises
+    of no assignment (strays), are left out. A HW is brought between local log start and LEO: checkpoints lag. Raises
     InputError for the first thing that is wrong in a file.
     """
     system, inner = open_filesystem(folder)
@@ -89,8 +107,13 @@ def read_import(folder: str, files: TableFiles) -> Imported:
     replicas = INITIAL_REPLICAS_SCHEMA.empty_table()
     if _exists(folder, "replicas.parquet"):
         replicas = _read_replicas(files.rows(posixpath.join(folder, "replicas.parquet"), REPLICA_COLUMNS, extra=True), layout)
+    remote_segments = INITIAL_REMOTE_SEGMENTS_SCHEMA.empty_table()
+    if _exists(folder, "remote_segments.parquet"):
+        remote = files.rows(posixpath.join(folder, "remote_segments.parquet"), REMOTE_COLUMNS, extra=True)
+        check_segment_rows(remote, layout)
+        remote_segments = remote.table.select(INITIAL_REMOTE_SEGMENTS_SCHEMA.names).cast(INITIAL_REMOTE_SEGMENTS_SCHEMA)
     partitions = rows.table.select(INITIAL_PARTITIONS_SCHEMA.names).take(order).cast(INITIAL_PARTITIONS_SCHEMA)
-    return Imported(brokers, topics, partitions.combine_chunks(), replicas)
+    return Imported(brokers, topics, partitions.combine_chunks(), replicas, remote_segments.combine_chunks())
 
 
 def _exists(folder: str, name: str) -> bool:
@@ -174,8 +197,8 @@ def _read_replicas(rows: Rows, layout: Layout) -> pa.Table:
     start = pc.fill_null(table.column("log_start_offset"), 0)
     leo = table.column("leo")
     local = pc.max_element_wise(table.column("local_log_start_offset"), start)
-    hw = pc.min_element_wise(pc.max_element_wise(table.column("hw"), start), leo)
-    records = pc.subtract(leo, start)
+    hw = pc.min_element_wise(pc.max_element_wise(table.column("hw"), local), leo)
+    records = pc.subtract(leo, local)
     bytes_each = pc.divide(table.column("log_bytes"), pc.if_else(pc.greater(records, 0), records, None))
     columns = {
         "topic": table.column("topic"),
@@ -189,8 +212,10 @@ def _read_replicas(rows: Rows, layout: Layout) -> pa.Table:
         "flushed_offset": pc.if_else(pc.is_null(table.column("flushed_offset")), None,
                                      pc.min_element_wise(table.column("flushed_offset"), leo)),
         "record_bytes": pc.if_else(pc.is_null(bytes_each), None, pc.max_element_wise(bytes_each, 1)),
+        "segments": table.column("segments"),
     }  # fmt: skip
-    resolved = Rows(pa.table(columns).cast(INITIAL_REPLICAS_SCHEMA), rows.file, rows.place)
+    known = {name: columns[name] for name in INITIAL_REPLICAS_SCHEMA.names}  # segments once initial replicas have them
+    resolved = Rows(pa.table(known).cast(INITIAL_REPLICAS_SCHEMA), rows.file, rows.place)
     resolved.check_range("log_start_offset", 0)
     check_replica_rows(resolved, layout)
     return resolved.table.combine_chunks()

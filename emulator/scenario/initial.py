@@ -22,6 +22,7 @@ from emulator.scenario.shapes import InitialReplicaShape, InitialShape
 from emulator.scenario.topics import Layout
 
 REPLICA_ALLOWED = "a broker of the partition's assignment"
+REMOTE_STATES = ("COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED")
 OFFSET_ORDER: Sequence[tuple[str, str]] = (
     ("log_start_offset", "local_log_start_offset"),
     ("local_log_start_offset", "leo"),
@@ -32,12 +33,17 @@ OFFSET_ORDER: Sequence[tuple[str, str]] = (
 
 
 def resolve_initial(
-    places: Places, shape: InitialShape, topics: Sequence[Topic], partitions: pa.Table | None, replicas: pa.Table | None
+    places: Places,
+    shape: InitialShape,
+    topics: Sequence[Topic],
+    partitions: pa.Table | None,
+    replicas: pa.Table | None,
+    remote_segments: pa.Table | None = None,
 ) -> tuple[pa.Table, pa.Table, pa.Table]:
     """Returns initial partitions, replicas and remote segments: the imported ones first, then the file's.
 
-    `partitions`, `replicas`: imported tables, already checked. Raises InputError for the first entry of the file that
-    is of no partition or replica there is, says what cannot be, or stands twice.
+    `partitions`, `replicas`, `remote_segments`: imported tables, already checked. Raises InputError for the first entry
+    of the file that is of no partition or replica there is, says what cannot be, or stands twice.
     """
     tables = [
         rows_of_list(places, ("initial", "partitions"), [entry.model_dump() for entry in shape.partitions],
@@ -53,12 +59,13 @@ def resolve_initial(
         layout = Layout.of(topics)
         check_partition_rows(tables[0], layout)
         check_replica_rows(tables[1], layout)
-        _check_segment_rows(tables[2], layout)
+        check_segment_rows(tables[2], layout)
         _check_once(tables[0], partitions, ["topic", "partition"], "partition")
         _check_once(tables[1], replicas, ["topic", "partition", "broker"], "broker")
     all_partitions = tables[0].table if partitions is None else pa.concat_tables([partitions, tables[0].table])
     all_replicas = tables[1].table if replicas is None else pa.concat_tables([replicas, tables[1].table])
-    return all_partitions, all_replicas, tables[2].table
+    all_segments = tables[2].table if remote_segments is None else pa.concat_tables([remote_segments, tables[2].table])
+    return all_partitions, all_replicas, all_segments
 
 
 def check_partition_rows(rows: Rows, layout: Layout) -> None:
@@ -163,8 +170,12 @@ def _check_members(rows: Rows, layout: Layout, keys: np.ndarray, column: str) ->
         raise rows.error(int(parents[at]), column, f"broker {brokers[at]} stands twice", "each broker once")
 
 
-def _check_segment_rows(rows: Rows, layout: Layout) -> None:
+def check_segment_rows(rows: Rows, layout: Layout) -> None:
+    """Raises InputError for the first remote segment of no partition there is, or that is none."""
     check_keys(rows, layout)
+    for column in ("base_offset", "bytes"):
+        rows.check_range(column, 0)
+    rows.check_member("state", REMOTE_STATES, "state", listing(REMOTE_STATES))
     base, end = rows.table.column("base_offset"), rows.table.column("end_offset")
     rows.refuse(pc.less(end, base), "end_offset", "{value} is below base_offset", "base_offset or more, it is inclusive")
     check_epochs(rows, None)

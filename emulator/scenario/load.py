@@ -68,6 +68,7 @@ def _resolve(
         topics,
         imported.partitions if imported else None,
         imported.replicas if imported else None,
+        imported.remote_segments if imported else None,
     )
     return Scenario(
         scenario_id=scenario_id,

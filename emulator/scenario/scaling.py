@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.scenario.imported import Imported
-from emulator.scenario.model import INITIAL_REPLICAS_SCHEMA, Broker, Topic
+from emulator.scenario.model import Broker, Topic
 from emulator.scenario.places import Places
 from emulator.scenario.shapes import ScaleShape
 from emulator.scenario.topics import NO_REPLICA, Layout
@@ -40,6 +40,7 @@ def scale_import(places: Places, imported: Imported, scale: ScaleShape, racks: i
         copies.topics(),
         copies.partitions(),
         copies.replicas(),
+        copies.remote_segments(),
     )
 
 
@@ -92,21 +93,25 @@ class _Copies:
         return pa.table(columns).cast(table.schema)
 
     def replicas(self) -> pa.Table:
-        table = self._imported.replicas
-        if not table.num_rows:
-            return INITIAL_REPLICAS_SCHEMA.empty_table()
+        copied, copy = self._repeat(self._imported.replicas)
+        brokers = self._move(copied.column("broker").to_numpy(), copy % self._groups)
+        at = copied.schema.get_field_index("broker")
+        return copied.set_column(at, "broker", pa.array(brokers.astype(np.int32)))
+
+    def remote_segments(self) -> pa.Table:
+        return self._repeat(self._imported.remote_segments)[0]
+
+    def _repeat(self, table: pa.Table) -> tuple[pa.Table, np.ndarray]:
+        """The rows of every copy of their partition, with its own number; and which copy it is."""
         m = self._imported.partitions.num_rows
         source = self._layout.keys(table.column("topic"), table.column("partition"))
         times = self._total // m + (source < self._total % m)
         row = np.repeat(np.arange(len(source)), times)
         copy = np.arange(len(row)) - np.repeat(np.cumsum(times) - times, times)
         copied = table.take(pa.array(row))
-        columns: dict[str, Any] = {name: copied.column(name) for name in table.column_names}
         partition = table.column("partition").to_numpy()[row] + copy * self._width_of[source[row]]
-        columns["partition"] = pa.array(partition.astype(np.int32))
-        brokers = self._move(table.column("broker").to_numpy()[row], copy % self._groups)
-        columns["broker"] = pa.array(brokers.astype(np.int32))
-        return pa.table(columns).cast(table.schema)
+        at = table.schema.get_field_index("partition")
+        return copied.set_column(at, "partition", pa.array(partition.astype(np.int32))), copy
 
     def _move(self, brokers: np.ndarray, group: np.ndarray) -> np.ndarray:
         """The brokers at the same positions in another group."""

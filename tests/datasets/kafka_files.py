@@ -67,3 +67,26 @@ def replica_rows(folder: Path) -> dict[tuple[str, int, int], dict[str, Any]]:
     for row in rows:
         row["epochs"] = [(entry["epoch"], entry["start_offset"]) for entry in row["epochs"]]
     return {(row["topic"], row["partition"], row["broker"]): row for row in rows}
+
+
+def write_listed(folder: Path, **lines: str) -> dict[str, list[str]]:
+    """Writes outputs of kafka-get-offsets ("t:0:5 t:1:7", by time with _ for -); gives what `offsets` takes."""
+    files = {}
+    for time, text in lines.items():
+        path = folder / f"{time}.txt"
+        path.write_text("".join(f"{line}\n" for line in text.split()))
+        files[time.replace("_", "-")] = [str(path)]
+    return files
+
+
+def remote_rows(folder: Path) -> list[tuple[int, int, list[tuple[int, int]], str]]:
+    """The remote segments of an import of one partition: base and end offset, epochs as pairs, state."""
+    return [
+        (
+            row["base_offset"],
+            row["end_offset"],
+            [(entry["epoch"], entry["start_offset"]) for entry in row["epochs"]],
+            row["state"],
+        )
+        for row in table_rows(folder, "remote_segments")
+    ]

@@ -13,10 +13,13 @@ import pytest
 from kafka_files import CAPTURES, DATA_DIRS, DESCRIBE_HEALTHY, FIXTURES, LOG_DIRS_HEALTHY, replica_rows, table_rows
 
 from datasets.kafka import import_kafka
-from datasets.kafka.tables import BROKERS, PARTITIONS, REPLICAS, TOPIC_CONFIGS
+from datasets.kafka.tables import BROKERS, PARTITIONS, REMOTE_SEGMENTS, REPLICAS, TOPIC_CONFIGS
 from emulator.errors import InputError
 
-TABLES = {"brokers": BROKERS, "partitions": PARTITIONS, "replicas": REPLICAS, "topic_configs": TOPIC_CONFIGS}
+TABLES = {
+    **{"brokers": BROKERS, "partitions": PARTITIONS, "replicas": REPLICAS, "remote_segments": REMOTE_SEGMENTS},
+    "topic_configs": TOPIC_CONFIGS,
+}
 DESCRIPTIONS = [DESCRIBE_HEALTHY, *sorted(CAPTURES.glob("*describe*")), *sorted(FIXTURES.glob("describe_*.txt"))]
 
 
@@ -67,7 +70,8 @@ def test_healthy_cluster_logs_are_each_brokers_own(healthy: Path) -> None:
     assert ends == {1: [5, 7, 9, 11, 13, 15], 2: [5, 7, 9, 11, 13, 15], 3: [3, 5, 7, 9, 11, 13]}
     assert replicas["seg", 0, 2] == {
         **{"topic": "seg", "partition": 0, "broker": 2, "log_start_offset": 0, "leo": 600, "hw": 600},
-        **{"flushed_offset": 500, "epochs": [(0, 0)], "log_bytes": 2406132},
+        **{"flushed_offset": 500, "epochs": [(0, 0)], "log_bytes": 2406132, "local_log_start_offset": 0},
+        **{"segments": None, "segment_bytes": None},
     }
     assert replicas["solo", 2, 3]["hw"] == 7
     assert replicas["pay", 1, 2]["epochs"] == [(0, 0)]

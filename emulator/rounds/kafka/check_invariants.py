@@ -29,9 +29,24 @@ _COMPARED = ("unlike_from", "alike_again", "epochs_fall", "impaired")
 
 @built_once
 def _compared(rules: RunRules) -> Step:
-    rare = "election IS NOT NULL OR damage IS NOT NULL OR response IS NOT NULL OR news IS NOT NULL OR impaired OR round = 0"
+    response = "response IS NOT NULL" if rules.some_lack("response_in_leader_epoch") else f"({_response_may_part_logs()})"
+    rare = f"election IS NOT NULL OR damage IS NOT NULL OR {response} OR {_news_change_log(rules)} OR impaired OR round = 0"
     rare += " OR size(superseded) > 0"
     return decided("compared", rare, _compare(), {name: name for name in (*_COMPARED, "misled")})
+
+
+def _response_may_part_logs() -> str:
+    """Whether a response was more than records of the client leader's log that follow on the same records."""
+    follows_on = "response.outcome = 'data' AND primary AND unlike_from IS NULL AND leo <= lead.leo"
+    return f"response IS NOT NULL AND NOT ({follows_on} AND NOT epochs_fall AND NOT lead.epochs_fall)"
+
+
+def _news_change_log(rules: RunRules) -> str:
+    """Whether what the replica heard changed its log: it leads since, or cut the log as a new follower."""
+    if rules.late_news:
+        return "news IS NOT NULL"
+    cut = " OR news.cut_from IS NOT NULL" if rules.some("cuts_to_high_watermark") else ""
+    return f"coalesce(news.late{cut}, false)"
 
 
 def _compare() -> list[Step]:

@@ -77,7 +77,9 @@ def _decide(rules: RunRules) -> Step:
     candidates = f"((isr | IF(feed.unclean_election, assigned, 0){eligible}) & assigned & world.unfenced)"
     leaves_isr = f"((isr & {_UNFENCED}) != isr AND ((isr & {_UNFENCED}) != 0 OR bit_count(isr) > 1{empties}))"
     needs_leader = f"(NOT {has(f'({_UNFENCED} & assigned)', 'leader')} AND (leader >= 0 OR {candidates} != 0))"
-    commands = f"(feed.preferred_election OR feed.reassign_order != 0 OR target_order != 0 OR {_rebalances()})"
+    # A reassignment goes on once all that it adds are in the ISR (_completion); without an election nobody joins it here.
+    completes = "(target_order != 0 AND (adding & ~isr) = 0)"
+    commands = f"(feed.preferred_election OR feed.reassign_order != 0 OR {completes} OR {_rebalances()})"
     news = f"(leader_isr != isr OR (leader_ready AND {has('world.offline', 'client_leader')}))"
     guard = f"(world.controller_up AND ({leaves_isr} OR {needs_leader} OR {commands})) OR {news}"
     if rules.elr:

@@ -27,7 +27,7 @@ def observe(state: DataFrame, rules: RunRules) -> DataFrame:
 @built_once
 def _own_view(rules: RunRules) -> Step:
     log = _LOG + (", 'log_at_start', log_at_start, 'leo_at_start', leo_at_start" if rules.some("asks") else "")
-    leader = f"named_struct({log}, 'lead_start', lead_start)"
+    leader = f"named_struct({log}, 'lead_start', lead_start, 'epochs_fall', epochs_fall)"
     superseded = f"named_struct('slot', slot, 'epoch', believed_epoch, {log})"
     asked = {"recovery_answer": recovery_answer()} if rules.elr else {}
     return {

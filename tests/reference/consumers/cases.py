@@ -1,0 +1,60 @@
+"""Pieces of cases for the tests of consumers, beside those of the tiered reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tiered.cases import ROUND_MS, fault, given_log, produce, tiered_case
+from .settings import RACK_AWARE
+from .simulate import Result
+
+EPOCH_0 = [[0, 0]]
+SELECTOR = {"replica.selector.class": RACK_AWARE}
+RACKS = {1: "a", 2: "b", 3: "b"}
+
+
+def group(name: str = "g", **given: Any) -> dict[str, Any]:
+    """A row of `consumers`; keys of its config are given with `_` for `.`."""
+    keys = ("start", "records_per_round", "bytes_per_round", "from_round", "to_round", "rack", "members")
+    row = {key: given.pop(key) for key in keys if key in given}
+    return {"group": name, **row, "config": {key.replace("_", "."): value for key, value in given.items()}}
+
+
+def one_log(leo: int, consumers: list[dict[str, Any]], **given: Any) -> dict[str, Any]:
+    """A partition on brokers 1 and 2, alike, with records of epoch 0 up to `leo`; `log` is for both replicas."""
+    log = given_log(leo, EPOCH_0, **given.pop("log", {}))
+    initial = {"leader": 1, "leader_epoch": 0, "isr": [1, 2], "replicas": {1: log, 2: log}, **given.pop("initial", {})}
+    return tiered_case(initial=initial, consumers=consumers, **given)
+
+
+def seen(result: Result, name: str = "g", key: str = "position") -> list[Any]:
+    """A column of the group's rows, round by round."""
+    return [row[key] for row in result.trace if row["group"] == name]
+
+
+def counts(result: Result, name: str = "g") -> dict[str, Any]:
+    """The group's row of `consumer_groups`."""
+    return next(row for row in result.consumer_groups if row["group"] == name)
+
+
+def unread(result: Result, *kinds: str) -> list[tuple[str, int, int, int, int]]:
+    """What could not be read, as (cause, from round, to round, from offset, to offset)."""
+    found = [row for row in result.unread if not kinds or row.kind in kinds]
+    return [(row.cause, row.from_round, row.to_round, row.from_offset, row.to_offset) for row in found]
+
+
+def ms(rounds: int) -> int:
+    return rounds * ROUND_MS
+
+
+def fenced_follower() -> dict[str, Any]:
+    """2, which serves rack b, is out of the ISR when 1 dies in round 10; in 12, at its end, it learns that nobody leads."""
+    return one_log(
+        60,
+        [group(start=0, records_per_round=1, rack="b")],
+        rounds=16,
+        racks=RACKS,
+        config={**SELECTOR, "replica.lag.time.max.ms": ms(4)},
+        workload=[produce(3, acks="1")],
+        faults=[fault("link_cut", 3, 16, broker=1, peer=2), fault("broker_crash", 10, 20, broker=1)],
+    )

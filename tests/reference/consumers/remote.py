@@ -1,0 +1,96 @@
+"""Remote reads: the segment that has the position, what the store allows, and the read with its index."""
+
+from __future__ import annotations
+
+from ..log import Log
+from ..partition import Replica
+from ..tiered.metadata import RemoteSegment
+from ..tiered.store import copy_bytes
+from .placing import out_of_range
+from .reader import REMOTE, Reader
+from .settings import Row
+from .sharing import RemoteRead
+from .site import Site, take
+from .sources import IndexCache, remote_bytes
+
+
+def look_up_remote(site: Site, reader: Reader, row: Row, replica: Replica, order: int) -> RemoteRead | None:
+    """Look the segment up that has the position."""
+    partition, log = site.partition, replica.log
+    assert reader.position is not None
+    position, end = reader.position, site.end_of(replica, row)
+    epoch = log.cache.epoch_of(position)
+    if partition.store.metadata == "list" and not partition.store_up:
+        reader.counts["remote_errors"] += 1
+        reader.wait("store_away", replica.broker, site.now, site.committed_end())
+        return None
+    segment = None if epoch is None else partition.index_of(replica.broker).lookup(epoch, position)
+    if segment is None:
+        out_of_range(site, reader, row, replica, "segment_unknown")
+        return None
+    last = segment.end_offset + 1
+    if site.rules.remote_within_lineage:
+        last = min(last, max(end, position + 1), _first_of_another_epoch(segment, log, position))
+    if row.records_per_round is not None:
+        last = min(last, position + max(1, row.records_per_round))
+    member = site.number if row.members is None else site.number % row.members
+    fetch = (reader.group, member, replica.broker)
+    return RemoteRead(reader, fetch, order, site.number, replica.broker, segment, last, row.fetch_bytes)
+
+
+def _first_of_another_epoch(segment: RemoteSegment, log: Log, position: int) -> int:
+    """Up to where a segment and a log that agree on the position give its offsets the same epochs."""
+    offset = position
+    while offset <= segment.end_offset and segment.covers(log.cache.epoch_of(offset) or 0, offset):
+        offset += 1
+    return offset
+
+
+def allowed_by_store(site: Site, read: RemoteRead) -> bool:
+    """Whether the store gives the read anything, and how much at the most; if not, say why."""
+    partition, segment, position = site.partition, read.segment, read.reader.position
+    assert position is not None
+    if not partition.store_up:
+        read.failure, read.refused = "store_away", True
+    elif segment.stored_bytes < segment.size_bytes:
+        read.failure, read.refused = "segment_gone", True
+    else:
+        rate = copy_bytes(site.store.read_bytes_per_second, partition.faults, site.now, partition.settings.round_ms)
+        if rate is not None:
+            read.limit_bytes = min(read.limit_bytes, rate)
+            if rate < remote_bytes(segment, position, position + 1):
+                read.failure = "store_slow"
+    return read.failure is None
+
+
+def end_within(read: RemoteRead, limit_bytes: int) -> int:
+    """Where the read ends within so many bytes; it has at least one record."""
+    position = read.reader.position
+    assert position is not None
+    end = position + 1
+    while end < read.end and remote_bytes(read.segment, position, end + 1) <= limit_bytes:
+        end += 1
+    return end
+
+
+def make_remote_read(site: Site, row: Row, read: RemoteRead, cache: IndexCache) -> None:
+    """Read what was granted, with the segment's index."""
+    reader, segment = read.reader, read.segment
+    settings = site.partition.settings
+    assert reader.position is not None
+    index_bytes = settings.index_bytes(segment.size_bytes)
+    limit = int(settings.of_broker(read.broker, "remote.log.index.file.cache.total.size.bytes"))
+    read.is_hit = cache.use((site.number, segment.id), index_bytes, limit)
+    if read.is_hit:
+        reader.counts["index_hits"] += 1
+    else:
+        reader.counts["index_misses"] += 1
+        reader.counts["index_bytes"] += index_bytes
+    end = end_within(read, read.granted_bytes)
+    reader.counts["throttled_rounds"] += end < end_within(read, read.limit_bytes)
+    records = []
+    for offset in range(reader.position, end):
+        records.append((max(known for known, start in segment.epochs if start <= offset), offset))
+    size_bytes = remote_bytes(segment, reader.position, end)
+    reader.remote_round = site.now
+    take(site, reader, row, read.broker, REMOTE, records, size_bytes)

@@ -1,0 +1,94 @@
+"""Small random schedules of a tiered partition with readers: which invariants do the mutants break, the round itself none?
+
+python -m reference.consumers.schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
+
+The partitions are those of tiered/schedules.py, with racks, a small page cache, and three groups. After an unclean election
+groups read what others read otherwise.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from ..tiered import schedules as tiered
+from .invariants import INVARIANTS, RESET
+from .rules import MUTANTS, REAL, ReadRules
+from .settings import RACK_AWARE
+from .simulate import simulate
+
+SCHEDULES = 600
+SUBJECTS: dict[str, ReadRules] = {"consumers": REAL, **MUTANTS}
+EXCUSED_BY_UNCLEAN_ELECTIONS = frozenset({"ConsistentRead"})
+
+
+def schedule(seed: int) -> dict[str, Any]:
+    """One schedule, as `simulate` takes it."""
+    rng = random.Random(f"consumers/{seed}")
+    case = tiered.schedule(seed)
+    record = tiered.RECORD_BYTES
+    case["racks"] = {1: "a", 2: "b", 3: rng.choice("ab")}
+    case["page_cache_bytes"] = rng.choice((None, 2 * record, 8 * record))
+    case["config"] |= {
+        "replica.selector.class": rng.choice((None, RACK_AWARE)),
+        "remote.log.index.file.cache.total.size.bytes": rng.choice((20, 40, 1000)),
+        "remote.log.manager.fetch.max.bytes.per.second": rng.choice((None, 2 * record, 6 * record)),
+    }
+    case["remote_storage"] |= {"read_bytes_per_second": rng.choice((None, None, 4 * record)), "read_ms": rng.choice((0, 0, 500))}
+    case["config"] |= {
+        "remote.log.reader.threads": rng.choice((1, 10)),
+        "remote.log.reader.max.pending.tasks": rng.choice((0, 100)),
+    }
+    for row in case["workload"]:
+        row["record_bytes"] = rng.choice((record, record, 60, 130))
+    case["consumers"] = [row for number in range(3) for row in _group(rng, f"group-{number}")]
+    return case
+
+
+def _group(rng: random.Random, name: str) -> list[dict[str, Any]]:
+    """A group that reads all the time, from some round on, or with a pause."""
+    row: dict[str, Any] = {
+        "group": name,
+        "start": rng.choice(("earliest", "earliest", "latest", None, rng.randint(0, 30))),
+        "records_per_round": rng.choice((None, 1, 2, 5)),
+        "rack": rng.choice((None, "a", "b")),
+        "config": {
+            "auto.offset.reset": rng.choice(("earliest", "earliest", "latest", "latest", "none")),
+            "isolation.level": rng.choice(("read_committed", "read_uncommitted")),
+            "max.partition.fetch.bytes": rng.choice((1, 3, 50)) * tiered.RECORD_BYTES,
+            "metadata.max.age.ms": rng.choice((2, 8, 600)) * tiered.ROUND_MS,
+        },
+    }
+    begins = rng.choice((0, 0, rng.randint(1, 30)))
+    if rng.random() < 0.5:
+        return [{**row, "from_round": begins}]
+    paused = begins + rng.randint(3, 12)
+    return [{**row, "from_round": begins, "to_round": paused}, {**row, "from_round": paused + rng.randint(5, 20)}]
+
+
+def broken(rules: ReadRules, seeds: Iterable[int]) -> dict[str, list[int]]:
+    """For each invariant the seeds of the schedules in which it is broken without an excuse."""
+    found: dict[str, list[int]] = {name: [] for name in (*INVARIANTS, RESET)}
+    for seed in seeds:
+        result = simulate({**schedule(seed), "read_rules": rules}, watch=True)
+        names = {name for _, name, _ in result.violations}
+        if result.partition.ledger.counts["unclean_elections"]:
+            names -= EXCUSED_BY_UNCLEAN_ELECTIONS
+        for name in names:
+            found[name].append(seed)
+    return {name: of_one for name, of_one in found.items() if of_one}
+
+
+def main() -> None:
+    """Print for each subject how many schedules break which invariant."""
+    seeds = range(int(sys.argv[1]) if len(sys.argv) > 1 else SCHEDULES)
+    for name in sys.argv[2:] or SUBJECTS:
+        found = broken(SUBJECTS[name], seeds)
+        counts = ", ".join(f"{invariant} {len(of_one)} {of_one[:4]}" for invariant, of_one in found.items())
+        print(f"{name:36}{counts}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -95,7 +95,7 @@ def _elect_if_needed(partition: Partition, blocked: set[int]) -> None:
     eligible = None if clean else eligible_leader(partition, blocked)
     unclean = None if clean or eligible is not None else _unclean_leader(partition, blocked, alive)
     if clean:
-        _change_leader(partition, clean[0], "election")
+        _change_leader(partition, partition.preferred_first(clean)[0], "election")
     elif eligible is not None:
         controller.isr = {eligible}
         controller.elr = controller.elr - {eligible}
@@ -148,7 +148,8 @@ def _elect_preferred(partition: Partition) -> None:
     first = controller.replicas[0]
     if not (asked or rebalancing) or controller.leader in (NO_LEADER, first):
         return
-    if first in controller.isr and partition.is_unfenced(first):
+    is_first = partition.preferred_first([first, controller.leader])[0] == first
+    if first in controller.isr and partition.is_unfenced(first) and is_first:
         partition.coverage["preferred_election"] += 1
         _change_leader(partition, first, "election")
 
@@ -188,7 +189,7 @@ def _complete_reassignment(partition: Partition) -> None:
     else:
         heirs = [broker for broker in target if broker in controller.isr and partition.is_unfenced(broker)]
         if heirs:
-            _change_leader(partition, heirs[0], "election")
+            _change_leader(partition, partition.preferred_first(heirs)[0], "election")
         elif controller.leader != NO_LEADER:
             _change_leader(partition, NO_LEADER, "leader_lost")
         else:

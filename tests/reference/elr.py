@@ -64,7 +64,8 @@ def eligible_leader(partition: Partition, blocked: set[int]) -> int | None:
     controller = partition.controller
     if controller.isr:
         return None
-    return next((broker for broker in controller.replicas if broker in controller.elr - blocked), None)
+    eligible = [broker for broker in controller.replicas if broker in controller.elr - blocked]
+    return next(iter(partition.preferred_first(eligible)), None)
 
 
 def remember_last_leader(controller: Controller, leader: int) -> None:

@@ -238,9 +238,14 @@ def _no_acked_record_lost(watch: Watch) -> Iterator[str]:
 
 def _lost(replica: Replica, records: list[Record]) -> Iterator[str]:
     log = replica.log
+    held, log_start, first, leo = log.records, log.log_start, log.local_log_start, log.leo
     for record in records:
-        held = log.record_at(record.offset)
-        if record.offset >= log.log_start and held is not record and held != record and not log.is_tiered_or_expired(*record.key):
+        offset = record.offset
+        if offset < log_start:
+            continue
+        if first <= offset < leo and (held[offset - first] is record or held[offset - first] == record):
+            continue
+        if not log.is_tiered_or_expired(*record.key):
             yield f"{replica.broker} lacks {_told(record)}"
 
 

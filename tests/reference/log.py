@@ -76,8 +76,10 @@ class EpochCache:
 
     def epoch_of(self, offset: int) -> int | None:
         """The epoch that the cache gives to the record at `offset`."""
-        owners = [epoch for epoch, start in self.entries if start <= offset]
-        return owners[-1] if owners else None
+        for epoch, start in reversed(self.entries):
+            if start <= offset:
+                return epoch
+        return None
 
 
 @dataclass
@@ -100,9 +102,8 @@ class Log:
 
     def record_at(self, offset: int) -> Record | None:
         """The record at `offset`, or None outside of what the replica has itself."""
-        if not self.local_log_start <= offset < self.leo:
-            return None
-        return self.records[offset - self.local_log_start]
+        first = self.local_log_start
+        return self.records[offset - first] if first <= offset < self.leo else None
 
     def holds(self, record: Record) -> bool:
         """Tell whether this log has the record: the same epoch at its offset."""
@@ -115,8 +116,9 @@ class Log:
 
     def slice(self, from_offset: int, to_offset: int) -> list[Record]:
         """Records in [from_offset, to_offset), as far as the log has them."""
-        first = max(from_offset, self.local_log_start) - self.local_log_start
-        return self.records[first : max(to_offset - self.local_log_start, first)]
+        local = self.local_log_start
+        first = max(from_offset - local, 0)
+        return self.records[first : max(to_offset - local, first)]
 
     def batches_from(self, offset: int) -> list[list[Record]]:
         """The batches at and after `offset`; of a batch that began below it, the rest."""

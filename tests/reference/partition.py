@@ -154,6 +154,10 @@ class Partition:
         """Whether the follower fetches in this round, if it can: always, unless it has to do something else first."""
         return True
 
+    def preferred_first(self, brokers: Sequence[int]) -> list[int]:
+        """Brokers that an election may choose from, in replica order, in the order in which it takes them: the same."""
+        return list(brokers)
+
     def start_again(self, follower: Replica, leader: Replica) -> str:
         """What a follower does about an offset that its leader does not have itself. Returns its fetch state."""
         self.ledger.counts["truncated"] += follower.log.restart_at(leader.log.log_start)

@@ -35,9 +35,11 @@ class Settings:
         self._cluster = dict(cluster)
         self._topic = dict(topic)
         self._brokers: dict[int, dict[str, Any]] = {}
+        self._found: dict[str, Any] = {}  # what was looked up since the last change
 
     def alter(self, command: Mapping[str, Any]) -> None:
         """Take an alter_config: of a broker, else of all brokers (fetcher keys) and of the topic (the others)."""
+        self._found.clear()
         for key, value in command["config"].items():
             if command.get("broker") is not None:
                 self._brokers.setdefault(command["broker"], {})[key] = value

@@ -10,11 +10,13 @@ Choices where docs/tiered_rounds.md is silent:
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from ..partition import Replica
 from .lineage import NOTHING_REMOTE, epochs_in_range, highest_remote_offset, remote_log_start
 from .metadata import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, DELETE_STARTED, RemoteSegment
 from .partition import FOLLOWER, LEADER, Copy, Tier, TieredPartition
-from .segments import Segment
+from .segments import Segment, TieredLog
 from .store import copy_bytes
 
 
@@ -180,12 +182,27 @@ def _prepare(partition: TieredPartition, replica: Replica, tier: Tier) -> bool:
 
 
 def candidate_segments(partition: TieredPartition, replica: Replica, from_offset: int) -> list[Segment]:
-    """The segments from the one with `from_offset` on that end below the last stable offset; never the active one."""
+    """The segments from the one with `from_offset` on that end below the last stable offset; never the active one.
+
+    The first that has not waited for its lag yet (KIP-1241) ends them.
+    """
     log, stable = partition.log_of(replica), partition.last_stable_offset(replica)
     if not partition.tier_rules.below_last_stable:
         stable = log.leo
     closed = [(segment, log.end_of(at)) for at, segment in enumerate(log.segments[:-1])]
-    return [segment for segment, end in closed if end > from_offset and end <= stable]
+    candidates = [segment for segment, end in closed if end > from_offset and end <= stable]
+    if not partition.tier_rules.wait_for_lag:
+        return candidates
+    return list(takewhile(lambda segment: _has_waited(partition, log, segment), candidates))
+
+
+def _has_waited(partition: TieredPartition, log: TieredLog, segment: Segment) -> bool:
+    assert segment.last_round is not None
+    behind_bytes = sum(one.size_bytes for one in log.segments if one.base_offset > segment.base_offset)
+    has_waited = partition.settings.may_copy((partition.now - segment.last_round) * partition.settings.round_ms, behind_bytes)
+    if not has_waited:
+        partition.coverage["copy_waits_for_lag"] += 1
+    return has_waited
 
 
 def _start(partition: TieredPartition, replica: Replica, tier: Tier, segment: Segment) -> None:

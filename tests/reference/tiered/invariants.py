@@ -1,6 +1,6 @@
 """What must hold at the end of every round of a tiered partition (protocols.md sections 2 and 6), beside the plain ones.
 
-The lookups of `_served` are those that a read makes; `RemoteServesLineage` therefore is what ConsistentRead needs of the
+The lookups of `served_by` are those that a read makes; `RemoteServesLineage` therefore is what ConsistentRead needs of the
 remote tier. What any leader expired, a superseded one too, may be gone before T's log start is behind it: that is excused.
 """
 
@@ -12,8 +12,11 @@ from .. import invariants as plain
 from ..invariants import Violation
 from ..partition import Replica
 from .lineage import is_in_lineage
-from .metadata import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, TRANSITIONS, Event, RemoteSegment
+from .metadata import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, DELETE_STARTED, TRANSITIONS, Event, RemoteSegment
 from .partition import TieredPartition
+
+Served = tuple[int, int | None, RemoteSegment | None]
+"""An offset, the epoch that T's log gives it, and the segment that a read of it gets."""
 
 
 class Watch:
@@ -27,10 +30,14 @@ class Watch:
         self.expired_up_to = 0
         self.logs = [partition.metadata]
         self.new_events: list[Event] = []
+        self.deleted_in: dict[int, int] = {}  # segments, and the leader epoch in which somebody began to delete them
+        self.served: list[Served] = []
+        self._served_key: object = None
 
     def look(self) -> list[Violation]:
         """Violations at the end of this round, for each invariant the first that is found."""
         self._remember()
+        self._look_up_served()
         found = self.plain.look()
         for name, witnesses in INVARIANTS.items():
             witness = next(witnesses(self), None)
@@ -44,12 +51,36 @@ class Watch:
         working = self.partition.working_leader()
         return None if working is None else working[1]
 
+    def _look_up_served(self) -> None:
+        """Look up what T has not itself; anew only when its log or what is known of the remote segments has changed."""
+        leader, partition = self.leader, self.partition
+        if leader is None or not partition.settings.is_tiered:
+            self.served, self._served_key = [], None
+            return
+        log = leader.log
+        offsets = range(max(log.log_start, self.expired_up_to), log.local_log_start)
+        key = (id(partition.metadata), len(partition.metadata.events), tuple(log.cache.entries), offsets)
+        if key == self._served_key:
+            return
+        self.served, self._served_key = [], key
+        for offset in offsets:
+            epoch = log.cache.epoch_of(offset)
+            self.served.append((offset, epoch, None if epoch is None else served_by(partition, epoch, offset)))
+
     def _remember(self) -> None:
         partition = self.partition
         if partition.metadata not in self.logs:
             self.logs.append(partition.metadata)
         self.new_events = [event for log in self.logs for event in log.events if event.round == partition.now]
-        self.expired_up_to = max([self.expired_up_to, *(leader.log.log_start for leader in self.plain.leaders)])
+        for event in self.new_events:
+            deleter = partition.replicas.get(event.broker)
+            if event.state == DELETE_STARTED and deleter is not None and deleter.leading_epoch is not None:
+                self.deleted_in.setdefault(event.segment.id, deleter.leading_epoch)
+        log_start = max((leader.log.log_start for leader in self.plain.leaders), default=0)
+        if log_start > self.expired_up_to:
+            self.expired_up_to = log_start
+            for records in (self.plain.committed, self.plain.acked):
+                records[:] = [record for record in records if record.offset >= log_start]
 
 
 def served_by(partition: TieredPartition, epoch: int, offset: int) -> RemoteSegment | None:
@@ -63,26 +94,68 @@ def served_by(partition: TieredPartition, epoch: int, offset: int) -> RemoteSegm
 
 def _no_gap_between_tiers(watch: Watch) -> Iterator[str]:
     """What T has not itself, from its log start on, is in the remote tier: copied, and there."""
-    for offset, epoch, segment in _served(watch):
-        if segment is None or segment.stored_bytes < segment.size_bytes:
+    for offset, epoch in _not_served(watch):
+        is_excused = _was_given_up(watch, epoch, offset) or _was_removed(watch, epoch, offset)
+        if not _stored(watch, epoch, offset) and not is_excused:
             yield f"{offset} (epoch {epoch}) is neither local nor remote"
+
+
+def _nothing_remote_is_hidden(watch: Watch) -> Iterator[str]:
+    """What T has not itself, and what is in the remote tier, is found there.
+
+    What a superseded leader copies may take the place of what a later one copied, which is excused; and after two unclean
+    elections a lineage that was given up may lead again.
+    """
+    for offset, epoch in _not_served(watch):
+        hidden = _stored(watch, epoch, offset)
+        if hidden and not any(_has_older_rival(watch, epoch, offset, one) for one in hidden):
+            yield f"{offset} (epoch {epoch}) is remote, and no lookup finds it"
+
+
+def _not_served(watch: Watch) -> Iterator[tuple[int, int]]:
+    for offset, epoch, segment in watch.served:
+        if segment is None or segment.stored_bytes < segment.size_bytes:
+            yield offset, -1 if epoch is None else epoch
+
+
+def _stored(watch: Watch, epoch: int, offset: int) -> list[RemoteSegment]:
+    """The segments that are copied, whole, and have the record."""
+    listed = [one for one in watch.partition.metadata.complete.listed() if one.covers(epoch, offset)]
+    return [one for one in listed if one.state == COPY_FINISHED and one.stored_bytes == one.size_bytes]
+
+
+def _has_older_rival(watch: Watch, epoch: int, offset: int, hidden: RemoteSegment) -> bool:
+    """Tell whether a leader of an older epoch copied a segment that a lookup of the record may come upon first."""
+    older = [one for one in watch.partition.segments if one.was_finished and one.leader_epoch < hidden.leader_epoch]
+    return any(epoch in one.spans and hidden.spans[epoch][0] <= one.spans[epoch][0] <= offset for one in older)
+
+
+def _was_given_up(watch: Watch, epoch: int, offset: int) -> bool:
+    """Tell whether a leader whose log T's does not continue, for there were unclean elections, deleted a copy of the record."""
+    if watch.leader is None or watch.partition.ledger.counts["unclean_elections"] < 2:
+        return False
+    mine = {known for known, _ in watch.leader.log.cache.entries}
+    copies = [one for one in watch.partition.segments if one.id in watch.deleted_in and one.covers(epoch, offset)]
+    return any(watch.deleted_in[one.id] > min(mine, default=-1) and watch.deleted_in[one.id] not in mine for one in copies)
+
+
+def _was_removed(watch: Watch, epoch: int, offset: int) -> bool:
+    """Tell whether the record's copies went when remote storage was turned off, and none was made since.
+
+    A leader that does not run in that round does not raise its log start over them, nor does the next one.
+    """
+    if len(watch.logs) == 1:
+        return False
+    current = {event.segment.id for event in watch.partition.metadata.events}
+    copies = [one for one in watch.partition.segments if one.was_finished and one.covers(epoch, offset)]
+    return bool(copies) and not any(one.id in current for one in copies)
 
 
 def _remote_serves_lineage(watch: Watch) -> Iterator[str]:
     """What a read of T's log gets from the remote tier is the record that T's epochs say."""
-    for offset, epoch, segment in _served(watch):
+    for offset, epoch, segment in watch.served:
         if segment is not None and (epoch is None or not segment.covers(epoch, offset)):
             yield f"{offset} of epoch {epoch} is read from a segment with epochs {segment.epochs}"
-
-
-def _served(watch: Watch) -> Iterator[tuple[int, int | None, RemoteSegment | None]]:
-    leader = watch.leader
-    if leader is None or not watch.partition.settings.is_tiered:
-        return
-    log = leader.log
-    for offset in range(max(log.log_start, watch.expired_up_to), log.local_log_start):
-        epoch = log.cache.epoch_of(offset)
-        yield offset, epoch, served_by(watch.partition, epoch, offset) if epoch is not None else None
 
 
 def _remote_below_last_stable(watch: Watch) -> Iterator[str]:
@@ -100,21 +173,37 @@ def _remote_below_last_stable(watch: Watch) -> Iterator[str]:
             yield f"{segment.end_offset} was copied, a transaction is open from {min(pins)} on"
 
 
+def _copy_waits_for_its_lag(watch: Watch) -> Iterator[str]:
+    """What was copied in this round was old enough, or had enough records behind it on its copier's disk (KIP-1241)."""
+    partition, settings = watch.partition, watch.partition.settings
+    for event in watch.new_events:
+        segment, copier = event.segment, partition.replicas.get(event.broker)
+        if event.state != COPY_STARTED or copier is None or not settings.copies:
+            continue
+        deleted = [record for one in partition.deletions if one.broker == event.broker for record in one.records]
+        behind_bytes = sum(one.size_bytes for one in [*copier.log.records, *deleted] if one.offset > segment.end_offset)
+        age_ms = (partition.now - segment.last_round) * settings.round_ms
+        if not settings.may_copy(age_ms, behind_bytes):
+            yield f"{event.broker} copied up to {segment.end_offset} after {age_ms} ms, {behind_bytes} bytes behind it"
+
+
 def _no_local_delete_before_copy(watch: Watch) -> Iterator[str]:
     """What retention takes from a disk of a tiered topic was copied before, unless it was expired already.
 
-    Records that are not of T's lineage, or the last one's, have to go anyway.
+    Records that are not of T's lineage, or the last one's, have to go anyway. A copy that a leader of another lineage deletes
+    while it is made counts: its copier does not notice.
     """
     partition = watch.partition
     if not partition.settings.copies or partition.client_leader is None:
         return
     lineage = partition.client_leader.log
-    copied = [one for one in partition.segments if one.was_finished]
+    copied = [one for one in partition.segments if one.was_finished] if partition.deletions else []
     for deletion in partition.deletions:
         for record in deletion.records:
             retained = record.offset >= max(deletion.log_start, watch.expired_up_to)
             shared = record.offset < lineage.leo and lineage.cache.epoch_of(record.offset) == record.epoch
-            if retained and shared and not any(one.covers(*record.key) for one in copied):
+            is_copied = any(one.covers(*record.key) for one in copied)
+            if retained and shared and not is_copied and not _was_given_up(watch, *record.key):
                 yield f"{deletion.broker} deleted {record.offset} of epoch {record.epoch}, which was never copied"
 
 
@@ -165,8 +254,10 @@ def _expired_round(partition: TieredPartition) -> int:
 
 INVARIANTS: dict[str, Callable[[Watch], Iterator[str]]] = {
     "NoGapBetweenTiers": _no_gap_between_tiers,
+    "NothingRemoteIsHidden": _nothing_remote_is_hidden,
     "RemoteServesLineage": _remote_serves_lineage,
     "RemoteBelowLastStable": _remote_below_last_stable,
+    "CopyWaitsForItsLag": _copy_waits_for_its_lag,
     "NoLocalDeleteBeforeCopy": _no_local_delete_before_copy,
     "RemoteStateMachine": _state_machine,
     "RetainedLogIsKept": _retained_log_is_kept,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .lineage import Epochs, end_in_segment
 
@@ -53,8 +54,13 @@ class RemoteSegment:
 
     def covers(self, epoch: int, offset: int) -> bool:
         """Tell whether the segment has the record of this epoch at this offset."""
-        starts = dict(self.epochs)
-        return epoch in starts and starts[epoch] <= offset <= end_in_segment(self.epochs, epoch, self.end_offset)
+        span = self.spans.get(epoch)
+        return span is not None and span[0] <= offset <= span[1]
+
+    @cached_property
+    def spans(self) -> dict[int, tuple[int, int]]:
+        """The first and the last offset that the segment has of each epoch."""
+        return {epoch: (start, end_in_segment(self.epochs, epoch, self.end_offset)) for epoch, start in self.epochs}
 
 
 @dataclass(frozen=True)
@@ -124,12 +130,12 @@ class SegmentIndex:
             return True
         self.states[segment.id] = state
         self.segments[segment.id] = segment
-        for epoch, start in segment.epochs:
+        for epoch, (start, end) in segment.spans.items():
             index = self.epochs.setdefault(epoch, EpochIndex())
             if state == COPY_STARTED:
                 index.unreferenced.append(segment)
             elif state == COPY_FINISHED:
-                index.finish(segment, start, end_in_segment(segment.epochs, epoch, segment.end_offset))
+                index.finish(segment, start, end)
             elif state == DELETE_STARTED:
                 index.start_delete(segment, start)
             else:
@@ -144,12 +150,12 @@ class SegmentIndex:
 
     def lookup(self, epoch: int, offset: int) -> RemoteSegment | None:
         """The copied segment that serves the offset in this epoch."""
-        index = self.epochs.get(epoch, EpochIndex())
-        floor = max((start for start in index.served if start <= offset), default=None)
-        if floor is None:
+        index = self.epochs.get(epoch)
+        floor = None if index is None else max((start for start in index.served if start <= offset), default=None)
+        if index is None or floor is None:
             return None
         segment = index.served[floor]
-        return segment if offset <= end_in_segment(segment.epochs, epoch, segment.end_offset) else None
+        return segment if offset <= segment.spans[epoch][1] else None
 
     def listed(self) -> list[RemoteSegment]:
         """All segments that are not deleted."""
@@ -185,7 +191,11 @@ class MetadataLog:
 
     def read(self, broker: int, before_round: int) -> None:
         """The broker learns what was written in the rounds before `before_round`."""
-        self._learn(broker, [at for at, event in enumerate(self.events) if event.round < before_round])
+        count = len(self.events)
+        while count > 0 and self.events[count - 1].round >= before_round:
+            count -= 1
+        if len(self._known.setdefault(broker, [])) < count or not self._knows_first(broker, count):
+            self._learn(broker, range(count))
 
     def write(self, round_: int, segment: RemoteSegment, state: str, broker: int) -> None:
         """The broker writes an event, and has read what was written in the rounds before when that is done."""
@@ -197,6 +207,10 @@ class MetadataLog:
             segment.deleted_round = round_ if state == DELETE_FINISHED else segment.deleted_round
         self.read(broker, round_)
         self._learn(broker, [len(self.events) - 1])
+
+    def _knows_first(self, broker: int, count: int) -> bool:
+        """Tell whether the broker, which knows at least as many events, knows the first `count` (they are in order)."""
+        return count == 0 or self._known[broker][count - 1] == count - 1
 
     def _learn(self, broker: int, places: Sequence[int]) -> None:
         """Take events into what the broker knows; if one comes late, all of them anew, in the order of the log."""

@@ -8,13 +8,14 @@ Choices where docs/tiered_rounds.md is silent:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..log import Log, Record
 from ..partition import DEFAULT_RECORD_BYTES, Leadership, Partition, Replica
-from . import following
+from . import election, following
+from .election import LocalLog
 from .lineage import epochs_in_range
 from .metadata import (
     COPY_FINISHED,
@@ -125,9 +126,11 @@ class TieredPartition(Partition):
         self.deletions: list[Deletion] = []
         self.pins: dict[int, int] = {}
         self.deleted = False
+        self.reported: dict[int, LocalLog] = {}
         super().__init__(case)
         self.was_tiered = self.settings.is_tiered
         self._put_initial_segments()
+        election.report(self, self.replicas)
 
     def empty_log(self) -> Log:
         """The log of a replica that has nothing."""
@@ -151,6 +154,10 @@ class TieredPartition(Partition):
         """Whether the follower fetches: not while it builds its auxiliary state."""
         return self.tier_of(follower.broker).aux is None
 
+    def preferred_first(self, brokers: Sequence[int]) -> list[int]:
+        """The same, but who has enough of the log itself comes first (KIP-1303)."""
+        return election.preferred_first(self, brokers)
+
     def start_again(self, follower: Replica, leader: Replica) -> str:
         """What a follower does about an offset that its leader does not have itself."""
         if following.has_to_build(self, follower, leader):
@@ -169,7 +176,10 @@ class TieredPartition(Partition):
 
     def tier_of(self, broker: int) -> Tier:
         """What the broker does and knows of remote storage."""
-        return self.tiers.setdefault(broker, Tier())
+        tier = self.tiers.get(broker)
+        if tier is None:
+            tier = self.tiers[broker] = Tier()
+        return tier
 
     def budget_of(self, broker: int) -> CopyBudget:
         """What the broker's copy tasks share."""

@@ -30,6 +30,8 @@ class TierRules:
     know_remote_first (expiry): the highest remote offset is known before the size of the log is taken (KAFKA-20732). Off
     (Kafka before 4.3.2): local segments may count twice.
 
+    wait_for_lag (policies, KIP-1241): a segment is copied when it has waited for its lag. Off: when it is closed.
+
     check_transitions (metadata): an event that a segment's state does not allow changes nothing. Off: it does.
     """
 
@@ -43,6 +45,7 @@ class TierRules:
     forget_on_truncation: bool = True
     know_remote_first: bool = True
     check_transitions: bool = True
+    wait_for_lag: bool = True
 
 
 REAL = TierRules()
@@ -58,4 +61,5 @@ MUTANTS: dict[str, TierRules] = {
     "remote-offset-kept-on-truncation": TierRules(forget_on_truncation=False),
     "size-before-remote-offset": TierRules(know_remote_first=False),
     "any-transition": TierRules(check_transitions=False),
+    "copy-without-lag": TierRules(wait_for_lag=False),
 }

@@ -36,7 +36,8 @@ class TieredLog(Log):
     @property
     def local_log_start(self) -> int:
         """The first offset on disk that is not below the log start."""
-        return max(self.log_start, self.segments[0].base_offset)
+        base, start = self.segments[0].base_offset, self.log_start
+        return base if base > start else start
 
     @property
     def size_bytes(self) -> int:
@@ -103,7 +104,7 @@ class TieredLog(Log):
         """Tell whether the record is below the log start, or remote if anywhere: the epoch cache says whose it is."""
         if offset < self.log_start:
             return True
-        return offset < self.local_log_start and self.cache.epoch_of(offset) == epoch
+        return offset < self.segments[0].base_offset and self.cache.epoch_of(offset) == epoch
 
     def _forget_below(self, offset: int) -> None:
         del self.records[: max(0, offset - self.local_log_start)]

@@ -21,6 +21,8 @@ TIERED_DEFAULTS: dict[str, Any] = {
     "remote.log.delete.on.disable": False,
     "local.retention.ms": -2,
     "local.retention.bytes": -2,
+    "remote.copy.lag.ms": 0,
+    "remote.copy.lag.bytes": -1,
     "remote.log.manager.task.interval.ms": 30_000,
     "remote.log.manager.task.retry.backoff.ms": 500,
     "remote.log.manager.task.retry.backoff.max.ms": 30_000,
@@ -28,9 +30,12 @@ TIERED_DEFAULTS: dict[str, Any] = {
     "remote.log.manager.copy.max.bytes.per.second": None,
     "replica.fetch.backoff.ms": 1_000,
     "follower.fetch.last.tiered.offset.enable": False,
+    "leader.election.eligible.local.log.ms": -1,
+    "leader.election.eligible.local.log.bytes": -1,
 }
 AS_RETENTION = -2
 UNLIMITED = -1
+AS_LOCAL_RETENTION = -1
 BROKER_KEYS = ("remote.log.manager.copy.max.bytes.per.second", "remote.log.manager.thread.pool.size")
 
 
@@ -103,6 +108,35 @@ class TieredSettings(Settings):
         return own if self.copies and own != AS_RETENTION else self.retention_bytes
 
     @property
+    def copy_lag_ms(self) -> int:
+        """Age at which a segment may be copied (KIP-1241), -1: never because of its age."""
+        own = int(self._of_topic("remote.copy.lag.ms"))
+        return self.local_retention_ms if own == AS_LOCAL_RETENTION else own
+
+    @property
+    def copy_lag_bytes(self) -> int:
+        """Bytes behind a segment at which it may be copied (KIP-1241), -1: never because of them."""
+        own = int(self._of_topic("remote.copy.lag.bytes"))
+        return self.local_retention_bytes if own == AS_LOCAL_RETENTION else own
+
+    def may_copy(self, age_ms: int, behind_bytes: int) -> bool:
+        """Whether a segment of this age, with so much behind it, has waited long enough to be copied."""
+        lag_ms, lag_bytes = self.copy_lag_ms, self.copy_lag_bytes
+        if lag_ms == 0 or lag_bytes == 0:
+            return True
+        return 0 < lag_ms <= age_ms or 0 < lag_bytes <= behind_bytes
+
+    @property
+    def eligible_local_log_ms(self) -> int:
+        """Span of what a replica has itself that makes it a leader like any other (KIP-1303), -1: none does."""
+        return int(self._of_topic("leader.election.eligible.local.log.ms"))
+
+    @property
+    def eligible_local_log_bytes(self) -> int:
+        """Size of what a replica has itself that makes it a leader like any other (KIP-1303), -1: none does."""
+        return int(self._of_topic("leader.election.eligible.local.log.bytes"))
+
+    @property
     def retention_check_rounds(self) -> int:
         """Period in which every replica looks for segments to delete."""
         return self._rounds(int(self._of_topic("log.retention.check.interval.ms")))
@@ -137,7 +171,10 @@ class TieredSettings(Settings):
         return bool(self._of_broker(broker, "follower.fetch.last.tiered.offset.enable"))
 
     def _of_topic(self, key: str) -> Any:
-        return self._topic.get(key, self._cluster.get(key, DEFAULTS[key] if key in DEFAULTS else TIERED_DEFAULTS[key]))
+        if key not in self._found:
+            default = DEFAULTS[key] if key in DEFAULTS else TIERED_DEFAULTS[key]
+            self._found[key] = self._topic.get(key, self._cluster.get(key, default))
+        return self._found[key]
 
     def _of_broker(self, broker: int, key: str) -> Any:
         default = DEFAULTS[key] if key in DEFAULTS else TIERED_DEFAULTS[key]

@@ -30,7 +30,7 @@ from ..leading import append, join_and_shrink
 from ..log import Log
 from ..partition import NO_LEADER, Replica
 from ..truncation import log_ends
-from . import copying, expiry, following, retention
+from . import copying, election, expiry, following, retention
 from .invariants import Watch
 from .lineage import is_in_lineage
 from .partition import BEFORE_THE_RUN, TieredPartition
@@ -57,15 +57,18 @@ class Result:
     logs: dict[int, Log]
 
 
-def simulate(case: Mapping[str, Any], watch: bool = False) -> Result:
-    """Simulate rounds 0 to `rounds` - 1 of one partition; with `watch`, look for violations of the invariants."""
-    return simulate_together([case], watch)[0]
+def simulate(case: Mapping[str, Any], watch: bool = False, trace: bool = True) -> Result:
+    """Simulate rounds 0 to `rounds` - 1 of one partition; with `watch`, look for violations of the invariants.
+
+    Without `trace` the tables `trace` and `trace_partitions` stay empty.
+    """
+    return simulate_together([case], watch, trace)[0]
 
 
-def simulate_together(cases: Sequence[Mapping[str, Any]], watch: bool = False) -> list[Result]:
+def simulate_together(cases: Sequence[Mapping[str, Any]], watch: bool = False, trace: bool = True) -> list[Result]:
     """Simulate partitions whose brokers have their copy threads and quotas in common."""
     budgets: dict[int, CopyBudget] = {}
-    runs = [_Run(TieredPartition(case, number, budgets), watch) for number, case in enumerate(cases)]
+    runs = [_Run(TieredPartition(case, number, budgets), watch, trace) for number, case in enumerate(cases)]
     for now in range(cases[0]["rounds"]):
         for run in runs:
             run.play(now)
@@ -75,8 +78,9 @@ def simulate_together(cases: Sequence[Mapping[str, Any]], watch: bool = False) -
 class _Run:
     """One partition, and the rows of the rounds so far."""
 
-    def __init__(self, partition: TieredPartition, watch: bool) -> None:
+    def __init__(self, partition: TieredPartition, watch: bool, traced: bool) -> None:
         assert partition.protocol == "kafka"
+        self.traced = traced
         self.partition = partition
         self.observer = Watch(partition) if watch else None
         self.violations: list[Violation] = []
@@ -91,6 +95,8 @@ class _Run:
             return
         if self.observer is not None:
             self.violations += self.observer.look()
+        if not self.traced:
+            return
         self.trace += [trace_row(partition, partition.replicas[broker]) for broker in sorted(partition.replicas)]
         self.trace_partitions.append(kafka.partition_row(partition))
 
@@ -117,6 +123,7 @@ def play_round(partition: TieredPartition) -> None:
     if not partition.deleted:
         _replicate(partition)
         _tier(partition)
+        election.report_all(partition)
         kafka.checkpoint_and_flush(partition)
         kafka.count_outcomes(partition)
     expiry.delete_partition(partition)

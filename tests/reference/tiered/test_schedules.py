@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
 import pytest
 
-from .cases import RECORD_BYTES, alter, fault, given_log, produce, remote, tiered_case
+from . import invariants
+from .cases import at, happened
+from .chosen_cases import CAUGHT_BY_CASES, copy_deleted_under_way, stale_log_start
 from .rules import MUTANTS, REAL
-from .schedules import EXCUSED_BY_UNCLEAN_ELECTIONS, broken, schedule
+from .schedules import EXCUSED_BY_UNCLEAN_ELECTIONS, broken, main, schedule
 from .simulate import simulate
 
 SCHEDULES = range(240)
@@ -19,82 +21,72 @@ CAUGHT_BY_SCHEDULES = {
     "started-counts-as-copied": ("NoLocalDeleteBeforeCopy", range(6)),
     "delete-before-log-start": ("NoGapBetweenTiers", range(8)),
     "follower-without-epochs": ("LeaderCandidateCompleteness", range(5, 45)),
+    "copy-without-lag": ("CopyWaitsForItsLag", range(8)),
 }
 """An invariant that the mutant breaks, and schedules of which at least one shows it."""
-
-
-def _unclean(**given: Any) -> dict[str, Any]:
-    """Kafka's 99 -> 79: the new leader has 80 records, the old one 120, of which 100 are copied."""
-    epochs = [[0, 0]]
-    return tiered_case(
-        **{
-            "rounds": 30,
-            "config": {"replica.fetch.max.bytes": 20 * RECORD_BYTES},
-            "topic_config": {
-                "segment.bytes": 20 * RECORD_BYTES,
-                "unclean.leader.election.enable": True,
-                "local.retention.bytes": 20 * RECORD_BYTES,
-            },
-            "initial": {
-                "leader": 1,
-                "leader_epoch": 0,
-                "isr": [1],
-                "replicas": {
-                    1: given_log(120, epochs, segments=[20, 40, 60, 80, 100]),
-                    2: given_log(80, epochs, segments=[20, 40, 60]),
-                },
-                "remote_segments": [remote(base, base + 19, epochs) for base in range(0, 100, 20)],
-            },
-            "faults": [fault("isolation", 1, 10, broker=1), fault("link_cut", 0, 1, broker=2, peer=1)],
-            "workload": [produce(6, 9, 20, "1")],
-            **given,
-        }
-    )
-
-
-def _old_leader_cut_back() -> dict[str, Any]:
-    """The old leader comes back without a restart; nothing can be copied any more."""
-    case = _unclean()
-    return {**case, "faults": [*case["faults"], fault("remote_storage_outage", 5)]}
-
-
-def _copy_that_outlives_its_segment() -> dict[str, Any]:
-    """A leader goes on with a copy after it was replaced, while the new one expires the segment."""
-    return tiered_case(
-        topic_config={"segment.bytes": 5 * RECORD_BYTES, "retention.ms": 1500},
-        initial={"leader": 2, "leader_epoch": 0, "isr": [1, 2], "replicas": {1: given_log(0, []), 2: given_log(0, [])}},
-        remote_storage={"copy_bytes_per_second": RECORD_BYTES, "on_leadership_lost": "finish"},
-        workload=[produce(0, 4, 5)],
-        commands=[{"round": 2, "kind": "preferred_leader_election"}],
-    )
-
-
-def _leads_as_it_returns() -> dict[str, Any]:
-    """The only replica returns and leads in the round in which it does, and the limit is lower from then on."""
-    return tiered_case(
-        replicas=[1],
-        topic_config={"segment.bytes": 5 * RECORD_BYTES, "retention.bytes": 30 * RECORD_BYTES},
-        workload=[produce(0, 5, 5)],
-        faults=[fault("broker_crash", 8, 9, broker=1)],
-        commands=[alter(9, retention_bytes=20 * RECORD_BYTES)],
-    )
-
-
-CAUGHT_BY_CASES = {
-    "resume-after-any-epoch": ("NoLocalDeleteBeforeCopy", _unclean()),
-    "lookup-without-epoch": ("RemoteServesLineage", _unclean()),
-    "remote-offset-kept-on-truncation": ("NoLocalDeleteBeforeCopy", _old_leader_cut_back()),
-    "any-transition": ("RemoteStateMachine", _copy_that_outlives_its_segment()),
-    "size-before-remote-offset": ("RetainedLogIsKept", _leads_as_it_returns()),
-}
 
 
 def test_every_mutant_is_to_be_caught() -> None:
     assert sorted([*CAUGHT_BY_SCHEDULES, *CAUGHT_BY_CASES]) == sorted(MUTANTS)
 
 
+EXCUSED: dict[int, tuple[str, str]] = {
+    6655: ("_has_older_rival", "NothingRemoteIsHidden"),  # an orphaned copy hides what the next leader copied
+    10908: ("_has_older_rival", "NothingRemoteIsHidden"),  # so does that of an isolated leader, where the store has the metadata
+    8408: ("_was_removed", "NoGapBetweenTiers"),  # the leader is paused when remote storage is turned off, another is elected
+    9107: ("_was_removed", "NoGapBetweenTiers"),  # the same, and it goes on to lead
+    8825: ("_was_given_up", "NoGapBetweenTiers"),  # the second of two unclean elections brings back a lineage that was given up
+}
+"""Schedules, of 50,000, by which it was found out what the invariants have to excuse: the excuse, and what it excuses."""
+
+
 def test_the_round_breaks_nothing() -> None:
     assert broken(REAL, SCHEDULES) == {}
+
+
+def test_what_is_excused() -> None:
+    assert broken(REAL, EXCUSED) == {}
+
+
+@pytest.mark.parametrize("seed", EXCUSED)
+def test_what_would_be_broken_without_the_excuse(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    excuse, invariant = EXCUSED[seed]
+    monkeypatch.setattr(invariants, excuse, lambda *_: False)
+    assert broken(REAL, [seed]) == {invariant: [seed]}
+
+
+def test_a_new_leader_with_an_old_log_start() -> None:
+    """What was expired nobody needs to have, whatever the log start of T says."""
+    result = simulate(stale_log_start(), watch=True)
+    assert result.violations == []
+    follower = at(result, 36, 3)
+    assert (follower["log_start_offset"], follower["epochs"][0], follower["in_isr"]) == (0, [0, 4], True)
+
+
+def test_a_copy_that_is_deleted_under_way() -> None:
+    """Its copier takes it for done and deletes its own records. What deleted it was a leader by an unclean election."""
+    result = simulate(copy_deleted_under_way(), watch=True)
+    assert {violation.invariant for violation in result.violations} <= EXCUSED_BY_UNCLEAN_ELECTIONS
+    assert (18, 22) in [row[2:] for row in happened(result, "local_delete") if row[1] == 1]
+    deleted = [row for row in result.remote_segments if row["base_offset"] == 18]
+    assert [(row["state"], row["copied_round"]) for row in deleted] == [("DELETE_FINISHED", None)]
+
+
+def test_schedules_have_the_policies() -> None:
+    """Segments that wait to be copied, and leaders preferred by their local log."""
+    coverage: Counter[str] = Counter()
+    for seed in range(80):
+        coverage += simulate(schedule(seed), trace=False).coverage
+    assert coverage["copy_waits_for_lag"] > 20 and coverage["preferred_by_local_log"] > 0
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["schedules", "4-8", "tiered", "delete-before-copy", "any-transition"])
+    main()
+    header, tiered, caught, made = capsys.readouterr().out.splitlines()
+    assert header.startswith("schedules 4 to 7;") and tiered.split() == ["tiered", "0", "0", "0"]
+    assert "NoLocalDeleteBeforeCopy 4 (4, 5, 6)" in caught
+    assert made.endswith("its own case: RemoteStateMachine")
 
 
 @pytest.mark.parametrize("mutant", sorted(CAUGHT_BY_SCHEDULES))

@@ -19,7 +19,7 @@ import click
 from emulator import __version__
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.exits import DONE, VIOLATED, fail, run_command_line
-from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option
+from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option, with_prices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,9 +169,12 @@ def import_kafka_command(
 @click.argument("folder", metavar="DIR")
 @click.argument("query", metavar="[QUERY]", required=False)
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@with_prices
 @on_spark
 @common
-def sql_command(folder: str, query: str | None, form: str, master: str | None, conf: Mapping[str, str]) -> int:
+def sql_command(
+    folder: str, query: str | None, form: str, prices: str | None, master: str | None, conf: Mapping[str, str]
+) -> int:
     """Ask the tables of a run, in SQL.
 
     QUERY is SQL, "-" for SQL from standard input, or "@NAME" for a bundled question; without it the bundled questions
@@ -191,10 +194,12 @@ def sql_command(folder: str, query: str | None, form: str, master: str | None, c
         problem = f"no bundled question is named {quoted(query[1:])}{did_you_mean(query[1:], queries())}"
         raise InputError(f"SQL: {problem}; allowed: {listing(queries())}")
     from emulator.outcomes.formats import write_answer
+    from emulator.outcomes.prices import load_prices
     from emulator.outcomes.sql import run_sql
 
+    price_table = None if prices is None else load_prices(prices)
     with _session(master, conf, f"{PROGRAM} sql") as spark:
-        columns, rows = run_sql(folder, query, spark)
+        columns, rows = run_sql(folder, query, spark, price_table)
         if query.startswith("@") and form == "table":
             click.echo(f"{queries()[query[1:]].question} {how_to_read(queries()[query[1:]])}", err=True)
         write_answer(columns, rows, form, sys.stdout)
@@ -204,20 +209,42 @@ def sql_command(folder: str, query: str | None, form: str, master: str | None, c
 @commands.command("compare")
 @click.argument("folder", metavar="DIR")
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
+@click.option(
+    "--report",
+    type=click.Choice(["losses", "tiering"]),
+    default="losses",
+    show_default=True,
+    help="losses, with 95 % confidence intervals of every share; or tiering: bytes, requests, risks and money.",
+)
+@with_prices
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @on_spark
 @common
-def compare_command(folder: str, by: str, form: str, master: str | None, conf: Mapping[str, str]) -> int:
-    """Put the scenarios of a run side by side, paired by partition, with 95 % confidence intervals of every share."""
-    from emulator.outcomes.compare import compare_sql
-    from emulator.outcomes.formats import write_answer
-    from emulator.outcomes.sql import run_sql
+def compare_command(
+    folder: str, by: str, report: str, prices: str | None, form: str, master: str | None, conf: Mapping[str, str]
+) -> int:
+    """Put the scenarios of a run side by side, paired by partition.
 
-    query = compare_sql([name.strip() for name in by.split(",") if name.strip()])
+    The tiering report has a column for each scenario; as CSV and JSON, as the other one, a row.
+    """
+    from emulator.outcomes.compare import compare_sql
+    from emulator.outcomes.formats import write_answer, write_turned
+    from emulator.outcomes.prices import load_prices
+    from emulator.outcomes.sql import run_sql
+    from emulator.outcomes.tiering_report import tiering_report_sql
+
+    groups = [name.strip() for name in by.split(",") if name.strip()]
+    if report == "losses" and prices is not None:
+        raise InputError("--prices: the report of losses has no prices; allowed: with --report tiering")
+    query = compare_sql(groups) if report == "losses" else tiering_report_sql(groups)
+    price_table = load_prices(prices) if report == "tiering" else None
     _refuse_missing_folder(folder, master, conf)
     with _session(master, conf, f"{PROGRAM} compare") as spark:
-        columns, rows = run_sql(folder, query, spark)
-        write_answer(columns, rows, form, sys.stdout)
+        columns, rows = run_sql(folder, query, spark, price_table)
+        if report == "tiering" and form == "table":
+            write_turned(columns, rows, sys.stdout)
+        else:
+            write_answer(columns, rows, form, sys.stdout)
     return DONE
 
 

@@ -78,3 +78,8 @@ def on_spark(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Spark master; default: that of spark-submit or of Spark's files, else local[*].",
     )
     return master(conf(command))
+
+
+def with_prices(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option of commands that may work out costs."""
+    return click.option("--prices", metavar="FILE", help="Your price table (TOML) instead of datasets/prices.toml.")(command)

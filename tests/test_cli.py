@@ -148,6 +148,12 @@ USAGE_ERRORS = [
     ("sql SCENARIO @how_do_variants_compare", "is not a folder"),
     ("sql . @nothing", 'no bundled question is named "nothing"'),
     ("sql . @how_do_variants_compared", '(did you mean "how_do_variants_compare"?)'),
+    ("compare nowhere --report tiering", "nowhere: is not a folder"),
+    ("compare . --report money", "'money' is not one of 'losses', 'tiering'"),
+    ("compare . --prices x.toml", "--prices: the report of losses has no prices; allowed: with --report tiering"),
+    ("compare . --report tiering --prices x.toml", "x.toml: file: does not exist"),
+    ("compare . --report tiering --by topik", '--by: outcomes has no column "topik" (did you mean "topic"?)'),
+    ("sql . x --prices SCENARIO", 'name: unknown key "name"; allowed: currency'),
     ("sql . x --format xml", "'xml' is not one of 'table', 'csv', 'json'"),
 ]
 

@@ -11,6 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.accounting import partition_accounts, with_losses
+from emulator.outcomes.broker_rounds import LOCAL_BYTES
 from emulator.outcomes.names import Names, names
 from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
@@ -31,6 +32,12 @@ _FENCES = pa.schema(
     ]
 )
 _BROKERS = pa.schema([("scenario_id", pa.int32()), ("broker", pa.int32()), ("rack", pa.string())])
+# Counters of the tier, which the engine does not emulate yet.
+_TIER_COUNTERS = (
+    *("remote_copy_requests", "remote_copy_bytes", "remote_copied_again_bytes", "remote_copy_errors"),
+    *("remote_delete_requests", "remote_delete_errors", "remote_deleted_bytes", "local_deleted_bytes"),
+    *("moved_to_tiered_storage", "aux_state_requests", "aux_state_errors"),
+)
 _EVENT_KINDS = "array(" + ", ".join(f"'{kind}'" for kind in EVENT_KINDS) + ")"
 
 
@@ -93,6 +100,7 @@ def _outcomes(accounts: DataFrame) -> DataFrame:
             "elr": F.expr(brokers_in("elr")),
             "hw": F.expr("coalesce(last.hw, 0L)"),
             "leo": F.expr("coalesce(last.leo, 0L)"),
+            **{name: F.lit(0).cast("bigint") for name in _TIER_COUNTERS},
         }
     )
 
@@ -104,6 +112,7 @@ def _replicas(state: DataFrame, known: Names) -> DataFrame:
         "leader_epoch": "believed_epoch",
         "local_log_start_offset": "log_start_offset",
         "in_isr": mine("isr"),
+        "local_bytes": LOCAL_BYTES,
     }
     return known.add_all(state.filter(_IS_REPLICA)).withColumns({n: F.expr(text) for n, text in columns.items()})
 

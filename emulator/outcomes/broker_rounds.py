@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
-from emulator.outcomes.names import world_names
+from emulator.outcomes.names import world_racks
 from emulator.rounds.log import bytes_at
 from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
 
+LOCAL_BYTES = f"log_bytes - IF(log_start_offset > 0, {bytes_at('log', 'log_start_offset')}, 0L)"
+"""SQL: bytes of a replica's log on its own disk."""
+
 BUCKETS_TYPE = "ARRAY<STRUCT<to_round: INT, slot: INT, " + ", ".join(f"{name}: BIGINT" for name in _SUMS) + ">>"
 """What a replica's row keeps of time buckets that ended while it went on."""
+
+_ADDED = (*_SUMS, "cross_rack_bytes_out")
+# A row's entry at the slot of another broker is of what it fetched from there.
+_CROSSES_RACKS = "coalesce(get(racks, at.slot) != get(racks, slot), false)"
 
 BucketSums = dict[tuple[int, int, int], dict[str, int]]
 """(scenario_id, to_round, broker) -> the sums of its rows."""
@@ -38,7 +45,8 @@ def broker_bucket(
 
     `state`: as it is at the bucket's end, its byte counters set to 0 at its start. `inputs`: of all scenarios of the run; `of`:
     those whose rows are wanted, None for all. Every broker has a row. bytes_in:
-    produced to and fetched by the broker; bytes_out: fetched from it. leader_count: partitions of which it is the
+    produced to and fetched by the broker; bytes_out: fetched from it; cross_rack_bytes_out: of these, by brokers of other
+    racks. leader_count: partitions of which it is the
     controller's leader and running; follower_count: those it otherwise replicates while it runs. A scenario that ended
     before the bucket has no rows; one that ends in it cuts it short.
     """
@@ -55,29 +63,30 @@ def bucket_entries(buckets: str, to_round: str) -> str:
 def bucket_sums(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> BucketSums:
     """What the rows' finished `buckets` add up to: each row counts at up to a few brokers."""
     counted = state.select(*_KEPT, F.explode("buckets").alias("at"))
-    by_broker = counted.join(F.broadcast(world_names(spark, inputs)), "world_id").groupBy(
+    by_broker = counted.join(F.broadcast(world_racks(spark, inputs)), "world_id").groupBy(
         "scenario_id", "at.to_round", F.expr("get(brokers, at.slot)").alias("broker")
     )
-    sums = by_broker.agg(*(F.sum(F.expr(f"members * at.{name}")).alias(name) for name in _SUMS)).collect()
-    return {(r["scenario_id"], r["to_round"], r["broker"]): {name: r[name] for name in _SUMS} for r in sums}
+    values = {name: f"at.{name}" for name in _SUMS} | {"cross_rack_bytes_out": f"IF({_CROSSES_RACKS}, at.bytes_out, 0L)"}
+    sums = by_broker.agg(*(F.sum(F.expr(f"members * {text}")).alias(name) for name, text in values.items())).collect()
+    return {(r["scenario_id"], r["to_round"], r["broker"]): {name: r[name] for name in _ADDED} for r in sums}
 
 
 def add_sums(total: BucketSums, more: BucketSums) -> None:
     """Add what other rows of the same buckets carried."""
     for key, values in more.items():
-        known = total.setdefault(key, dict.fromkeys(_SUMS, 0))
+        known = total.setdefault(key, dict.fromkeys(_ADDED, 0))
         for name, value in values.items():
             known[name] += value
 
 
 def sums_as_rows(sums: BucketSums) -> list[list[int]]:
     """The sums as lists of numbers, for a checkpoint."""
-    return [[*key, *(values[name] for name in _SUMS)] for key, values in sums.items()]
+    return [[*key, *(values[name] for name in _ADDED)] for key, values in sums.items()]
 
 
 def sums_from(rows: list[list[int]]) -> BucketSums:
     """What `sums_as_rows` gave."""
-    return {(row[0], row[1], row[2]): dict(zip(_SUMS, row[3:], strict=True)) for row in rows}
+    return {(row[0], row[1], row[2]): dict(zip(_ADDED, row[3:], strict=True)) for row in rows}
 
 
 def bucket_rows(
@@ -87,7 +96,7 @@ def bucket_rows(
     rows = []
     for times in _broker_times(inputs, from_round, to_round):
         found = sums.get((times["scenario_id"], times["to_round"], times["broker"]))
-        values = times | {name: 0 if found is None else found[name] for name in _SUMS}
+        values = times | {name: 0 if found is None else found[name] for name in _ADDED}
         values |= _saturated(quotas, times)
         rows.append(tuple(values[name] for name in OUTPUT_TABLES["broker_rounds"].names))
     return rows
@@ -108,7 +117,7 @@ _SATURATED = {
     "throttled_rounds": ("leader_throttle", "follower_throttle"),
 }
 
-_KEPT = ("scenario_id", "world_id", "members")
+_KEPT = ("scenario_id", "world_id", "members", "slot")
 
 
 def _cut_short(sums: BucketSums, inputs: list[ScenarioInputs]) -> BucketSums:
@@ -130,7 +139,7 @@ def _carried() -> str:
         "bytes_out": "0L",
         "leader_count": f"IF(leader = slot AND {runs}, 1L, 0L)",
         "follower_count": f"IF(leader != slot AND {runs} AND {mine('assigned')}, 1L, 0L)",
-        "local_bytes": f"log_bytes - IF(log_start_offset > 0, {bytes_at('log', 'log_start_offset')}, 0L)",
+        "local_bytes": LOCAL_BYTES,
     }
     source = _at_broker("believed_leader", {"bytes_out": "served_bytes"})
     earlier = _at_broker("x.slot", {"bytes_out": "x.bytes"})

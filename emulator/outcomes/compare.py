@@ -20,10 +20,7 @@ def compare_sql(by: Sequence[str] = ()) -> str:
     and lost_share, diverged_share, unavailable_share (of partitions) each with `_low` and `_high`: Wilson's 95 %
     confidence interval. Raises InputError for a column that outcomes lacks. Source: Wilson, JASA 22 (1927).
     """
-    for name in by:
-        if name not in GROUPING_COLUMNS:
-            problem = f"outcomes has no column {quoted(name)}{did_you_mean(name, GROUPING_COLUMNS)}"
-            raise InputError(f"--by: {problem}; allowed: {listing(GROUPING_COLUMNS)}")
+    check_groups(by)
     groups = "".join(f"base.{name} AS {name}, " for name in by)
     names = "".join(f"{name}, " for name in by)
     shares = ",\n  ".join(
@@ -53,6 +50,14 @@ FROM pairs JOIN scenarios s ON s.scenario_id = pairs.scenario_id
 GROUP BY {names}pairs.scenario_id
 ORDER BY {names}pairs.scenario_id
 """
+
+
+def check_groups(by: Sequence[str]) -> None:
+    """Raises InputError for a column that partitions cannot be grouped by."""
+    for name in by:
+        if name not in GROUPING_COLUMNS:
+            problem = f"outcomes has no column {quoted(name)}{did_you_mean(name, GROUPING_COLUMNS)}"
+            raise InputError(f"--by: {problem}; allowed: {listing(GROUPING_COLUMNS)}")
 
 
 def _share(count: str, name: str) -> list[str]:

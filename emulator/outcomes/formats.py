@@ -38,6 +38,18 @@ def write_answer(columns: Sequence[str], rows: Iterable[RowValues], form: str, o
     out.writelines(line + "\n" for line in lines)
 
 
+def write_turned(columns: Sequence[str], rows: Iterable[RowValues], out: TextIO) -> None:
+    """Writes an answer of few rows and many columns as a table turned over: a line for each column, a column for each row."""
+    lines = list(zip(*([_cell(value) for value in row] for row in [columns, *rows]), strict=True))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, tuple("-" * width for width in widths))
+    for name, *cells in lines:
+        padded = [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+        out.write("  ".join(padded).rstrip() + "\n")
+    if len(widths) == 1:
+        out.write("(no rows)\n")
+
+
 def _table_lines(columns: Sequence[str], rows: Iterable[RowValues]) -> Iterator[str]:
     """Aligns numbers right and the rest left; null is an empty cell, a long cell is cut."""
     remaining = iter(rows)

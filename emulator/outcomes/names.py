@@ -76,6 +76,14 @@ def world_names(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> DataFr
     return frame_of(spark, _worlds(inputs), _BROKERS)
 
 
+def world_racks(spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> DataFrame:
+    """world_id, brokers (array<int>, by slot), racks (array<string>, by slot; null: the broker has none)."""
+    racks = [{b.id: b.rack for b in i.scenario.brokers} for i in inputs]
+    of_slots = [[racks[at][broker] for broker in world.brokers] for at, i in enumerate(inputs) for world in i.worlds]
+    table = _worlds(inputs).append_column("racks", pa.array(of_slots, pa.list_(pa.string())))
+    return frame_of(spark, table)
+
+
 def _members(inputs: Sequence[ScenarioInputs]) -> pa.Table:
     parts = []
     for i in inputs:

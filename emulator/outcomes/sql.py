@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.outcomes import queries
+from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.views import names_in, register
 from emulator.session import quiet_query_errors
 from emulator.storage import OutputDirectory
@@ -20,16 +21,19 @@ from emulator.storage import OutputDirectory
 SHUFFLE_PARTITIONS_PER_CORE = 2
 
 
-def run_sql(uri: str, query: str, spark: SparkSession) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+def run_sql(
+    uri: str, query: str, spark: SparkSession, prices: PricesShape | None = None
+) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Returns the column names of a query's answer and an iterator over its rows, fetched as it goes.
 
     `query`: SQL over the views of `emulator.outcomes.views`, or "@name" for a bundled question. It runs in a session of
-    its own: the caller's views and settings stay as they are. Structs and maps come as dict, timestamps in UTC.
+    its own: the caller's views and settings stay as they are. `prices`: what the view `prices` has, None for the bundled table.
+    Structs and maps come as dict, timestamps in UTC.
     Raises `InputError`, from the iterator as well, when the folder has no tables or the SQL is wrong.
     """
     sql = _resolve(query)
     own = _own_session(spark)
-    _register(own, uri, sql)
+    _register(own, uri, sql, prices)
     with quiet_query_errors():
         try:
             answer = own.sql(sql)
@@ -84,7 +88,7 @@ def _own_session(spark: SparkSession) -> SparkSession:
     return own
 
 
-def _register(spark: SparkSession, uri: str, sql: str) -> None:
+def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | None) -> None:
     directory = OutputDirectory(spark, uri)
     try:
         directory.recover()
@@ -93,7 +97,10 @@ def _register(spark: SparkSession, uri: str, sql: str) -> None:
         if not directory.tables():
             raise InputError(f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR")
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
-        register(spark, uri, names_in(sql) or None)
+        with quiet_query_errors():
+            register(spark, uri, names_in(sql) or None, prices)
+    except (PySparkException, Py4JError) as error:
+        raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:
         raise InputError(f"{uri}: the tables there cannot be read: {error}") from error
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from emulator.hadoop_files import HadoopFiles
+from emulator.outcomes.prices import PRICE_VIEWS, PricesShape, load_prices, price_view_sql
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OPEN_TABLES, OutputDirectory
 
@@ -26,15 +27,40 @@ HELPER_VIEWS = (
     "replica_rounds",
     "leader_rounds",
     "fault_rounds",
+    *PRICE_VIEWS,
+    "remote_attempts",
+    "unreferenced_segments",
+    "held_twice",
+    "consumer_reads",
+    "follower_catch_ups",
+    "tiering_partitions",
+    "tiering_rounds",
+    "tiering_brokers",
+    "tiering_fleets",
+    "tiering_cost_items",
 )
 
+# Views that several others add up: a query that asks for them by name has each worked out once.
+WORKED_OUT_ONCE = ("tiering_partitions", "tiering_rounds", "tiering_brokers")
 
-def register(spark: SparkSession, uri: str, names: Collection[str] | None = None) -> list[str]:
+CONSUMERS = "consumer_groups"
+"""The table of what consumers did, once the engine has them."""
+
+NO_CONSUMER_READS = """-- What consumers read of each partition. They are not emulated yet: no rows.
+SELECT
+  scenario_id, topic, partition, 0L AS page_cache_bytes, 0L AS disk_bytes, 0L AS remote_bytes, 0L AS remote_requests,
+  0L AS index_misses, 0L AS cross_rack_bytes
+FROM outcomes
+WHERE false
+"""
+
+
+def register(spark: SparkSession, uri: str, names: Collection[str] | None = None, prices: PricesShape | None = None) -> list[str]:
     """Makes a temporary view of every output table under `uri`, and the helper views; returns their names.
 
-    `names`: only these, and what they build on. A table that is not there is an empty view with the columns of its
-    schema. A publishing that a kill cut short is finished first. Raises `InputError` for an address that Hadoop cannot
-    open, `OSError` when its files cannot be read.
+    `names`: only these, and what they build on. `prices`: the price table, None for the bundled one. A table that is not there
+    is an empty view with the columns of its schema. A publishing that a kill cut short is finished first. Raises `InputError`
+    for an address that Hadoop cannot open, `OSError` when its files cannot be read.
     """
     directory = OutputDirectory(spark, uri)
     directory.recover()
@@ -46,7 +72,10 @@ def register(spark: SparkSession, uri: str, names: Collection[str] | None = None
         frame = _read(spark, directory, uri, name) if name in present else _empty(spark, OUTPUT_TABLES[name])
         frame.createOrReplaceTempView(name)
     for name in helpers:
-        spark.sql(helper_view_sql(name)).createOrReplaceTempView(name)
+        view = spark.sql(helper_view_sql(name, prices))
+        if names is not None and name in WORKED_OUT_ONCE:
+            view = view.localCheckpoint()
+        view.createOrReplaceTempView(name)
     return [*tables, *helpers]
 
 
@@ -56,8 +85,12 @@ def names_in(sql: str) -> set[str]:
     return words & {*OUTPUT_TABLES, *HELPER_VIEWS}
 
 
-def helper_view_sql(name: str) -> str:
-    """Returns the SQL behind a helper view; its first lines say what it holds."""
+def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:
+    """Returns the SQL behind a helper view; its first lines say what it holds. `prices`: None for the bundled table."""
+    if name in PRICE_VIEWS:
+        return price_view_sql(name, prices or load_prices())
+    if name == "consumer_reads" and CONSUMERS not in OUTPUT_TABLES:
+        return NO_CONSUMER_READS
     return resources.files("emulator.outcomes").joinpath("helper_views").joinpath(f"{name}.sql").read_text("utf-8")
 
 

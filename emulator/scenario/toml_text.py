@@ -22,8 +22,8 @@ BETWEEN_KEYS = re.compile(r"[=\[\]{},#]+")
 DOT_OF_KEY = re.compile(r"""[\w"'-][ \t]*\.""")
 
 
-def read_toml(path: str) -> tuple[str, dict[str, Any]]:
-    """Reads a TOML file; returns its text and its tables.
+def read_toml(path: str, allowed: str = SCENARIO_ALLOWED) -> tuple[str, dict[str, Any]]:
+    """Reads a TOML file; returns its text and its tables. `allowed`: what it should be, for messages.
 
     Raises InputError when it is missing, larger than MAX_FILE_BYTES, empty, binary, or not TOML.
     """
@@ -32,20 +32,20 @@ def read_toml(path: str) -> tuple[str, dict[str, Any]]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError.at(path, f"line {line}", "is not UTF-8 text", SCENARIO_ALLOWED) from None
+        raise InputError.at(path, f"line {line}", "is not UTF-8 text", allowed) from None
     if not text.strip():
-        raise InputError.at(path, WHOLE_FILE, "is empty", SCENARIO_ALLOWED)
+        raise InputError.at(path, WHOLE_FILE, "is empty", allowed)
     text = text.replace("\r\n", "\n")
     _refuse_endless_keys(path, text)
     try:
         return text, tomllib.loads(text)
     except RecursionError:
-        raise InputError.at(path, WHOLE_FILE, "is nested too deeply", SCENARIO_ALLOWED) from None
+        raise InputError.at(path, WHOLE_FILE, "is nested too deeply", allowed) from None
     except ValueError as error:
         message = str(error)
         position = POSITION.search(message)
         place = position.group(1) if position else WHOLE_FILE
-        raise InputError.at(path, place, f"is not TOML: {POSITION.sub('', message)}", SCENARIO_ALLOWED) from None
+        raise InputError.at(path, place, f"is not TOML: {POSITION.sub('', message)}", allowed) from None
 
 
 def _refuse_endless_keys(path: str, text: str) -> None:

@@ -210,18 +210,27 @@ def test_broker_bucket(spark: SparkSession, state: DataFrame, inputs: list[Scena
     output.write_rows("broker_rounds", broker_bucket(spark, state, inputs, 5, 25))
     output.commit()
     bucket = spark.read.parquet(output.table_uri("broker_rounds"))
-    columns = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes", "up", "up_rounds")
+    columns = (
+        "bytes_in",
+        "bytes_out",
+        "cross_rack_bytes_out",
+        "leader_count",
+        "follower_count",
+        "local_bytes",
+        "up",
+        "up_rounds",
+    )
     assert values(bucket, "scenario_id", "broker", *columns) == [
-        (0, 1, 0, 0, 1, 1, 50, True, 20),
-        (0, 2, 0, 0, 0, 2, 0, True, 20),
-        (0, 3, 0, 0, 0, 0, 0, True, 20),
-        (0, 4, 41, 0, 2, 1, 60, True, 10),
-        (0, 5, 20, 41, 0, 2, 90, True, 20),
-        (1, 1, 0, 0, 1, 1, 0, True, 20),
-        (1, 2, 0, 0, 1, 1, 1, True, 20),
-        (1, 3, 0, 0, 1, 0, 0, True, 20),
-        (1, 4, 0, 0, 0, 0, 0, True, 10),
-        (1, 5, 0, 0, 0, 1, 1, True, 20),
+        (0, 1, 0, 0, 0, 1, 1, 50, True, 20),
+        (0, 2, 0, 0, 0, 0, 2, 0, True, 20),
+        (0, 3, 0, 0, 0, 0, 0, 0, True, 20),
+        (0, 4, 41, 0, 0, 2, 1, 60, True, 10),
+        (0, 5, 20, 41, 41, 0, 2, 90, True, 20),
+        (1, 1, 0, 0, 0, 1, 1, 0, True, 20),
+        (1, 2, 0, 0, 0, 1, 1, 1, True, 20),
+        (1, 3, 0, 0, 0, 1, 0, 0, True, 20),
+        (1, 4, 0, 0, 0, 0, 0, 0, True, 10),
+        (1, 5, 0, 0, 0, 0, 1, 1, True, 20),
     ]
     cut_short = dict(zip(OUTPUT_TABLES["broker_rounds"].names, broker_bucket(spark, state, inputs, 50, 75)[0], strict=True))
     assert (cut_short["from_round"], cut_short["to_round"], cut_short["up_rounds"]) == (50, 60, 10)

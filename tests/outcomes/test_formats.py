@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from emulator.outcomes.formats import ROWS_MEASURED, write_answer
+from emulator.outcomes.formats import ROWS_MEASURED, write_answer, write_turned
 
 
 def written(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> str:
@@ -74,3 +74,17 @@ def test_json_lines_hold_every_kind_of_value() -> None:
 def test_another_format_is_refused() -> None:
     with pytest.raises(ValueError, match="allowed: table, csv, json"):
         written(["a"], [], "xml")
+
+
+def test_a_table_turned_over_has_a_column_for_each_row() -> None:
+    out = io.StringIO()
+    write_turned(["scenario", "bytes", "limited_by"], [("base", 1.5, "storage"), ("tiered", None, "a\nb")], out)
+    assert out.getvalue().splitlines() == [
+        "scenario       base  tiered",
+        "----------  -------  ------",
+        "bytes           1.5",
+        "limited_by  storage    a\\nb",
+    ]
+    out = io.StringIO()
+    write_turned(["scenario", "bytes"], [], out)
+    assert out.getvalue() == "scenario\n--------\nbytes\n(no rows)\n"

@@ -191,6 +191,17 @@ def count_outcomes(partition: Partition) -> None:
     counts["leaderless_rounds"] += not serves
     counts["under_min_isr_rounds"] += isr_size < partition.settings.min_insync_replicas
     counts["under_replicated_rounds"] += isr_size < len(partition.controller.replicas)
+    _note_logs_of_isr_changes(partition)
+
+
+def _note_logs_of_isr_changes(partition: Partition) -> None:
+    """Events of brokers that left or joined the ISR in this round have their log's start and end at its end."""
+    events = partition.ledger.events
+    for at, event in enumerate(events):
+        if event.round == partition.now and event.kind in ("isr_shrink", "isr_expand"):
+            replica = partition.replicas.get(event.broker)  # None: a reassignment dropped it, and its log
+            log_start, leo = (0, 0) if replica is None else (replica.log.log_start, replica.log.leo)
+            events[at] = event._replace(from_offset=log_start, to_offset=leo)
 
 
 def trace_row(partition: Partition, replica: Replica) -> dict[str, Any]:

@@ -42,6 +42,8 @@ def _event(kind: str, condition: str, epoch: str, from_offset: str, to_offset: s
 
 
 _CHANGED = {name: f"({name} & own_bit) != 0" for name in ("election.fenced_out", "lagged_out", "joined_in")}
+# What the replica has when it leaves or joins the ISR, at the end of the round: what it took to bring it back.
+_LOG_THEN = ("log_start_offset", "leo")
 _ELECTED_FIRST, _PREFERRED, _MOVED = "slot = election.elected_1", "slot = election.elected_2", "slot = election.elected_3"
 _LOST = "(election.leader_lost OR election.leader_dropped) AND slot = election.leader_at_start"
 _REFUSED_NOW = "IF(slot = client_leader, refused_records, 0)"
@@ -63,7 +65,7 @@ def _new_events(rules: RunRules) -> str:
     old = "election.old_leader_cause"
     events = [
         _event("log_damaged", _DAMAGED, "believed_epoch", "damage.damaged_to", "damage.damaged_from", cause),
-        _event("isr_shrink", _CHANGED["election.fenced_out"], "election.epoch_at_start", "null", "null", cause),
+        _event("isr_shrink", _CHANGED["election.fenced_out"], "election.epoch_at_start", *_LOG_THEN, cause),
         _event(
             "leader_lost",
             _LOST,
@@ -93,8 +95,8 @@ def _new_events(rules: RunRules) -> str:
         _event("reassignment_completed", "election.reassigned AND slot = leader", "leader_epoch", "null", "null", "null"),
         _event("records_deleted", "appending.deleted_to IS NOT NULL", "client_epoch", "null", "appending.deleted_to", "null"),
         _event("refused", _REFUSES, "client_epoch", "leo", f"leo + {_REFUSED_NOW}", "null"),
-        _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", "null", "null", cause),
-        _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", "null", "null", cause),
+        _event("isr_expand", _CHANGED["joined_in"], "leader_epoch", *_LOG_THEN, cause),
+        _event("isr_shrink", _CHANGED["lagged_out"], "leader_epoch", *_LOG_THEN, cause),
         _event("truncate", _CUT, "fetch_epoch", "response.cut_from", "response.cut_to", cause),
         *(
             _event("truncate", f"{s}.cut_from IS NOT NULL", f"{s}.cut_epoch", f"{s}.cut_from", f"{s}.cut_to", cause)

@@ -114,26 +114,32 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _broker("log.flush.interval.messages", int, NEVER, _POSITIVE_LONG, of="flush.messages"),
     _topic("flush.ms", int, NEVER, _LONG),
     _broker("log.flush.interval.ms", int, NEVER, _LONG, of="flush.ms"),
-)
-
-_RECORDED: tuple[ConfigKey, ...] = (
-    # retention and tiering
     _topic("retention.ms", int, WEEK_MS, _OR_NONE_LONG),
     _broker("log.retention.ms", int, WEEK_MS, _OR_NONE_LONG, of="retention.ms"),
     _broker("log.retention.minutes", int, 10_080, _OR_NONE_INT, of="retention.ms", factor=MINUTE_MS),
     _broker("log.retention.hours", int, 168, _OR_NONE_INT, of="retention.ms", factor=HOUR_MS),
     _topic("retention.bytes", int, -1, _OR_NONE_LONG),
     _broker("log.retention.bytes", int, -1, _OR_NONE_LONG, of="retention.bytes"),
+    _broker("log.retention.check.interval.ms", int, 300_000, _POSITIVE_LONG),
     _topic("local.retention.ms", int, -2, _LOCAL_RETENTION),
     _broker("log.local.retention.ms", int, -2, _LOCAL_RETENTION, of="local.retention.ms"),
     _topic("local.retention.bytes", int, -2, _LOCAL_RETENTION),
     _broker("log.local.retention.bytes", int, -2, _LOCAL_RETENTION, of="local.retention.bytes"),
-    _broker("log.retention.check.interval.ms", int, 300_000, _POSITIVE_LONG),
     _topic("remote.storage.enable", bool, False),
     _topic("remote.log.copy.disable", bool, False),
     _topic("remote.log.delete.on.disable", bool, False),
     _broker("remote.log.storage.system.enable", bool, False),
     _broker("remote.log.manager.task.interval.ms", int, 30_000, _POSITIVE_LONG),
+    _broker("remote.log.manager.task.retry.backoff.ms", int, 500, _POSITIVE_INT),
+    _broker("remote.log.manager.task.retry.backoff.max.ms", int, 30_000, _POSITIVE_INT),
+    _broker("remote.log.manager.copy.max.bytes.per.second", int, LONG_MAX, _POSITIVE_LONG),
+    _broker("follower.fetch.last.tiered.offset.enable", bool, False),
+    _broker("replica.fetch.backoff.ms", int, 1_000, _INT),
+)
+
+_RECORDED: tuple[ConfigKey, ...] = (
+    # Copy threads are each partition's own.
+    _broker("remote.log.manager.thread.pool.size", int, 10, _POSITIVE_INT),
     # cleaning, records, indexes, files
     _topic("cleanup.policy", str, "delete", choices=_POLICIES),
     _broker("log.cleanup.policy", str, "delete", choices=_POLICIES, of="cleanup.policy"),
@@ -166,7 +172,6 @@ _RECORDED: tuple[ConfigKey, ...] = (
     # the rest of the fetcher, the controller, defaults for new topics
     _broker("replica.fetch.min.bytes", int, 1, _INT),
     _broker("replica.fetch.response.max.bytes", int, 10_485_760, _INT),
-    _broker("replica.fetch.backoff.ms", int, 1_000, _INT),
     _broker("num.replica.fetchers", int, 1, _POSITIVE_INT),
     _broker("leader.imbalance.per.broker.percentage", int, 10, _INT),
     _broker("broker.session.timeout.ms", int, 9_000, _POSITIVE_INT),

@@ -110,7 +110,9 @@ def emulate(
     budgets = any(limits_bandwidth(i.scenario) for i in inputs)
     slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
     rounds = [i.scenario.rounds for i in inputs]
-    rules = RunRules(slots, protocols, elr, late_news, budgets)
+    segments = any(i.keeps_segments for i in inputs)
+    tiers = any(i.has_remote_storage for i in inputs)
+    rules = RunRules(slots, protocols, elr, late_news, budgets, segments, tiers)
     tracing = any(bool(flags.any()) for flags in traced.values())
     bucket_rounds = bucket_length(max(rounds))
     tasks = _tasks(spark, rows)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.initial_tiers import NULL_AT_START, TIER_AT_START, remote_columns
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RULES
@@ -47,6 +48,8 @@ def initial_state(spark: SparkSession, inputs: list[ScenarioInputs], traced: dic
                 "given_log_start": F.lit(None).cast("bigint"),
                 "given_flushed": F.lit(None).cast("bigint"),
                 "given_epochs": F.lit(None).cast("array<struct<epoch:int,start_offset:bigint>>"),
+                "given_local_start": F.lit(None).cast("bigint"),
+                "given_segments": F.lit(None).cast("array<bigint>"),
             }
         )
     return _with_logs(rows)
@@ -57,7 +60,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "transform(given, (x, i) -> named_struct('start_offset', x.start_offset, 'epoch', x.epoch,"
         " 'start_bytes', x.start_offset * record_bytes, 'batch_records', IF(x.start_offset < leo, 1, 0),"
         " 'batch_bytes', IF(x.start_offset < leo, record_bytes, 0L),"
-        " 'pattern', CAST(null AS ARRAY<STRUCT<records: INT, bytes: BIGINT>>)))"
+        " 'pattern', CAST(null AS ARRAY<STRUCT<records: INT, bytes: BIGINT>>), 'round', -1))"
     )
     own_epoch = "struct(leader_epoch AS epoch, leo AS start_offset)"
     none = "filter(array(struct(0 AS epoch, 0L AS start_offset)), x -> false)"
@@ -72,8 +75,11 @@ def _with_logs(rows: DataFrame) -> DataFrame:
             "leo": F.expr("coalesce(given_leo, 0L)"),
             "hw": F.expr("coalesce(given_hw, 0L)"),
             "log_start_offset": F.expr("coalesce(given_log_start, 0L)"),
+            "local_start": F.expr("IF(keeps_segments, coalesce(given_local_start, given_log_start, 0L), given_log_start)"),
         }
     )
+    bases = "concat(array(local_start), filter(coalesce(given_segments, array()), b -> b > local_start))"
+    rows = rows.withColumn("bases", F.expr(f"IF(keeps_segments, {bases}, null)"))
     rows = rows.withColumn("given", F.expr(given))
     rows = rows.withColumn(
         "given",
@@ -84,7 +90,9 @@ def _with_logs(rows: DataFrame) -> DataFrame:
     )
     rows = rows.withColumn("log", F.expr(runs))
     partition = Window.partitionBy("scenario_id", "partition_id")
-    lead = F.first(F.expr("CASE WHEN slot = leader THEN struct(leo, hw, log, log_start_offset) END"), ignorenulls=True)
+    lead = F.first(
+        F.expr("CASE WHEN slot = leader THEN struct(leo, hw, log, log_start_offset, local_start) END"), ignorenulls=True
+    )
     rows = rows.withColumn("lead", lead.over(partition))
     values = {
         "round": "0",
@@ -114,8 +122,15 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "log_bytes": "leo * record_bytes",
         "hw_checkpoint": "hw",
         "flushed_offset": "coalesce(given_flushed, leo)",
-        "segment_base_offset": "log_start_offset",
-        "segment_bytes": "(leo - log_start_offset) * record_bytes",
+        "segment_base_offset": "IF(keeps_segments, get(bases, size(bases) - 1), log_start_offset)",
+        "segment_bytes": "(leo - IF(keeps_segments, get(bases, size(bases) - 1), log_start_offset)) * record_bytes",
+        "segments": (
+            "IF(keeps_segments, transform(slice(bases, 1, size(bases) - 1), (b, i) -> named_struct('base_offset', b, 'bytes',"
+            " (get(bases, i + 1) - b) * record_bytes, 'first_round', 0, 'newest_round', 0)), null)"
+        ),
+        "local_deleted_bytes": "IF(keeps_segments, 0L, null)",
+        **{name: f"IF(keeps_segments, {text}, null)" for name, text in TIER_AT_START.items()},
+        "leader_local_start": "IF(keeps_segments, lead.local_start, null)",
         "segment_round": "0",
         "credit_bytes": "0L",
         "quota_bytes": "null",
@@ -132,7 +147,8 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "acked_ranges": "array()",
         "leaderships": (
             "IF(slot = leader, array(struct(leader_epoch AS epoch, -1 AS round, false AS unclean, true AS runs,"
-            " -1 AS cause, leo AS leo, log_start_offset AS log_start_offset, IF(acked_to_leo, leo, hw) AS acked_before,"
+            " -1 AS cause, leo AS leo, log_start_offset AS log_start_offset,"
+            " coalesce(local_start, log_start_offset) AS local_start, IF(acked_to_leo, leo, hw) AS acked_before,"
             f" {epoch_cache('log', 'log_start_offset')} AS entries)), array())"
         ),
         "leadership_ends": "array()",
@@ -147,6 +163,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         " leaderless_rounds under_min_isr_rounds under_replicated_rounds isr_shrinks isr_expands"
     )
     values.update(dict.fromkeys(counters.split(), "0"))
+    values.update(dict.fromkeys(NULL_AT_START, "null"))
     rows = rows.withColumns({name: F.expr(text) for name, text in values.items()})
     # The keys stay bare: an alias, once optimised away, would hide the partitioning from the checkpointed frame.
     keys = ("scenario_id", "partition_id")
@@ -159,6 +176,8 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
     ids = inputs.states
     count = len(ids)
     unconditional = np.array([f.first_acks != "all" for f in inputs.feeds], bool)
+    keeps = np.array([f.keeps_segments for f in inputs.feeds], bool)
+    tiered = np.array([f.tiered_at_start for f in inputs.feeds], bool)
     given = {name: values[ids] for name, values in _given_partitions(inputs).items()}
     members = np.ones(count, np.int32) if inputs.alike is None else inputs.alike.sizes.astype(np.int32)
     return pa.table(
@@ -177,6 +196,9 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
             "record_bytes": pa.array(given["record_bytes"]),
             "acked_to_leo": pa.array(unconditional[table.feed_id[ids]]),
             "traced": pa.array(traced[ids]),
+            "keeps_segments": pa.array(keeps[table.feed_id[ids]]),
+            "tiered_at_start": pa.array(tiered[table.feed_id[ids]]),
+            **remote_columns(inputs, given["leader"]),
             "members": pa.array(members),
             "late_news": pa.array(np.full(count, inputs.has_late_news)),
             "truncates": pa.array(np.full(count, RULES[inputs.scenario.protocol].asks)),
@@ -220,6 +242,7 @@ def _replica_rows(inputs: ScenarioInputs) -> pa.Table:
         name: []
         for name in (
             ["scenario_id", "partition_id", "slot", "given_leo", "given_hw", "given_log_start", "given_flushed", "given_epochs"]
+            + ["given_local_start", "given_segments"]
         )
     }
     states = set(inputs.states.tolist())
@@ -235,5 +258,7 @@ def _replica_rows(inputs: ScenarioInputs) -> pa.Table:
         columns["given_log_start"].append(row["log_start_offset"])
         columns["given_flushed"].append(row.get("flushed_offset"))
         columns["given_epochs"].append(row["epochs"])
-    types = {"scenario_id": pa.int32(), "slot": pa.int32(), "given_epochs": _EPOCHS}
+        columns["given_local_start"].append(row["local_log_start_offset"])
+        columns["given_segments"].append(row.get("segments"))
+    types = {"scenario_id": pa.int32(), "slot": pa.int32(), "given_epochs": _EPOCHS, "given_segments": pa.list_(pa.int64())}
     return pa.table({name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()})

@@ -38,7 +38,8 @@ def plan_leaps(
     spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool, bucket_rounds: int
 ) -> PlannedRound:
     """One round and what leap follows from it, likewise."""
-    (horizon,) = {LEAP_HORIZONS[name] for name in rules.protocols}
+    (horizon_of,) = {LEAP_HORIZONS[name] for name in rules.protocols}
+    horizon = horizon_of(rules)
 
     def iteration(state: DataFrame) -> DataFrame:
         leapt = with_leaps(state, lambda s: one_round(s, rules, tracing), horizon, bucket_rounds, tracing)
@@ -78,4 +79,4 @@ def one_round(state: DataFrame, rules: RunRules, tracing: bool = False) -> DataF
     (phases,) = {PROTOCOLS[name] for name in rules.protocols}
     for phase in phases:
         state = phase(state, rules)
-    return record_trace(state) if tracing else state
+    return record_trace(state, rules) if tracing else state

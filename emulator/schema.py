@@ -18,6 +18,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from emulator.rounds.kafka.tier.types import EPOCHS, INDEX, REMOTE_EVENT, REMOTE_SEGMENT
+
 NO_LEADER = -1
 
 _INT = IntegerType()
@@ -28,6 +30,17 @@ _BROKERS = ArrayType(_INT, containsNull=False)
 EPOCHS_TYPE = ArrayType(
     StructType([StructField("epoch", _INT, False), StructField("start_offset", _LONG, False)]), containsNull=False
 )
+
+
+LIST_OFFSETS = {
+    "latest_offset": "-1, the high watermark",
+    "earliest_offset": "-2, the log start",
+    "max_timestamp_offset": "-3, the first local record of the newest round (-1: none)",
+    "earliest_local_offset": "-4, the local log start",
+    "latest_tiered_offset": "-5, the last in remote storage (-1: none)",
+    "earliest_pending_upload_offset": "-6, the first that is yet to be copied (-1: unknown)",
+}
+"""Columns of what leaders answer to the special timestamps of ListOffsets."""
 
 
 def _column(name: str, kind: DataType, comment: str, nullable: bool = False) -> StructField:
@@ -250,6 +263,22 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _IN_ISR,
         _column("fetch_state", _TEXT, "state of the replica's fetching; null: it does not fetch", True),
         _column("epochs", EPOCHS_TYPE, "leader-epoch cache: epochs with their start offsets"),
+        _column(
+            "local_segments",
+            ArrayType(_LONG, containsNull=False),
+            "base offsets of the segments on the broker's own disk; null: not kept, since nothing can be deleted in the run",
+            True,
+        ),
+        _column("local_bytes", _LONG, "bytes of these segments; null likewise", True),
+        _column(
+            "highest_remote_offset", _LONG, "offset: last that it knows to be in remote storage, -1: none; null likewise", True
+        ),
+        *(
+            _column(
+                name, _LONG, f"offset: what ListOffsets answers to {what}; null: no leader, or no tiered topic in the run", True
+            )
+            for name, what in LIST_OFFSETS.items()
+        ),
     ),
     "trace_partitions": _table(
         _SCENARIO,
@@ -270,7 +299,20 @@ OUTPUT_TABLES: dict[str, StructType] = {
 
 RUN = (
     "start_offset: BIGINT, epoch: INT, start_bytes: BIGINT, batch_records: INT, batch_bytes: BIGINT,"
-    " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>"
+    " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>, round: INT"
+)
+SEGMENT = "base_offset: BIGINT, bytes: BIGINT, first_round: INT, newest_round: INT"
+TASK = "STRUCT<next: INT, period: INT, failures: INT>"
+TIER_COUNTERS = (
+    *("remote_copy_requests", "remote_copy_bytes", "remote_copied_again_bytes", "remote_copy_errors"),
+    *("remote_delete_requests", "remote_delete_errors", "remote_deleted_bytes"),
+    *("moved_to_tiered_storage", "aux_state_requests", "aux_state_errors"),
+)
+STORAGE = (
+    "retention_ms: BIGINT, retention_bytes: BIGINT, local_retention_ms: BIGINT, local_retention_bytes: BIGINT,"
+    " check_rounds: INT, round_ms: INT, tiered: BOOLEAN, copies: BOOLEAN, task_rounds: INT, retry_rounds: ARRAY<INT>,"
+    " backoff_rounds: INT, store_up: BOOLEAN, copy_bytes: BIGINT, by_list: BOOLEAN, metadata_lag: INT, finishes: BOOLEAN,"
+    " from_leader: BOOLEAN, at_pending_upload: BOOLEAN, copy_quota: BIGINT, transactions: ARRAY<INT>, deletes_topic: BOOLEAN"
 )
 WORLD = (
     "running: INT, offline: INT, untold: INT, deaf: INT, unfenced: INT, returning: INT, restarted: INT, unclean_restart: INT,"
@@ -278,7 +320,8 @@ WORLD = (
     " power_loss: INT, disk_loss: INT, clients_cut: INT, controller_up: BOOLEAN, drop: ARRAY<INT>,"
     " slow: ARRAY<STRUCT<from_slot: INT, to_slot: INT, bytes_per_round: BIGINT>>, disk: ARRAY<BIGINT>,"
     " cause: ARRAY<INT>, news_lag: ARRAY<INT>,"
-    " fetch_max_bytes: ARRAY<BIGINT>, no_wait: ARRAY<BOOLEAN>"
+    " fetch_max_bytes: ARRAY<BIGINT>, no_wait: ARRAY<BOOLEAN>, isolated: INT, metadata_lag: ARRAY<INT>,"
+    " copy_quota: ARRAY<BIGINT>, at_pending_upload: ARRAY<BOOLEAN>"
 )
 FEED = (
     "records: INT, bytes: BIGINT, unconditional_records: INT, unconditional_bytes: BIGINT,"
@@ -287,13 +330,17 @@ FEED = (
     " lag_rounds: INT, isr_check_rounds: INT, fetch_max_bytes: BIGINT, no_wait: BOOLEAN, checkpoint_rounds: INT,"
     " rebalance_rounds: INT, segment_bytes: BIGINT, segment_rounds: INT, flush_messages: BIGINT, flush_rounds: INT,"
     " preferred_election: BOOLEAN, reassign_order: BIGINT, delete_before: ARRAY<BIGINT>, clears_elr: BOOLEAN,"
-    " leader_throttled: ARRAY<INT>, follower_throttled: ARRAY<INT>"
+    " leader_throttled: ARRAY<INT>, follower_throttled: ARRAY<INT>,"
+    f" storage: STRUCT<{STORAGE}>"
 )
 TRACE = (
     "round: INT, running: BOOLEAN, offline: BOOLEAN, assigned: INT, replica: BOOLEAN, is_leader: BOOLEAN,"
     " believed_epoch: INT, log_start_offset: BIGINT, leo: BIGINT, hw: BIGINT, remote_leo: BIGINT, in_isr: BOOLEAN,"
     " fetch_state: STRING, epochs: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>,"
-    " leader: INT, leader_epoch: INT, isr: INT, elr: INT, last_known_elr: INT"
+    " leader: INT, leader_epoch: INT, isr: INT, elr: INT, last_known_elr: INT,"
+    " local_log_start_offset: BIGINT, local_segments: ARRAY<BIGINT>, local_bytes: BIGINT, highest_remote_offset: BIGINT,"
+    " latest_offset: BIGINT, earliest_offset: BIGINT, max_timestamp_offset: BIGINT, earliest_local_offset: BIGINT,"
+    " latest_tiered_offset: BIGINT, earliest_pending_upload_offset: BIGINT"
 )
 
 STATE_COLUMNS: dict[str, tuple[str, str]] = {
@@ -338,6 +385,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "leader_hw": ("BIGINT", "its high watermark"),
     "leader_epoch_start": ("BIGINT", "start offset of its epoch"),
     "leader_log_start": ("BIGINT", "its log start offset"),
+    "leader_local_start": ("BIGINT", "the first offset that it has itself, null where segments are not kept"),
     # The replica
     "is_leader": ("BOOLEAN", "believes that it leads"),
     "believed_leader": ("INT", "slot of the leader it believes in, -1 if none"),
@@ -357,6 +405,42 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "segment_base_offset": ("BIGINT", "base offset of the active segment"),
     "segment_bytes": ("BIGINT", "bytes in the active segment, counter"),
     "segment_round": ("INT", "round of the active segment's first chunk"),
+    "segments": (
+        f"ARRAY<STRUCT<{SEGMENT}>>",
+        "closed local segments, oldest first; null where nothing can be deleted in the run, so that they are not kept",
+    ),
+    "local_deleted_bytes": ("BIGINT", "bytes that retention took from its disk"),
+    # Tiered storage (emulator/rounds/kafka/tier/): of the partition, equal on all its rows
+    "was_tiered": ("BOOLEAN", "whether the topic had remote storage in the round before"),
+    "is_deleted": ("BOOLEAN", "the topic was deleted"),
+    "pins": ("ARRAY<STRUCT<fault: INT, offset: BIGINT>>", "where open transactions began"),
+    "remote_segments": (f"ARRAY<{REMOTE_SEGMENT}>", "every attempt to copy a segment"),
+    "remote_events": (f"ARRAY<{REMOTE_EVENT}>", "the event log of their metadata"),
+    "remote_from": ("INT", "id of the first of them since remote storage was turned on last"),
+    "leaving": ("STRUCT<segments: ARRAY<INT>, next: INT, failures: INT>", "what is removed as a whole, null: nothing"),
+    "expired_up_to": ("BIGINT", "highest log start of any leader so far: what lies below may be gone"),
+    # Of the replica's broker
+    "highest_remote": ("BIGINT", "last offset that it knows to be tiered, -1: none"),
+    "duty": ("INT", "0: none, 1: leader, 2: follower"),
+    "duty_epoch": ("INT", "the leader's epoch, null: another duty"),
+    "copied": ("BIGINT", "last offset that its copy task has behind it, null: not looked up yet"),
+    "knows_log_start": ("BOOLEAN", "the log start was looked up in this leadership"),
+    "copy_task": (TASK, "its task that copies: it is due in `next` and every `period` rounds after it"),
+    "expiry_task": (TASK, "its task that deletes remote segments"),
+    "follower_task": (TASK, "its task that looks how far its log is tiered"),
+    "copy_under_way": (
+        "STRUCT<segment: INT, left_bytes: BIGINT, as_of: INT, rate: BIGINT, orphaned: BOOLEAN>",
+        "its copy: left_bytes at the start of round as_of, less by rate in each round from then on; null: none",
+    ),
+    "copy_starts": ("ARRAY<STRUCT<round: INT, bytes: BIGINT>>", "copies that it started within the quota's window"),
+    "aux_state": (
+        f"STRUCT<leader: INT, epoch: INT, next: INT, asked: STRUCT<start_offset: BIGINT, epochs: {EPOCHS}, is_built: BOOLEAN>>",
+        "the state that it builds for a leader in an epoch, when it asks again, what it was told; null: none",
+    ),
+    "metadata_read": ("INT", "it has read the events of the rounds before this one, beside its own"),
+    "metadata_index": (INDEX, "what it makes of them"),
+    "tier_broken": ("INT", "mask of what did not hold between the tiers at the end of the last round (check_tiers.py)"),
+    "tier_counts": (f"STRUCT<{', '.join(f'{name}: BIGINT' for name in TIER_COUNTERS)}>", "counters of outcomes"),
     "credit_bytes": ("BIGINT", "allowance of slow links, slow disks and quotas left from the round before"),
     "quota_bytes": ("BIGINT", "bytes a round that brokers' budgets leave its fetches until the next quota edge, null: any"),
     # What the client leader knows of the replica
@@ -374,7 +458,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "acked_ranges": ("ARRAY<STRUCT<from_offset: BIGINT, to_offset: BIGINT>>", "earlier such ranges above the HW"),
     "leaderships": (
         "ARRAY<STRUCT<epoch: INT, round: INT, unclean: BOOLEAN, runs: BOOLEAN, cause: INT, leo: BIGINT, log_start_offset: BIGINT,"
-        " acked_before: BIGINT, entries: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>>>",
+        " local_start: BIGINT, acked_before: BIGINT, entries: ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>>>",
         "every leadership with the log it began with",
     ),
     "leadership_ends": (
@@ -421,7 +505,11 @@ STATE_DDL = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.item
 NULLABLE = {
     *("quota_bytes", "late_response", "remote_leo", "leader_log", "lead_start", "unlike_from", "alike_again", "trace"),
     *("drop", "slow", "disk", "cause", "news_lag", "fetch_max_bytes", "no_wait", "batches", "delete_before", "pattern"),
-    *("leader_throttled", "follower_throttled"),
+    *("metadata_lag", "copy_quota", "at_pending_upload"),
+    *("was_tiered", "is_deleted", "pins", "remote_segments", "remote_events", "remote_from", "leaving", "highest_remote"),
+    *("duty", "duty_epoch", "copied", "knows_log_start", "copy_task", "expiry_task", "follower_task", "copy_under_way"),
+    *("copy_starts", "aux_state", "metadata_read", "metadata_index", "tier_counts", "expired_up_to", "tier_broken"),
+    *("leader_throttled", "follower_throttled", "storage", "leader_local_start", "segments", "local_deleted_bytes"),
 }
 """Columns and fields that may be null."""
 
@@ -474,11 +562,21 @@ STATE_GROUPS: dict[str, tuple[str, ...]] = {
         *("log_start_offset", "hw_checkpoint", "flushed_offset"),
         *("segment_base_offset", "segment_round", "credit_bytes"),
     ),
+    "tier": (
+        *("segments", "local_deleted_bytes", "was_tiered", "is_deleted", "pins"),
+        *("remote_segments", "remote_events", "remote_from", "leaving"),
+        *("highest_remote", "duty", "duty_epoch", "copied", "knows_log_start", "copy_task", "expiry_task", "follower_task"),
+        *("copy_under_way", "copy_starts", "aux_state", "metadata_read", "metadata_index", "tier_counts"),
+        *("expired_up_to", "tier_broken"),
+    ),
     "led": ("lead_start", "acked_from", "acked_ranges", "leaderships", "leadership_ends"),
     "tally": ("truncated", "refused", "refusing", "elections", "unclean_elections", "isr_shrinks", "isr_expands", "events"),
     "checks": ("unlike_from", "alike_again", "epochs_fall", "impaired", "broken", "violations"),
 }
 """Columns that few rounds write: while rounds run, the state holds each group as one struct of that name."""
+
+OPTIONAL_GROUPS = {"tier": "segments"}
+"""Groups that are null where one of their columns is: group -> column."""
 
 GROUP_OF = {column: group for group, columns in STATE_GROUPS.items() for column in columns}
 

@@ -81,6 +81,8 @@ def engine_settings(spark: SparkSession, shuffle_partitions: int, extra: Mapping
     """
     wanted = {
         "spark.sql.adaptive.enabled": "false",
+        # Names within names take an iteration each: those of remote storage are deeper than Spark's 100.
+        "spark.sql.analyzer.maxIterations": "1000",
         "spark.sql.shuffle.partitions": str(shuffle_partitions),
         "spark.sql.autoBroadcastJoinThreshold": str(64 << 20),
         **(extra or {}),

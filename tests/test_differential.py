@@ -128,11 +128,12 @@ def rows_that_differ(
     return found
 
 
-def events_that_differ(expected: Result, seen: Iterable[Row]) -> Differences:
+def events_that_differ(expected: Any, seen: Iterable[Row], more_kinds: tuple[str, ...] = ()) -> Differences:
     """Events that only one side has, as often as it has more of them."""
-    left = Counter(tuple(event) for event in expected.events if event.kind in EVENT_KINDS)
+    kinds = (*EVENT_KINDS, *more_kinds)
+    left = Counter(tuple(event) for event in expected.events if event.kind in kinds)
     columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset")
-    right = Counter(tuple(row[c] for c in columns) for row in seen if row["kind"] in EVENT_KINDS)
+    right = Counter(tuple(row[c] for c in columns) for row in seen if row["kind"] in kinds)
     return [
         *(("event", event[0], event, count, 0) for event, count in (left - right).items()),
         *(("event", event[0], event, 0, count) for event, count in (right - left).items()),

@@ -24,7 +24,7 @@ from emulator.rounds.log import (
 CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "data" / "leader_epoch_cache.json").read_text())["cases"]
 RUNS = (
     "ARRAY<STRUCT<start_offset: BIGINT, epoch: INT, start_bytes: BIGINT, batch_records: INT, batch_bytes: BIGINT,"
-    " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>>>"
+    " pattern: ARRAY<STRUCT<records: INT, bytes: BIGINT>>, round: INT>>"
 )
 
 

@@ -57,7 +57,7 @@ def test_contract_example() -> None:
     assert [(e["epoch"], e["start_offset"]) for e in replica.pop("epochs")] == [(0, 0), (1, 3), (2, 5), (3, 7)]
     assert replica == {
         "topic": "orders", "partition": 0, "broker": 1, "log_start_offset": 0, "local_log_start_offset": 3, "leo": 8,
-        "hw": 8, "flushed_offset": None, "record_bytes": None,
+        "hw": 8, "flushed_offset": None, "record_bytes": None, "segments": None,
     }  # fmt: skip
     assert (base.initial_partitions.num_rows, base.initial_remote_segments.num_rows, base.overrides) == (0, 0, {})
     assert (unclean.scenario_id, unclean.name) == (1, "unclean")
@@ -226,8 +226,10 @@ def test_initial_tables_fill_in(tmp_path: Path) -> None:
         tmp_path,
         HEAD
         + CLUSTER
+        + 'config = { "remote.log.storage.system.enable" = true }\n'
         + ORDERS
         + """
+config = { "remote.storage.enable" = true }
 [[initial.replicas]]
 topic = "orders"
 partition = 1

@@ -47,6 +47,12 @@ _WORDS = {
     "segment_roll": "new segment at {from_}",
     "reassignment_completed": "reassignment completed",
     "records_deleted": "log starts at {to}",
+    "local_delete": "deletes {range} from its disk",
+    "copy_started": "copies {range} to remote storage",
+    "copy_finished": "{range} is in remote storage",
+    "copy_failed": "COPY OF {range} FAILED",
+    "remote_delete": "deletes {range} in remote storage",
+    "aux_state_built": "starts at {to}, what is before is in remote storage",
 }
 
 

@@ -76,8 +76,16 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
         ),
         "controller_loss": FaultKind("the whole cluster is without a controller", CONTROLLER_LOSS_RANK),
         "remote_storage_outage": FaultKind("the remote store is away", NO_BROKER_RANK, (), _OF_PARTITIONS),
-        "remote_metadata_lag": FaultKind("remote segment metadata lags", NO_BROKER_RANK, (), _OF_PARTITIONS),
-        "open_transaction": FaultKind("pins the last stable offset", NO_BROKER_RANK, _OF_PARTITIONS),
+        "slow_remote_storage": FaultKind(
+            "the remote store takes no more bytes of one copy", NO_BROKER_RANK, ("bytes_per_second",), _OF_PARTITIONS
+        ),
+        "remote_metadata_lag": FaultKind(
+            "the broker (every broker without one) reads remote metadata lag_rounds late, or not at all",
+            NO_BROKER_RANK,
+            (),
+            ("broker", "lag_rounds"),
+        ),
+        "open_transaction": FaultKind("pins the last stable offset", NO_BROKER_RANK, (), _OF_PARTITIONS),
     }
 )
 """Every kind by name. Rank orders causes; the kinds of one rank tie, and then the first row is the cause."""

@@ -50,7 +50,8 @@ def find_alike(inputs: ScenarioInputs, traced: np.ndarray) -> Alike:
 def _starts(inputs: ScenarioInputs) -> np.ndarray:
     """By partition_id: a number for what the initial tables say of it, 0 for nothing."""
     given: dict[int, list[Any]] = defaultdict(list)
-    for rows in (inputs.scenario.initial_replicas, inputs.scenario.initial_partitions):
+    scenario = inputs.scenario
+    for rows in (scenario.initial_replicas, scenario.initial_partitions, scenario.initial_remote_segments):
         for row in rows.to_pylist():
             rest = tuple((name, str(value)) for name, value in row.items() if name not in ("topic", "partition"))
             given[inputs.partition_id(row["topic"], row["partition"])].append(rest)

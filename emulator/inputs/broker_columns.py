@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from emulator.faults.timeline import StalePartition
-from emulator.inputs.worlds import BrokersOverTime
+from emulator.inputs.worlds import METADATA_LAG, BrokersOverTime
 
 NONE = np.iinfo(np.int64).min
 """What stands for null in a column of numbers."""
@@ -61,8 +61,8 @@ class Links:
 class BrokerColumns:
     """One entry per broker and span, in the order of broker and round. Brokers go by their place among the ids.
 
-    `flags`: by name; `disk` and link numbers in bytes per round, `cause`, `fetch_max_bytes`, `no_wait`: numbers, NONE
-    for null; `stale`, `stale_before`: index into `stale_sets`, 0 for what covers nothing.
+    `flags`: by name; `disk` and link numbers in bytes per round, `cause`, and `settings` by name: numbers, NONE for
+    null; `stale`, `stale_before`: index into `stale_sets`, 0 for what covers nothing.
     """
 
     def __init__(self, over_time: BrokersOverTime, round_ms: int) -> None:
@@ -83,8 +83,14 @@ class BrokerColumns:
         self.flags = {name: np.array([getattr(s, name) for s in segments], bool) for name in FLAGS}
         self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)
         self.cause = _numbers(s.cause for s in segments)
-        self.fetch_max_bytes = _numbers(setting("replica.fetch.max.bytes"))
-        self.no_wait = _numbers(None if wait is None else int(wait == 0) for wait in setting("replica.fetch.wait.max.ms"))
+        waits, pending = setting("replica.fetch.wait.max.ms"), setting("follower.fetch.last.tiered.offset.enable")
+        self.settings = {
+            "fetch_max_bytes": _numbers(setting("replica.fetch.max.bytes")),
+            "no_wait": _numbers(None if wait is None else int(wait == 0) for wait in waits),
+            "metadata_lag": _numbers(setting(METADATA_LAG)),
+            "copy_quota": _numbers(setting("remote.log.manager.copy.max.bytes.per.second")),
+            "at_pending_upload": _numbers(None if enabled is None else int(enabled) for enabled in pending),
+        }
         cut = [(i, peer, 0) for i, s in enumerate(segments) for peer in s.drop_to]
         slow = [(i, peer, per_round(rate)) for i, s in enumerate(segments) for peer, rate in s.slow_to]
         self.cut_links, self.slow_links = (Links.of(links, len(spans), self.ids) for links in (cut, slow))

@@ -19,12 +19,13 @@ def arrow_fields(ddl: str) -> list[pa.Field]:
         else:
             texts[-1] += character
     pairs = [text.split(":", 1) for text in texts]
-    return [pa.field(name.strip(), _arrow_type(kind.strip())) for name, kind in pairs]
+    return [pa.field(name.strip(), arrow_type(kind.strip())) for name, kind in pairs]
 
 
-def _arrow_type(ddl: str) -> pa.DataType:
+def arrow_type(ddl: str) -> pa.DataType:
+    """The type of a text such as "ARRAY<STRUCT<name: INT>>"."""
     if ddl.startswith("ARRAY<"):
-        return pa.list_(pa.field("element", _arrow_type(ddl[len("ARRAY<") : -1])))
+        return pa.list_(pa.field("element", arrow_type(ddl[len("ARRAY<") : -1])))
     if ddl.startswith("STRUCT<"):
         return pa.struct(arrow_fields(ddl[len("STRUCT<") : -1]))
     return _NUMBERS_AND_FLAGS[ddl]

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.feeds import Feed, WorkloadRow
+from emulator.inputs.storage_settings import concerns, store_faults
 from emulator.inputs.tables import PartitionTable
 from emulator.inputs.worlds import World
 from emulator.rounds.slots import MAX_SLOTS, pack_order
@@ -27,6 +28,7 @@ class Classifier:
         self._scenario = scenario
         self._world_ids: dict[tuple[tuple[int, ...], frozenset[Any]], int] = {}
         self._stale = _stale_patterns(scenario)
+        self._store_faults = store_faults(scenario)
         self._commands: dict[str, dict[int | None, list[Command]]] = defaultdict(lambda: defaultdict(list))
         self._alterations = [c for c in scenario.commands if c.kind == "alter_config" and c.broker is None]
         for command in scenario.commands:
@@ -119,7 +121,8 @@ class Classifier:
             if fnmatchcase(topic, pattern):
                 for partition, listed in by_partition.items():
                     commands[partition] += listed
-        for partition in commands:
+        own_faults = [row.partition for row in self._store_faults if row.partition is not None and row.partition < count]
+        for partition in [*commands, *own_faults]:
             if partition is not None:
                 key[partition] = np.uint64(2**63 + partition)
         unique, first, inverse = np.unique(key, return_index=True, return_inverse=True)
@@ -130,7 +133,8 @@ class Classifier:
             world = self.worlds[int(worlds[member])]
             ids[i] = len(self.feeds)
             slot_of = {b: s for s, b in enumerate(world.brokers)}
-            self.feeds.append(Feed(self._scenario, config, topic, by_class[i], mine, slot_of, int(member)))
+            faults = [row for row in self._store_faults if concerns(row, topic, int(member))]
+            self.feeds.append(Feed(self._scenario, config, topic, by_class[i], mine, slot_of, int(member), faults))
         return ids[inverse.reshape(-1)]
 
     def _throttled(self, topic: str, config: Mapping[str, Any]) -> dict[int, int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from emulator import configs
+from emulator.faults.kinds import FaultRow
+from emulator.inputs.storage_settings import accepted, is_ever_tiered, is_tiered, may_delete, storage_settings
 from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
 from emulator.rounds.slots import pack_order
 from emulator.scenario import ELR_FEATURE, Command, Scenario
@@ -40,6 +42,7 @@ class Feed:
         commands: list[Command],
         slot_of: dict[int, int],
         partition: int,
+        store_faults: Sequence[FaultRow] = (),
     ) -> None:
         self._scenario = scenario
         self._topic_config = topic_config
@@ -50,6 +53,13 @@ class Feed:
             for c in sorted(scenario.commands, key=lambda c: c.round)
             if c.kind == "alter_config" and c.broker is None and (c.topic is None or fnmatchcase(topic, c.topic))
         ]
+        deletes = any(c.kind == "delete_records" for c in commands)
+        goes = any(c.kind == "delete_topic" for c in commands)
+        self.is_tiered = goes or is_ever_tiered(scenario, topic_config, self._alterations)
+        """Whether the topic has remote storage in some round, or is deleted."""
+        self.keeps_segments = self.is_tiered or may_delete(scenario, topic_config, self._alterations, deletes)
+        """Whether a local segment may be deleted in the run."""
+        self._store_faults = store_faults
         self._slot_of = slot_of
         self._partition = partition
         rounds = {0}
@@ -58,7 +68,13 @@ class Feed:
         for command in commands:
             rounds |= {command.round, command.round + 1}
         rounds |= {r for c in self._alterations for r in (c.round, c.round + 1)}
+        rounds |= {r for row in store_faults for r in (row.from_round, row.to_round)} if self.keeps_segments else set()
         self._rounds = sorted(r for r in rounds if r < scenario.rounds)
+
+    @property
+    def tiered_at_start(self) -> bool:
+        """Whether the topic has remote storage before round 0."""
+        return is_tiered(lambda key: configs.effective(self._scenario.config, self._topic_config, key))
 
     @property
     def first_acks(self) -> str:
@@ -90,12 +106,13 @@ class Feed:
 
     def _settings(self, round_: int) -> dict[str, Any]:
         cluster, topic = dict(self._scenario.config), dict(self._topic_config)
-        for command in self._alterations:
-            if command.round <= round_:
-                (cluster if command.topic is None else topic).update(command.config or {})
 
         def value(key: str) -> Any:
             return configs.effective(cluster, topic, key)
+
+        for command in self._alterations:
+            if command.round <= round_:
+                (cluster if command.topic is None else topic).update(accepted(value, command.config or {}))
 
         round_ms = self._scenario.round_ms
         lag_ms = value("replica.lag.time.max.ms")
@@ -120,8 +137,13 @@ class Feed:
                 for name, key in zip(("leader_throttled", "follower_throttled"), THROTTLED_LISTS, strict=True)
             },
             "flush_messages": 0 if value("flush.messages") >= configs.NEVER else value("flush.messages"),
+            "storage": self._storage(value, round_) if self.keeps_segments else None,
             "flush_rounds": 0 if value("flush.ms") >= configs.NEVER else max(1, value("flush.ms") // round_ms),
         }
+
+    def _storage(self, value: Callable[[str], Any], round_: int) -> dict[str, Any]:
+        deletes_topic = any(c.round == round_ and c.kind == "delete_topic" for c in self._commands)
+        return storage_settings(self._scenario, value, self._store_faults, round_, deletes_topic)
 
     def _command_values(self, round_: int) -> dict[str, Any]:
         now = [c for c in self._commands if c.round == round_]

@@ -62,6 +62,16 @@ class ScenarioInputs:
         return pc.any(pc.is_valid(self.scenario.faults.column("lag_rounds"))).as_py() or False
 
     @property
+    def keeps_segments(self) -> bool:
+        """Whether local segments may be deleted in the run."""
+        return any(feed.keeps_segments for feed in self.feeds)
+
+    @property
+    def has_remote_storage(self) -> bool:
+        """Whether a topic has remote storage in some round."""
+        return any(feed.is_tiered for feed in self.feeds)
+
+    @property
     def replicas(self) -> int:
         """Replicas that are emulated: slots over all partitions."""
         return int(self.partition_table.slot_count.sum())

@@ -19,8 +19,10 @@ from emulator.inputs.worlds import BrokersOverTime, World
 
 _SHOWN_AS_THEY_ARE = (
     *("offline", "returning", "restarted", "unclean_restart"),
-    *("clean_stop", "power_loss", "disk_loss", "clients_cut"),
+    *("clean_stop", "power_loss", "disk_loss", "clients_cut", "isolated"),
 )
+_SETTINGS = ("fetch_max_bytes", "no_wait", "metadata_lag", "copy_quota", "at_pending_upload")
+"""What a broker has by itself: null where all brokers have the same."""
 
 
 class WorldChanges:
@@ -131,8 +133,7 @@ class _Values:
             "disk": self._nullable_array("disk", brokers.disk[span]),
             "cause": self._array("cause", cause, cause >= 0),
             "news_lag": self._nullable_array("news_lag", np.where(out_of_touch, NONE, lag)),
-            "fetch_max_bytes": self._nullable_array("fetch_max_bytes", brokers.fetch_max_bytes[span]),
-            "no_wait": self._nullable_array("no_wait", brokers.no_wait[span]),
+            **{name: self._nullable_array(name, brokers.settings[name][span]) for name in _SETTINGS},
         }
         return pa.StructArray.from_arrays([arrays[field.name] for field in WORLD_VALUE], fields=list(WORLD_VALUE))
 

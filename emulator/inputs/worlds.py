@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from emulator.faults.kinds import FaultRow, read_fault_rows
+from emulator.faults.steps import sweep
 from emulator.faults.timeline import BrokerSegment
 from emulator.scenario import Scenario
+
+METADATA_LAG = "remote_metadata_lag"
+"""Stands among a broker's settings: rounds by which it reads remote metadata late, -1: it reads none, None: no fault."""
 
 
 @dataclass(slots=True)
@@ -62,4 +68,17 @@ def _broker_settings(scenario: Scenario) -> dict[int, dict[int, dict[str, Any]]]
     for command in sorted(scenario.commands, key=lambda c: c.round):
         if command.kind == "alter_config" and command.broker is not None:
             settings[command.broker].setdefault(command.round, {}).update(command.config or {})
+    lags = [row for row in read_fault_rows(scenario.faults, scenario.rounds) if row.kind == METADATA_LAG]
+    for broker in [b.id for b in scenario.brokers] if lags else []:
+        own = [(row.from_round, row.to_round, row) for row in lags if row.broker in (None, broker)]
+        for round_, lag in sweep(own, _largest_lag):
+            if own and round_ < scenario.rounds:
+                settings[broker].setdefault(round_, {})[METADATA_LAG] = lag
+        settings[broker] = dict(sorted(settings[broker].items()))
     return dict(settings)
+
+
+def _largest_lag(rows: Collection[FaultRow]) -> int | None:
+    if any(row.lag_rounds is None for row in rows):
+        return -1
+    return max((row.lag_rounds or 0 for row in rows), default=None)

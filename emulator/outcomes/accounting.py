@@ -26,6 +26,7 @@ from emulator.outcomes.ranges import (
 )
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.eligible_leaders import min_isr
+from emulator.schema import TIER_COUNTERS
 
 PARTITION_KEY = ("scenario_id", "partition_id")
 _INPUT_IDS = ("world_id", "feed_id")
@@ -45,21 +46,23 @@ _PARTITION_VALUES = (
 )
 _REPLICA_COUNTERS = ("appended", "truncated", "replicated_bytes", "refused")
 
+_TIER_COUNTERS = {"local_deleted_bytes": "local_deleted_bytes", **{name: f"tier_counts.{name}" for name in TIER_COUNTERS}}
+
 _LAST_ACKED = (
     "IF(acked_to > acked_from, concat(acked_ranges, array(named_struct('from_offset', acked_from, 'to_offset',"
     " acked_to))), acked_ranges)"
 )
 _REACHED = f"concat(leadership_ends, array(named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked', {_LAST_ACKED})))"
-_DELETED_TO = (
-    f"array_max(transform(filter(events, e -> e.kind = {EVENT_KINDS.index('records_deleted')}"
-    " AND e.leader_epoch = x.epoch), e -> e.to_offset))"
+_DELETIONS = (
+    f"transform(filter(events, e -> e.kind IN ({EVENT_KINDS.index('records_deleted')}, {EVENT_KINDS.index('local_delete')})"
+    " AND e.leader_epoch = x.epoch), e -> named_struct('round', e.round, 'to_offset', e.to_offset))"
 )
 _LEADERSHIPS = (
     "CASE WHEN size(leaderships) > 0 THEN transform(leaderships, (x, i) -> named_struct('epoch', x.epoch, 'round',"
     " x.round, 'slot', slot, 'cause', IF(x.cause >= 0, x.cause, null), 'unclean', x.unclean, 'runs', x.runs, 'leo', x.leo,"
-    " 'log_start_offset',"
-    f" x.log_start_offset, 'deleted_to', {_DELETED_TO}, 'acked_before', x.acked_before, 'entries', x.entries, 'start_offset',"
-    " get(reached, i).start_offset, 'hw', get(reached, i).hw, 'acked', get(reached, i).acked)) END"
+    f" 'log_start_offset', x.log_start_offset, 'local_start', x.local_start, 'deletions', {_DELETIONS},"
+    " 'acked_before', x.acked_before, 'entries', x.entries, 'start_offset', get(reached, i).start_offset,"
+    " 'hw', get(reached, i).hw, 'acked', get(reached, i).acked)) END"
 )
 _DAMAGED = EVENT_KINDS.index("log_damaged")
 _FIRST_DAMAGE = f"array_min(transform(filter(events, e -> e.kind = {_DAMAGED}), e -> e.round))"
@@ -90,6 +93,7 @@ def partition_accounts(state: DataFrame) -> DataFrame:
     accounts = groups.agg(
         *(F.max(name).alias(name) for name in _INPUT_IDS + _PARTITION_VALUES),
         *(F.sum(name).alias(name) for name in _REPLICA_COUNTERS),
+        *(F.expr(f"coalesce(sum({path}), 0L) AS {name}") for name, path in _TIER_COUNTERS.items()),
         F.first(F.expr(_LAST_LEADER_LOG), ignorenulls=True).alias("last"),
         _leaderships_by_epoch(),
     )
@@ -143,6 +147,8 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
     earlier = F.slice("histories", F.lit(1), F.col("election"))
     committed = F.flatten(F.transform(earlier, lambda x: x["committed"]))
     missing = F.when(after["runs"], above(without(committed, after["begin"]), after["log_start_offset"])).otherwise(no_ranges())
+    deleted = F.filter(before["deletions"], lambda d: d["round"] < after["round"])
+    deleted_to = F.coalesce(F.array_max(F.transform(deleted, lambda d: d["to_offset"])), F.lit(0))
     elections = (
         histories.select(
             *_PARTITION_IDS,
@@ -151,7 +157,7 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
             "tolerated_damages",
             F.expr("explode(sequence(1, size(histories) - 1)) AS election"),
         )
-        .withColumn("gone", above(without(before["held"], after["begin"]), after["log_start_offset"]))
+        .withColumn("gone", above(without(above(before["held"], deleted_to), after["begin"]), after["log_start_offset"]))
         .withColumn("missing", missing)
         .filter("size(gone) > 0 OR size(missing) > 0")
     )
@@ -234,7 +240,8 @@ def _history(x: Column) -> Column:
             x[name].alias(name)
             for name in ("epoch", "round", "slot", "cause", "unclean", "runs", "hw", "log_start_offset", "begin")
         ),
-        above(F.concat(x["begin"], own(_reach(x))), F.coalesce(x["deleted_to"], F.lit(0))).alias("held"),
+        x["deletions"].alias("deletions"),
+        above(F.concat(x["begin"], own(_reach(x))), x["local_start"]).alias("held"),
         union(F.concat(below(x["begin"], x["acked_before"]), own(x["hw"]), on_append)).alias("acked"),
         F.concat(below(x["begin"], x["hw"]), own(x["hw"])).alias("committed"),
         own(x["hw"]).alias("acked_for_all"),

@@ -14,7 +14,11 @@ from emulator.outcomes.accounting import partition_accounts, with_losses
 from emulator.outcomes.broker_rounds import LOCAL_BYTES
 from emulator.outcomes.names import Names, names
 from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
-from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
+from emulator.rounds.kafka.count_outcomes import EVENT_KINDS, OF_NOBODY
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import local_start
+from emulator.rounds.kafka.tier.lineage import is_in_lineage
+from emulator.rounds.kafka.tier.types import BEFORE_THE_RUN, STATE_NAMES
 from emulator.rounds.log import epoch_cache
 from emulator.rounds.slots import MAX_SLOTS, ORDER_BITS, bit, has, mine
 from emulator.schema import OUTPUT_TABLES
@@ -32,12 +36,6 @@ _FENCES = pa.schema(
     ]
 )
 _BROKERS = pa.schema([("scenario_id", pa.int32()), ("broker", pa.int32()), ("rack", pa.string())])
-# Counters of the tier, which the engine does not emulate yet.
-_TIER_COUNTERS = (
-    *("remote_copy_requests", "remote_copy_bytes", "remote_copied_again_bytes", "remote_copy_errors"),
-    *("remote_delete_requests", "remote_delete_errors", "remote_deleted_bytes", "local_deleted_bytes"),
-    *("moved_to_tiered_storage", "aux_state_requests", "aux_state_errors"),
-)
 _EVENT_KINDS = "array(" + ", ".join(f"'{kind}'" for kind in EVENT_KINDS) + ")"
 
 
@@ -58,8 +56,8 @@ def assemble(
 
     `state`: one row per (scenario, partition, slot), columns of emulator/schema.py; world_id and feed_id count on over
     the list of inputs. `losses`: what accounting.losses_at_elections says of it. Returns partitions, outcomes, events,
-    replicas, leader_epochs, violations as frames; what the driver knows already as pyarrow tables: brokers, faults,
-    invariants, and remote_segments without rows. Source: shared design, section 7.
+    replicas, leader_epochs, remote_segments, violations as frames; what the driver knows already as pyarrow tables: brokers,
+    faults, invariants. Source: shared design, section 7.
     """
     known = names(spark, inputs)
     computed = {
@@ -67,6 +65,7 @@ def assemble(
         "outcomes": _outcomes(known.add_all(partition_accounts(state))),
         "events": _events(spark, state, losses, inputs, known),
         "replicas": _replicas(state, known),
+        "remote_segments": _remote_segments(state, known),
         "leader_epochs": _leader_epochs(state, known),
         "violations": _violations(spark, state, losses, inputs, known),
     }
@@ -76,7 +75,6 @@ def assemble(
     return tables | {
         "brokers": _broker_rows(inputs),
         "faults": _fault_rows(inputs),
-        "remote_segments": empty_table("remote_segments"),
     }
 
 
@@ -100,7 +98,6 @@ def _outcomes(accounts: DataFrame) -> DataFrame:
             "elr": F.expr(brokers_in("elr")),
             "hw": F.expr("coalesce(last.hw, 0L)"),
             "leo": F.expr("coalesce(last.leo, 0L)"),
-            **{name: F.lit(0).cast("bigint") for name in _TIER_COUNTERS},
         }
     )
 
@@ -110,11 +107,33 @@ def _replicas(state: DataFrame, known: Names) -> DataFrame:
         "broker": _BROKER,
         "role": f"CASE WHEN {mine('world.offline')} THEN 'offline' WHEN is_leader THEN 'leader' ELSE 'follower' END",
         "leader_epoch": "believed_epoch",
-        "local_log_start_offset": "log_start_offset",
+        "local_log_start_offset": local_start(RunRules(1, segments=True)),
         "in_isr": mine("isr"),
         "local_bytes": LOCAL_BYTES,
     }
     return known.add_all(state.filter(_IS_REPLICA)).withColumns({n: F.expr(text) for n, text in columns.items()})
+
+
+def _remote_segments(state: DataFrame, known: Names) -> DataFrame:
+    """Every attempt to copy a segment; whether it is in lineage says the log of the client leader, or of the last one."""
+    rows = state.filter("slot = greatest(client_leader, 0) AND size(remote_segments) > 0")
+    rows = rows.withColumn(
+        "cache", F.expr(f"IF(client_leader >= 0 AND {_IS_REPLICA}, {epoch_cache('log', 'log_start_offset')}, null)")
+    )
+    rows = rows.select(*_ROW_IDS, "cache", "leo", "remote_events", F.explode("remote_segments").alias("s"))
+    names = "array(" + ", ".join(f"'{name}'" for name in STATE_NAMES) + ")"
+    entry = "named_struct('epoch', coalesce(e.epoch, -1), 'start_offset', coalesce(e.start_offset, -1L))"
+    columns = {
+        "segment": "s.id",
+        **{name: f"s.{name}" for name in ("base_offset", "end_offset", "bytes", "stored_bytes", "leader_epoch", "deleted_round")},
+        **{name: f"transform(s.{name}, e -> {entry})" for name in ("epochs", "checkpoint")},
+        "state": f"get({names}, s.state)",
+        "broker": broker_or_none("s.slot"),
+        "started_round": f"nullif(array_min(filter(remote_events, e -> e.segment = s.id).round), {BEFORE_THE_RUN})",
+        "copied_round": f"IF(s.copied_round = {BEFORE_THE_RUN}, null, s.copied_round)",
+        "in_lineage": f"coalesce({is_in_lineage('s', 'cache', 'leo')}, false)",
+    }
+    return known.add_all(rows).withColumns({n: F.expr(text) for n, text in columns.items()})
 
 
 def _leader_epochs(state: DataFrame, known: Names) -> DataFrame:
@@ -139,8 +158,10 @@ def _violations(
 def _events(spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: list[ScenarioInputs], known: Names) -> DataFrame:
     columns = OUTPUT_TABLES["events"].names
     own = _replica_events(state)
-    rows = own.unionByName(losses.filter("kind IN ('acked_lost', 'committed_lost')").select(own.columns))
-    events = known.add_all(rows).withColumn("broker", F.expr(_BROKER)).select(columns)
+    lost = losses.filter("kind IN ('acked_lost', 'committed_lost')").withColumn("of_nobody", F.lit(False))
+    rows = own.unionByName(lost.select(own.columns))
+    broker = f"IF(of_nobody, -1, {_BROKER})"
+    events = known.add_all(rows).withColumn("broker", F.expr(broker)).select(columns)
     fences = _fence_rows(inputs)
     if fences.num_rows == 0:
         return events
@@ -174,6 +195,7 @@ def _replica_events(state: DataFrame) -> DataFrame:
         "event.from_offset",
         "event.to_offset",
         F.expr("IF(event.cause >= 0, event.cause, null) AS cause"),
+        F.expr(f"event.kind IN ({', '.join(map(str, OF_NOBODY))}) AS of_nobody"),
     )
 
 

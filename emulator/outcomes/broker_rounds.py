@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.names import world_racks
+from emulator.rounds.kafka.segments import LOCAL_BYTES as BYTES_OF_SEGMENTS
 from emulator.rounds.log import bytes_at
 from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
 
-LOCAL_BYTES = f"log_bytes - IF(log_start_offset > 0, {bytes_at('log', 'log_start_offset')}, 0L)"
+_BYTES_FROM_START = f"log_bytes - IF(log_start_offset > 0, {bytes_at('log', 'log_start_offset')}, 0L)"
+LOCAL_BYTES = f"IF(segments IS NOT NULL, {BYTES_OF_SEGMENTS}, {_BYTES_FROM_START})"
 """SQL: bytes of a replica's log on its own disk."""
 
 BUCKETS_TYPE = "ARRAY<STRUCT<to_round: INT, slot: INT, " + ", ".join(f"{name}: BIGINT" for name in _SUMS) + ">>"

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.assemble import broker_or_none, brokers_in
 from emulator.outcomes.names import names
-from emulator.schema import OUTPUT_TABLES
+from emulator.schema import LIST_OFFSETS, OUTPUT_TABLES
 
 TRACE_TABLES = ("trace", "trace_partitions")
 
@@ -34,13 +34,16 @@ def trace_tables(spark: SparkSession, traced_state: DataFrame, inputs: list[Scen
         F.expr("CASE WHEN at.offline THEN 'offline' WHEN at.is_leader THEN 'leader' ELSE 'follower' END AS role"),
         F.col("at.believed_epoch").alias("leader_epoch"),
         "at.log_start_offset",
-        F.col("at.log_start_offset").alias("local_log_start_offset"),
+        "at.local_log_start_offset",
         "at.leo",
         "at.hw",
         "at.remote_leo",
         "at.in_isr",
         "at.fetch_state",
         F.expr(f"transform(at.epochs, e -> {entry}) AS epochs"),
+        F.expr("transform(at.local_segments, b -> coalesce(b, -1L)) AS local_segments"),
+        "at.local_bytes",
+        *(f"at.{name}" for name in ("highest_remote_offset", *LIST_OFFSETS)),
     )
     partitions = rounds.filter("slot = 0").select(
         "scenario_id",

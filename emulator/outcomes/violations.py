@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
-from emulator.rounds.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, Invariant
+from emulator.rounds.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, OF_TIERS, Invariant
 
 _IDS = ("scenario_id", "partition_id", "world_id", "feed_id")
 SETTLING_ROUNDS = 10
@@ -44,12 +44,12 @@ def format_words() -> Column:
 
 def invariant_rows() -> list[tuple[str, str, str, str, str]]:
     """The invariants as rows: name, what it says, the predicate that finds a violation, when it is looked at, source."""
-    looks = ((EVERY_ROUND, "every round"), (AT_ELECTIONS, "elections"), (AT_THE_END, "end"))
+    looks = ((EVERY_ROUND + OF_TIERS, "every round"), (AT_ELECTIONS, "elections"), (AT_THE_END, "end"))
     return [(i.name, i.says, i.violated, when, i.source) for group, when in looks for i in group]
 
 
 def _while_running(state: DataFrame) -> DataFrame:
-    names = "array(" + ", ".join(f"'{i.name}'" for i in EVERY_ROUND) + ")"
+    names = "array(" + ", ".join(f"'{i.name}'" for i in EVERY_ROUND + OF_TIERS) + ")"
     damage = f"array_min(transform(filter(events, e -> e.kind = {EVENT_KINDS.index('log_damaged')}), e -> e.round))"
     first_damage = F.min(F.expr(damage)).over(Window.partitionBy("scenario_id", "partition_id"))
     found = state.withColumn("first_damage", first_damage).filter("size(violations) > 0")
@@ -88,13 +88,17 @@ def _at_the_end(state: DataFrame) -> DataFrame:
         "concat('broker %s in round ', round - 1, ': LEO ', leo, ', last heard in round ', fetched_round, '; leader ',"
         " IF(leader >= 0, '%s', 'none'), ' in epoch ', leader_epoch, ', HW ', leader_hw) AS words"
     )
-    return state.withColumn("broken", _broken(AT_THE_END)).select(
-        *_IDS,
-        F.expr("round - 1 AS round"),
-        F.explode("broken").alias("invariant"),
-        F.expr("CAST(null AS INT) AS cause"),
-        F.expr("IF(leader >= 0, array(slot, leader), array(slot)) AS slots"),
-        F.expr(words),
+    return (
+        state.where("NOT coalesce(is_deleted, false)")
+        .withColumn("broken", _broken(AT_THE_END))
+        .select(
+            *_IDS,
+            F.expr("round - 1 AS round"),
+            F.explode("broken").alias("invariant"),
+            F.expr("CAST(null AS INT) AS cause"),
+            F.expr("IF(leader >= 0, array(slot, leader), array(slot)) AS slots"),
+            F.expr(words),
+        )
     )
 
 

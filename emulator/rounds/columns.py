@@ -19,12 +19,12 @@ from typing import ParamSpec
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from emulator.schema import GROUP_OF, NULLABLE, STATE_COLUMNS, STATE_GROUPS
+from emulator.schema import GROUP_OF, NULLABLE, OPTIONAL_GROUPS, STATE_COLUMNS, STATE_GROUPS
 
 P = ParamSpec("P")
 Step = dict[str, str]
 
-_NAME = re.compile(r"'[^']*'|(?<![.\w])[a-z_]\w*(?!\w*\()")
+_NAME = re.compile(r"'[^']*'|(?<![.\w])[a-z_]\w*(?!\w*[(:])")
 PATHS = {column: f"{group}.{column}" for column, group in GROUP_OF.items()}
 
 PACKED_COLUMNS = list(dict.fromkeys(GROUP_OF.get(name, name) for name in STATE_COLUMNS))
@@ -33,7 +33,12 @@ PACKED_COLUMNS = list(dict.fromkeys(GROUP_OF.get(name, name) for name in STATE_C
 
 def pack(state: DataFrame) -> DataFrame:
     """The state with its groups as structs."""
-    return state.select(*(F.struct(*STATE_GROUPS[n]).alias(n) if n in STATE_GROUPS else F.col(n) for n in PACKED_COLUMNS))
+    return state.select(*(_group(n).alias(n) if n in STATE_GROUPS else F.col(n) for n in PACKED_COLUMNS))
+
+
+def _group(name: str) -> Column:
+    group = F.struct(*STATE_GROUPS[name])
+    return F.when(F.col(OPTIONAL_GROUPS[name]).isNotNull(), group) if name in OPTIONAL_GROUPS else group
 
 
 def unpack(state: DataFrame) -> DataFrame:
@@ -56,7 +61,7 @@ def built_once(build: Callable[P, Step]) -> Callable[P, dict[str, Column]]:
 
 
 def renamed(text: str, names: dict[str, str]) -> str:
-    """SQL text with column names replaced; quoted text, fields behind a dot and functions stay."""
+    """SQL text with column names replaced; quoted text, fields behind a dot, fields of types and functions stay."""
     return _NAME.sub(lambda found: names.get(found.group(), found.group()), text)
 
 

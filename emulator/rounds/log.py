@@ -1,10 +1,12 @@
 """A replica's log without its records: runs of equal batches, each with its epoch. SQL text helpers.
 
-A log is `array<struct<start_offset, epoch, start_bytes, batch_records, batch_bytes, pattern>>` plus its LEO. A run
+A log is `array<struct<start_offset, epoch, start_bytes, batch_records, batch_bytes, pattern, round>>` plus its LEO. A run
 repeats a cycle of `batch_records` records and `batch_bytes` bytes; `pattern` lists the batches of a cycle where it has
-more than one (several workload rows in force), else it is null. Bytes count from offset 0, so two logs of one lineage
-agree on them. The leader epoch cache is the list of (epoch, start_offset) of the runs that begin an epoch; a run that
-starts at the LEO holds no record (the entry a leader makes on election, KIP-279).
+more than one (several workload rows in force), else it is null. `round` is the one in which its first cycle was appended; where
+segments are kept, each round has its cycle and a gap ends a run, so that every record has a date (-1: all were there at the
+start, written in round 0). A run without records has the round of the last one before it. Bytes count from
+offset 0, so two logs of one lineage agree on them. The leader epoch cache is the list of (epoch, start_offset) of the runs that
+begin an epoch; a run that starts at the LEO holds no record (the entry a leader makes on election, KIP-279).
 
 The rules are those of Kafka's LeaderEpochFileCache (storage/internals/epoch).
 """
@@ -53,7 +55,7 @@ def truncate_from_start(log: str, offset: str) -> str:
 
 def assign_epoch(log: str, epoch: str, offset: str, log_bytes: str = "log_bytes", log_start: str = "log_start_offset") -> str:
     """Append an epoch entry: later entries at the same or a higher offset or epoch go (LeaderEpochFileCache.assign)."""
-    added = run(offset, epoch, log_bytes, "0", "0L", "null")
+    added = run(offset, epoch, log_bytes, "0", "0L", "null", f"coalesce({newest_round(log, offset)}, -1)")
     return (
         f"IF({last_run(log)}.epoch <=> {epoch} AND {last_run(log)}.start_offset <= {offset}, {log},"
         f" concat(filter({log}, x -> greatest(x.start_offset, {log_start}) < {offset} AND x.epoch < {epoch}),"
@@ -61,12 +63,12 @@ def assign_epoch(log: str, epoch: str, offset: str, log_bytes: str = "log_bytes"
     )
 
 
-def run(offset: str, epoch: str, start_bytes: str, batch_records: str, batch_bytes: str, pattern: str) -> str:
+def run(offset: str, epoch: str, start_bytes: str, batch_records: str, batch_bytes: str, pattern: str, first_round: str) -> str:
     """A run as SQL struct."""
     return (
         f"named_struct('start_offset', CAST({offset} AS BIGINT), 'epoch', CAST({epoch} AS INT),"
         f" 'start_bytes', CAST({start_bytes} AS BIGINT), 'batch_records', CAST({batch_records} AS INT),"
-        f" 'batch_bytes', CAST({batch_bytes} AS BIGINT), 'pattern', {pattern_cast(pattern)})"
+        f" 'batch_bytes', CAST({batch_bytes} AS BIGINT), 'pattern', {pattern_cast(pattern)}, 'round', {first_round})"
     )
 
 
@@ -91,6 +93,21 @@ def bytes_within(x: str, offset: str) -> str:
     )
 
 
+def round_of(x: str, offset: str) -> str:
+    """The round in which the record of run x at an offset was appended."""
+    return f"IF({x}.round < 0, 0, {x}.round + CAST(({offset} - {x}.start_offset) DIV greatest({x}.batch_records, 1) AS INT))"
+
+
+def newest_round(log: str, leo: str) -> str:
+    """The round in which the last record of the log was appended, null for a log that never had any.
+
+    A run without records knows that of the one before it, which may have been deleted since.
+    """
+    of_empty = "IF(x.round < 0, n, coalesce(n, x.round))"
+    of_run = f"IF(x.start_offset < {leo}, {round_of('x', f'{leo} - 1')}, n)"
+    return f"aggregate({log}, CAST(null AS INT), (n, x) -> IF(x.batch_records <= 0, {of_empty}, {of_run}))"
+
+
 def clipped(x: str, offset: str) -> str:
     """Run x beginning at a later offset, where one of its batches starts: its cycle is turned to begin with that batch."""
     rest = f"(({offset} - {x}.start_offset) % {x}.batch_records)"
@@ -100,7 +117,8 @@ def clipped(x: str, offset: str) -> str:
     )
     turned = f"concat(slice({x}.pattern, {before} + 1, size({x}.pattern)), slice({x}.pattern, 1, {before}))"
     pattern = f"IF({x}.pattern IS NULL OR {x}.batch_records <= 0, null, {turned})"
-    return run(offset, f"{x}.epoch", bytes_within(x, offset), f"{x}.batch_records", f"{x}.batch_bytes", pattern)
+    first_round = f"IF({x}.round < 0, -1, {round_of(x, offset)})"
+    return run(offset, f"{x}.epoch", bytes_within(x, offset), f"{x}.batch_records", f"{x}.batch_bytes", pattern, first_round)
 
 
 def bytes_at(log: str, offset: str) -> str:

@@ -29,6 +29,7 @@ COMMAND_KINDS: Mapping[str, CommandKind] = {
     "preferred_leader_election": CommandKind("the first replica leads, if it may", ("topic",), ("partition",)),
     "reassign": CommandKind("the partition moves to these replicas", ("topic", "partition", "replicas")),
     "delete_records": CommandKind("the log starts at the offset; -1: at the HW", ("topic", "partition", "offset")),
+    "delete_topic": CommandKind("the topic goes, with all of its remote data", ("topic",)),
     "alter_config": CommandKind(
         "a topic's, a broker's or (with neither) every broker's config changes", ("config",), ("topic", "broker")
     ),

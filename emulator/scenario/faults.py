@@ -19,8 +19,9 @@ from emulator.scenario.shapes import INT_MAX
 from emulator.scenario.workload import fill_to_round
 
 SEED_STRIDE = 0x9E3779B97F4A7C15  # far apart, so that no generator repeats one of a neighbouring scenario seed
-NOT_EMULATED = ("remote_storage_outage", "remote_metadata_lag", "open_transaction")
-EMULATED = tuple(kind for kind in FAULT_KINDS if kind not in NOT_EMULATED)
+EMULATED = tuple(FAULT_KINDS)
+STALLING = "slow_remote_storage"
+"""The kind that may leave nothing: a copy waits then."""
 OF_EVERY_KIND = ("kind", "from_round", "to_round", "name")
 FAULT_FILE_COLUMNS: Mapping[str, Column] = {
     field.name: Column(field.type, required=field.name in ("kind", "from_round")) for field in FAULT_SCHEMA
@@ -77,7 +78,9 @@ def _drawn_place(generator: str, row: int, column: str) -> str:
 def _resolve(rows: Rows, brokers: Sequence[Broker], partitions: Mapping[str, int], rounds: int) -> pa.Table:
     _check_kinds(rows)
     rows.check_interval()
-    rows.check_range("bytes_per_second", 1)
+    rows.check_range("bytes_per_second", 0)
+    stalled = pc.and_(pc.equal(rows.table.column("bytes_per_second"), 0), pc.not_equal(rows.table.column("kind"), STALLING))
+    rows.refuse(stalled, "bytes_per_second", "{value} is out of range", "1 or more")
     rows.check_range("lag_rounds", 0, INT_MAX)
     directions = rows.table.column("direction")
     wrong = pc.invert(pc.is_in(directions, value_set=pa.array([None, *DIRECTIONS], pa.string())))
@@ -95,8 +98,6 @@ def _check_kinds(rows: Rows) -> None:
     if first >= 0:
         name = kinds[first].as_py()
         raise rows.error(first, "kind", f"unknown kind {quoted(name)}{did_you_mean(name, EMULATED)}", listing(EMULATED))
-    tiered = pc.is_in(kinds, value_set=pa.array(NOT_EMULATED))
-    rows.refuse(tiered, "kind", "{value} is not emulated yet, it needs tiered storage or transactions", listing(EMULATED))
     for column in FAULT_SCHEMA.names:
         if column in OF_EVERY_KIND:
             continue

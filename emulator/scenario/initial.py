@@ -98,6 +98,15 @@ def check_replica_rows(rows: Rows, layout: Layout) -> None:
         words = f"{low} <= {high}"
         rows.refuse(pc.greater(lows, highs), column, f"{{value}}: {low} is above {high}", words)
     check_epochs(rows, "leo")
+    _check_segment_bases(rows)
+
+
+def _check_segment_bases(rows: Rows) -> None:
+    columns = (rows.table.column(name).to_pylist() for name in ("segments", "local_log_start_offset", "leo"))
+    for row, (bases, start, leo) in enumerate(zip(*columns, strict=True)):
+        if bases and (bases != sorted(set(bases)) or bases[0] < start or bases[-1] > leo):
+            problem = "bases do not rise" if bases != sorted(set(bases)) else "a base is outside of the local log"
+            raise rows.error(row, "segments", f"{bases}: {problem}", f"offsets from {start} to {leo} that rise")
 
 
 def check_epochs(rows: Rows, end: str | None) -> None:

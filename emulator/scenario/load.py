@@ -13,10 +13,11 @@ from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_
 from emulator.scenario.commands import resolve_commands
 from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolve_faults
 from emulator.scenario.initial import resolve_initial
-from emulator.scenario.model import WORKLOAD_SCHEMA, Run, Scenario
+from emulator.scenario.model import WORKLOAD_SCHEMA, RemoteStorage, Run, Scenario
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
 from emulator.scenario.shapes import ScenarioShape
+from emulator.scenario.tiered import check_tiered_topics
 from emulator.scenario.toml_text import read_toml
 from emulator.scenario.topics import resolve_topics
 from emulator.scenario.variants import BASE_NAME, check_variants, list_overrides, merge_variant
@@ -58,6 +59,7 @@ def _resolve(
     brokers, imported = resolve_cluster(places, shape.cluster, folder, files)
     config = resolve_config(places, shape.cluster)
     topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else ())
+    check_tiered_topics(places, shape, topics, config)
     partitions = {topic.name: topic.partitions for topic in topics}
     workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds)
     fault_sources = _fault_sources(places, shape, folder, files)
@@ -90,6 +92,7 @@ def _resolve(
         initial_partitions=initial[0],
         initial_replicas=initial[1],
         initial_remote_segments=initial[2],
+        remote_storage=RemoteStorage(**shape.remote_storage.model_dump()),
         overrides=overrides,
     )
 

@@ -50,9 +50,11 @@ INITIAL_REPLICAS_SCHEMA: pa.Schema = pa.schema(
         ("epochs", EPOCHS),
         ("flushed_offset", pa.int64()),
         ("record_bytes", pa.int64()),
+        ("segments", pa.list_(pa.int64())),
     ]
 )
-"""The log a replica starts with; flushed_offset null: all is flushed; record_bytes: mean size of its records."""
+"""The log a replica starts with; flushed_offset null: all is flushed; record_bytes: mean size of its records; segments: base
+offsets of its local segments, null for one."""
 
 INITIAL_REMOTE_SEGMENTS_SCHEMA: pa.Schema = pa.schema(
     [
@@ -106,6 +108,22 @@ class Command:
     config: Mapping[str, ConfigValue] | None = None
 
 
+@dataclass(frozen=True)
+class RemoteStorage:
+    """What Kafka has no key for: the emulated remote store, and who is told what of it.
+
+    copy_bytes_per_second: of one copy, None: a copy takes no time. metadata: "topic" (an event log that every broker reads) or
+    "list" (the store itself is asked). on_leadership_lost: a copy under way is given up ("cancel", as in Kafka) or goes on
+    ("finish", as in the KIP). aux_state: a follower gets the epochs below its start from the store ("remote") or "leader".
+    """
+
+    copy_bytes_per_second: int | None = None
+    metadata: str = "topic"
+    metadata_lag_rounds: int = 0
+    on_leadership_lost: str = "cancel"
+    aux_state: str = "remote"
+
+
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """One complete set of choices: the base (scenario_id 0) or a variant (from 1 in file order).
@@ -134,6 +152,7 @@ class Scenario:
     initial_partitions: pa.Table
     initial_replicas: pa.Table
     initial_remote_segments: pa.Table
+    remote_storage: RemoteStorage
     overrides: Mapping[str, str]
 
 

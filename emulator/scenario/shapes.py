@@ -163,6 +163,7 @@ class InitialReplicaShape(Shape):
     epochs: list[EpochEntry] | None = None
     flushed_offset: Offset | None = None
     record_bytes: Annotated[int, Field(ge=1, le=MAX_RECORD_BYTES)] | None = None
+    segments: list[Offset] | None = None
 
 
 class InitialRemoteSegmentShape(Shape):
@@ -175,6 +176,16 @@ class InitialRemoteSegmentShape(Shape):
     epochs: list[EpochEntry] = []
     bytes: Offset
     state: Literal["COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED"] = "COPY_FINISHED"
+
+
+class RemoteStorageShape(Shape):
+    """The emulated remote store."""
+
+    copy_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    metadata: Literal["topic", "list"] = "topic"
+    metadata_lag_rounds: Annotated[int, Field(ge=0, le=INT_MAX)] = 0
+    on_leadership_lost: Literal["cancel", "finish"] = "cancel"
+    aux_state: Literal["remote", "leader"] = "remote"
 
 
 class InitialShape(Shape):
@@ -203,4 +214,5 @@ class ScenarioShape(Shape):
     fault_generators: list[dict[str, Any]] = []  # emulator.faults.generators knows their kinds and keys
     commands: list[CommandShape] = []
     initial: InitialShape = InitialShape()
+    remote_storage: RemoteStorageShape = RemoteStorageShape()
     variants: list[dict[str, Any]] = []

@@ -174,6 +174,8 @@ def _cause(rows: Sequence[Row], broker: int, rack: str | None, brokers: set[int]
 def _touches(row: Row, broker: int, rack: str | None, brokers: set[int]) -> bool:
     if row["kind"] == "controller_loss":
         return True
+    if row["kind"] == "remote_metadata_lag":
+        return False
     if row["kind"] == "rack_loss":
         return bool(row["rack"] == rack)
     if row["kind"] in ("link_cut", "slow_link"):

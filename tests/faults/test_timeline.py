@@ -37,6 +37,7 @@ ALL_KINDS = (
     "slow_disk",
     "stale_metadata",
     "remote_storage_outage",
+    "remote_metadata_lag",
 )
 
 
@@ -66,6 +67,8 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
         row.update(topic=rng.choice((None, "a*", "b")), partition=rng.choice((None, 0, 1)))
         row["broker"] = rng.choice((None, broker))
         row["lag_rounds"] = rng.choice((None, 1, 3))
+    elif kind == "remote_metadata_lag":
+        row.update(broker=rng.choice((None, broker)), lag_rounds=rng.choice((None, 1, 3)))
     if kind == "slow_link":
         row["peer"] = rng.choice((None, row["peer"]))
     if kind in ("slow_link", "slow_disk"):

@@ -16,6 +16,13 @@ def naive_changes(inputs: ScenarioInputs, from_round: int, to_round: int) -> dic
     for index, world in enumerate(inputs.worlds):
         rounds = {segment.from_round for broker in world.brokers for segment in inputs.timelines[broker]}
         rounds |= {c.round for c in inputs.scenario.commands if c.kind == "alter_config" and c.broker in world.brokers}
+        rounds |= {
+            r
+            for broker in world.brokers
+            for row in _lagging(inputs, broker)
+            for r in (max(row["from_round"], 0), row["to_round"])
+            if r and _metadata_lag(inputs, broker, r) != _metadata_lag(inputs, broker, r - 1)
+        }
         begun = [r for r in sorted(rounds) if from_round <= r < min(to_round, inputs.scenario.rounds)]
         if begun:
             changes[index] = [{"from_round": r, "value": world_at(inputs, world, r)} for r in begun]
@@ -78,7 +85,27 @@ def world_at(inputs: ScenarioInputs, world: World, round_: int) -> dict[str, Any
         "news_lag": _or_none(lags),
         "fetch_max_bytes": _or_none([s.get("replica.fetch.max.bytes") for s in settings]),
         "no_wait": _or_none([None if wait is None else wait == 0 for wait in waits]),
+        "isolated": mask([s.isolated for s in segments]),
+        "metadata_lag": _or_none([_metadata_lag(inputs, b, round_) for b in world.brokers]),
+        "copy_quota": _or_none([s.get("remote.log.manager.copy.max.bytes.per.second") for s in settings]),
+        "at_pending_upload": _or_none([s.get("follower.fetch.last.tiered.offset.enable") for s in settings]),
     }
+
+
+def _lagging(inputs: ScenarioInputs, broker: int) -> list[dict[str, Any]]:
+    """The faults by which the broker reads remote metadata late."""
+    rows = inputs.scenario.faults.to_pylist()
+    return [row for row in rows if row["kind"] == "remote_metadata_lag" and row["broker"] in (None, broker)]
+
+
+def _metadata_lag(inputs: ScenarioInputs, broker: int, round_: int) -> int | None:
+    """The largest lag of the faults in force, -1 if one lets nothing through, None without any."""
+    end = inputs.scenario.rounds
+    rows = _lagging(inputs, broker)
+    now = [r for r in rows if r["from_round"] <= round_ < (end if r["to_round"] is None else r["to_round"])]
+    if any(row["lag_rounds"] is None for row in now):
+        return -1
+    return max((row["lag_rounds"] for row in now), default=None)
 
 
 def _segment(timeline: list[BrokerSegment], round_: int) -> BrokerSegment:

@@ -26,7 +26,13 @@ from tests.reference.random_scenarios import random_batch, to_toml
 from .naive_worlds import naive_changes
 
 BROKERS = 12
-SETTINGS = {"replica.fetch.max.bytes": (0, 1, 500), "replica.fetch.wait.max.ms": (0, 500), "num.replica.fetchers": (1, 2)}
+SETTINGS = {
+    "replica.fetch.max.bytes": (0, 1, 500),
+    "replica.fetch.wait.max.ms": (0, 500),
+    "num.replica.fetchers": (1, 2),
+    "remote.log.manager.copy.max.bytes.per.second": (1, 1000),
+    "follower.fetch.last.tiered.offset.enable": (False, True),
+}
 
 
 def scenario_of(text: str, folder: Path) -> Scenario:

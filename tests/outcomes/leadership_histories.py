@@ -102,6 +102,7 @@ class History:
                 "cause": -1 if cause is None else cause,
                 "leo": leader.leo,
                 "log_start_offset": leader.log_start,
+                "local_start": leader.log_start,
                 "acked_before": acked_before,
                 "entries": epochs(*runs),
             }

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from emulator.schema import STATE_COLUMNS, STATE_DDL
 
-NULL_UNLESS_GIVEN = {"world", "feed", "trace", "leader_log", "remote_leo", "lead_start"}
+NULL_UNLESS_GIVEN = {"world", "feed", "trace", "leader_log", "remote_leo", "lead_start", "segments"}
 
 
 def state_row(**given: Any) -> dict[str, Any]:
@@ -52,6 +52,7 @@ def log(*entries: tuple[int, int], record_bytes: int = 10) -> list[dict[str, Any
             "batch_records": 1,
             "batch_bytes": record_bytes,
             "pattern": None,
+            "round": -1,
         }
         for epoch, start in entries
     ]

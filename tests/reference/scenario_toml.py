@@ -24,12 +24,12 @@ def to_toml(batch: Mapping[str, Any]) -> str:
         f"brokers = {BROKERS_PER_CASE * len(cases)}",
         f"racks = {RACKS}",
         f"session_timeout_rounds = {cluster['session_timeout_rounds']}",
-        f"config = {_value(cluster['config'])}",
+        f"config = {value(cluster['config'])}",
     ]
     if "features" in cluster:
-        lines.append(f"features = {_value(cluster['features'])}")
+        lines.append(f"features = {value(cluster['features'])}")
     for fault in cluster["faults"]:
-        lines += _table("faults", fault)
+        lines += table("faults", fault)
     for case in cases:
         lines += _case_tables(case)
     return "\n".join(lines) + "\n"
@@ -37,36 +37,37 @@ def to_toml(batch: Mapping[str, Any]) -> str:
 
 def _case_tables(case: Mapping[str, Any]) -> list[str]:
     topic = case["topic"]
-    lines = _table("topics", {"name": topic, "assignment": [case["replicas"]], "config": case["topic_config"]})
+    lines = table("topics", {"name": topic, "assignment": [case["replicas"]], "config": case["topic_config"]})
     for row in case["workload"]:
-        lines += _table("workload", {"topic": topic, **row})
+        lines += table("workload", {"topic": topic, **row})
     for fault in case["faults"]:
-        lines += _table("faults", fault)
+        lines += table("faults", fault)
     for command in case["commands"]:
         place = {} if "broker" in command else {"topic": topic}
         if command["kind"] in ("reassign", "delete_records"):
             place = {"topic": topic, "partition": 0}
-        lines += _table("commands", {**command, **place})
+        lines += table("commands", {**command, **place})
     initial = case["initial"] or {}
     if "leader" in initial:
         known = {key: initial[key] for key in ("leader", "leader_epoch", "isr", "elr") if key in initial}
-        lines += _table("initial.partitions", {"topic": topic, "partition": 0, **known})
+        lines += table("initial.partitions", {"topic": topic, "partition": 0, **known})
     for broker, log in initial.get("replicas", {}).items():
-        lines += _table("initial.replicas", {"topic": topic, "partition": 0, "broker": broker, **log})
+        lines += table("initial.replicas", {"topic": topic, "partition": 0, "broker": broker, **log})
     return lines
 
 
-def _table(name: str, row: Mapping[str, Any]) -> list[str]:
-    return [f"[[{name}]]", *[f"{key} = {_value(value)}" for key, value in row.items()]]
+def table(name: str, row: Mapping[str, Any]) -> list[str]:
+    """An entry of a list of tables as lines."""
+    return [f"[[{name}]]", *[f"{key} = {value(one)}" for key, one in row.items()]]
 
 
-def _value(value: Any) -> str:
+def value(given: Any) -> str:
     """A TOML value; strings, numbers, booleans and lists of them are written as in JSON."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f'"{key}" = {_value(one)}' for key, one in value.items()) + " }"
-    return json.dumps(value)
+    if isinstance(given, Mapping):
+        return "{ " + ", ".join(f'"{key}" = {value(one)}' for key, one in given.items()) + " }"
+    return json.dumps(given)
 
 
 def to_tables(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
     """Rows, each with the name of its list of tables, as TOML text."""
-    return "\n".join(line for name, row in rows for line in _table(name, row)) + "\n"
+    return "\n".join(line for name, row in rows for line in table(name, row)) + "\n"

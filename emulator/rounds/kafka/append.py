@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged, where
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import ACTIVE_NEWEST, closed
 from emulator.rounds.log import last_run, run, truncate_from_start
 from emulator.rounds.slots import has
 
@@ -20,7 +21,7 @@ def append(state: DataFrame, rules: RunRules) -> DataFrame:
     acknowledged here, acks=all when the high watermark passes. delete_records moves the leader's log start
     (docs/kafka_rounds.md step 3).
     """
-    return state.withColumns(_accept()).withColumns(_decide()).withColumns(_grow())
+    return state.withColumns(_accept()).withColumns(_decide(rules)).withColumns(_grow(rules))
 
 
 @built_once
@@ -52,14 +53,24 @@ _FACTS = ("rolled_at", "deleted_to")
 """What `appending` tells the later phases: where segments began, where the log start went."""
 
 
+def _outputs(rules: RunRules) -> Step:
+    return _OUTPUTS | (unchanged("segments") if rules.segments else {})
+
+
+def _continues(last: str, rules: RunRules) -> str:
+    """Whether the last run had a cycle in every round so far, so that one more of this round keeps its dates right."""
+    dated = f"({last}.round >= 0 AND {last}.round + (leo - {last}.start_offset) DIV accepted_records = round)"
+    return f" AND (segments IS NULL OR {dated})" if rules.segments else ""
+
+
 @built_once
-def _decide() -> Step:
+def _decide(rules: RunRules) -> Step:
     """Steady appends only add; a new run, a roll, a flush, mixed acks or deleted records take the steps below."""
     last = last_run("log")
     same_run = (
         f"({last}.epoch = believed_epoch AND {last}.batch_records = accepted_records AND {last}.batch_bytes ="
         f" accepted_bytes AND feed.batches IS NULL AND {last}.start_offset < leo"
-        f" AND (leo - {last}.start_offset) % accepted_records = 0)"
+        f" AND (leo - {last}.start_offset) % accepted_records = 0{_continues(last, rules)})"
     )
     rolls = (
         "(segment_bytes = 0 OR segment_bytes + accepted_bytes > feed.segment_bytes"
@@ -67,15 +78,16 @@ def _decide() -> Step:
     )
     acks = "(acked_on_append != 0 AND (acked_on_append != accepted_records OR acked_to != leo))"
     special = f"(accepted_records > 0 AND (NOT coalesce({same_run}, false) OR {rolls} OR {acks} OR feed.flush_messages > 0))"
-    steps = [_delete(), _batches(), _batch_by_batch(), _runs(), _acknowledge()]
-    return decided("appending", f"leads AND ({special} OR feed.delete_before IS NOT NULL)", steps, _OUTPUTS | unchanged(*_FACTS))
+    steps = [_delete(), _batches(), _batch_by_batch(rules), _runs(rules), _acknowledge()]
+    outputs = _outputs(rules) | unchanged(*_FACTS)
+    return decided("appending", f"leads AND ({special} OR feed.delete_before IS NOT NULL)", steps, outputs)
 
 
 @built_once
-def _grow() -> Step:
+def _grow(rules: RunRules) -> Step:
     mine = "IF(leads, {0}, {1})".format
     return {
-        **applied("appending", _OUTPUTS),
+        **applied("appending", _outputs(rules)),
         "leo": "leo + " + mine("accepted_records", "0"),
         "log_bytes": "log_bytes + " + mine("accepted_bytes", "0L"),
         "leader_leo": "leader_leo + accepted_records",
@@ -114,8 +126,15 @@ def _batches() -> Step:
     }
 
 
-def _batch_by_batch() -> Step:
+def _batch_by_batch(rules: RunRules) -> Step:
     """Every batch may roll the segment first, and flush after."""
+    kept = ("", "")
+    if rules.segments:
+        rolled = f"concat(a.segments, array({closed('a.base', 'a.bytes', 'a.round', 'a.newest')}))"
+        kept = (
+            f" 'segments', segments, 'newest', {ACTIVE_NEWEST},",
+            f" 'segments', IF(rolls_, {rolled}, a.segments), 'newest', round,",
+        )
     rolls = "(a.bytes > 0 AND (a.bytes + b.bytes > feed.segment_bytes OR round - a.round >= feed.segment_rounds))"
     flushed = f"IF({rolls}, greatest(a.flushed, a.at), a.flushed)"
     after = "(a.at + b.records)"
@@ -124,23 +143,24 @@ def _batch_by_batch() -> Step:
         "walked": (
             "aggregate(batches, named_struct('bytes', segment_bytes,"
             " 'base', segment_base_offset, 'at', leo, 'round', segment_round, 'flushed', flushed_offset,"
-            " 'bases', filter(array(0L), x -> false),"
+            f" 'bases', filter(array(0L), x -> false),{kept[0]}"
             f" 'acked', filter(array({_RANGE.format('0L', '0L')}), x -> false)), (a, b) -> named_struct("
             f"'bytes', IF({rolls}, b.bytes, a.bytes + b.bytes), 'base', IF({rolls}, a.at, a.base), 'at', {after},"
             f" 'round', IF({rolls} OR a.bytes = 0, round, a.round), 'flushed', IF({due}, {after}, {flushed}),"
-            f" 'bases', IF({rolls}, concat(a.bases, array(a.at)), a.bases),"
+            f" 'bases', IF({rolls}, concat(a.bases, array(a.at)), a.bases),{kept[1].replace('rolls_', rolls)}"
             f" 'acked', IF(b.acked_on_append, concat(a.acked, array({_RANGE.format('a.at', after)})), a.acked)))"
         ),
     }
 
 
-def _runs() -> Step:
+def _runs(rules: RunRules) -> Step:
     last = last_run("log")
     pattern = "IF(size(batches) > 1, transform(batches, b -> named_struct('records', b.records, 'bytes', b.bytes)), null)"
-    new_run = run("leo", "believed_epoch", "log_bytes", "accepted_records", "accepted_bytes", pattern)
+    new_run = run("leo", "believed_epoch", "log_bytes", "accepted_records", "accepted_bytes", pattern, "round")
     same = (
         f"({last}.epoch = believed_epoch AND {last}.batch_records = accepted_records AND {last}.batch_bytes ="
-        f" accepted_bytes AND {last}.pattern <=> {pattern} AND (leo - {last}.start_offset) % accepted_records = 0)"
+        f" accepted_bytes AND {last}.pattern <=> {pattern}"
+        f" AND (leo - {last}.start_offset) % accepted_records = 0{_continues(last, rules)})"
     )
     empty = f"coalesce({last}.start_offset = leo, false)"
     appended = (
@@ -155,6 +175,7 @@ def _runs() -> Step:
         "segment_round": "walked.round",
         "flushed_offset": "walked.flushed",
         "rolled_at": "walked.bases",
+        **({"segments": "walked.segments"} if rules.segments else {}),
     }
 
 

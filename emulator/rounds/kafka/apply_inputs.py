@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import NO_SEGMENTS, cut_place, cut_segments, local_start
 from emulator.rounds.kafka.truncation import CUT_FACTS, cut_to_high_watermark
 from emulator.rounds.log import bytes_at, truncate_from_end
 from emulator.rounds.slots import mine
@@ -19,11 +20,11 @@ def apply_inputs(state: DataFrame, rules: RunRules) -> DataFrame:
     flushed offset, disk_loss empties it, a clean stop writes the checkpoint and flushes, a restart falls back to the
     checkpointed high watermark and to what the controller knows (docs/kafka_rounds.md step 1).
     """
-    return state.withColumns(_in_force()).withColumns(_decide(rules)).withColumns(_apply(rules))
+    return state.withColumns(_in_force(rules)).withColumns(_decide(rules)).withColumns(_apply(rules))
 
 
 @built_once
-def _in_force() -> Step:
+def _in_force(rules: RunRules) -> Step:
     def current(kind: str) -> str:
         change = f"get({kind}_changes, {kind}_next)"
         # The inner coalesce tells Spark that the result is never null, as a change's value is not.
@@ -33,8 +34,11 @@ def _in_force() -> Step:
         change = f"get({kind}_changes, {kind}_next)"
         return f"IF(coalesce({change}.from_round = round, false), {kind}_next + 1, {kind}_next)"
 
+    world = current("world")
+    if rules.tiers:  # nothing reaches a partition whose topic was deleted
+        world = f"IF(coalesce(is_deleted, false), world, {world})"
     return {
-        "world": current("world"),
+        "world": world,
         "world_next": pointer("world"),
         "feed": current("feed"),
         "feed_next": pointer("feed"),
@@ -48,6 +52,8 @@ _OUTPUTS = {
     **unchanged("credit_bytes"),
 }
 
+_OF_SEGMENTS = unchanged("segments", "segment_round")
+
 _FACTS = ("damaged_from", "damaged_to")
 """What `damage` tells the later phases: the range that a fault took."""
 
@@ -56,20 +62,21 @@ _FACTS = ("damaged_from", "damaged_to")
 def _decide(rules: RunRules) -> Step:
     markers = "world.power_loss | world.disk_loss | world.restarted | world.clean_stop"
     guard = mine(f"({markers})")
-    steps = [_own_faults(), _cut(), _kept_bytes(), _damage(), _restart(rules)]
+    steps = [_own_faults(), _cut(rules), _kept_bytes(rules), _damage(rules), _restart(rules)]
+    outputs = _OUTPUTS | (_OF_SEGMENTS if rules.segments else {})
     facts: tuple[str, ...] = _FACTS
     if rules.some("cuts_to_high_watermark"):
         cuts = rules.holds("cuts_to_high_watermark")
         begins = f"(round = 0 AND NOT is_leader AND {mine('assigned')})"
         guard = f"({guard} OR ({cuts} AND {begins}))"
-        steps += cut_to_high_watermark(f"({cuts} AND (restarted OR {begins}))", "believed_epoch")
+        steps += cut_to_high_watermark(f"({cuts} AND (restarted OR {begins}))", "believed_epoch", rules)
         facts += CUT_FACTS
-    return decided("damage", guard, steps, _OUTPUTS | unchanged(*facts))
+    return decided("damage", guard, steps, outputs | unchanged(*facts))
 
 
 @built_once
 def _apply(rules: RunRules) -> Step:
-    step = applied("damage", _OUTPUTS)
+    step = applied("damage", _OUTPUTS | (_OF_SEGMENTS if rules.segments else {}))
     if rules.some("asks"):
         step |= {"log_at_start": step["log"], "leo_at_start": step["leo"]}
     return step
@@ -84,16 +91,24 @@ def _own_faults() -> Step:
     }
 
 
-def _cut() -> Step:
-    kept = "greatest(least(leo, flushed_offset), log_start_offset)"
+def _cut(rules: RunRules) -> Step:
+    kept = f"greatest(least(leo, flushed_offset), {local_start(rules)})"
     return {"kept": f"CASE WHEN disk_lost THEN 0L WHEN power_lost THEN {kept} ELSE leo END"}
 
 
-def _kept_bytes() -> Step:
-    return {"kept_bytes": f"IF(kept < leo, {bytes_at('log', 'kept')}, log_bytes)"}
+def _kept_bytes(rules: RunRules) -> Step:
+    place = cut_place("kept", rules) if rules.segments else {}
+    return {"kept_bytes": f"IF(kept < leo, {bytes_at('log', 'kept')}, log_bytes)", **place}
 
 
-def _damage() -> Step:
+def _damage(rules: RunRules) -> Step:
+    segment = {
+        "segment_base_offset": "least(segment_base_offset, kept)",
+        "segment_bytes": "greatest(segment_bytes - (log_bytes - kept_bytes), 0L)",
+    }
+    if rules.segments:
+        segment = cut_segments("kept", segment)
+        segment["segments"] = f"IF(disk_lost, {NO_SEGMENTS}, {segment['segments']})"
     return {
         "damaged_from": "IF(kept < leo, kept, null)",
         "damaged_to": "IF(kept < leo, leo, null)",
@@ -107,15 +122,16 @@ def _damage() -> Step:
         "log_start_offset": "IF(disk_lost, 0L, log_start_offset)",
         "hw_checkpoint": "CASE WHEN disk_lost THEN 0L WHEN stopped THEN hw ELSE hw_checkpoint END",
         "flushed_offset": "CASE WHEN disk_lost THEN 0L WHEN stopped THEN leo ELSE flushed_offset END",
-        "segment_base_offset": "IF(disk_lost, 0L, least(segment_base_offset, kept))",
-        "segment_bytes": "IF(disk_lost, 0L, greatest(segment_bytes - (log_bytes - kept_bytes), 0L))",
+        **segment,
+        "segment_base_offset": f"IF(disk_lost, 0L, {segment['segment_base_offset']})",
+        "segment_bytes": f"IF(disk_lost, 0L, {segment['segment_bytes']})",
         "credit_bytes": "IF(disk_lost, 0L, credit_bytes)",
     }
 
 
 def _restart(rules: RunRules) -> Step:
     return {
-        "hw": "IF(restarted, greatest(least(hw_checkpoint, leo), log_start_offset), hw)",
+        "hw": f"IF(restarted, greatest(least(hw_checkpoint, leo), {local_start(rules)}), hw)",
         "is_leader": "is_leader AND NOT restarted",
         "believed_leader": "IF(restarted, leader, believed_leader)",
         "believed_epoch": "IF(restarted, leader_epoch, believed_epoch)",

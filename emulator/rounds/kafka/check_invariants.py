@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, decided, let, renamed, where
-from emulator.rounds.kafka.invariants import EVERY_ROUND
+from emulator.rounds.kafka.invariants import EVERY_ROUND, OF_TIERS
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.log import epoch_cache
 from emulator.rounds.slots import has, mine
@@ -32,6 +32,10 @@ def _compared(rules: RunRules) -> Step:
     response = "response IS NOT NULL" if rules.some_lack("response_in_leader_epoch") else f"({_response_may_part_logs()})"
     rare = f"election IS NOT NULL OR damage IS NOT NULL OR {response} OR {_news_change_log(rules)} OR impaired OR round = 0"
     rare += " OR size(superseded) > 0"
+    if rules.segments:
+        rare += " OR retention IS NOT NULL"
+    if rules.tiers:
+        rare += " OR building IS NOT NULL OR tier_inputs IS NOT NULL OR tier_expiry IS NOT NULL OR tier_copy IS NOT NULL"
     return decided("compared", rare, _compare(), {name: name for name in (*_COMPARED, "misled")})
 
 
@@ -90,8 +94,9 @@ def _checked(rules: RunRules) -> Step:
         "agreed_to": f"least(leo, coalesce({facts['unlike_from']}, leo))",
         "leader_leads": f"({has('world.running', 'client_leader')} AND leader_ready)",
     }
-    broken = " | ".join(f"IF({renamed(i.violated, known)}, {1 << bit}, 0)" for bit, i in enumerate(EVERY_ROUND))
-    begins = f"filter(sequence(0, {len(EVERY_ROUND) - 1}), n -> (b & ~broken & shiftleft(1, n)) != 0)"
+    invariants = EVERY_ROUND + OF_TIERS if rules.tiers else EVERY_ROUND
+    broken = " | ".join(f"IF({renamed(i.violated, known)}, {1 << bit}, 0)" for bit, i in enumerate(invariants))
+    begins = f"filter(sequence(0, {len(invariants) - 1}), n -> (b & ~broken & shiftleft(1, n)) != 0)"
     written = let("b", broken, f"concat(violations, transform({begins}, n -> {_witness(known)}))")
     return where(f"({broken}) != broken OR compared IS NOT NULL", {**facts, "broken": broken, "violations": written})
 

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, built_once, where
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.tier.share import EVENTS
 from emulator.rounds.slots import has
 
 EVENT_KINDS = (
@@ -20,7 +21,17 @@ EVENT_KINDS = (
     "records_deleted",
     "log_damaged",
     "reassignment_completed",
+    "local_delete",
+    "copy_started",
+    "copy_finished",
+    "copy_failed",
+    "remote_delete",
+    "aux_state_built",
+    "topic_deleted",
+    "remote_delete",
 )
+OF_NOBODY = (EVENT_KINDS.index("topic_deleted"), len(EVENT_KINDS) - 1)
+"""Kinds of no broker: the removal of a topic, and of what it has in remote storage."""
 
 
 def count_outcomes(state: DataFrame, rules: RunRules) -> DataFrame:
@@ -53,6 +64,12 @@ _REFUSES = f"{_REFUSED_NOW} != refusing"
 _CUT = "response.cut_from IS NOT NULL"
 _DAMAGED = "damage.damaged_to IS NOT NULL"
 _ROLLS = "(response.rolled_chunk_at IS NOT NULL OR appending.rolled_at IS NOT NULL)"
+
+
+_DELETED = ("retention.deleted_log_start", "retention.deleted_size", "retention.deleted_age")
+_RETENTION_ROLLS = "retention.retention_rolled_at IS NOT NULL"
+_BUILT = "coalesce(building.is_built, false)"
+_TOPIC_GOES = "coalesce(tier_inputs.goes_away, false) AND slot = 0"
 
 
 def _cut_structs(rules: RunRules) -> list[str]:
@@ -104,12 +121,36 @@ def _new_events(rules: RunRules) -> str:
         ),
         _event("segment_roll", "response.rolled_chunk_at IS NOT NULL", "fetch_epoch", "response.rolled_chunk_at", "null", "null"),
     ]
+    if rules.segments:
+        events += [
+            *(
+                _event("local_delete", f"{d} IS NOT NULL", "believed_epoch", f"{d}.from_offset", f"{d}.to_offset", "null")
+                for d in _DELETED
+            ),
+            _event("segment_roll", _RETENTION_ROLLS, "believed_epoch", "retention.retention_rolled_at", "null", "null"),
+        ]
+    if rules.tiers:
+        events += [
+            _event("aux_state_built", _BUILT, "building.epoch", "building.from_offset", "building.to_offset", "null"),
+            _event("topic_deleted", _TOPIC_GOES, "leader_epoch", "null", "null", "null"),
+        ]
     rolls = (
         "transform(coalesce(appending.rolled_at, array()), x -> named_struct('round', round, 'kind',"
         f" {EVENT_KINDS.index('segment_roll')}, 'leader_epoch', client_epoch, 'from_offset', x, 'to_offset',"
         " CAST(null AS BIGINT), 'cause', CAST(null AS INT)))"
     )
-    return f"concat(events, filter(array({', '.join(events)}), x -> x IS NOT NULL), {rolls})"
+    told = f", {_of_remote_segments()}" if rules.tiers else ""
+    return f"concat(events, filter(array({', '.join(events)}), x -> x IS NOT NULL), {rolls}{told})"
+
+
+def _of_remote_segments() -> str:
+    """Events of remote segments: those of the row's broker, and of those that were removed as a whole."""
+    fields = "'leader_epoch', x.leader_epoch, 'from_offset', {0}, 'to_offset', {1}, 'cause', CAST(null AS INT)".format
+    told = f"transform(shared.told, x -> named_struct('round', round, 'kind', x.kind + {EVENT_KINDS.index(EVENTS[0])}, "
+    told += f"{fields('x.from_offset', 'x.to_offset')}))"
+    removed = f"transform(shared.removed, x -> named_struct('round', round, 'kind', {OF_NOBODY[-1]}, "
+    removed += f"{fields('x.base_offset', 'x.end_offset + 1')}))"
+    return f"coalesce({told}, filter(events, x -> false)), coalesce({removed}, filter(events, x -> false))"
 
 
 @built_once
@@ -117,6 +158,8 @@ def _count(rules: RunRules) -> Step:
     conditions = [_ELECTED_FIRST, _PREFERRED, _MOVED, _LOST, _REFUSES, _CUT, _DAMAGED, _ROLLS, *_CHANGED.values()]
     conditions += [f"{struct}.cut_from IS NOT NULL" for struct in _cut_structs(rules)]
     conditions += ["election.reassigned AND slot = leader", "appending.deleted_to IS NOT NULL"]
+    conditions += [f"{d} IS NOT NULL" for d in _DELETED] + [_RETENTION_ROLLS] if rules.segments else []
+    conditions += [_BUILT, _TOPIC_GOES, "shared IS NOT NULL"] if rules.tiers else []
     any_event = " OR ".join(f"({c})" for c in conditions)
     current = "(leader = client_leader OR leader < 0)"
     served = (
@@ -133,10 +176,13 @@ def _count(rules: RunRules) -> Step:
         "isr_expands": "isr_expands + bit_count(joined_in)",
         "refusing": _REFUSED_NOW,
     }
+    there = "1"
+    if rules.tiers:
+        there = "IF(coalesce(is_deleted, false), 0, 1)"
     return {
         **where(f"election IS NOT NULL OR (joined_in | lagged_out) != 0 OR {any_event}", happened),
-        "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, 1)",
-        "under_min_isr_rounds": "under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, 1, 0)",
+        "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, {there})",
+        "under_min_isr_rounds": f"under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, {there}, 0)",
         "under_replicated_rounds": "under_replicated_rounds + IF(bit_count(isr) < bit_count(assigned), 1, 0)",
         "round": "round + 1",
     }

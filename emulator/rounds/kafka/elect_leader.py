@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
 from emulator.rounds.kafka import eligible_leaders
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import NO_SEGMENTS, local_start
 from emulator.rounds.log import assign_epoch
 from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, has, mask_of_order
 
@@ -20,7 +21,7 @@ def elect_leader(state: DataFrame, rules: RunRules) -> DataFrame:
     step 2). A leader is the first of the ISR in replica order, else, unclean, the first unfenced replica. The epoch
     rises with every change of leader. Sources: KIP-631, PartitionChangeBuilder, ReplicationControlManager.
     """
-    return state.withColumns(_decide(rules)).withColumns(_apply())
+    return state.withColumns(_decide(rules)).withColumns(_apply(rules))
 
 
 _OUTPUTS = {
@@ -97,12 +98,16 @@ def _decide(rules: RunRules) -> Step:
         _new_leader(rules),
         _new_leadership(rules),
     ]
-    return decided("election", guard, steps, _OUTPUTS | unchanged(*_FACTS))
+    return decided("election", guard, steps, _outputs(rules) | unchanged(*_FACTS))
 
 
 @built_once
-def _apply() -> Step:
-    return applied("election", _OUTPUTS)
+def _apply(rules: RunRules) -> Step:
+    return applied("election", _outputs(rules))
+
+
+def _outputs(rules: RunRules) -> Step:
+    return _OUTPUTS | (unchanged("segments") if rules.segments else {})
 
 
 def _rebalances() -> str:
@@ -288,7 +293,7 @@ def _new_leadership(rules: RunRules) -> Step:
     snapshot = (
         "named_struct('epoch', leader_epoch, 'round', round, 'unclean', unclean_elected,"
         f" 'runs', {has('world.running', 'slot')}, 'cause', old_leader_cause,"
-        " 'leo', leo, 'log_start_offset', log_start_offset, 'acked_before', 0L,"
+        f" 'leo', leo, 'log_start_offset', log_start_offset, 'local_start', {local_start(rules)}, 'acked_before', 0L,"
         " 'entries', transform(log, x -> named_struct('epoch', x.epoch, 'start_offset', x.start_offset)))"
     )
     end = "named_struct('start_offset', lead_start, 'hw', lead_hw, 'acked', IF(acked_to > acked_from, concat(acked_ranges,"
@@ -319,4 +324,5 @@ def _new_leadership(rules: RunRules) -> Step:
         "segment_base_offset": "IF(is_dropped, 0L, segment_base_offset)",
         "segment_bytes": "IF(is_dropped, 0L, segment_bytes)",
         "credit_bytes": "IF(is_dropped, 0L, credit_bytes)",
+        **({"segments": f"IF(is_dropped, {NO_SEGMENTS}, segments)"} if rules.segments else {}),
     }

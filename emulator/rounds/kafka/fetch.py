@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from emulator.rounds.columns import Step, applied, built_once, decided, inlined, unchanged, where
 from emulator.rounds.kafka.response import MAX_BYTES, NO_LATE_RESPONSE, NO_WAIT, comes_late, response_steps
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import local_start
 from emulator.rounds.log import last_run, same_batches
 
 # Logs of one length may count their bytes differently: one that was emptied knows nothing of the records before.
@@ -53,13 +54,19 @@ _OUTPUTS = {
     **unchanged("segment_bytes", "segment_round", "credit_bytes", "truncating"),
 }
 
+
+def _outputs(rules: RunRules) -> Step:
+    tier = unchanged("aux_state", "tier_counts") if rules.tiers else {}
+    return _OUTPUTS | (unchanged("segments") if rules.segments else {}) | tier
+
+
 _FACTS = ("outcome", "chunk_bytes", "cut_records", "cut_from", "cut_to", "rolled_chunk_at")
 """What `response` tells the later phases; the struct is null where no response came or a simple one."""
 
 
 @built_once
 def _decide(rules: RunRules) -> Step:
-    outputs = _OUTPUTS | unchanged(*_FACTS)
+    outputs = _outputs(rules) | unchanged(*_FACTS)
     if rules.some_lack("response_in_leader_epoch"):
         outputs |= unchanged("late_response")
     return inlined(_kind(rules), decided("response", "answered AND NOT simple", response_steps(rules), outputs))
@@ -74,10 +81,10 @@ def _apply(rules: RunRules) -> Step:
         "log_bytes": "IF(simple, lead.log_bytes, log_bytes)",
         "segment_bytes": f"segment_bytes + IF(simple, {_CHUNK}, 0L)",
     }
-    step = applied("response", _OUTPUTS | simple)
+    step = applied("response", _outputs(rules) | simple)
     step["hw"] = (
         "CASE WHEN slot = client_leader AND leader_runs THEN leader_hw"
-        f" WHEN simple THEN greatest(least({told}, lead.leo), log_start_offset)"
+        f" WHEN simple THEN greatest(least({told}, lead.leo), {local_start(rules)})"
         " WHEN response IS NULL THEN hw ELSE response.hw END"
     )
     step["replicated_bytes"] = f"replicated_bytes + {chunk_bytes}"

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emulator.rounds.kafka.elect_leader import returns_to_preferred
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import ACTIVE_NEWEST, LOCAL_BYTES
+from emulator.rounds.kafka.tier.tier_horizons import TIER_HORIZONS
 from emulator.rounds.log import last_run
 from emulator.rounds.slots import has
 
@@ -63,5 +66,37 @@ HORIZONS = (
 )
 
 
-HORIZON = "greatest(round, coalesce(least(" + ", ".join(f"CAST({h.round_sql} AS BIGINT)" for h in HORIZONS) + f"), {2**31 - 1}L))"
-"""SQL: the first round that has to be run, the largest int if there is none."""
+_FIRST_END = "coalesce(get(segments, 1).base_offset, IF(size(segments) > 0, segment_base_offset, leo))"
+_CHECK = "feed.storage.check_rounds"
+_TOO_OLD = (
+    f"(IF(size(segments) > 0, get(segments, 0).newest_round, {ACTIVE_NEWEST})"
+    " + feed.storage.local_retention_ms DIV feed.storage.round_ms + 1)"
+)
+_ABOVE_LIMIT = f"(feed.storage.local_retention_bytes + coalesce(get(segments, 0).bytes, segment_bytes) - {LOCAL_BYTES})"
+
+
+def _checked_from(round_sql: str) -> str:
+    """The first check of local retention from a round on."""
+    return f"IF({round_sql} IS NULL, null, {_tick(f'greatest(round, {round_sql})', _CHECK)})"
+
+
+OF_SEGMENTS = (
+    Horizon("below log start", f"IF({_FIRST_END} <= log_start_offset, {_checked_from('0')}, null)"),
+    Horizon("local retention time", f"IF(feed.storage.local_retention_ms >= 0, {_checked_from(_TOO_OLD)}, null)"),
+    Horizon(
+        "local retention bytes",
+        "IF(feed.storage.local_retention_bytes >= 0,"
+        f" IF({_ABOVE_LIMIT} <= 0, {_checked_from('0')}, {_checked_from(_met(_ABOVE_LIMIT, 'drift.segment_bytes'))}), null)",
+    ),
+)
+"""Where segments are kept: checks of local retention that may delete."""
+
+
+def horizon(rules: RunRules) -> str:
+    """SQL: the first round that has to be run, the largest int if there is none."""
+    texts = [f"CAST({h.round_sql} AS BIGINT)" for h in HORIZONS]
+    if rules.segments:
+        texts += [f"IF(segments IS NULL, null, CAST({h.round_sql} AS BIGINT))" for h in OF_SEGMENTS]
+    if rules.tiers:
+        texts += [f"IF(segments IS NULL OR is_deleted, null, CAST({text} AS BIGINT))" for text in TIER_HORIZONS.values()]
+    return f"greatest(round, coalesce(least({', '.join(texts)}), {2**31 - 1}L))"

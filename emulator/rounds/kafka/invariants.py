@@ -13,6 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emulator.rounds.kafka.eligible_leaders import min_isr
+from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import local_start
+from emulator.rounds.kafka.tier.check_tiers import ABOVE_LAST_STABLE, GAP, NEVER_COPIED
 from emulator.rounds.slots import has, mine
 
 
@@ -31,6 +34,7 @@ _LACKS = f"{_FOLLOWS} AND agreed_to < leader_hw AND NOT impaired"
 # A new leader's high watermark may be below what was committed before it (KIP-966: lagging high watermark).
 _TRUE_HW = "IF(committed_before <= least(leader_epoch_start, lead.leo), greatest(leader_hw, committed_before), leader_hw)"
 _ONCE = "slot = 0"
+_LOCAL_START = local_start(RunRules(1, segments=True))
 _OF_LEADER = "slot = client_leader AND leader_leads"
 
 EVERY_ROUND: tuple[Invariant, ...] = (
@@ -111,6 +115,34 @@ EVERY_ROUND: tuple[Invariant, ...] = (
     ),
 )
 
+OF_TIERS: tuple[Invariant, ...] = (
+    Invariant(
+        "LocalLogInOrder",
+        "log start <= local log start <= high watermark",
+        f"segments IS NOT NULL AND NOT (log_start_offset <= {_LOCAL_START} AND {_LOCAL_START} <= hw)",
+        "KIP-405; UnifiedLog",
+    ),
+    Invariant(
+        "NoGapBetweenTiers",
+        "what a leader has not itself, from its log start on, is found by its epochs in a copied segment that is in the store",
+        f"coalesce(tier_broken & {GAP}, 0) != 0",
+        "KIP-405; shared protocol rules, section 2",
+    ),
+    Invariant(
+        "RemoteBelowLastStable",
+        "what a copy begins with is committed, and lies below every open transaction",
+        f"coalesce(tier_broken & {ABOVE_LAST_STABLE}, 0) != 0",
+        "KIP-405; RemoteLogManager: RLMCopyTask",
+    ),
+    Invariant(
+        "NoLocalDeleteBeforeCopy",
+        "what retention takes from a disk was copied once, or expired, or is not of the leader's lineage",
+        f"coalesce(tier_broken & {NEVER_COPIED}, 0) != 0",
+        "KIP-405; UnifiedLog.deletableSegments",
+    ),
+)
+"""Looked at in every round of runs with remote storage, beside EVERY_ROUND."""
+
 _CLEAN = "NOT unclean_before AND damaged_replicas < tolerated_damages"
 
 AT_ELECTIONS: tuple[Invariant, ...] = (
@@ -156,4 +188,4 @@ AT_THE_END: tuple[Invariant, ...] = (
     ),
 )
 
-INVARIANTS: tuple[Invariant, ...] = EVERY_ROUND + AT_ELECTIONS + AT_THE_END
+INVARIANTS: tuple[Invariant, ...] = EVERY_ROUND + OF_TIERS + AT_ELECTIONS + AT_THE_END

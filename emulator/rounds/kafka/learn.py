@@ -32,7 +32,9 @@ _OF_A_CUT = {
 
 
 def _outputs(rules: RunRules) -> Step:
-    return _OUTPUTS | (_OF_A_CUT if rules.some("cuts_to_high_watermark") else {})
+    if not rules.some("cuts_to_high_watermark"):
+        return _OUTPUTS
+    return _OUTPUTS | _OF_A_CUT | (unchanged("segments", "segment_round") if rules.segments else {})
 
 
 @built_once
@@ -57,7 +59,9 @@ def _decide(rules: RunRules) -> Step:
         steps[1:1] = keep_response(rules)
         outputs |= unchanged("late_response")
     if rules.some("cuts_to_high_watermark"):
-        steps[-1:-1] = cut_to_high_watermark(f"({rules.holds('cuts_to_high_watermark')} AND begins_to_follow)", "told_epoch")
+        steps[-1:-1] = cut_to_high_watermark(
+            f"({rules.holds('cuts_to_high_watermark')} AND begins_to_follow)", "told_epoch", rules
+        )
         outputs |= unchanged(*CUT_FACTS)
     return decided("news", f"{news} OR {stash} OR {for_leader}", steps, outputs)
 

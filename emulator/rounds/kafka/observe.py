@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from emulator.rounds.columns import Step, built_once
 from emulator.rounds.kafka.eligible_leaders import recovery_answer
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import local_start
 
 _LOG = "'leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes, 'log_start_offset', log_start_offset"
 
@@ -26,7 +27,9 @@ def observe(state: DataFrame, rules: RunRules) -> DataFrame:
 
 @built_once
 def _own_view(rules: RunRules) -> Step:
-    log = _LOG + (", 'log_at_start', log_at_start, 'leo_at_start', leo_at_start" if rules.some("asks") else "")
+    log = _LOG + (f", 'local_start', {local_start(rules)}" if rules.segments else "")
+    log += ", 'highest_remote', highest_remote" if rules.tiers else ""
+    log += ", 'log_at_start', log_at_start, 'leo_at_start', leo_at_start" if rules.some("asks") else ""
     leader = f"named_struct({log}, 'lead_start', lead_start, 'epochs_fall', epochs_fall)"
     superseded = f"named_struct('slot', slot, 'epoch', believed_epoch, {log})"
     asked = {"recovery_answer": recovery_answer()} if rules.elr else {}

@@ -27,6 +27,8 @@ def _send(rules: RunRules) -> Step:
         "((world.running & assigned & own_bit) != 0 AND NOT is_leader AND believed_leader >= 0"
         f" AND believed_leader != slot AND leader != slot AND {request})"
     )
+    if rules.tiers:
+        sends = f"({sends} AND aux_state IS NULL)"
     in_epoch = rules.choose("fetch_in_leader_epoch", "believed_epoch = client_epoch", "true")
     return {
         "sends": sends,
@@ -41,12 +43,13 @@ def _check(rules: RunRules) -> Step:
     epoch = last_epoch("log")
     end = f"greatest({end_offset_for_epoch('leader_log', 'leader_leo', epoch)}, leader_log_start)"
     diverges = f"({floor_epoch('leader_log', epoch)} < {epoch} OR {end} < leo)"
+    start = "greatest(leader_log_start, leader_local_start)" if rules.segments else "leader_log_start"
     refused = (
-        f"CASE WHEN verified THEN leo < leader_log_start WHEN leo < leader_log_start THEN true"
+        f"CASE WHEN verified THEN leo < {start} WHEN leo < {start} THEN true"
         f" WHEN size(log) = 0 THEN leo > leader_leo ELSE {diverges} END"
     )
     # Without epochs in fetches the leader knows of offsets only; who has a question does not fetch.
-    refused = rules.choose("epochs_in_fetch", refused, "(truncating OR leo < leader_log_start OR leo > leader_leo)")
+    refused = rules.choose("epochs_in_fetch", refused, f"(truncating OR leo < {start} OR leo > leader_leo)")
     return inlined(_send(rules), {"noted": f"IF(primary, {refused}, true) = false"})
 
 

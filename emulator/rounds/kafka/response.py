@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from emulator.rounds.columns import Step
+from emulator.rounds.columns import Step, let
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import ACTIVE_NEWEST, NO_SEGMENTS, local_start, with_closed
+from emulator.rounds.kafka.tier.writes import counted
 from emulator.rounds.kafka.truncation import answered_question, cut_log
 from emulator.rounds.log import (
     append_from,
@@ -28,8 +30,9 @@ def response_steps(rules: RunRules) -> list[Step]:
     """The steps of a response, in order."""
     asks = answered_question(rules) if rules.some("asks") else []
     return [
-        *[_source(rules), *asks, _outcome(rules), _cut(rules), _whole_batches(rules), *cut_log("fetch_epoch")],
-        *[_first_batch(), _limits(), _take(), _chunk(), _write(), _high_watermark(), _segment(), _log_start(), *_taken(rules)],
+        *[_source(rules), *asks, _outcome(rules), _cut(rules), _whole_batches(rules), *cut_log("fetch_epoch", rules)],
+        *[_first_batch(), _limits(), _take(), _chunk(rules), _write(), _high_watermark(rules), _segment(rules), _log_start()],
+        *[*_moved(rules), *_taken(rules)],
     ]
 
 
@@ -44,14 +47,22 @@ def comes_late() -> str:
 
 def _source(rules: RunRules) -> Step:
     """The leader that answers: the client leader, or the superseded one believed in; null if it is neither."""
-    fields = ["leo", "hw", "log", "log_bytes", "log_start_offset"] + ["log_at_start", "leo_at_start"] * rules.some("asks")
+    fields = ["leo", "hw", "log", "log_bytes", "log_start_offset"] + ["local_start"] * rules.segments
+    fields += ["highest_remote"] * rules.tiers
+    fields += ["log_at_start", "leo_at_start"] * rules.some("asks")
     main = "named_struct('slot', client_leader, 'epoch', client_epoch, " + ", ".join(f"'{f}', lead.{f}" for f in fields) + ")"
     in_epoch = rules.choose("fetch_in_leader_epoch", "x.epoch = believed_epoch", "true")
     believed = f"filter(superseded, x -> x.slot = believed_leader AND {in_epoch})"
     source = f"IF(primary, {main}, get({believed}, 0))"
     if not rules.some_lack("response_in_leader_epoch"):
         return {"is_late": "false", "source": source, "leo_before": "leo"}
-    late_log = {"log_bytes": "0L", "log_at_start": "late_response.log", "leo_at_start": "late_response.leo"}
+    late_log = {
+        "log_bytes": "0L",
+        "local_start": "late_response.log_start_offset",
+        "highest_remote": "-1L",
+        "log_at_start": "late_response.log",
+        "leo_at_start": "late_response.leo",
+    }
     late = ", ".join(f"'{f}', {late_log.get(f, f'late_response.{f}')}" for f in fields)
     late = f"named_struct('slot', late_response.slot, 'epoch', -1, {late})"
     is_late = comes_late()
@@ -62,10 +73,12 @@ def _outcome(rules: RunRules) -> Step:
     epoch = last_epoch("log")
     end = f"greatest({end_offset_for_epoch('source.log', 'source.leo', epoch)}, source.log_start_offset)"
     diverges = f"({floor_epoch('source.log', epoch)} < {epoch} OR {end} < leo)"
+    below = " WHEN leo < source.local_start THEN 'reset'" if rules.segments else ""
+    empty = "IF(leo < source.local_start, 'reset', 'data')" if rules.segments else "'data'"
     by_epoch = (
         "CASE WHEN source IS NULL THEN 'none' WHEN leo < source.log_start_offset THEN 'reset'"
-        " WHEN size(log) = 0 THEN IF(leo > source.leo, 'too_high', 'data')"
-        f" WHEN NOT (primary AND noted) AND {diverges} THEN 'diverging' ELSE 'data' END"
+        f" WHEN size(log) = 0 THEN IF(leo > source.leo, 'too_high', {empty})"
+        f" WHEN NOT (primary AND noted) AND {diverges} THEN 'diverging'{below} ELSE 'data' END"
     )
     inside = f"(size(log) > 0 AND leo < source.leo AND {batch_start('source.log', 'leo', 'source.log_start_offset')} < leo)"
     by_offset = (
@@ -73,8 +86,15 @@ def _outcome(rules: RunRules) -> Step:
         " WHEN leo < source.log_start_offset THEN 'reset' WHEN leo > source.leo THEN 'too_high'"
         f" WHEN {inside} THEN 'out_of_order' ELSE 'data' END"
     )
+    outcome = f"IF(is_late, 'data', {rules.choose('epochs_in_fetch', by_epoch, by_offset)})"
+    if rules.tiers:
+        at_pending = (
+            f"coalesce(get(world.at_pending_upload, slot), feed.storage.at_pending_upload) AND leo = {local_start(rules)}"
+        )
+        moved = f"coalesce(feed.storage.tiered AND (source.log_start_offset <= leo OR ({at_pending})), false)"
+        outcome = let("o_", outcome, f"IF(o_ = 'reset' AND {moved}, 'moved', o_)")
     return {
-        "outcome": f"IF(is_late, 'data', {rules.choose('epochs_in_fetch', by_epoch, by_offset)})",
+        "outcome": outcome,
         "answered_epoch": f"IF(source IS NULL OR size(log) = 0, null, {floor_epoch('source.log', epoch)})",
         "answered_end": f"IF(source IS NULL OR size(log) = 0, null, {end})",
     }
@@ -125,11 +145,12 @@ def _take() -> Step:
     }
 
 
-def _chunk() -> Step:
+def _chunk(rules: RunRules) -> Step:
     return {
         "chunk_bytes": f"IF(fetched_to > leo, {bytes_at('source.log', 'fetched_to')} - from_bytes, 0L)",
         "fetched": "fetched_to > leo",
-        "cut_records": "IF(outcome = 'reset', leo - log_start_offset, cut_records)",
+        "cut_records": f"IF(outcome = 'reset', leo - {local_start(rules)}, cut_records)",
+        **({"newest": ACTIVE_NEWEST} if rules.segments else {}),
     }
 
 
@@ -155,24 +176,26 @@ def _write() -> Step:
     }
 
 
-def _high_watermark() -> Step:
+def _high_watermark(rules: RunRules) -> Step:
     told = f"IF(is_late OR NOT primary OR fetched OR {NO_WAIT}, source.hw, leader_hw)"
     return {
         "hw": (
             "CASE WHEN outcome = 'reset' THEN source.log_start_offset"
-            f" WHEN takes THEN greatest(least({told}, leo), log_start_offset) ELSE hw END"
+            f" WHEN takes THEN greatest(least({told}, leo), {local_start(rules)}) ELSE hw END"
         ),
     }
 
 
-def _segment() -> Step:
+def _segment(rules: RunRules) -> Step:
     flushed = "least(IF(rolls, greatest(flushed_offset, leo_before), flushed_offset), leo)"
+    kept = f"CASE WHEN outcome = 'reset' THEN {NO_SEGMENTS} WHEN rolls THEN {with_closed('newest')} ELSE segments END"
     due = f"(fetched AND feed.flush_messages > 0 AND leo - {flushed} >= feed.flush_messages)"
     return {
         "segment_base_offset": ("CASE WHEN outcome = 'reset' THEN leo WHEN rolls THEN leo_before ELSE segment_base_offset END"),
         "segment_bytes": ("CASE WHEN outcome = 'reset' THEN 0L WHEN rolls THEN chunk_bytes ELSE segment_bytes + chunk_bytes END"),
         "segment_round": "IF(fetched AND (rolls OR segment_bytes = 0), round, segment_round)",
         "flushed_offset": f"CASE WHEN outcome = 'reset' OR {due} THEN leo ELSE {flushed} END",
+        **({"segments": kept} if rules.segments else {}),
         "rolled_chunk_at": "IF(rolls, leo_before, null)",
         "starts_later": "takes AND NOT is_late AND source.log_start_offset > log_start_offset AND source.log_start_offset <= hw",
     }
@@ -183,6 +206,20 @@ def _log_start() -> Step:
         "log": f"IF(starts_later, {truncate_from_start('log', 'source.log_start_offset')}, log)",
         "log_start_offset": ("IF(starts_later OR outcome = 'reset', source.log_start_offset, log_start_offset)"),
     }
+
+
+def _moved(rules: RunRules) -> list[Step]:
+    """OFFSET_MOVED_TO_TIERED_STORAGE: from the next round on the follower asks where to start instead of fetching."""
+    aux = (
+        "named_struct('leader', believed_leader, 'epoch', believed_epoch, 'next', round + 1,"
+        " 'asked', IF(true, null, aux_state.asked))"
+    )
+    counts = counted("tier_counts", {"moved_to_tiered_storage": "1"})
+    step = {
+        "aux_state": f"IF(outcome = 'moved', {aux}, aux_state)",
+        "tier_counts": f"IF(outcome = 'moved', {counts}, tier_counts)",
+    }
+    return [step] if rules.tiers else []
 
 
 def _taken(rules: RunRules) -> list[Step]:

@@ -74,7 +74,8 @@ class RunRules:
     """The rules of all protocols in a run; `slots`: replicas of its widest partition.
 
     `elr`: a scenario of it has eligible leader replicas (KIP-966); `late_news`: in one news may come late; `budgets`: in one
-    brokers' bandwidth is limited. Else no expression speaks of them.
+    brokers' bandwidth is limited; `segments`: in one retention may delete local segments; `tiers`: a topic is tiered, or deleted
+    (then `segments` as well). Else no expression speaks of them.
     """
 
     slots: int
@@ -82,6 +83,8 @@ class RunRules:
     elr: bool = False
     late_news: bool = False
     budgets: bool = False
+    segments: bool = False
+    tiers: bool = False
 
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""

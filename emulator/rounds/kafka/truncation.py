@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.columns import Step
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.segments import cut_place, cut_segments, local_start
 from emulator.rounds.log import (
     batch_start,
     bytes_at,
@@ -18,7 +19,7 @@ CUT_FACTS = ("cut_from", "cut_to", "cut_records", "cut_epoch")
 """What a cut tells the later phases: old and new LEO (null: no cut), records cut, the epoch believed in then."""
 
 
-def cut_to_high_watermark(guard: str, epoch: str) -> list[Step]:
+def cut_to_high_watermark(guard: str, epoch: str, rules: RunRules) -> list[Step]:
     """Cut the log to the replica's own high watermark where the guard holds, whole batches, as before KIP-101.
 
     `epoch`: SQL text of the leader epoch that it follows from now on.
@@ -26,28 +27,37 @@ def cut_to_high_watermark(guard: str, epoch: str) -> list[Step]:
     return [
         {"cut_wish": f"IF({guard}, least(leo, hw), null)"},
         {"cut_to": f"IF(cut_wish IS NULL, null, {batch_start('log', 'cut_wish')})"},
-        *cut_log(epoch),
+        *cut_log(epoch, rules),
     ]
 
 
-def cut_log(epoch: str) -> list[Step]:
-    """What a cut to `cut_to` (null: no cut) does to a log, its bytes, its active segment and the high watermark."""
+def cut_log(epoch: str, rules: RunRules) -> list[Step]:
+    """What a cut to `cut_to` (null: no cut) does to a log, its bytes, its segments and the high watermark."""
+    place, log = {}, truncate_from_end("log", "cut_to")
+    segment = {
+        "segment_base_offset": "least(segment_base_offset, coalesce(cut_to, segment_base_offset))",
+        "segment_bytes": (
+            "CASE WHEN cut_to IS NULL THEN segment_bytes WHEN cut_to <= segment_base_offset THEN 0L"
+            " ELSE greatest(segment_bytes - (log_bytes - cut_bytes), 0L) END"
+        ),
+    }
+    log_start = "least(log_start_offset, coalesce(cut_to, log_start_offset))"
+    if rules.segments:
+        log_start = f"IF(coalesce(cut_place < 0, false), cut_to, {log_start})"
+        place, segment = cut_place("cut_to", rules), cut_segments("cut_to", segment)
+        log = f"IF(coalesce(cut_place < 0, false), filter(log, x -> false), {log})"
     return [
-        {"cut_bytes": f"IF(cut_to < leo, {bytes_at('log', 'cut_to')}, log_bytes)"},
+        {"cut_bytes": f"IF(cut_to < leo, {bytes_at('log', 'cut_to')}, log_bytes)", **place},
         {
             "cut_from": "IF(cut_to < leo, leo, null)",
             "cut_epoch": epoch,
-            "cut_records": "IF(cut_to < leo, leo - least(greatest(cut_to, log_start_offset), leo), 0L)",
-            "log": f"IF(cut_to IS NULL, log, {truncate_from_end('log', 'cut_to')})",
+            "cut_records": f"IF(cut_to < leo, leo - least(greatest(cut_to, {local_start(rules)}), leo), 0L)",
+            "log": f"IF(cut_to IS NULL, log, {log})",
             "leo": "coalesce(cut_to, leo)",
             "hw": "least(hw, coalesce(cut_to, hw))",
             "log_bytes": "cut_bytes",
-            "log_start_offset": "least(log_start_offset, coalesce(cut_to, log_start_offset))",
-            "segment_base_offset": "least(segment_base_offset, coalesce(cut_to, segment_base_offset))",
-            "segment_bytes": (
-                "CASE WHEN cut_to IS NULL THEN segment_bytes WHEN cut_to <= segment_base_offset THEN 0L"
-                " ELSE greatest(segment_bytes - (log_bytes - cut_bytes), 0L) END"
-            ),
+            "log_start_offset": log_start,
+            **segment,
             "flushed_offset": "least(flushed_offset, coalesce(cut_to, flushed_offset))",
         },
     ]

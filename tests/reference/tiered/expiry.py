@@ -81,14 +81,20 @@ def _run(partition: TieredPartition, replica: Replica, tier: Tier) -> bool:
     for segment in verdict.segments:
         if not delete(partition, replica.broker, segment):
             return False
-    entries = replica.log.cache.entries
-    older = {epoch for one in index.listed() for epoch, _ in one.epochs if entries and epoch < entries[0][0]}
-    for segment in [one for epoch in sorted(older) for one in index.listed_of(epoch)]:
-        if segment.id in index.segments and all(epoch < entries[0][0] for epoch, _ in segment.epochs):
-            partition.coverage["unreferenced_deleted"] += 1
-            if not delete(partition, replica.broker, segment):
-                return False
+    # Deleting has told it what others wrote before: the index may be another one now.
+    for segment in _left_behind(partition, replica):
+        partition.coverage["unreferenced_deleted"] += 1
+        if not delete(partition, replica.broker, segment):
+            return False
     return True
+
+
+def _left_behind(partition: TieredPartition, replica: Replica) -> list[RemoteSegment]:
+    """The segments that have only epochs older than the cache's first, in order."""
+    index, entries = partition.index_of(replica.broker), replica.log.cache.entries
+    older = {epoch for one in index.listed() for epoch, _ in one.epochs if entries and epoch < entries[0][0]}
+    known = {one.id: one for epoch in sorted(older) for one in index.listed_of(epoch)}
+    return [one for one in known.values() if all(epoch < entries[0][0] for epoch, _ in one.epochs)]
 
 
 def _raise_log_start(partition: TieredPartition, replica: Replica, tier: Tier, offset: int | None) -> bool:

@@ -51,7 +51,7 @@ def is_unclean(seed: int) -> bool:
 
 def schedule(seed: int) -> dict[str, Any]:
     """One schedule, as `simulate` takes it; every other with a policy of later KIPs."""
-    return _with_policies(random.Random(f"tiered/policies/{seed}"), _plain_schedule(seed))
+    return _with_policies(random.Random(f"tiered/policies/{seed}"), plain_schedule(seed))
 
 
 def _with_policies(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +87,8 @@ def _with_leaders_by_local_log(rng: random.Random, case: dict[str, Any]) -> dict
     return {**case, "config": config, "topic_config": {**case["topic_config"], **keys}, "faults": faults, "commands": commands}
 
 
-def _plain_schedule(seed: int) -> dict[str, Any]:
+def plain_schedule(seed: int) -> dict[str, Any]:
+    """One schedule without policies of later KIPs."""
     rng = random.Random(f"tiered/{seed}")
     unclean = is_unclean(seed)
     segment_records = rng.randint(2, 5)

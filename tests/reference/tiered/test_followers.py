@@ -20,7 +20,7 @@ def _resets(result: Result) -> list[tuple[int, int]]:
     return [(row["log_start_offset"], row["leo"]) for row in rows if row["fetch_state"] in ("aux_state_built", "out_of_range")]
 
 
-def _bootstrap(leader: dict[str, Any], pending: int | None) -> dict[str, Any]:
+def bootstrap_case(leader: dict[str, Any], pending: int | None) -> dict[str, Any]:
     """A case of TierStateMachineTest: what is not local is remote, up to the pending upload."""
     log_start, local, leo = leader["logStart"], leader["localLogStart"], leader["leo"]
     end = local if pending is None else pending
@@ -62,8 +62,8 @@ BOOTSTRAP: list[tuple[str, dict[str, int], int | None, list[tuple[int, int]]]] =
 
 
 @pytest.mark.parametrize(("name", "leader", "pending", "expected"), BOOTSTRAP, ids=[row[0] for row in BOOTSTRAP])
-def test_bootstrap(name: str, leader: dict[str, int], pending: int | None, expected: list[tuple[int, int]]) -> None:
-    result = simulate(_bootstrap(leader, pending), watch=True)
+def testbootstrap_case(name: str, leader: dict[str, int], pending: int | None, expected: list[tuple[int, int]]) -> None:
+    result = simulate(bootstrap_case(leader, pending), watch=True)
     assert _resets(result) == expected
     waits = "unknown" in name
     assert at(result, 8, 2)["leo"] == (0 if waits else leader["leo"])

@@ -18,7 +18,7 @@ from .simulate import Result, simulate
 DATA = Path(__file__).parents[2] / "data" / "tiered"
 STEPS: list[dict[str, Any]] = json.loads((DATA / "trace_e.json").read_text())
 NAMES = [step["step"] for step in STEPS]
-ROUNDS_PER_STEP = 12
+ROUNDS_PER_STEP = 6
 RECORD_BYTES = 100_080
 SEGMENT_BYTES = 1_048_576
 
@@ -44,41 +44,43 @@ def _batches(step: str) -> list[dict[str, Any]]:
     return [{**row, "from_round": first + i, "to_round": first + i + 1} for i in range(len(produced))]
 
 
+def real_case() -> dict[str, Any]:
+    """The trace as a case."""
+    retention = {"retention.bytes": 6_500_000}
+    return {
+        "rounds": ROUNDS_PER_STEP * len(STEPS),
+        "round_ms": 500,
+        "session_timeout_rounds": 3,
+        "brokers": [1, 2, 3],
+        "racks": {},
+        "config": {
+            "auto.leader.rebalance.enable": False,
+            "log.retention.check.interval.ms": 500,
+            "remote.log.storage.system.enable": True,
+            "remote.log.manager.task.interval.ms": 500,
+        },
+        "topic_config": {
+            "remote.storage.enable": True,
+            "segment.bytes": SEGMENT_BYTES,
+            "local.retention.bytes": 2_500_000,
+        },
+        "replicas": [1, 2],
+        "workload": [row for step in NAMES for row in _batches(step)],
+        "faults": [
+            _crash(1, "kill -9 leader 1 -> 2 leads", "restart 1"),
+            _crash(2, "kill -9 leader 2", "restart 2"),
+        ],
+        "commands": [
+            {"round": _round_of("reassign to [2,1,3] +0"), "kind": "reassign", "replicas": [2, 1, 3]},
+            {"round": _round_of("retention.bytes=6.5MB +0"), "kind": "alter_config", "config": retention},
+            {"round": _round_of("DeleteRecords before 95"), "kind": "delete_records", "offset": 95},
+        ],
+    }
+
+
 @cache
 def _result() -> Result:
-    retention = {"retention.bytes": 6_500_000}
-    return simulate(
-        {
-            "rounds": ROUNDS_PER_STEP * len(STEPS),
-            "round_ms": 500,
-            "session_timeout_rounds": 3,
-            "brokers": [1, 2, 3],
-            "racks": {},
-            "config": {
-                "auto.leader.rebalance.enable": False,
-                "log.retention.check.interval.ms": 500,
-                "remote.log.storage.system.enable": True,
-                "remote.log.manager.task.interval.ms": 500,
-            },
-            "topic_config": {
-                "remote.storage.enable": True,
-                "segment.bytes": SEGMENT_BYTES,
-                "local.retention.bytes": 2_500_000,
-            },
-            "replicas": [1, 2],
-            "workload": [row for step in NAMES for row in _batches(step)],
-            "faults": [
-                _crash(1, "kill -9 leader 1 -> 2 leads", "restart 1"),
-                _crash(2, "kill -9 leader 2", "restart 2"),
-            ],
-            "commands": [
-                {"round": _round_of("reassign to [2,1,3] +0"), "kind": "reassign", "replicas": [2, 1, 3]},
-                {"round": _round_of("retention.bytes=6.5MB +0"), "kind": "alter_config", "config": retention},
-                {"round": _round_of("DeleteRecords before 95"), "kind": "delete_records", "offset": 95},
-            ],
-        },
-        watch=True,
-    )
+    return simulate(real_case(), watch=True)
 
 
 def _at_end_of(name: str) -> tuple[dict[str, Any], dict[int, dict[str, Any]]]:

@@ -1,0 +1,128 @@
+"""Retention and tiered storage as a feed has them (schema.STORAGE), and whether anything can be deleted in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from emulator import configs
+from emulator.faults.kinds import FaultRow, read_fault_rows
+from emulator.scenario import Command, Scenario
+
+AS_RETENTION = -2
+QUOTA_WINDOW_MS = 11_000
+"""The window of the copy quota: 11 samples of a second (KIP-956)."""
+
+STORE_FAULTS = ("remote_storage_outage", "slow_remote_storage", "open_transaction")
+"""Kinds that are about partitions, not about brokers."""
+
+Value = Callable[[str], Any]
+"""The value in force of a config key."""
+
+
+def store_faults(scenario: Scenario) -> list[FaultRow]:
+    """The faults of the remote store, and open transactions."""
+    if not set(STORE_FAULTS) & set(scenario.faults.column("kind").to_pylist()):
+        return []
+    return [row for row in read_fault_rows(scenario.faults, scenario.rounds) if row.kind in STORE_FAULTS]
+
+
+def concerns(row: FaultRow, topic: str, partition: int) -> bool:
+    """Whether a fault is about this partition."""
+    return (row.topic is None or fnmatchcase(topic, row.topic)) and row.partition in (None, partition)
+
+
+def storage_settings(
+    scenario: Scenario, value: Value, faults: Sequence[FaultRow], round_: int, deletes_topic: bool
+) -> dict[str, Any]:
+    """The fields of schema.STORAGE; limits of -1 are none. `faults`: those of STORE_FAULTS that concern the partition."""
+    round_ms, store = scenario.round_ms, scenario.remote_storage
+
+    def rounds(ms: int) -> int:
+        return max(1, min(2**31 - 1, ms // round_ms))
+
+    def local(key: str) -> Any:
+        own = value(f"local.{key}")
+        return own if copies and own != AS_RETENTION else value(key)
+
+    now = [row for row in faults if row.from_round <= round_ < row.to_round]
+    tiered = is_tiered(value)
+    copies = tiered and not value("remote.log.copy.disable")
+    slow = [row.bytes_per_second for row in now if row.kind == "slow_remote_storage"]
+    rates = [rate for rate in [store.copy_bytes_per_second, *slow] if rate is not None]
+    quota = value("remote.log.manager.copy.max.bytes.per.second")
+    return {
+        "retention_ms": value("retention.ms"),
+        "retention_bytes": value("retention.bytes"),
+        "local_retention_ms": local("retention.ms"),
+        "local_retention_bytes": local("retention.bytes"),
+        "check_rounds": rounds(value("log.retention.check.interval.ms")),
+        "round_ms": round_ms,
+        "tiered": tiered,
+        "copies": copies,
+        "task_rounds": rounds(value("remote.log.manager.task.interval.ms")),
+        "retry_rounds": _retry_rounds(value, rounds),
+        "backoff_rounds": rounds(value("replica.fetch.backoff.ms")),
+        "store_up": not any(row.kind == "remote_storage_outage" for row in now),
+        "copy_bytes": min(rates) * round_ms // 1000 if rates else None,
+        "by_list": store.metadata == "list",
+        "metadata_lag": store.metadata_lag_rounds,
+        "finishes": store.on_leadership_lost == "finish",
+        "from_leader": store.aux_state == "leader",
+        "at_pending_upload": value("follower.fetch.last.tiered.offset.enable"),
+        "copy_quota": None if quota >= configs.NEVER else quota,
+        "transactions": [row.fault_id for row in now if row.kind == "open_transaction"],
+        "deletes_topic": deletes_topic,
+    }
+
+
+def is_tiered(value: Value) -> bool:
+    """Whether the topic has remote storage."""
+    return bool(value("remote.log.storage.system.enable") and value("remote.storage.enable"))
+
+
+def accepted(value: Value, config: Mapping[str, Any]) -> dict[str, Any]:
+    """What of an alter_config takes effect: remote storage goes off only together with what it holds (KIP-950)."""
+    turns_off = is_tiered(value) and not config.get("remote.storage.enable", True)
+    if turns_off and not config.get("remote.log.delete.on.disable", value("remote.log.delete.on.disable")):
+        return {key: given for key, given in config.items() if key != "remote.storage.enable"}
+    return dict(config)
+
+
+def _retry_rounds(value: Value, rounds: Callable[[int], int]) -> list[int]:
+    """Rounds until the next try after the first, second, ... failure in a row; after the last of them it stays so."""
+    wait, most = value("remote.log.manager.task.retry.backoff.ms"), value("remote.log.manager.task.retry.backoff.max.ms")
+    waits = [rounds(min(most, wait))]
+    while wait < most:
+        wait *= 2
+        waits.append(rounds(min(most, wait)))
+    return waits
+
+
+def is_ever_tiered(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]) -> bool:
+    """Whether the topic has remote storage in any round."""
+    configurations = [topic_config, scenario.config, *(command.config or {} for command in alterations)]
+    return any(config.get("remote.storage.enable") for config in configurations)
+
+
+def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command], deletes: bool) -> bool:
+    """Whether a check of the run may delete a local segment of the topic; else its segments need not be kept.
+
+    `alterations`: all alter_config commands that concern it; `deletes`: its records are deleted by command.
+    """
+    configurations = [(dict(scenario.config), dict(topic_config))]
+    for command in alterations:
+        cluster, topic = (dict(config) for config in configurations[-1])
+        (cluster if command.topic is None else topic).update(command.config or {})
+        configurations.append((cluster, topic))
+    settings: list[dict[str, Any]] = [{key: configs.effective(*both, key) for key in _READ} for both in configurations]
+    last_round = scenario.rounds - 1
+    if all(of["log.retention.check.interval.ms"] // scenario.round_ms > last_round for of in settings):
+        return False
+    return deletes or any(
+        of["retention.bytes"] >= 0 or 0 <= of["retention.ms"] < last_round * scenario.round_ms for of in settings
+    )
+
+
+_READ = ("log.retention.check.interval.ms", "retention.bytes", "retention.ms")

@@ -1,0 +1,69 @@
+"""What a leader copies, and what a copy is: SQL texts of the copy task (RLMCopyTask).
+
+`closed` is an array of types.LOCAL_SEGMENT without the active segment, whose base is `active_base`.
+"""
+
+from __future__ import annotations
+
+from emulator.rounds.columns import let
+from emulator.rounds.kafka.tier.lineage import epochs_in_range
+from emulator.rounds.kafka.tier.types import REMOTE_SEGMENT, chosen
+
+
+def with_ends(closed: str, active_base: str) -> str:
+    """The closed local segments, each with its `end_offset` (exclusive)."""
+    fields = ", ".join(f"'{name}', x.{name}" for name in ("base_offset", "bytes", "first_round", "newest_round"))
+    end = f"coalesce(get({closed}, i + 1).base_offset, {active_base})"
+    return f"transform({closed}, (x, i) -> named_struct({fields}, 'end_offset', {end}))"
+
+
+def candidates(closed: str, active_base: str, from_offset: str, stable: str, leo: str, below_last_stable: str = "true") -> str:
+    """The segments to copy, with their ends: from the one that has `from_offset` on, those that end at or below `stable`.
+
+    A mutant (`below_last_stable` false) copies what is not committed as well.
+    """
+    limit = chosen(below_last_stable, stable, leo)
+    return f"filter({with_ends(closed, active_base)}, x -> x.end_offset > {from_offset} AND x.end_offset <= {limit})"
+
+
+def started_segment(id: str, local: str, epochs: str, slot: str, leader_epoch: str) -> str:
+    """The remote segment that an attempt to copy a local one (with its end) begins with; no event has told of it yet."""
+    values = {
+        "id": id,
+        "base_offset": f"{local}.base_offset",
+        "end_offset": f"{local}.end_offset - 1",
+        "epochs": epochs_in_range(epochs, f"{local}.base_offset", f"{local}.end_offset"),
+        "checkpoint": f"filter({epochs}, x -> x.start_offset < {local}.end_offset)",
+        "bytes": f"{local}.bytes",
+        "newest_round": f"{local}.newest_round",
+        "slot": slot,
+        "leader_epoch": leader_epoch,
+        "state": "null",
+        "was_finished": "false",
+        "stored_bytes": "0L",
+        "moved_bytes": "0L",
+        "copied_round": "null",
+        "deleted_round": "null",
+    }
+    return "CAST(named_struct(" + ", ".join(f"'{name}', {text}" for name, text in values.items()) + f") AS {REMOTE_SEGMENT})"
+
+
+def copied_before(segment: str, segments: str) -> str:
+    """Whether an earlier attempt, one that was done or moved some bytes, has records of this one."""
+    shared = f"exists({segment}.epochs, x -> exists(s.epochs, y -> y.epoch = x.epoch))"
+    overlap = f"s.base_offset <= {segment}.end_offset AND s.end_offset >= {segment}.base_offset"
+    earlier = f"s.id < {segment}.id AND (s.was_finished OR s.moved_bytes > 0)"
+    return f"exists({segments}, s -> {earlier} AND {overlap} AND {shared})"
+
+
+def after_truncation(highest_remote: str, leo: str, forget_on_truncation: str = "true") -> str:
+    """The highest remote offset of a log that may have been cut; a mutant's (and Kafka's, to 4.3) never falls."""
+    return chosen(forget_on_truncation, f"least({highest_remote}, {leo} - 1)", highest_remote)
+
+
+def retry_round(now: str, failures: str, first_ms: str, most_ms: str, round_ms: str) -> str:
+    """The round of the next try after the n-th failure in a row: each time twice as long after it, never longer than `most`."""
+    wait = let(
+        "w_", f"least({most_ms}, {first_ms} * shiftleft(1L, least({failures} - 1, 31)))", f"greatest(1L, w_ DIV {round_ms})"
+    )
+    return f"CAST({now} + {wait} AS INT)"

@@ -1,0 +1,76 @@
+"""Where a leap has to stop for remote storage: the next run of a task that may find something, the end of a copy.
+
+SQL texts for horizons.py. A run of a task that finds nothing changes nothing, so that leaps go over it; what is taken here for
+"may find something" may be too much, but never too little. Every text is null where nothing is to be met.
+"""
+
+from __future__ import annotations
+
+from emulator.rounds.columns import let
+from emulator.rounds.kafka.tier.expiry import local_bytes
+from emulator.rounds.kafka.tier.lineage import highest_remote_offset
+from emulator.rounds.kafka.tier.take_tier_inputs import READS_BEFORE, RUNS
+from emulator.rounds.kafka.tier.types import COPY_FINISHED, DELETE_STARTED
+from emulator.rounds.log import epoch_cache
+
+_FAR = 2**60
+_COPY = "copy_under_way"
+_ENTRIES = "metadata_index.entries"
+
+
+def _next_run(task: str, from_round: str = "round") -> str:
+    """The first round, from one on, in which a task is due."""
+    since = f"greatest({from_round} - {task}.next, 0)"
+    return f"({task}.next + ({since} + {task}.period - 1) DIV {task}.period * {task}.period)"
+
+
+def _when(duty: int, task: str, finds: str) -> str:
+    """The next run, if it may find something; one that is not at its usual pace changes something anyway."""
+    unusual = f"{task}.period != feed.storage.task_rounds OR {task}.failures > 0"
+    met = f"IF({RUNS}, {unusual} OR coalesce({finds}, false), {task}.period > 1)"  # who does not run misses it
+    return f"IF(duty = {duty} AND {met}, {_next_run(task)}, null)"
+
+
+_TO_COPY = (
+    "(copied IS NULL OR NOT knows_log_start"
+    " OR (size(segments) > 0 AND segment_base_offset > greatest(copied + 1, log_start_offset)))"
+)
+_COPIED = f"array_distinct(transform(filter({_ENTRIES}, x -> x.state = {COPY_FINISHED}), x -> x.segment))"
+_OF_COPIED = f"transform({_COPIED}, id -> get(remote_segments, id))"
+_FIRST_EPOCH = "get(log, 0).epoch"
+_LEFT_BEHIND = (
+    f"exists({_ENTRIES}, x -> x.state = {DELETE_STARTED} OR x.end_offset < log_start_offset"
+    f" OR element_at(get(remote_segments, x.segment).epochs, -1).epoch < {_FIRST_EPOCH})"
+)
+_TOO_OLD = (
+    "(array_min(transform(s_, s -> s.newest_round))"
+    " + (feed.storage.retention_ms + feed.storage.round_ms - 1) DIV feed.storage.round_ms)"
+)
+_LOCAL = local_bytes("segments", "segment_base_offset", "segment_bytes", "highest_remote")
+_SPARE = (
+    "(feed.storage.retention_bytes + array_min(transform(s_, s -> s.bytes))"
+    f" - aggregate(s_, {_LOCAL}, (sum, s) -> sum + s.bytes))"
+)
+_LIMITS = let(
+    "s_",
+    _OF_COPIED,
+    "least(IF(feed.storage.retention_ms >= 0, " + _TOO_OLD + ", null), IF(feed.storage.retention_bytes < 0, null,"
+    f" CASE WHEN {_SPARE} <= 0 THEN round WHEN drift.segment_bytes > 0 THEN round + {_SPARE} DIV drift.segment_bytes END))",
+)
+_EPOCHS = epoch_cache("log", "log_start_offset")
+_FOUND = let("e_", _EPOCHS, highest_remote_offset("metadata_index", "e_", f"{_FAR}L"))
+_UNREAD = "array_min(transform(filter(remote_events, e -> e.slot != slot AND e.round >= metadata_read), e -> e.round))"
+
+_EXPIRES = let("l_", _LIMITS, f"IF(l_ IS NULL, null, {_next_run('expiry_task', 'greatest(round, l_)')})")
+
+TIER_HORIZONS: dict[str, str] = {
+    "copy": f"IF({_COPY} IS NULL, {_when(1, 'copy_task', f'feed.storage.copies AND {_TO_COPY}')}, null)",
+    "copy done": f"IF({_COPY}.rate > 0, {_COPY}.as_of + ({_COPY}.left_bytes - 1) DIV {_COPY}.rate, null)",
+    "expiry": _when(1, "expiry_task", f"(highest_remote < 0 AND size({_COPIED}) > 0) OR {_LEFT_BEHIND}"),
+    "retention": f"IF(duty = 1 AND {RUNS} AND size({_ENTRIES}) > 0, {_EXPIRES}, null)",
+    "follower": _when(2, "follower_task", f"{_FOUND} > highest_remote"),
+    "metadata": f"IF({_UNREAD} IS NULL OR {READS_BEFORE} IS NULL, null, {_UNREAD} + 1 + round - {READS_BEFORE})",
+    "removal": "leaving.next",
+    "auxiliary state": "aux_state.next",
+}
+"""Name -> SQL text of a round."""

@@ -1,0 +1,54 @@
+"""Which topics may have remote storage: what Kafka refuses, and what is not emulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from emulator.configs import ConfigValue, effective
+from emulator.errors import quoted
+from emulator.scenario.model import Topic
+from emulator.scenario.places import Location, Places
+from emulator.scenario.shapes import ScenarioShape
+
+ENABLE, SYSTEM = "remote.storage.enable", "remote.log.storage.system.enable"
+TIERED_PROTOCOL = "kafka"
+
+
+def check_tiered_topics(
+    places: Places, shape: ScenarioShape, topics: Sequence[Topic], cluster_config: Mapping[str, ConfigValue]
+) -> None:
+    """Raises InputError for the first topic, or alter_config, that turns remote storage on where it may not be.
+
+    Also for the first remote segment of a topic that has none.
+    """
+    at = {topic.name: index for index, topic in enumerate(shape.topics)}
+    for topic in topics:
+        if topic.config.get(ENABLE):
+            here: Location = ("topics", at[topic.name], "config") if topic.name in at else ("cluster", "config")
+            _check(places, here, shape, {**topic.config}, cluster_config)
+    for index, command in enumerate(shape.commands):
+        if command.kind == "alter_config" and (command.config or {}).get(ENABLE):
+            _check(places, ("commands", index, "config"), shape, command.config or {}, cluster_config)
+    tiered = {topic.name for topic in topics if effective(cluster_config, topic.config, ENABLE)}
+    for index, row in enumerate(shape.initial.remote_segments):
+        if row.topic not in tiered:
+            here = ("initial", "remote_segments", index, "topic")
+            problem = f"topic {quoted(row.topic)} has no remote storage"
+            raise places.error(here, problem, f"a topic with {quoted(ENABLE)} = true in its config")
+
+
+def _check(
+    places: Places,
+    here: Location,
+    shape: ScenarioShape,
+    config: Mapping[str, ConfigValue],
+    cluster_config: Mapping[str, ConfigValue],
+) -> None:
+    if not effective(cluster_config, {}, SYSTEM):
+        raise places.error((*here, ENABLE), "remote storage is off in the cluster", f"{quoted(SYSTEM)} = true in cluster.config")
+    policy = str(effective(cluster_config, config, "cleanup.policy"))
+    if "compact" in policy:
+        raise places.error((*here, ENABLE), f"the topic's cleanup.policy is {quoted(policy)}", 'it with cleanup.policy "delete"')
+    if shape.protocol != TIERED_PROTOCOL:
+        problem = f"protocol {quoted(shape.protocol)} has no remote storage"
+        raise places.error((*here, ENABLE), problem, f"protocol {quoted(TIERED_PROTOCOL)}")

@@ -1,0 +1,110 @@
+"""Leaps go over checks of retention and tasks of remote storage that find nothing, and meet all others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from emulator.progress import Progress
+from tests.test_leaps import differing, tables
+
+ROUNDS = 400
+LONG = f"""
+rounds = {ROUNDS}
+[cluster]
+brokers = 4
+[cluster.config]
+"log.retention.check.interval.ms" = 20000
+"remote.log.manager.task.interval.ms" = 30000
+"remote.log.storage.system.enable" = true
+"auto.leader.rebalance.enable" = false
+[remote_storage]
+copy_bytes_per_second = 20000
+metadata_lag_rounds = 3
+[[topics]]
+name = "by_size"
+assignment = [[1, 2, 3]]
+config = {{ "segment.bytes" = 200000, "retention.bytes" = 900000 }}
+[[topics]]
+name = "by_age"
+assignment = [[3, 1]]
+config = {{ "segment.bytes" = 300000, "segment.ms" = 50000, "retention.ms" = 100000 }}
+[[topics]]
+name = "kept"
+assignment = [[1, 3]]
+[[topics]]
+name = "tiered"
+assignment = [[1, 2, 3], [2, 4]]
+[topics.config]
+"remote.storage.enable" = true
+"segment.bytes" = 100000
+"local.retention.bytes" = 250000
+"retention.bytes" = 900000
+[[topics]]
+name = "tiered_by_age"
+assignment = [[3, 2]]
+[topics.config]
+"remote.storage.enable" = true
+"segment.bytes" = 300000
+"local.retention.ms" = 40000
+"retention.ms" = 120000
+[[workload]]
+topic = "*"
+records_per_round = 10
+record_bytes = 500
+[[workload]]
+topic = "by_age"
+from_round = 300
+to_round = 320
+records_per_round = 3
+[[faults]]
+kind = "broker_crash"
+broker = 2
+from_round = 130
+to_round = 200
+[[faults]]
+kind = "remote_storage_outage"
+from_round = 310
+to_round = 360
+[[faults]]
+kind = "open_transaction"
+topic = "tiered_by_age"
+from_round = 210
+to_round = 260
+[[commands]]
+kind = "delete_records"
+topic = "kept"
+partition = 0
+offset = -1
+round = 290
+[[commands]]
+kind = "reassign"
+topic = "tiered"
+partition = 1
+replicas = [2, 3]
+round = 270
+"""
+
+
+class Iterations(Progress):
+    """Counts the iterations of a leaping run."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.iterations = 0
+
+    def advance(self, round_: int, partitions: int, iterations: int, replica_rounds: int) -> None:
+        """Notes how many there were so far."""
+        self.iterations = iterations
+
+
+def test_leaps_equal_plain_rounds(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    counted = Iterations()
+    leapt = tables(spark, tmp_path / "long.toml", tmp_path / "leap", mode="leap", progress=counted)
+    assert not differing(tables(spark, tmp_path / "long.toml", tmp_path / "plain", mode="plain"), leapt)
+    for kind in ("local_delete", "copy_finished", "copy_failed", "remote_delete", "aux_state_built"):
+        assert sum(f"'{kind}'" in row for row in leapt["events"]) > 0, kind
+    assert counted.iterations < ROUNDS * 0.7  # 300 events in 400 rounds
+    assert leapt["violations"] == []

@@ -1,6 +1,7 @@
 """The engine against the plain-Python reference of tiered storage: everything that both tell is equal.
 
-Random schedules, from empty logs and from given ones, the tables of Kafka's own tests for followers, and a real trace (which the reference reproduces), in one run.
+Random schedules, from empty logs and from given ones, the tables of Kafka's own tests for followers, and a real trace (which the
+reference reproduces), in one run.
 `TIERED_FROM=n TIERED_TO=m` takes other schedules.
 """
 

@@ -312,7 +312,8 @@ STORAGE = (
     "retention_ms: BIGINT, retention_bytes: BIGINT, local_retention_ms: BIGINT, local_retention_bytes: BIGINT,"
     " check_rounds: INT, round_ms: INT, tiered: BOOLEAN, copies: BOOLEAN, task_rounds: INT, retry_rounds: ARRAY<INT>,"
     " backoff_rounds: INT, store_up: BOOLEAN, copy_bytes: BIGINT, by_list: BOOLEAN, metadata_lag: INT, finishes: BOOLEAN,"
-    " from_leader: BOOLEAN, at_pending_upload: BOOLEAN, copy_quota: BIGINT, transactions: ARRAY<INT>, deletes_topic: BOOLEAN"
+    " from_leader: BOOLEAN, at_pending_upload: BOOLEAN, copy_quota: BIGINT, copy_lag_ms: BIGINT, copy_lag_bytes: BIGINT,"
+    " transactions: ARRAY<INT>, deletes_topic: BOOLEAN"
 )
 WORLD = (
     "running: INT, offline: INT, untold: INT, deaf: INT, unfenced: INT, returning: INT, restarted: INT, unclean_restart: INT,"

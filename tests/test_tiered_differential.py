@@ -17,11 +17,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import engine
+from emulator.errors import InputError
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row, emulate
 from tests.reference.tiered.given_states import given_schedule
 from tests.reference.tiered.scenario_file import to_toml
-from tests.reference.tiered.schedules import plain_schedule
+from tests.reference.tiered.schedules import schedule
 from tests.reference.tiered.simulate import LIST_OFFSETS, Result, simulate
 from tests.reference.tiered.test_followers import BOOTSTRAP, bootstrap_case
 from tests.reference.tiered.test_real_trace import real_case
@@ -44,12 +45,17 @@ TIER_EVENTS = (
 
 
 def as_run(cases: Mapping[str, Mapping[str, Any]], folder: Path) -> Run:
-    """The cases as scenarios of one run, by name."""
+    """The cases as scenarios of one run, by name; without those that Kafka would refuse, for a delay above the retention."""
     scenarios = []
     for number, (name, case) in enumerate(cases.items()):
         path = folder / f"{name}.toml"
         path.write_text(to_toml(case))
-        scenarios.append(replace(load_run(str(path)).scenarios[0], scenario_id=number, name=name))
+        try:
+            found = load_run(str(path)).scenarios[0]
+        except InputError as refusal:
+            assert "is above the local retention" in str(refusal)
+            continue
+        scenarios.append(replace(found, scenario_id=number, name=name))
     return Run("cases.toml", "", "cases", 0, "plain", tuple(scenarios))
 
 
@@ -81,13 +87,16 @@ def differences(expected: Result, tables: Mapping[str, list[Row]]) -> Difference
 
 def test_tiered_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    cases = {f"s{seed}": plain_schedule(seed) for seed in SEEDS} | {f"given-{seed}": given_schedule(seed) for seed in SEEDS}
+    cases = {f"s{seed}": schedule(seed, by_local_log=False) for seed in SEEDS} | {
+        f"given-{seed}": given_schedule(seed) for seed in SEEDS
+    }
     cases["trace_e"] = real_case()
     cases |= {f"bootstrap-{at}": bootstrap_case(leader, pending) for at, (_, leader, pending, _) in enumerate(BOOTSTRAP)}
     tables = by_scenario(emulate(spark, as_run(cases, tmp_path), tmp_path / "out"))
     differing = {}
-    for name, case in cases.items():
-        found = differences(simulate(case), tables[name])
+    assert len(tables) > len(cases) * 2 // 3
+    for name, rows in tables.items():
+        found = differences(simulate(cases[name]), rows)
         if found:
             differing[name] = found[:SHOWN_DIFFERENCES]
     assert not differing, f"{len(differing)} of {len(cases)} cases differ: {first_few(differing)}"

@@ -11,6 +11,7 @@ from emulator.faults.kinds import FaultRow, read_fault_rows
 from emulator.scenario import Command, Scenario
 
 AS_RETENTION = -2
+AS_LOCAL_RETENTION = -1
 QUOTA_WINDOW_MS = 11_000
 """The window of the copy quota: 11 samples of a second (KIP-956)."""
 
@@ -46,6 +47,10 @@ def storage_settings(
         own = value(f"local.{key}")
         return own if copies and own != AS_RETENTION else value(key)
 
+    def lag(key: str, retention_key: str) -> Any:
+        own = value(key)
+        return local(retention_key) if own == AS_LOCAL_RETENTION else own
+
     now = [row for row in faults if row.from_round <= round_ < row.to_round]
     tiered = is_tiered(value)
     copies = tiered and not value("remote.log.copy.disable")
@@ -72,6 +77,8 @@ def storage_settings(
         "from_leader": store.aux_state == "leader",
         "at_pending_upload": value("follower.fetch.last.tiered.offset.enable"),
         "copy_quota": None if quota >= configs.NEVER else quota,
+        "copy_lag_ms": lag("remote.copy.lag.ms", "retention.ms"),
+        "copy_lag_bytes": lag("remote.copy.lag.bytes", "retention.bytes"),
         "transactions": [row.fault_id for row in now if row.kind == "open_transaction"],
         "deletes_topic": deletes_topic,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from emulator.configs import ConfigValue, effective
 from emulator.errors import quoted
@@ -10,6 +11,9 @@ from emulator.scenario.model import Topic
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import ScenarioShape
 
+LAGS = {"remote.copy.lag.ms": "retention.ms", "remote.copy.lag.bytes": "retention.bytes"}
+"""How long an upload may be delayed (KIP-1241), and the retention that it must not exceed."""
+AS_RETENTION, NO_LIMIT = -2, -1
 ENABLE, SYSTEM = "remote.storage.enable", "remote.log.storage.system.enable"
 TIERED_PROTOCOL = "kafka"
 
@@ -29,12 +33,45 @@ def check_tiered_topics(
     for index, command in enumerate(shape.commands):
         if command.kind == "alter_config" and (command.config or {}).get(ENABLE):
             _check(places, ("commands", index, "config"), shape, command.config or {}, cluster_config)
+    for topic in topics:
+        _check_lags(places, shape, topic, cluster_config, at.get(topic.name))
     tiered = {topic.name for topic in topics if effective(cluster_config, topic.config, ENABLE)}
     for index, row in enumerate(shape.initial.remote_segments):
         if row.topic not in tiered:
             here = ("initial", "remote_segments", index, "topic")
             problem = f"topic {quoted(row.topic)} has no remote storage"
             raise places.error(here, problem, f"a topic with {quoted(ENABLE)} = true in its config")
+
+
+def _check_lags(
+    places: Places, shape: ScenarioShape, topic: Topic, cluster_config: Mapping[str, ConfigValue], index: int | None
+) -> None:
+    """Raises InputError for a lag above the local retention in force, at the start or after an alter_config."""
+    config: dict[str, ConfigValue] = dict(topic.config)
+    _check_lag(
+        places, ("cluster" if index is None else "topics", *(() if index is None else (index,)), "config"), config, cluster_config
+    )
+    altering = [
+        (command.round, at, command)
+        for at, command in enumerate(shape.commands)
+        if command.kind == "alter_config" and command.topic is not None and fnmatchcase(topic.name, command.topic)
+    ]
+    for _, at, command in sorted(altering, key=lambda each: each[:2]):
+        config |= command.config or {}
+        _check_lag(places, ("commands", at, "config"), config, cluster_config)
+
+
+def _check_lag(
+    places: Places, here: Location, config: Mapping[str, ConfigValue], cluster_config: Mapping[str, ConfigValue]
+) -> None:
+    if not (effective(cluster_config, config, SYSTEM) and effective(cluster_config, config, ENABLE)):
+        return
+    for key, retention in LAGS.items():
+        lag, local = (int(effective(cluster_config, config, name)) for name in (key, f"local.{retention}"))
+        in_force = int(effective(cluster_config, config, retention)) if local == AS_RETENTION else local
+        if lag > 0 and in_force != NO_LIMIT and lag > in_force:
+            name = retention if local == AS_RETENTION else f"local.{retention}"
+            raise places.error((*here, key), f"{lag} is above the local retention, {name} = {in_force}", f"at most {in_force}")
 
 
 def _check(

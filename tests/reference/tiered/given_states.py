@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..random_logs import random_initial
-from .schedules import BROKERS, RECORD_BYTES, ROUND_MS, plain_schedule
+from .schedules import BROKERS, RECORD_BYTES, ROUND_MS, schedule
 
 LEFTOVERS = ("COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED")
 LAST_ROUND_OF_COMMANDS = 40
@@ -18,7 +18,7 @@ LAST_ROUND_OF_COMMANDS = 40
 
 def given_schedule(seed: int) -> dict[str, Any]:
     """A schedule with a state to begin with, as `simulate` takes it."""
-    case, rng = plain_schedule(seed), random.Random(f"given/{seed}")
+    case, rng = schedule(seed, by_local_log=False), random.Random(f"given/{seed}")
     initial = random_initial(rng, case["replicas"])
     leader = initial["replicas"][case["replicas"][0]]
     local_start = rng.randint(leader["log_start_offset"], leader["hw"])

@@ -49,13 +49,15 @@ def is_unclean(seed: int) -> bool:
     return seed % 2 == 1
 
 
-def schedule(seed: int) -> dict[str, Any]:
-    """One schedule, as `simulate` takes it; every other with a policy of later KIPs."""
-    return _with_policies(random.Random(f"tiered/policies/{seed}"), plain_schedule(seed))
+def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
+    """One schedule, as `simulate` takes it; every other with a policy of later KIPs, those of KIP-1303 if `by_local_log`."""
+    rng = random.Random(f"tiered/policies/{seed}")
+    case = _with_delay(rng, _plain_schedule(seed))
+    return _with_leaders_by_local_log(rng, case) if rng.random() < 0.3 and by_local_log else case
 
 
-def _with_policies(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
-    """The case with delayed upload (KIP-1241), or with leaders by what they have themselves (KIP-1303)."""
+def _with_delay(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """The case, one in three with delayed upload (KIP-1241)."""
     topic_config, commands = dict(case["topic_config"]), list(case["commands"])
     if rng.random() < 0.35:
         topic_config["remote.copy.lag.ms"] = rng.choice((-1, -1, rng.randint(1, 12) * ROUND_MS))
@@ -63,8 +65,7 @@ def _with_policies(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
         if rng.random() < 0.3:
             config = {"remote.copy.lag.ms": rng.choice((0, -1, 4 * ROUND_MS))}
             commands.append({"round": rng.randint(8, 36), "kind": "alter_config", "config": config})
-    case = {**case, "topic_config": topic_config, "commands": commands}
-    return _with_leaders_by_local_log(rng, case) if rng.random() < 0.3 else case
+    return {**case, "topic_config": topic_config, "commands": commands}
 
 
 def _with_leaders_by_local_log(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def _with_leaders_by_local_log(rng: random.Random, case: dict[str, Any]) -> dict
     return {**case, "config": config, "topic_config": {**case["topic_config"], **keys}, "faults": faults, "commands": commands}
 
 
-def plain_schedule(seed: int) -> dict[str, Any]:
+def _plain_schedule(seed: int) -> dict[str, Any]:
     """One schedule without policies of later KIPs."""
     rng = random.Random(f"tiered/{seed}")
     unclean = is_unclean(seed)

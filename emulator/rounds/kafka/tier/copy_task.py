@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.rounds.columns import Step, let
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.kafka.tier.copying import candidates, started_segment
+from emulator.rounds.kafka.tier.copying import candidates, started_segment, that_have_waited
 from emulator.rounds.kafka.tier.expiry_task import known_by_writing
 from emulator.rounds.kafka.tier.lineage import highest_remote_offset, remote_log_start
 from emulator.rounds.kafka.tier.take_tier_inputs import RUNS, USABLE
@@ -111,6 +111,7 @@ def copy_steps(rules: RunRules) -> list[Step]:
             "copied": "coalesce(copied, looked_up)",
         },
         {"to_copy": f"IF(prepared, {listed}, {candidates('segments', 'segment_base_offset', 'leo', '-1L', 'leo')})"},
+        {"to_copy": that_have_waited("to_copy", "segments", "segment_bytes", "round", "feed.storage")},
         {"walked": f"aggregate(to_copy, {_start()}, (a, c) -> IF(a.status = {GOING}, {_next()}, a))"},
         {
             "writes": "concat(writes, walked.writes)",

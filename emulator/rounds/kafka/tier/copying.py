@@ -26,6 +26,22 @@ def candidates(closed: str, active_base: str, from_offset: str, stable: str, leo
     return f"filter({with_ends(closed, active_base)}, x -> x.end_offset > {from_offset} AND x.end_offset <= {limit})"
 
 
+def behind(segment: str, closed: str, active_bytes: str) -> str:
+    """Bytes of the local segments behind a closed one, the active one included."""
+    return f"aggregate({closed}, {active_bytes}, (sum, y) -> sum + IF(y.base_offset > {segment}.base_offset, y.bytes, 0L))"
+
+
+def that_have_waited(listed: str, closed: str, active_bytes: str, now: str, storage: str) -> str:
+    """Candidates up to the first that has not waited for its lag (KIP-1241). `storage`: schema.STORAGE, limits of -1 are none."""
+    aged = f"({storage}.copy_lag_ms > 0 AND CAST({now} - w.newest_round AS BIGINT) * {storage}.round_ms >= {storage}.copy_lag_ms)"
+    enough = f"({storage}.copy_lag_bytes > 0 AND {behind('w', closed, active_bytes)} >= {storage}.copy_lag_bytes)"
+    waiting = f"array_min(transform(filter({listed}, w -> NOT ({aged} OR {enough})), w -> w.base_offset))"
+    return (
+        f"IF({storage}.copy_lag_ms = 0 OR {storage}.copy_lag_bytes = 0 OR size({listed}) = 0, {listed},"
+        f" {let('waiting_', waiting, f'filter({listed}, x -> coalesce(x.base_offset < waiting_, true))')})"
+    )
+
+
 def started_segment(id: str, local: str, epochs: str, slot: str, leader_epoch: str) -> str:
     """The remote segment that an attempt to copy a local one (with its end) begins with; no event has told of it yet."""
     values = {

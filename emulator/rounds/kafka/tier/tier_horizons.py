@@ -7,6 +7,7 @@ SQL texts for horizons.py. A run of a task that finds nothing changes nothing, s
 from __future__ import annotations
 
 from emulator.rounds.columns import let
+from emulator.rounds.kafka.tier.copying import behind, with_ends
 from emulator.rounds.kafka.tier.expiry import local_bytes
 from emulator.rounds.kafka.tier.lineage import highest_remote_offset
 from emulator.rounds.kafka.tier.take_tier_inputs import READS_BEFORE, RUNS
@@ -31,10 +32,23 @@ def _when(duty: int, task: str, finds: str) -> str:
     return f"IF(duty = {duty} AND {met}, {_next_run(task)}, null)"
 
 
-_TO_COPY = (
-    "(copied IS NULL OR NOT knows_log_start"
-    " OR (size(segments) > 0 AND segment_base_offset > greatest(copied + 1, log_start_offset)))"
+_NOT_LOOKED_UP = "(copied IS NULL OR NOT knows_log_start)"
+_HAS_CLOSED = "(size(segments) > 0 AND segment_base_offset > greatest(copied + 1, log_start_offset))"
+_WAITS = "(feed.storage.copy_lag_ms != 0 AND feed.storage.copy_lag_bytes != 0)"
+_TO_COPY = f"({_NOT_LOOKED_UP} OR (NOT {_WAITS} AND {_HAS_CLOSED}))"
+
+_CLOSED = with_ends("segments", "segment_base_offset")
+_FIRST_TO_COPY = f"get(filter({_CLOSED}, x -> x.end_offset > greatest(copied + 1, log_start_offset)), 0)"
+_AGED = (
+    "IF(feed.storage.copy_lag_ms > 0, c_.newest_round"
+    " + (feed.storage.copy_lag_ms + feed.storage.round_ms - 1) DIV feed.storage.round_ms, null)"
 )
+_MISSING = f"(feed.storage.copy_lag_bytes - {behind('c_', 'segments', 'segment_bytes')})"
+_FULL = (
+    f"CASE WHEN feed.storage.copy_lag_bytes <= 0 THEN null WHEN {_MISSING} <= 0 THEN round"
+    f" WHEN drift.segment_bytes > 0 THEN round + {_MISSING} DIV drift.segment_bytes - 1 END"
+)
+_HAS_WAITED = let("c_", _FIRST_TO_COPY, f"IF(c_ IS NULL, null, least({_AGED}, {_FULL}))")
 _COPIED = f"array_distinct(transform(filter({_ENTRIES}, x -> x.state = {COPY_FINISHED}), x -> x.segment))"
 _OF_COPIED = f"transform({_COPIED}, id -> get(remote_segments, id))"
 _FIRST_EPOCH = "get(log, 0).epoch"
@@ -63,8 +77,12 @@ _UNREAD = "array_min(transform(filter(remote_events, e -> e.slot != slot AND e.r
 
 _EXPIRES = let("l_", _LIMITS, f"IF(l_ IS NULL, null, {_next_run('expiry_task', 'greatest(round, l_)')})")
 
+_MAY_COPY_LATE = f"feed.storage.copies AND {_WAITS} AND {_HAS_CLOSED}"
+_COPIES_LATE = let("l_", _HAS_WAITED, f"IF(l_ IS NULL, null, {_next_run('copy_task', 'greatest(round, l_)')})")
+
 TIER_HORIZONS: dict[str, str] = {
     "copy": f"IF({_COPY} IS NULL, {_when(1, 'copy_task', f'feed.storage.copies AND {_TO_COPY}')}, null)",
+    "delayed copy": f"IF({_COPY} IS NULL AND duty = 1 AND {RUNS} AND {_MAY_COPY_LATE}, {_COPIES_LATE}, null)",
     "copy done": f"IF({_COPY}.rate > 0, {_COPY}.as_of + ({_COPY}.left_bytes - 1) DIV {_COPY}.rate, null)",
     "expiry": _when(1, "expiry_task", f"(highest_remote < 0 AND size({_COPIED}) > 0) OR {_LEFT_BEHIND}"),
     "retention": f"IF(duty = 1 AND {RUNS} AND size({_ENTRIES}) > 0, {_EXPIRES}, null)",

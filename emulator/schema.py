@@ -109,10 +109,15 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("rack", _TEXT, "rack lost; null: not about a rack", True),
         _column("topic", _TEXT, "topic concerned; null: all", True),
         _column("partition", _INT, "partition concerned; null: all", True),
-        _column("bytes_per_second", _LONG, "bytes per second left by a slow link or disk; null: no such fault", True),
+        _column(
+            "bytes_per_second", _LONG, "bytes per second left by a slow link, disk or remote store; null: no such fault", True
+        ),
         _column("clients", _FLAG, "whether an isolation cuts clients too; null: no isolation", True),
         _column(
-            "lag_rounds", _INT, "rounds by which news come late under stale_metadata; null: none come, or another kind", True
+            "lag_rounds",
+            _INT,
+            "rounds by which news come late (stale_metadata, remote_metadata_lag); null: none come, or another kind",
+            True,
         ),
         _column("name", _TEXT, "name given to the fault; null: none", True),
     ),
@@ -210,7 +215,7 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("leader_epoch", _INT, "leader epoch in which it was copied"),
         _column("started_round", _INT, "round in which the copy started; null: before the run", True),
         _column("copied_round", _INT, "round in which the copy finished; null: not yet, or before the run", True),
-        _column("deleted_round", _INT, "round in which the deletion finished; null: not yet", True),
+        _column("deleted_round", _INT, "round in which the deletion finished; null: not yet, -1: before the run", True),
         _column("in_lineage", _FLAG, "whether its epochs agree with the leader's cache"),
     ),
     "violations": _table(

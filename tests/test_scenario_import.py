@@ -136,9 +136,21 @@ def test_an_import_with_remote_storage(tmp_path: Path) -> None:
     assert base.initial_remote_segments.to_pylist() == TIERED["remote_segments"]
 
 
+def test_a_segment_that_the_log_start_cuts_begins_with_the_local_log(tmp_path: Path) -> None:
+    """As after DeleteRecords: the segment stays whole on the disk, and one before it until the next check."""
+    rows = [
+        replica("a", 0, 5, 30, log_start_offset=12, local_log_start_offset=12, epochs=None, segments=[0, 10, 20]),
+        replica("a", 0, 7, 30, log_start_offset=12, local_log_start_offset=12, epochs=None, segments=[12, 20]),
+    ]
+    write_real(tmp_path, replicas=rows)
+    assert base_of(tmp_path).initial_replicas["segments"].to_pylist() == [[12, 20], [12, 20]]
+
+
 def test_remote_segments_of_the_import_and_of_the_file(tmp_path: Path) -> None:
-    write_real(tmp_path, **TIERED)
-    more = '[[initial.remote_segments]]\ntopic = "b"\npartition = 0\nbase_offset = 0\nend_offset = 9\nbytes = 7\n'
+    tiered = [{"topic": topic, "key": "remote.storage.enable", "value": "true"} for topic in ("a", "b")]
+    write_real(tmp_path, **TIERED, topic_configs=tiered)
+    more = 'config = { "remote.log.storage.system.enable" = true }\n'
+    more += '[[initial.remote_segments]]\ntopic = "b"\npartition = 0\nbase_offset = 0\nend_offset = 9\nbytes = 7\n'
     segments = base_of(tmp_path, cluster=more).initial_remote_segments.to_pylist()
     assert [(row["topic"], row["base_offset"]) for row in segments] == [("a", 2), ("a", 12), ("a", 25), ("b", 0)]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from emulator.faults.timeline import StalePartition
+from emulator.inputs.storage_settings import copy_quota
 from emulator.inputs.worlds import METADATA_LAG, BrokersOverTime
 
 NONE = np.iinfo(np.int64).min
@@ -84,11 +85,12 @@ class BrokerColumns:
         self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)
         self.cause = _numbers(s.cause for s in segments)
         waits, pending = setting("replica.fetch.wait.max.ms"), setting("follower.fetch.last.tiered.offset.enable")
+        quotas = setting("remote.log.manager.copy.max.bytes.per.second")
         self.settings = {
             "fetch_max_bytes": _numbers(setting("replica.fetch.max.bytes")),
             "no_wait": _numbers(None if wait is None else int(wait == 0) for wait in waits),
             "metadata_lag": _numbers(setting(METADATA_LAG)),
-            "copy_quota": _numbers(setting("remote.log.manager.copy.max.bytes.per.second")),
+            "copy_quota": _numbers(None if quota is None else copy_quota(quota, round_ms) for quota in quotas),
             "at_pending_upload": _numbers(None if enabled is None else int(enabled) for enabled in pending),
         }
         cut = [(i, peer, 0) for i, s in enumerate(segments) for peer in s.drop_to]

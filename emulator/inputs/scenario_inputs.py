@@ -59,7 +59,9 @@ class ScenarioInputs:
     @property
     def has_late_news(self) -> bool:
         """Whether a fault lets news through late (stale_metadata with lag_rounds)."""
-        return pc.any(pc.is_valid(self.scenario.faults.column("lag_rounds"))).as_py() or False
+        faults = self.scenario.faults
+        late = pc.and_(pc.is_valid(faults.column("lag_rounds")), pc.equal(faults.column("kind"), "stale_metadata"))
+        return pc.any(late).as_py() or False
 
     @property
     def keeps_segments(self) -> bool:

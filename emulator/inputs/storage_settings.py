@@ -12,8 +12,12 @@ from emulator.scenario import Command, Scenario
 
 AS_RETENTION = -2
 AS_LOCAL_RETENTION = -1
+LONGEST_LAG = 1 << 62
+"""No record is ever so old, and sums with it are still long."""
 QUOTA_WINDOW_MS = 11_000
 """The window of the copy quota: 11 samples of a second (KIP-956)."""
+MOST_ROUNDS, MOST_COPY_BYTES, MOST_BYTES = 2**30, 2**50, 2**62
+"""Of a period, of one copy in a round, of a log: what is longer or larger is never met, and would overflow when added to."""
 
 STORE_FAULTS = ("remote_storage_outage", "slow_remote_storage", "open_transaction")
 """Kinds that are about partitions, not about brokers."""
@@ -39,17 +43,21 @@ def storage_settings(
 ) -> dict[str, Any]:
     """The fields of schema.STORAGE; limits of -1 are none. `faults`: those of STORE_FAULTS that concern the partition."""
     round_ms, store = scenario.round_ms, scenario.remote_storage
+    most = {"retention.ms": 2**31 * round_ms, "retention.bytes": MOST_BYTES}
 
     def rounds(ms: int) -> int:
-        return max(1, min(2**31 - 1, ms // round_ms))
+        return max(1, min(MOST_ROUNDS, ms // round_ms))
 
-    def local(key: str) -> Any:
+    def total(key: str) -> int:
+        return _limit(value(key), most[key])
+
+    def local(key: str) -> int:
         own = value(f"local.{key}")
-        return own if copies and own != AS_RETENTION else value(key)
+        return _limit(own, most[key]) if copies and own != AS_RETENTION else total(key)
 
-    def lag(key: str, retention_key: str) -> Any:
+    def lag(key: str, retention_key: str) -> int:
         own = value(key)
-        return local(retention_key) if own == AS_LOCAL_RETENTION else own
+        return local(retention_key) if own == AS_LOCAL_RETENTION else min(own, LONGEST_LAG)
 
     now = [row for row in faults if row.from_round <= round_ < row.to_round]
     tiered = is_tiered(value)
@@ -58,8 +66,8 @@ def storage_settings(
     rates = [rate for rate in [store.copy_bytes_per_second, *slow] if rate is not None]
     quota = value("remote.log.manager.copy.max.bytes.per.second")
     return {
-        "retention_ms": value("retention.ms"),
-        "retention_bytes": value("retention.bytes"),
+        "retention_ms": total("retention.ms"),
+        "retention_bytes": total("retention.bytes"),
         "local_retention_ms": local("retention.ms"),
         "local_retention_bytes": local("retention.bytes"),
         "check_rounds": rounds(value("log.retention.check.interval.ms")),
@@ -70,18 +78,28 @@ def storage_settings(
         "retry_rounds": _retry_rounds(value, rounds),
         "backoff_rounds": rounds(value("replica.fetch.backoff.ms")),
         "store_up": not any(row.kind == "remote_storage_outage" for row in now),
-        "copy_bytes": min(rates) * round_ms // 1000 if rates else None,
+        "copy_bytes": min(MOST_COPY_BYTES, min(rates) * round_ms // 1000) if rates else None,
         "by_list": store.metadata == "list",
         "metadata_lag": store.metadata_lag_rounds,
         "finishes": store.on_leadership_lost == "finish",
         "from_leader": store.aux_state == "leader",
         "at_pending_upload": value("follower.fetch.last.tiered.offset.enable"),
-        "copy_quota": None if quota >= configs.NEVER else quota,
+        "copy_quota": None if quota >= configs.NEVER else copy_quota(quota, round_ms),
         "copy_lag_ms": lag("remote.copy.lag.ms", "retention.ms"),
         "copy_lag_bytes": lag("remote.copy.lag.bytes", "retention.bytes"),
         "transactions": [row.fault_id for row in now if row.kind == "open_transaction"],
         "deletes_topic": deletes_topic,
     }
+
+
+def copy_quota(bytes_per_second: int, round_ms: int) -> int:
+    """The copy quota, at most what its window can be multiplied with: no copies reach that."""
+    return min(bytes_per_second, configs.LONG_MAX // max(QUOTA_WINDOW_MS, round_ms))
+
+
+def _limit(value: int, most: int) -> int:
+    """A limit of retention, -1 (none) for one that no log ever meets."""
+    return value if value < most else -1
 
 
 def is_tiered(value: Value) -> bool:

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.accounting import partition_accounts, with_losses
-from emulator.outcomes.broker_rounds import LOCAL_BYTES
+from emulator.outcomes.broker_rounds import DISK_BYTES
 from emulator.outcomes.names import Names, names
 from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS, OF_NOBODY
@@ -109,7 +109,7 @@ def _replicas(state: DataFrame, known: Names) -> DataFrame:
         "leader_epoch": "believed_epoch",
         "local_log_start_offset": local_start(RunRules(1, segments=True)),
         "in_isr": mine("isr"),
-        "local_bytes": LOCAL_BYTES,
+        "local_bytes": DISK_BYTES,
     }
     return known.add_all(state.filter(_IS_REPLICA)).withColumns({n: F.expr(text) for n, text in columns.items()})
 

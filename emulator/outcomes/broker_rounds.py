@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.names import world_racks
-from emulator.rounds.kafka.segments import LOCAL_BYTES as BYTES_OF_SEGMENTS
+from emulator.rounds.kafka.segments import LOCAL_BYTES
 from emulator.rounds.log import bytes_at
 from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
 
 _BYTES_FROM_START = f"log_bytes - IF(log_start_offset > 0, {bytes_at('log', 'log_start_offset')}, 0L)"
-LOCAL_BYTES = f"IF(segments IS NOT NULL, {BYTES_OF_SEGMENTS}, {_BYTES_FROM_START})"
-"""SQL: bytes of a replica's log on its own disk."""
+DISK_BYTES = f"IF(segments IS NOT NULL, {LOCAL_BYTES}, {_BYTES_FROM_START})"
+"""SQL: bytes of a replica's log on its own disk, whether its segments are kept or not."""
 
 BUCKETS_TYPE = "ARRAY<STRUCT<to_round: INT, slot: INT, " + ", ".join(f"{name}: BIGINT" for name in _SUMS) + ">>"
 """What a replica's row keeps of time buckets that ended while it went on."""
@@ -141,7 +141,7 @@ def _carried() -> str:
         "bytes_out": "0L",
         "leader_count": f"IF(leader = slot AND {runs}, 1L, 0L)",
         "follower_count": f"IF(leader != slot AND {runs} AND {mine('assigned')}, 1L, 0L)",
-        "local_bytes": LOCAL_BYTES,
+        "local_bytes": DISK_BYTES,
     }
     source = _at_broker("believed_leader", {"bytes_out": "served_bytes"})
     earlier = _at_broker("x.slot", {"bytes_out": "x.bytes"})

@@ -212,13 +212,23 @@ def _read_replicas(rows: Rows, layout: Layout) -> pa.Table:
         "flushed_offset": pc.if_else(pc.is_null(table.column("flushed_offset")), None,
                                      pc.min_element_wise(table.column("flushed_offset"), leo)),
         "record_bytes": pc.if_else(pc.is_null(bytes_each), None, pc.max_element_wise(bytes_each, 1)),
-        "segments": table.column("segments"),
+        "segments": _local_bases(table.column("segments"), local),
     }  # fmt: skip
-    known = {name: columns[name] for name in INITIAL_REPLICAS_SCHEMA.names}  # segments once initial replicas have them
-    resolved = Rows(pa.table(known).cast(INITIAL_REPLICAS_SCHEMA), rows.file, rows.place)
+    resolved = Rows(pa.table(columns).cast(INITIAL_REPLICAS_SCHEMA), rows.file, rows.place)
     resolved.check_range("log_start_offset", 0)
     check_replica_rows(resolved, layout)
     return resolved.table.combine_chunks()
+
+
+def _local_bases(segments: pa.ChunkedArray, local_starts: pa.ChunkedArray) -> pa.Array:
+    """The segments' bases: one that the log start cuts, or leaves behind, begins with the local log."""
+    lists = [
+        [start, *(base for base in bases if base is None or base > start)]
+        if bases and bases[0] is not None and bases[0] < start
+        else bases
+        for bases, start in zip(segments.to_pylist(), local_starts.to_pylist(), strict=True)
+    ]
+    return pa.array(lists, pa.list_(pa.int64()))
 
 
 def _known_replicas(rows: Rows, layout: Layout) -> Rows:

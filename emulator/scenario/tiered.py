@@ -27,14 +27,12 @@ def check_tiered_topics(
     """
     at = {topic.name: index for index, topic in enumerate(shape.topics)}
     for topic in topics:
-        if topic.config.get(ENABLE):
-            here: Location = ("topics", at[topic.name], "config") if topic.name in at else ("cluster", "config")
-            _check(places, here, shape, {**topic.config}, cluster_config)
+        _check_topic(places, shape, topic, cluster_config, at.get(topic.name))
     for index, command in enumerate(shape.commands):
-        if command.kind == "alter_config" and (command.config or {}).get(ENABLE):
-            _check(places, ("commands", index, "config"), shape, command.config or {}, cluster_config)
-    for topic in topics:
-        _check_lags(places, shape, topic, cluster_config, at.get(topic.name))
+        if command.kind == "alter_config" and SYSTEM in (command.config or {}):
+            raise places.error(
+                ("commands", index, "config", SYSTEM), "brokers read it only when they start", "it in cluster.config"
+            )
     tiered = {topic.name for topic in topics if effective(cluster_config, topic.config, ENABLE)}
     for index, row in enumerate(shape.initial.remote_segments):
         if row.topic not in tiered:
@@ -43,14 +41,14 @@ def check_tiered_topics(
             raise places.error(here, problem, f"a topic with {quoted(ENABLE)} = true in its config")
 
 
-def _check_lags(
+def _check_topic(
     places: Places, shape: ScenarioShape, topic: Topic, cluster_config: Mapping[str, ConfigValue], index: int | None
 ) -> None:
-    """Raises InputError for a lag above the local retention in force, at the start or after an alter_config."""
+    """Checks a topic's config at the start and after every alter_config of it."""
+    of_topic: Location = ("cluster", "config") if index is None else ("topics", index, "config")
     config: dict[str, ConfigValue] = dict(topic.config)
-    _check_lag(
-        places, ("cluster" if index is None else "topics", *(() if index is None else (index,)), "config"), config, cluster_config
-    )
+    _check(places, of_topic if ENABLE in config else ("cluster", "config"), shape, config, cluster_config)
+    _check_lag(places, of_topic, config, cluster_config)
     altering = [
         (command.round, at, command)
         for at, command in enumerate(shape.commands)
@@ -58,6 +56,7 @@ def _check_lags(
     ]
     for _, at, command in sorted(altering, key=lambda each: each[:2]):
         config |= command.config or {}
+        _check(places, ("commands", at, "config"), shape, config, cluster_config)
         _check_lag(places, ("commands", at, "config"), config, cluster_config)
 
 
@@ -81,6 +80,8 @@ def _check(
     config: Mapping[str, ConfigValue],
     cluster_config: Mapping[str, ConfigValue],
 ) -> None:
+    if not effective(cluster_config, config, ENABLE):
+        return
     if not effective(cluster_config, {}, SYSTEM):
         raise places.error((*here, ENABLE), "remote storage is off in the cluster", f"{quoted(SYSTEM)} = true in cluster.config")
     policy = str(effective(cluster_config, config, "cleanup.policy"))

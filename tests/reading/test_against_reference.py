@@ -22,7 +22,7 @@ from tests.reference.consumers.sources import IndexCache
 
 from .situations import situations
 
-SCHEDULES = (*range(16), 23, 51, 54, 63, 85, 157)
+SCHEDULES = (*range(16), 18, 23, 51, 54, 63, 85, 157)
 """Together they reach all that can be reached."""
 CACHE = f"ARRAY<{remote.CACHED_INDEX}>"
 EPOCHS = "ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>"

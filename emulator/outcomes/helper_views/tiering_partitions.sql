@@ -1,20 +1,26 @@
 -- Tiering by partition: bytes at the end (local_bytes: all replicas together; remote_bytes; twice_bytes: remote, and on
 -- brokers' disks too; unreferenced_bytes; only_remote_bytes and only_remote_records: what no member of the ISR has on its
--- disk), the same times rounds over the run, requests to the remote storage, and what is counted in outcomes anyway.
+-- disk), the same times rounds over the run (doubles: a fleet's sum is beyond BIGINT), requests to the remote storage,
+-- and what is counted in outcomes anyway.
 WITH remote AS (
   SELECT
     scenario_id,
     topic,
     partition,
     sum(stored_bytes) AS remote_bytes,
-    sum(byte_rounds) AS remote_byte_rounds,
+    sum(CAST(byte_rounds AS DOUBLE)) AS remote_byte_rounds,
     count_if(moved AND held_bytes > 0) AS copies,
     sum(parts) AS parts
   FROM remote_attempts
   GROUP BY scenario_id, topic, partition
 ),
 twice AS (
-  SELECT scenario_id, topic, partition, sum(twice_bytes) AS twice_bytes, sum(twice_byte_rounds) AS twice_byte_rounds
+  SELECT
+    scenario_id,
+    topic,
+    partition,
+    sum(twice_bytes) AS twice_bytes,
+    sum(CAST(twice_byte_rounds AS DOUBLE)) AS twice_byte_rounds
   FROM held_twice
   GROUP BY scenario_id, topic, partition
 ),

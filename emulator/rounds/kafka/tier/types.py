@@ -16,8 +16,6 @@ SERVED, UNREFERENCED, FORGOTTEN = range(3)
 
 BEFORE_THE_RUN = -1
 """Round of the events of initial remote segments."""
-REMOVER = -1
-"""Slot of who deletes what is left of a whole partition."""
 
 EPOCHS = "ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>"
 """An epoch cache or a part of it, both rising."""

@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.scenario_inputs import change_tables
 from emulator.leaps import LEAP_COLUMNS
-from emulator.rounds.columns import PACKED_COLUMNS
-from emulator.schema import FEED, WORLD, never_null
+from emulator.rounds.kafka.state import KAFKA_STATE
+from emulator.state_schema import StateSchema
 
 CHANGE_COLUMNS = ["world_changes", "world_next", "feed_changes", "feed_next"]
-
-ATTACHED_COLUMNS = [*PACKED_COLUMNS, *CHANGE_COLUMNS]
-"""The state with the inputs that begin within a job, in the order that a planned round reads them."""
-
-LEAPING_COLUMNS = [*ATTACHED_COLUMNS, *LEAP_COLUMNS]
-"""The same with what a leap needs."""
 
 CHANGES_AHEAD = 8
 """Changes of each kind that a leaping partition carries: what it meets before they are attached again."""
 
 
+def attached_columns(schema: StateSchema) -> list[str]:
+    """The state with the inputs that begin within a job, in the order that a planned round reads them."""
+    return [*schema.packed_columns, *CHANGE_COLUMNS]
+
+
+def leaping_columns(schema: StateSchema) -> list[str]:
+    """The same with what a leap needs."""
+    return [*attached_columns(schema), *LEAP_COLUMNS]
+
+
 class Changes:
     """What begins in the rounds [from_round, to_round), by world and by feed."""
 
-    def __init__(self, spark: SparkSession, inputs: list[ScenarioInputs], from_round: int, to_round: int) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        inputs: list[ScenarioInputs],
+        from_round: int,
+        to_round: int,
+        schema: StateSchema = KAFKA_STATE,
+    ) -> None:
         self.to_round = to_round
-        worlds, feeds = change_tables(inputs, from_round, to_round)
+        self._schema = schema
+        worlds, feeds = change_tables(inputs, from_round, to_round, schema)
         self._frames = {"world": _frame(spark, "world", worlds), "feed": _frame(spark, "feed", feeds)}
 
     def attach(self, state: DataFrame) -> DataFrame:
-        """The packed state with ATTACHED_COLUMNS."""
-        return self.joined(state).select(ATTACHED_COLUMNS)
+        """The packed state with `attached_columns`."""
+        return self.joined(state).select(attached_columns(self._schema))
 
     def attach_ahead(self, state: DataFrame, ends: dict[int, int]) -> DataFrame:
-        """The packed state, with LEAP_COLUMNS but `stop` and `ends`, with LEAPING_COLUMNS.
+        """The packed state, with LEAP_COLUMNS but `stop` and `ends`, with `leaping_columns`.
 
         Every partition gets what begins from its own round on, CHANGES_AHEAD changes at most; `stop` is where they end. `ends`:
         rounds by scenario_id.
@@ -56,22 +65,17 @@ class Changes:
             end = f"element_at(map({', '.join(f'{k}, {v}' for k, v in ends.items())}), scenario_id)"
         state = state.withColumns({"ends": F.expr(end), "stop": F.expr(f"least({unattached}, {end})")})
         ahead = {f"{k}_changes": F.expr(f"slice({k}_changes, 1, {CHANGES_AHEAD})") for k in kinds}
-        return state.withColumns(ahead).select(LEAPING_COLUMNS)
+        return state.withColumns(ahead).select(leaping_columns(self._schema))
 
     def joined(self, state: DataFrame) -> DataFrame:
         """The packed state with CHANGE_COLUMNS beside whatever it has."""
         for kind, frame in self._frames.items():
             if frame is None:
-                state = state.withColumn(f"{kind}_changes", F.lit(None).cast(_changes_type(WORLD if kind == "world" else FEED)))
+                state = state.withColumn(f"{kind}_changes", F.lit(None).cast(self._schema.changes_type(kind)))
             else:
                 state = state.join(F.broadcast(frame), f"{kind}_id", "left")
             state = state.withColumn(f"{kind}_next", F.lit(0))
         return state
-
-
-def _changes_type(ddl: str) -> ArrayType:
-    value = never_null(cast(StructType, StructType.fromDDL(ddl)))
-    return ArrayType(StructType([StructField("from_round", IntegerType(), False), StructField("value", value, False)]), False)
 
 
 def _frame(spark: SparkSession, kind: str, table: pa.Table) -> DataFrame | None:

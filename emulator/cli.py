@@ -267,11 +267,12 @@ def explain_command(
     master: str | None,
     conf: Mapping[str, str],
 ) -> int:
-    """Tell the story of one partition: who led, fetched, cut and lost what in which round.
+    """Tell the story of one partition, or ledger: who led, fetched, cut and lost what in which round.
 
     Rounds in which nothing but steady fetching went on are told of in one line. A partition that the run traced is told
     of round by round.
     """
+    from emulator.explain.ledger import ledger_lines
     from emulator.explain.page import refuse_unwritable, write_page
     from emulator.explain.reading import read_partition
     from emulator.explain.story import tell
@@ -281,6 +282,12 @@ def explain_command(
     if html is not None:
         refuse_unwritable(html)
     with _session(master, conf, f"{PROGRAM} explain") as spark:
+        lines = ledger_lines(folder, spark, topic, partition, scenario, rounds)
+        if lines is not None:
+            if html is not None:
+                raise InputError("--html: the story of a ledger has no page; allowed: no --html")
+            _print_lines(lines)
+            return DONE
         story = tell(*read_partition(folder, spark, topic, partition, scenario, rounds))
     if not story.traced:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)

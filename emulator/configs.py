@@ -90,6 +90,8 @@ _INDEX_BYTES = (4, INT_MAX)
 _POLICIES = ("delete", "compact", "compact,delete", "delete,compact")
 _COMPRESSIONS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 RECOVERY_STRATEGIES = ("none", "balanced", "aggressive")
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+"""The replica selector with which followers serve consumers (KIP-392)."""
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 _WITH_EFFECT: tuple[ConfigKey, ...] = (
@@ -139,6 +141,13 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _broker("remote.log.manager.copy.max.bytes.per.second", int, LONG_MAX, _POSITIVE_LONG),
     _broker("follower.fetch.last.tiered.offset.enable", bool, False),
     _broker("replica.fetch.backoff.ms", int, 1_000, _INT),
+    _broker("replica.selector.class", str, "", choices=("", RACK_AWARE)),
+    _broker("remote.log.index.file.cache.total.size.bytes", int, 1_073_741_824, _POSITIVE_LONG),
+    _broker("remote.log.manager.fetch.max.bytes.per.second", int, LONG_MAX, _POSITIVE_LONG),
+    _broker("remote.log.reader.threads", int, 10, _POSITIVE_INT),
+    _broker("remote.log.reader.max.pending.tasks", int, 100, _POSITIVE_INT),
+    _topic("index.interval.bytes", int, 4_096, _INT),
+    _broker("log.index.interval.bytes", int, 4_096, _INT, of="index.interval.bytes"),
 )
 
 _RECORDED: tuple[ConfigKey, ...] = (
@@ -150,8 +159,6 @@ _RECORDED: tuple[ConfigKey, ...] = (
     _topic("max.message.bytes", int, 1_048_588, _INT),
     _broker("message.max.bytes", int, 1_048_588, _INT, of="max.message.bytes"),
     _topic("compression.type", str, "producer", choices=_COMPRESSIONS),
-    _topic("index.interval.bytes", int, 4_096, _INT),
-    _broker("log.index.interval.bytes", int, 4_096, _INT, of="index.interval.bytes"),
     _topic("segment.index.bytes", int, 10_485_760, _INDEX_BYTES),
     _broker("log.index.size.max.bytes", int, 10_485_760, _INDEX_BYTES, of="segment.index.bytes"),
     _topic("segment.jitter.ms", int, 0, _LONG),
@@ -193,13 +200,14 @@ KEYS: Mapping[str, ConfigKey] = {row.name: row for row in _WITH_EFFECT} | {
 }
 
 
-def find_problem(key: str, value: object, for_topic: bool) -> tuple[str, str] | None:
+def find_problem(key: str, value: object, for_topic: bool, keys: Mapping[str, ConfigKey] | None = None) -> tuple[str, str] | None:
     """Checks one entry of a config table; returns (what is wrong, what is allowed), or None if nothing is.
 
-    `for_topic`: it stands in a topic's config, not in the cluster's or a broker's.
+    `for_topic`: it stands in a topic's config, not in the cluster's or a broker's. `keys`: None for Kafka's.
     """
-    row = KEYS.get(key)
-    takes = [name for name, known in KEYS.items() if known.topic or not for_topic]
+    keys = KEYS if keys is None else keys
+    row = keys.get(key)
+    takes = [name for name, known in keys.items() if known.topic or not for_topic]
     if row is None:
         return f"unknown config key {quoted(key)}{did_you_mean(key, takes)}", listing(takes)
     if for_topic and not row.topic:

@@ -15,20 +15,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import Changes
-from emulator.bandwidth import Quotas, limits_bandwidth
+from emulator.bandwidth import Quotas
 from emulator.checkpoints import Checkpoints
-from emulator.initial import initial_state
 from emulator.inputs import ScenarioInputs
-from emulator.leaps import LEAP_COLUMNS, NO_LEAP
+from emulator.leaps import LEAP_COLUMNS, no_leap
 from emulator.local_checkpoints import held, is_local
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
 from emulator.planned import PlannedRound, release, release_all
 from emulator.progress import Progress
+from emulator.protocols import system_of
 from emulator.round_plans import laid_out, plan_leaps, plan_rounds
-from emulator.rounds.columns import PACKED_COLUMNS, pack, unpack
-from emulator.rounds.kafka.rules import RunRules
-from emulator.scenario import ELR_FEATURE
+from emulator.rounds.columns import pack, unpack
 from emulator.session import DEEP_STACK, engine_settings
+from emulator.state_schema import StateSchema
 
 FUSED_ROUNDS = 25
 """Rounds a job: fewer pay Spark's cost per job more often, more nest a task's lineage deeper than a stack holds."""
@@ -104,15 +103,8 @@ def emulate(
     `checkpoints`: where the state goes every few jobs; `resume`: go on from the last one there.
     """
     rows = sum(i.rows for i in inputs)
-    protocols = tuple(sorted({i.scenario.protocol for i in inputs}))
-    elr = any(i.scenario.features[ELR_FEATURE] > 0 for i in inputs)
-    late_news = any(i.has_late_news for i in inputs)
-    budgets = any(limits_bandwidth(i.scenario) for i in inputs)
-    slots = max(int(i.partition_table.slot_count.max()) for i in inputs)
-    rounds = [i.scenario.rounds for i in inputs]
-    segments = any(i.keeps_segments for i in inputs)
-    tiers = any(i.has_remote_storage for i in inputs)
-    rules = RunRules(slots, protocols, elr, late_news, budgets, segments, tiers)
+    system = system_of(i.scenario.protocol for i in inputs)
+    rules, rounds = system.rules_of(inputs), [i.scenario.rounds for i in inputs]
     tracing = any(bool(flags.any()) for flags in traced.values())
     bucket_rounds = bucket_length(max(rounds))
     tasks = _tasks(spark, rows)
@@ -125,12 +117,12 @@ def emulate(
             if resume and checkpoints is not None:
                 state, known = checkpoints.load()
             else:
-                state, known = pack(initial_state(spark, inputs, traced)), {}
+                state, known = pack(system.initial_state(spark, inputs, traced), system.schema), {}
             state = held(laid_out(state, tasks))
             planned = planning.result()
         quotas = Quotas(spark, inputs, known.get("quotas"))
-        run = _Run(spark, inputs, planned, tasks, bucket_rounds, tracing, tracks, progress, checkpoints, quotas)
-        return unpack(loop(run, state, known))
+        run = _Run(spark, inputs, system.schema, planned, tasks, bucket_rounds, tracing, tracks, progress, checkpoints, quotas)
+        return unpack(loop(run, state, known), system.schema)
 
 
 @dataclass(frozen=True)
@@ -139,6 +131,7 @@ class _Run:
 
     spark: SparkSession
     inputs: list[ScenarioInputs]
+    schema: StateSchema
     planned: PlannedRound
     tasks: int
     bucket_rounds: int
@@ -155,7 +148,7 @@ class _Run:
 
     def write_trace(self, state: DataFrame) -> DataFrame:
         """Write what the checkpointed state has recorded; the state without it."""
-        self.tracks.write_trace(unpack(state))
+        self.tracks.write_trace(unpack(state, self.schema))
         return state.withColumn("trace", F.expr("IF(traced, filter(trace, x -> false), null)"))
 
     def save_if_due(self, state: list[DataFrame], columns: list[str], known: dict[str, Any]) -> None:
@@ -184,9 +177,9 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         state = run.quotas.share_out(state, done)
         job = next_job(done, ends.values(), run.bucket_rounds, fused, run.quotas.next_edge)
         done = job.to_round
-        changes = Changes(run.spark, run.inputs, job.from_round, job.to_round)
+        changes = Changes(run.spark, run.inputs, job.from_round, job.to_round, run.schema)
         window = run.planned.run(changes.attach(state), job.to_round - job.from_round)
-        previous, checkpointed = checkpointed, held(window.select(PACKED_COLUMNS))
+        previous, checkpointed = checkpointed, held(window.select(run.schema.packed_columns))
         if not finished:
             release(previous)
         running = [i for i in run.inputs if i.scenario.rounds > job.from_round]
@@ -196,11 +189,11 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         if run.tracing and (trace_held >= TRACE_ROUNDS_HELD or ended):
             state = run.write_trace(state)
             trace_held = 0
-        if job.ends_bucket:
+        if job.ends_bucket and run.schema.has_buckets:
             at_edge = job.to_round % run.bucket_rounds == 0
             ending = running if at_edge else [i for i in running if i.scenario.scenario_id in ended]
             ended_bucket = (bucket_from, job.to_round, ending, run.quotas)
-            run.tracks.broker_rounds += broker_bucket(run.spark, unpack(checkpointed), run.inputs, *ended_bucket)
+            run.tracks.broker_rounds += broker_bucket(run.spark, unpack(checkpointed, run.schema), run.inputs, *ended_bucket)
             if at_edge:
                 bucket_from = job.to_round
                 state = state.withColumns({name: F.expr(text) for name, text in _EMPTY_BUCKET.items()})
@@ -210,7 +203,7 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         iterations += 1
         if done < last_round:
             now = {"round": job.to_round, "bucket_from": bucket_from, "trace_held": trace_held, "iterations": iterations}
-            run.save_if_due([*finished, state], PACKED_COLUMNS, now | {"broker_rounds": run.tracks.broker_rounds})
+            run.save_if_due([*finished, state], run.schema.packed_columns, now | {"broker_rounds": run.tracks.broker_rounds})
         left = [i for i in run.inputs if i.scenario.rounds > job.to_round]
         replica_rounds = sum(min(job.to_round, i.scenario.rounds) * i.replicas for i in run.inputs)
         run.progress.advance(job.to_round, sum(i.partition_count for i in left), iterations, replica_rounds)
@@ -225,14 +218,14 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
     """
     carried: BucketSums = sums_from(known.get("carried", []))
     iterations = known.get("iterations", 0)
-    state = state if known else state.withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
-    kept = [*PACKED_COLUMNS, *NO_LEAP]
+    state = state if known else state.withColumns({name: F.expr(text) for name, text in no_leap(run.schema).items()})
+    kept = [*run.schema.packed_columns, *no_leap(run.schema)]
     era_ends = [to_round for _, to_round in eras(run.inputs)]
     from_round = known.get("era", 0)
     while from_round < era_ends[-1]:
         state = run.quotas.share_out(state, from_round)
         to_round = min(run.quotas.next_edge, next(end for end in era_ends if end > from_round))
-        changes = Changes(run.spark, run.inputs, from_round, to_round)
+        changes = Changes(run.spark, run.inputs, from_round, to_round, run.schema)
         arrived = f"round >= least({to_round}, ends)"
         parked: list[DataFrame] = []
         parked_rounds = 0
@@ -240,14 +233,15 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         while True:
             fused = min(ITERATIONS, fused_rounds(run.spark))
             window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
-            checkpointed = held(window.select(*PACKED_COLUMNS, *LEAP_COLUMNS))
+            checkpointed = held(window.select(*run.schema.packed_columns, *LEAP_COLUMNS))
             iterations += fused
             if not parked:
                 release_all(read)
             read.append(checkpointed)
-            add_sums(carried, bucket_sums(run.spark, checkpointed, run.inputs))
             state = run.write_trace(checkpointed) if run.tracing else checkpointed
-            state = state.withColumn("buckets", F.expr("filter(buckets, x -> false)"))
+            if run.schema.has_buckets:
+                add_sums(carried, bucket_sums(run.spark, checkpointed, run.inputs))
+                state = state.withColumn("buckets", F.expr("filter(buckets, x -> false)"))
             at = state.agg(
                 F.expr(f"count_if(NOT {arrived}) AS running"),
                 F.expr("count(1) AS rows"),
@@ -269,7 +263,7 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         if parked:
             state = held(laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks))
             release_all(read)
-    for bucket_from in range(0, max(run.ends.values()), run.bucket_rounds):
+    for bucket_from in range(0, max(run.ends.values()) if run.schema.has_buckets else 0, run.bucket_rounds):
         run.tracks.broker_rounds += bucket_rows(run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas)
     run.progress.finish()
     return state

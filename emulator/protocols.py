@@ -1,11 +1,33 @@
-"""A protocol is a tuple of phases in the order of its paper, and its rules: the tuple is its documentation."""
+"""A system is a tuple of phases in the order of its paper, and what goes in and comes out: the tuple is its documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from pyspark.sql import DataFrame
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
+from emulator.initial.ledgers import initial_ledgers
+from emulator.initial.partitions import initial_state
+from emulator.inputs import ScenarioInputs, scenario_inputs
+from emulator.inputs.ledgers import LedgerInputs, ledger_rules_of
+from emulator.outcomes.assemble import kafka_tables
+from emulator.outcomes.ledgers import ledger_tables, no_trace
+from emulator.outcomes.trace import trace_tables
+from emulator.rounds.bookkeeper.check_invariants import check_invariants as check_ledgers
+from emulator.rounds.bookkeeper.finish import extend, finish
+from emulator.rounds.bookkeeper.handle import handle
+from emulator.rounds.bookkeeper.horizons import horizon as ledger_horizon
+from emulator.rounds.bookkeeper.rules import RULES as LEDGER_RULES
+from emulator.rounds.bookkeeper.send import send
+from emulator.rounds.bookkeeper.state import LEDGER_STATE
+from emulator.rounds.bookkeeper.take_answers import take_writers_answers
+from emulator.rounds.bookkeeper.take_inputs import take_inputs
+from emulator.rounds.bookkeeper.take_recoveries import take_recoveries_answers
+from emulator.rounds.bookkeeper.use_store import use_store
 from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
 from emulator.rounds.kafka.append import append
 from emulator.rounds.kafka.apply_inputs import apply_inputs
@@ -19,13 +41,59 @@ from emulator.rounds.kafka.horizons import horizon
 from emulator.rounds.kafka.judge_in_sync import judge_in_sync
 from emulator.rounds.kafka.learn import learn
 from emulator.rounds.kafka.observe import observe
+from emulator.rounds.kafka.reading import leaping
 from emulator.rounds.kafka.request_fetch import request_fetch
-from emulator.rounds.kafka.rules import RULES, RunRules
+from emulator.rounds.kafka.rules import RULES
+from emulator.rounds.kafka.run_rules import rules_of as kafka_rules_of
+from emulator.rounds.kafka.serve_consumers import serve_consumers
+from emulator.rounds.kafka.state import KAFKA_STATE
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_state
 from emulator.rounds.kafka.tier.run_tier_tasks import run_tier_tasks
 from emulator.rounds.kafka.tier.take_tier_inputs import take_tier_inputs
+from emulator.rounds.record_trace import record_trace
+from emulator.scenario import Scenario
+from emulator.state_schema import NestedCounters, StateSchema
 
-Phase = Callable[[DataFrame, RunRules], DataFrame]
+
+class RulesOfRun(Protocol):
+    """What all systems' rules of a run have: the protocols of its scenarios."""
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """Their names."""
+
+    @property
+    def nested_counters(self) -> tuple[str, ...]:
+        """Columns whose counters move in this run."""
+
+
+Phase = Callable[[DataFrame, Any], DataFrame]
+"""One step of a round, by the rules of the run."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A replicated log: what the engine runs, and what comes out.
+
+    `schema`: the state of its rows. `phases`: a round. `horizon`: SQL, by the rules of a run, where leaps over quiet rounds have
+    to stop. `record_trace`: appends the round to the trace of traced rows. `rules_of`: the rules of a run's scenarios.
+    `inputs`: all that comes from outside into a scenario. `initial_state`: the rows before round 0; flags by scenario_id say
+    which partitions are traced. `tables`: the output tables that follow from the final state (and the traced partitions).
+    `trace_tables`: those of traced rounds. `nested_counters`: how leaps move the columns of `schema.nested_drifts`.
+    """
+
+    name: str
+    schema: StateSchema
+    phases: tuple[Phase, ...]
+    horizon: Callable[[Any], str]
+    record_trace: Phase
+    rules_of: Callable[[list[ScenarioInputs]], RulesOfRun]
+    inputs: Callable[[Scenario], ScenarioInputs]
+    initial_state: Callable[[SparkSession, list[ScenarioInputs], dict[int, np.ndarray]], DataFrame]
+    tables: Callable[[SparkSession, DataFrame, list[ScenarioInputs]], dict[str, DataFrame | pa.Table]]
+    trace_tables: Callable[[SparkSession, DataFrame, list[ScenarioInputs]], dict[str, DataFrame]]
+    nested_counters: Mapping[str, NestedCounters] = field(default_factory=dict)
+
 
 KAFKA: tuple[Phase, ...] = (
     apply_inputs,
@@ -41,13 +109,58 @@ KAFKA: tuple[Phase, ...] = (
     learn,
     run_tier_tasks,
     delete_segments,
+    serve_consumers,
     checkpoint,
     check_invariants,
     count_outcomes,
 )
 """Kafka in all its generations; what sets them apart is in emulator/rounds/kafka/rules.py."""
 
-PROTOCOLS: dict[str, tuple[Phase, ...]] = dict.fromkeys(RULES, KAFKA)
+KAFKA_SYSTEM = System(
+    name="kafka",
+    schema=KAFKA_STATE,
+    phases=KAFKA,
+    horizon=horizon,
+    record_trace=record_trace,
+    rules_of=kafka_rules_of,
+    inputs=scenario_inputs,
+    initial_state=initial_state,
+    tables=kafka_tables,
+    trace_tables=trace_tables,
+    nested_counters={"readers": NestedCounters(leaping.alike, leaping.drift, leaping.moved)},
+)
 
-LEAP_HORIZONS: dict[str, Callable[[RunRules], str]] = dict.fromkeys(RULES, horizon)
-"""SQL, by the rules of a run: where leaps over quiet rounds have to stop."""
+BOOKKEEPER: tuple[Phase, ...] = (
+    take_inputs,
+    use_store,
+    send,
+    handle,
+    take_writers_answers,
+    take_recoveries_answers,
+    check_ledgers,
+    extend,
+    finish,
+)
+"""BookKeeper; what sets its mutants apart is in emulator/rounds/bookkeeper/rules.py."""
+
+BOOKKEEPER_SYSTEM = System(
+    name="bookkeeper",
+    schema=LEDGER_STATE,
+    phases=BOOKKEEPER,
+    horizon=ledger_horizon,
+    record_trace=lambda state, rules: state,
+    rules_of=ledger_rules_of,
+    inputs=LedgerInputs,
+    initial_state=initial_ledgers,
+    tables=ledger_tables,
+    trace_tables=no_trace,
+)
+
+PROTOCOLS: dict[str, System] = dict.fromkeys(RULES, KAFKA_SYSTEM) | dict.fromkeys(LEDGER_RULES, BOOKKEEPER_SYSTEM)
+"""By protocol name."""
+
+
+def system_of(protocols: Iterable[str]) -> System:
+    """The one system of all these protocols."""
+    (system,) = {PROTOCOLS[name] for name in protocols}
+    return system

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.attach import ATTACHED_COLUMNS, LEAPING_COLUMNS, Changes
-from emulator.leaps import NO_LEAP, with_leaps
+from emulator.attach import Changes, attached_columns, leaping_columns
+from emulator.leaps import no_leap, with_leaps
 from emulator.planned import PlannedRound
-from emulator.protocols import LEAP_HORIZONS, PROTOCOLS
+from emulator.protocols import RulesOfRun, system_of
 from emulator.rounds.columns import pack
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.record_trace import record_trace
-from emulator.schema import state_type
+from emulator.state_schema import StateSchema
 
 PLANS_KEPT = 4
 
@@ -23,31 +21,38 @@ _kept: OrderedDict[tuple[object, ...], PlannedRound] = OrderedDict()
 
 
 def plan_rounds(
-    spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool = False, bucket_rounds: int = 0
+    spark: SparkSession, rules: RulesOfRun, tracing: bool, tasks: int, few_rows: bool = False, bucket_rounds: int = 0
 ) -> PlannedRound:
     """One round, over a state laid out as the real one; few rows are not worth compiling for. Plain rounds know no buckets."""
 
+    schema = system_of(rules.protocols).schema
+
     def plan() -> PlannedRound:
-        empty = Changes(spark, [], 0, 0).attach(_no_rows(spark, tasks)).localCheckpoint(eager=False)
-        return PlannedRound(spark, empty, lambda state: one_round(state, rules, tracing).select(ATTACHED_COLUMNS), few_rows)
+        empty = Changes(spark, [], 0, 0, schema).attach(_no_rows(spark, tasks, schema)).localCheckpoint(eager=False)
+        columns = attached_columns(schema)
+        return PlannedRound(spark, empty, lambda state: one_round(state, rules, tracing).select(columns), few_rows)
 
     return _keep(plan, spark, "plain", rules, tracing, tasks, few_rows)
 
 
 def plan_leaps(
-    spark: SparkSession, rules: RunRules, tracing: bool, tasks: int, few_rows: bool, bucket_rounds: int
+    spark: SparkSession, rules: RulesOfRun, tracing: bool, tasks: int, few_rows: bool, bucket_rounds: int
 ) -> PlannedRound:
     """One round and what leap follows from it, likewise."""
-    (horizon_of,) = {LEAP_HORIZONS[name] for name in rules.protocols}
-    horizon = horizon_of(rules)
+    system = system_of(rules.protocols)
+    schema, horizon = system.schema, system.horizon(rules)
 
     def iteration(state: DataFrame) -> DataFrame:
-        leapt = with_leaps(state, lambda s: one_round(s, rules, tracing), horizon, bucket_rounds, tracing)
-        return leapt.select(LEAPING_COLUMNS)
+        def played(state: DataFrame) -> DataFrame:
+            return one_round(state, rules, tracing)
+
+        nested = {name: system.nested_counters[name] for name in rules.nested_counters}
+        leapt = with_leaps(state, played, horizon, bucket_rounds, tracing, schema, nested)
+        return leapt.select(leaping_columns(schema))
 
     def plan() -> PlannedRound:
-        state = _no_rows(spark, tasks).withColumns({name: F.expr(text) for name, text in NO_LEAP.items()})
-        empty = Changes(spark, [], 0, 0).attach_ahead(state, {0: 0}).localCheckpoint(eager=False)
+        state = _no_rows(spark, tasks, schema).withColumns({name: F.expr(text) for name, text in no_leap(schema).items()})
+        empty = Changes(spark, [], 0, 0, schema).attach_ahead(state, {0: 0}).localCheckpoint(eager=False)
         return PlannedRound(spark, empty, iteration, few_rows)
 
     return _keep(plan, spark, "leap", rules, tracing, tasks, few_rows, bucket_rounds)
@@ -64,8 +69,8 @@ def _keep(plan: Callable[[], PlannedRound], spark: SparkSession, *what: object) 
     return _kept[key]
 
 
-def _no_rows(spark: SparkSession, tasks: int) -> DataFrame:
-    return laid_out(pack(spark.createDataFrame([], state_type())), tasks)
+def _no_rows(spark: SparkSession, tasks: int, schema: StateSchema) -> DataFrame:
+    return laid_out(pack(spark.createDataFrame([], schema.state_type()), schema), tasks)
 
 
 def laid_out(state: DataFrame, tasks: int) -> DataFrame:
@@ -74,9 +79,9 @@ def laid_out(state: DataFrame, tasks: int) -> DataFrame:
     return state.repartition(tasks, *keys).sortWithinPartitions(*keys)
 
 
-def one_round(state: DataFrame, rules: RunRules, tracing: bool = False) -> DataFrame:
+def one_round(state: DataFrame, rules: RulesOfRun, tracing: bool = False) -> DataFrame:
     """One round of the run's protocols over the state with its attached changes; traced replicas also record it."""
-    (phases,) = {PROTOCOLS[name] for name in rules.protocols}
-    for phase in phases:
+    system = system_of(rules.protocols)
+    for phase in system.phases:
         state = phase(state, rules)
-    return record_trace(state, rules) if tracing else state
+    return system.record_trace(state, rules) if tracing else state

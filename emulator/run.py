@@ -17,18 +17,22 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
+from emulator.bandwidth import limits_bandwidth
 from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, fingerprint, source_digest
 from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
-from emulator.inputs import ScenarioInputs, find_alike, scenario_inputs
-from emulator.local_checkpoints import held
-from emulator.outcomes.accounting import losses_at_elections
-from emulator.outcomes.assemble import assemble, empty_table
+from emulator.inputs import ScenarioInputs, find_alike
+from emulator.outcomes.assemble import empty_table
 from emulator.outcomes.scenarios import scenario_rows
-from emulator.outcomes.trace import TRACE_TABLES, trace_tables
+from emulator.outcomes.trace import TRACE_TABLES
 from emulator.progress import Progress
+from emulator.protocols import PROTOCOLS, System, system_of
 from emulator.scenario import Run, Scenario
+from emulator.schema import OUTPUT_TABLES
 from emulator.session import settings_held
 from emulator.storage import OutputDirectory
+
+OF_EVERY_RUN = ("runs", "scenarios", "broker_rounds")
+"""Tables that are written beside those of the final state."""
 
 STATE_ROW_BYTES = 1500
 """Bytes of a state row while it is worked on, measured; two checkpoints are held at a time."""
@@ -78,11 +82,12 @@ def run_emulation(
             if checkpoints.is_there():
                 progress.note(f"the checkpoint of an earlier run in {out} is removed (--resume would go on from it)")
             checkpoints.start_anew()
-        tracks = Tracks(lambda state: checkpoints.write_trace(trace_tables(spark, state, inputs)))
+        system = system_of(s.protocol for s in run.scenarios)
+        tracks = Tracks(lambda state: checkpoints.write_trace(system.trace_tables(spark, state, inputs)))
         state = emulate(spark, inputs, traced, tracks, progress, mode, checkpoints=checkpoints, resume=resume)
         seconds = time.monotonic() - clock
         with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):
-            tables, violations = _tables(spark, state, inputs, traced)
+            tables, violations = _tables(spark, system, state, inputs, traced)
             schema, rows = scenario_rows(run.scenarios, mode)
             with ThreadPoolExecutor(4) as pool:
                 writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
@@ -111,10 +116,12 @@ def run_emulation(
 
 
 def _tables(
-    spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]
+    spark: SparkSession, system: System, state: DataFrame, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]
 ) -> tuple[dict[str, DataFrame | pyarrow.Table], Observation]:
     """The tables that follow from the final state, and how many violations will have been written."""
-    tables = assemble(spark, state, held(losses_at_elections(state)), inputs)
+    tables = system.tables(spark, state, inputs)
+    of_other_systems = [name for name in OUTPUT_TABLES if name not in (*tables, *OF_EVERY_RUN, *TRACE_TABLES)]
+    tables |= {name: empty_table(name) for name in of_other_systems}
     violations = Observation("violations")
     tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
     if not any(flags.any() for flags in traced.values()):
@@ -141,10 +148,10 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None) -> list[str]
 
 def _inputs(run: Run, trace: str) -> tuple[list[ScenarioInputs], dict[int, np.ndarray]]:
     """The inputs of every scenario, alike partitions found, and by scenario_id which partitions are traced."""
-    inputs = [scenario_inputs(s) for s in run.scenarios]
+    inputs = [PROTOCOLS[s.protocol].inputs(s) for s in run.scenarios]
     traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
     for i in inputs:
-        i.alike = find_alike(i, traced[i.scenario.scenario_id])
+        i.alike = find_alike(i, traced[i.scenario.scenario_id], limits_bandwidth(i.scenario))
     return inputs, traced
 
 

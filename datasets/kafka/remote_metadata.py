@@ -15,12 +15,10 @@ from typing import NamedTuple
 from datasets.kafka.checkpoints import EpochEntry
 from datasets.kafka.text_input import MAX_INT32, MAX_INT64, TopicPartition, parse_natural, read_lines, split_topic_partition
 from emulator.errors import InputError, listing, quoted
+from emulator.rounds.kafka.tier.types import STATE_NAMES
 
-COPY_STARTED, COPY_FINISHED = "COPY_STARTED", "COPY_FINISHED"
-DELETE_STARTED, DELETE_FINISHED = "DELETE_STARTED", "DELETE_FINISHED"
-_STATES: Mapping[str, str] = {
-    state.replace("_", "_SEGMENT_"): state for state in (COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED)
-}
+COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED = STATE_NAMES
+_STATES: Mapping[str, str] = {state.replace("_", "_SEGMENT_"): state for state in STATE_NAMES}
 _NEXT: Mapping[str, tuple[str, ...]] = {
     COPY_STARTED: (COPY_FINISHED, DELETE_STARTED),
     COPY_FINISHED: (DELETE_STARTED,),

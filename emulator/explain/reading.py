@@ -22,15 +22,15 @@ def read_partition(
     `scenario`: name or id, None for the only one or base; `rounds`: first and last, None for all. Of the trace the
     rows of these rounds and of the one before are read. Raises InputError for what the run does not have.
     """
-    chosen = choose_scenario(_ask(folder, spark, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
+    chosen = choose_scenario(ask(folder, spark, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
     first, last = choose_rounds(chosen, rounds)
     in_scenario = f"scenario_id = {chosen['scenario_id']}"
     topics = f"SELECT topic, max(partition) AS last FROM partitions WHERE {in_scenario} GROUP BY topic ORDER BY topic"
-    check_partition(_ask(folder, spark, topics), topic, partition)
-    here = f"{in_scenario} AND topic = {_literal(topic)} AND partition = {partition}"
+    check_partition(ask(folder, spark, topics), topic, partition)
+    here = f"{in_scenario} AND topic = {literal(topic)} AND partition = {partition}"
 
     def rows(table: str, columns: str = "*", more: str = "true") -> list[Row]:
-        return _ask(folder, spark, f"SELECT {columns} FROM {table} WHERE {here} AND {more}")
+        return ask(folder, spark, f"SELECT {columns} FROM {table} WHERE {here} AND {more}")
 
     in_rounds = f"round BETWEEN {first - 1} AND {last} ORDER BY round"
     places, outcomes = rows("partitions"), rows("outcomes")
@@ -50,9 +50,9 @@ def read_partition(
         controllers=rows("trace_partitions", _CONTROLLERS, in_rounds),
     )
     brokers = ", ".join(map(str, found.columns))
-    racks = _ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {in_scenario} AND broker IN ({brokers})")
+    racks = ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {in_scenario} AND broker IN ({brokers})")
     faults = f"SELECT * FROM faults WHERE {in_scenario} AND {_concerns(topic, partition, found.columns, racks)}"
-    ordered = _ask(folder, spark, f"{faults} ORDER BY fault_id")
+    ordered = ask(folder, spark, f"{faults} ORDER BY fault_id")
     return PartitionRows(**{**vars(found), "brokers": racks, "faults": ordered}), first, last
 
 
@@ -95,22 +95,24 @@ def check_partition(topics: Sequence[Row], topic: str, partition: int) -> None:
 def _concerns(topic: str, partition: int, brokers: Collection[int], racks: Sequence[Row]) -> str:
     """SQL text: whether a fault concerns a partition, which has replicas on these brokers."""
     ids = ", ".join(map(str, brokers))
-    names = ", ".join(_literal(rack) for rack in sorted({row["rack"] for row in racks} - {None}))
+    names = ", ".join(literal(rack) for rack in sorted({row["rack"] for row in racks} - {None}))
     return " AND ".join(
         [
             *(f"({end} IS NULL OR {end} IN ({ids}))" for end in ("broker", "peer")),
             f"(rack IS NULL OR rack IN ({names}))" if names else "rack IS NULL",
-            f"(topic IS NULL OR topic = {_literal(topic)})",
+            f"(topic IS NULL OR topic = {literal(topic)})",
             f"(partition IS NULL OR partition = {partition})",
         ]
     )
 
 
-def _ask(folder: str, spark: SparkSession, sql: str) -> list[Row]:
+def ask(folder: str, spark: SparkSession, sql: str) -> list[Row]:
+    """The rows of a query over the tables of a run."""
     columns, rows = run_sql(folder, sql, spark)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text as SQL has it."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -24,6 +24,8 @@ FAULT_SCHEMA: pa.Schema = pa.schema(
         pa.field("name", pa.string()),
         pa.field("clients", pa.bool_()),
         pa.field("lag_rounds", pa.int32()),
+        pa.field("from_offset", pa.int64()),
+        pa.field("to_offset", pa.int64()),
     ]
 )
 """Columns of a fault table: `[from_round, to_round)` and what the kind needs; the row index is the fault_id."""
@@ -45,6 +47,7 @@ DISK_LOSS_RANK, POWER_LOSS_RANK, CRASH_RANK, SHUTDOWN_RANK, PAUSE_RANK, ISOLATIO
 LINK_CUT_RANK, SLOW_RANK, STALE_METADATA_RANK, CONTROLLER_LOSS_RANK, NO_BROKER_RANK = range(6, 11)
 
 _OF_PARTITIONS = ("topic", "partition")
+_OF_ENTRIES = (*_OF_PARTITIONS, "from_offset", "to_offset")
 
 FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
     {
@@ -86,9 +89,18 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
             ("broker", "lag_rounds"),
         ),
         "open_transaction": FaultKind("pins the last stable offset", NO_BROKER_RANK, (), _OF_PARTITIONS),
+        "client_crash": FaultKind("a ledger's writer stops without closing it", NO_BROKER_RANK, (), _OF_PARTITIONS),
+        "drop_adds": FaultKind("adds of these entries to this bookie are lost", NO_BROKER_RANK, ("broker",), _OF_ENTRIES),
+        "delay_adds": FaultKind(
+            "adds of these entries to this bookie arrive only after the interval", NO_BROKER_RANK, ("broker",), _OF_ENTRIES
+        ),
+        "metadata_store_outage": FaultKind("the ledgers' metadata store is away", NO_BROKER_RANK),
     }
 )
 """Every kind by name. Rank orders causes; the kinds of one rank tie, and then the first row is the cause."""
+
+LEDGER_KINDS: tuple[str, ...] = ("client_crash", "drop_adds", "delay_adds", "metadata_store_outage")
+"""Kinds that only ledgers know."""
 
 BROKER_STATE_KINDS: tuple[str, ...] = (
     "broker_crash",
@@ -118,6 +130,8 @@ class FaultRow(NamedTuple):
     bytes_per_second: int | None
     clients: bool
     lag_rounds: int | None
+    from_offset: int | None = None
+    to_offset: int | None = None
 
 
 def read_fault_rows(faults: pa.Table, rounds: int) -> list[FaultRow]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from emulator.faults.timeline import StalePartition
+from emulator.inputs.consumers import read_quota
 from emulator.inputs.storage_settings import copy_quota
 from emulator.inputs.worlds import METADATA_LAG, BrokersOverTime
 
@@ -86,11 +87,16 @@ class BrokerColumns:
         self.cause = _numbers(s.cause for s in segments)
         waits, pending = setting("replica.fetch.wait.max.ms"), setting("follower.fetch.last.tiered.offset.enable")
         quotas = setting("remote.log.manager.copy.max.bytes.per.second")
+        read_quotas = setting("remote.log.manager.fetch.max.bytes.per.second")
         self.settings = {
             "fetch_max_bytes": _numbers(setting("replica.fetch.max.bytes")),
             "no_wait": _numbers(None if wait is None else int(wait == 0) for wait in waits),
             "metadata_lag": _numbers(setting(METADATA_LAG)),
             "copy_quota": _numbers(None if quota is None else copy_quota(quota, round_ms) for quota in quotas),
+            "read_quota": _numbers(None if quota is None else read_quota(quota, round_ms) for quota in read_quotas),
+            "reader_threads": _numbers(setting("remote.log.reader.threads")),
+            "reader_queue": _numbers(setting("remote.log.reader.max.pending.tasks")),
+            "index_cache_bytes": _numbers(setting("remote.log.index.file.cache.total.size.bytes")),
             "at_pending_upload": _numbers(None if enabled is None else int(enabled) for enabled in pending),
         }
         cut = [(i, peer, 0) for i, s in enumerate(segments) for peer in s.drop_to]

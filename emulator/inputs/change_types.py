@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from emulator.schema import FEED, WORLD
+from emulator.rounds.kafka.state import FEED, WORLD
 
 _NUMBERS_AND_FLAGS = {"INT": pa.int32(), "BIGINT": pa.int64(), "BOOLEAN": pa.bool_()}
 
@@ -31,12 +31,14 @@ def arrow_type(ddl: str) -> pa.DataType:
     return _NUMBERS_AND_FLAGS[ddl]
 
 
-def _changes(key: str, value: str) -> pa.Schema:
+def changes_schema(key: str, value: str) -> pa.Schema:
+    """The Arrow schema of what begins for a world or a feed: its key, and DDL fields of its values."""
     return pa.schema(arrow_fields(f"{key}, changes: ARRAY<STRUCT<from_round: INT, value: STRUCT<{value}>>>"))
 
 
-WORLD_CHANGES: pa.Schema = _changes("world_id: INT", WORLD)
-FEED_CHANGES: pa.Schema = _changes("feed_id: BIGINT", FEED)
+WORLD_KEY, FEED_KEY = "world_id: INT", "feed_id: BIGINT"
+WORLD_CHANGES: pa.Schema = changes_schema(WORLD_KEY, WORLD)
+FEED_CHANGES: pa.Schema = changes_schema(FEED_KEY, FEED)
 """A row per world or feed for which something begins, with the values and from which round on, in their order."""
 
 WORLD_CHANGE: pa.StructType = WORLD_CHANGES.field("changes").type.value_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,10 @@ from emulator.inputs.storage_settings import concerns, store_faults
 from emulator.inputs.tables import PartitionTable
 from emulator.inputs.worlds import World
 from emulator.rounds.slots import MAX_SLOTS, pack_order
-from emulator.scenario import Command, Scenario
+from emulator.scenario import Command, ConsumerRow, Scenario
 from emulator.throttles import THROTTLED_LISTS, brokers_by_partition
+
+R = TypeVar("R")
 
 
 class Classifier:
@@ -108,11 +110,13 @@ class Classifier:
         return signature, list(numbers)
 
     def _feeds_of(self, topic: str, config: Mapping[str, Any], worlds: np.ndarray, count: int) -> np.ndarray:
-        rows = _rows_of_topic(self._scenario, topic, count)
+        rows = rows_of_topic(self._scenario, topic, count)
         key = np.zeros(count, np.uint64)
-        for number, (_, ranges) in enumerate(rows):
+        readers = _rows_of_consumers(self._scenario, topic, count)
+        numbered = [*enumerate((ranges for _, ranges in rows), 1), *enumerate((ranges for _, ranges in readers), 2**62)]
+        for number, ranges in numbered:
             for low, high in ranges:
-                key[low : high + 1] = key[low : high + 1] * np.uint64(6364136223846793005) + np.uint64(number + 1)
+                key[low : high + 1] = key[low : high + 1] * np.uint64(6364136223846793005) + np.uint64(number)
         for throttled, number in self._throttled(topic, config).items():
             if throttled < count:
                 key[throttled] = key[throttled] * np.uint64(6364136223846793005) + np.uint64(len(rows) + number)
@@ -126,7 +130,7 @@ class Classifier:
             if partition is not None:
                 key[partition] = np.uint64(2**63 + partition)
         unique, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        by_class = _rows_by_member(rows, first)
+        by_class, readers_by_class = rows_by_member(rows, first), rows_by_member(readers, first)
         ids = np.empty(len(unique), np.int64)
         for i, member in enumerate(first):
             mine = sorted(commands[None] + commands.get(int(member), []), key=lambda c: c.round)
@@ -134,7 +138,8 @@ class Classifier:
             ids[i] = len(self.feeds)
             slot_of = {b: s for s, b in enumerate(world.brokers)}
             faults = [row for row in self._store_faults if concerns(row, topic, int(member))]
-            self.feeds.append(Feed(self._scenario, config, topic, by_class[i], mine, slot_of, int(member), faults))
+            given = (by_class[i], mine, slot_of, int(member), faults, readers_by_class[i])
+            self.feeds.append(Feed(self._scenario, config, topic, *given))
         return ids[inverse.reshape(-1)]
 
     def _throttled(self, topic: str, config: Mapping[str, Any]) -> dict[int, int]:
@@ -170,7 +175,8 @@ def _stale_patterns(scenario: Scenario) -> list[tuple[str | None, int | None]]:
     return list(dict.fromkeys((t, p) for k, t, p in zip(kinds, topics, partitions, strict=True) if k == "stale_metadata"))
 
 
-def _rows_of_topic(scenario: Scenario, topic: str, count: int) -> list[tuple[WorkloadRow, list[tuple[int, int]]]]:
+def rows_of_topic(scenario: Scenario, topic: str, count: int) -> list[tuple[WorkloadRow, list[tuple[int, int]]]]:
+    """The workload rows of a topic with `count` partitions, in file order, and the ranges of partitions that each is for."""
     table = scenario.workload
     names = table.column("topic").to_pylist()
     matches = {name: fnmatchcase(topic, name) for name in set(names)}
@@ -178,11 +184,16 @@ def _rows_of_topic(scenario: Scenario, topic: str, count: int) -> list[tuple[Wor
     rows = table.take(pa.array(chosen, pa.int64())).to_pylist() if len(chosen) < len(names) else table.to_pylist()
     return [
         (
-            WorkloadRow(r["from_round"], r["to_round"], r["records_per_round"], r["record_bytes"], r["acks"]),
+            WorkloadRow(r["from_round"], r["to_round"], r["records_per_round"], r["record_bytes"], r["acks"], r["max_in_flight"]),
             partition_ranges(r["partitions"], count),
         )
         for r in rows
     ]
+
+
+def _rows_of_consumers(scenario: Scenario, topic: str, count: int) -> list[tuple[ConsumerRow, list[tuple[int, int]]]]:
+    rows = [row for row in scenario.consumers if fnmatchcase(topic, row.topic)]
+    return [(row, partition_ranges(row.partitions, count)) for row in rows]
 
 
 def partition_ranges(text: str | None, count: int) -> list[tuple[int, int]]:
@@ -196,11 +207,11 @@ def partition_ranges(text: str | None, count: int) -> list[tuple[int, int]]:
     return ranges
 
 
-def _rows_by_member(rows: list[tuple[WorkloadRow, list[tuple[int, int]]]], members: np.ndarray) -> list[list[WorkloadRow]]:
-    """The workload rows, in file order, of each member partition."""
+def rows_by_member(rows: list[tuple[R, list[tuple[int, int]]]], members: np.ndarray) -> list[list[R]]:
+    """The rows, in their order, of each member partition; with each the ranges of partitions that it is for."""
     order = np.argsort(members)
     ordered = members[order]
-    by_member: list[list[WorkloadRow]] = [[] for _ in members]
+    by_member: list[list[R]] = [[] for _ in members]
     for row, ranges in rows:
         for low, high in ranges:
             for i in range(int(np.searchsorted(ordered, low)), int(np.searchsorted(ordered, high, "right"))):

@@ -10,10 +10,11 @@ from typing import Any
 
 from emulator import configs
 from emulator.faults.kinds import FaultRow
+from emulator.inputs.consumers import consumer_settings, workload_bytes
 from emulator.inputs.storage_settings import accepted, is_ever_tiered, is_tiered, may_delete, storage_settings
 from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
 from emulator.rounds.slots import pack_order
-from emulator.scenario import ELR_FEATURE, Command, Scenario
+from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario
 from emulator.throttles import THROTTLED_LISTS, throttled_brokers
 
 NO_LIMIT_ROUNDS = 2**31 - 1
@@ -28,6 +29,7 @@ class WorkloadRow:
     records: int
     record_bytes: int
     acks: str
+    max_in_flight: int | None = None
 
 
 class Feed:
@@ -43,6 +45,7 @@ class Feed:
         slot_of: dict[int, int],
         partition: int,
         store_faults: Sequence[FaultRow] = (),
+        consumers: Sequence[ConsumerRow] = (),
     ) -> None:
         self._scenario = scenario
         self._topic_config = topic_config
@@ -55,10 +58,12 @@ class Feed:
         ]
         deletes = any(c.kind == "delete_records" for c in commands)
         goes = any(c.kind == "delete_topic" for c in commands)
-        self.is_tiered = goes or is_ever_tiered(scenario, topic_config, self._alterations)
-        """Whether the topic has remote storage in some round, or is deleted."""
+        opens = any(row.reads_committed for row in consumers) and any(row.kind == "open_transaction" for row in store_faults)
+        self.is_tiered = goes or opens or is_ever_tiered(scenario, topic_config, self._alterations)
+        """Whether the topic has remote storage in some round, is deleted, or a group waits for its transactions."""
         self.keeps_segments = self.is_tiered or may_delete(scenario, topic_config, self._alterations, deletes)
         """Whether a local segment may be deleted in the run."""
+        self.consumers = consumers
         self._store_faults = store_faults
         self._slot_of = slot_of
         self._partition = partition
@@ -69,12 +74,18 @@ class Feed:
             rounds |= {command.round, command.round + 1}
         rounds |= {r for c in self._alterations for r in (c.round, c.round + 1)}
         rounds |= {r for row in store_faults for r in (row.from_round, row.to_round)} if self.keeps_segments else set()
+        rounds |= {r for row in consumers for r in (row.from_round, row.to_round)}
         self._rounds = sorted(r for r in rounds if r < scenario.rounds)
 
     @property
     def tiered_at_start(self) -> bool:
         """Whether the topic has remote storage before round 0."""
         return is_tiered(lambda key: configs.effective(self._scenario.config, self._topic_config, key))
+
+    @property
+    def workload_bytes(self) -> int:
+        """Bytes that the workload has for a partition in the whole run."""
+        return workload_bytes(self._workload, self._scenario.rounds)
 
     @property
     def first_acks(self) -> str:
@@ -138,12 +149,18 @@ class Feed:
             },
             "flush_messages": 0 if value("flush.messages") >= configs.NEVER else value("flush.messages"),
             "storage": self._storage(value, round_) if self.keeps_segments else None,
+            "consumers": self._consumers(value, round_),
             "flush_rounds": 0 if value("flush.ms") >= configs.NEVER else max(1, value("flush.ms") // round_ms),
         }
 
     def _storage(self, value: Callable[[str], Any], round_: int) -> dict[str, Any]:
         deletes_topic = any(c.round == round_ and c.kind == "delete_topic" for c in self._commands)
         return storage_settings(self._scenario, value, self._store_faults, round_, deletes_topic)
+
+    def _consumers(self, value: Callable[[str], Any], round_: int) -> dict[str, Any] | None:
+        if not self.consumers:
+            return None
+        return consumer_settings(self._scenario, self.consumers, value, self._store_faults, round_)
 
     def _command_values(self, round_: int) -> dict[str, Any]:
         now = [c for c in self._commands if c.round == round_]

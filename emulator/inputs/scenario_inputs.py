@@ -15,13 +15,16 @@ import pyarrow.compute as pc
 
 from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.alike import Alike
-from emulator.inputs.change_types import FEED_CHANGES, WORLD_CHANGES
+from emulator.inputs.change_types import FEED_CHANGES, FEED_KEY, WORLD_KEY, changes_schema
 from emulator.inputs.classifier import Classifier
+from emulator.inputs.fates import world_fates
 from emulator.inputs.feeds import Feed
 from emulator.inputs.tables import PartitionTable
 from emulator.inputs.world_changes import WorldChanges
 from emulator.inputs.worlds import BrokersOverTime, World
+from emulator.rounds.kafka.state import KAFKA_STATE
 from emulator.scenario import Scenario
+from emulator.state_schema import StateSchema
 
 
 @dataclass
@@ -57,6 +60,41 @@ class ScenarioInputs:
         return len(self.partition_table.partition)
 
     @property
+    def world_count(self) -> int:
+        """Worlds of the scenario, numbered from 0."""
+        return len(self.worlds)
+
+    @property
+    def feed_count(self) -> int:
+        """Feeds of the scenario, numbered from 0."""
+        return len(self.feeds)
+
+    def starts(self) -> np.ndarray:
+        """By partition_id: a number for what the initial tables say of it, 0 for nothing."""
+        given: dict[int, list[Any]] = defaultdict(list)
+        scenario = self.scenario
+        for rows in (scenario.initial_replicas, scenario.initial_partitions, scenario.initial_remote_segments):
+            for row in rows.to_pylist():
+                rest = tuple((name, str(value)) for name, value in row.items() if name not in ("topic", "partition"))
+                given[self.partition_id(row["topic"], row["partition"])].append(rest)
+        numbers: dict[Any, int] = {}
+        starts = np.zeros(self.partition_count, np.int64)
+        for partition, rows_given in given.items():
+            starts[partition] = numbers.setdefault(tuple(sorted(rows_given)), len(numbers) + 1)
+        return starts
+
+    def fates(self, starts: np.ndarray, by_broker: bool) -> np.ndarray:
+        """By partition_id: a number for what happens to its brokers; if it matters which they are, for the brokers.
+
+        That is so if brokers share budgets (`by_broker`); where `starts` are given, which name brokers; and where consumers read,
+        who tell brokers by rack, id and page cache.
+        """
+        worlds = self.partition_table.world_id
+        is_read = np.array([bool(feed.consumers) for feed in self.feeds], bool)[self.partition_table.feed_id]
+        fates = world_fates(self.worlds, self.over_time)
+        return np.where(by_broker | (starts > 0) | is_read, worlds + self.world_count, fates[worlds])
+
+    @property
     def has_late_news(self) -> bool:
         """Whether a fault lets news through late (stale_metadata with lag_rounds)."""
         faults = self.scenario.faults
@@ -74,6 +112,11 @@ class ScenarioInputs:
         return any(feed.is_tiered for feed in self.feeds)
 
     @property
+    def has_consumers(self) -> bool:
+        """Whether a group reads a partition."""
+        return any(feed.consumers for feed in self.feeds)
+
+    @property
     def replicas(self) -> int:
         """Replicas that are emulated: slots over all partitions."""
         return int(self.partition_table.slot_count.sum())
@@ -83,6 +126,13 @@ class ScenarioInputs:
         """The partition_ids that have a state of their own, ascending."""
         return np.arange(self.partition_count) if self.alike is None else self.alike.representatives
 
+    @cached_property
+    def homes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(states, by place in `states`; worlds; how many of the state's partitions live in the world): every such pair once."""
+        group = np.arange(self.partition_count) if self.alike is None else self.alike.group
+        pairs, members = np.unique(group * self.world_count + self.partition_table.world_id, return_counts=True)
+        return *np.divmod(pairs, self.world_count), members
+
     @property
     def rows(self) -> int:
         """State rows of the scenario: slots over all partitions that have a state of their own."""
@@ -90,8 +140,9 @@ class ScenarioInputs:
 
     @cached_property
     def changes(self) -> WorldChanges:
-        """What changes for the worlds over the run."""
-        return WorldChanges(self.worlds, self.over_time, self.scenario.round_ms)
+        """What changes over the run for the worlds of partitions that have a state of their own."""
+        wanted = np.unique(self.partition_table.world_id[self.states])
+        return WorldChanges(self.worlds, self.over_time, self.scenario.round_ms, wanted)
 
     @cached_property
     def _feed_changes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -142,17 +193,20 @@ def scenario_inputs(scenario: Scenario) -> ScenarioInputs:
     return ScenarioInputs(scenario, timelines, classifier.worlds, classifier.feeds, table)
 
 
-def change_tables(inputs: Sequence[ScenarioInputs], from_round: int, to_round: int) -> tuple[pa.Table, pa.Table]:
+def change_tables(
+    inputs: Sequence[ScenarioInputs], from_round: int, to_round: int, schema: StateSchema = KAFKA_STATE
+) -> tuple[pa.Table, pa.Table]:
     """What begins in [from_round, to_round) for all worlds and all feeds of scenarios that run side by side.
 
     Worlds and feeds are numbered through, in the order of the scenarios; one that has ended has no rows.
     """
-    worlds, feeds = [WORLD_CHANGES.empty_table()], [FEED_CHANGES.empty_table()]
+    worlds = [changes_schema(WORLD_KEY, schema.world).empty_table()]
+    feeds = [changes_schema(FEED_KEY, schema.feed).empty_table()]
     first_world = first_feed = 0
     for i in inputs:
         if from_round < i.scenario.rounds:
             worlds.append(i.world_change_table(from_round, to_round, first_world))
             feeds.append(i.feed_change_table(from_round, to_round, first_feed))
-        first_world += len(i.worlds)
-        first_feed += len(i.feeds)
+        first_world += i.world_count
+        first_feed += i.feed_count
     return pa.concat_tables(worlds), pa.concat_tables(feeds)

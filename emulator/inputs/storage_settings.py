@@ -8,14 +8,13 @@ from typing import Any
 
 from emulator import configs
 from emulator.faults.kinds import FaultRow, read_fault_rows
+from emulator.rounds.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.scenario import Command, Scenario
 
 AS_RETENTION = -2
 AS_LOCAL_RETENTION = -1
 LONGEST_LAG = 1 << 62
 """No record is ever so old, and sums with it are still long."""
-QUOTA_WINDOW_MS = 11_000
-"""The window of the copy quota: 11 samples of a second (KIP-956)."""
 MOST_ROUNDS, MOST_COPY_BYTES, MOST_BYTES = 2**30, 2**50, 2**62
 """Of a period, of one copy in a round, of a log: what is longer or larger is never met, and would overflow when added to."""
 
@@ -45,8 +44,8 @@ def storage_settings(
     round_ms, store = scenario.round_ms, scenario.remote_storage
     most = {"retention.ms": 2**31 * round_ms, "retention.bytes": MOST_BYTES}
 
-    def rounds(ms: int) -> int:
-        return max(1, min(MOST_ROUNDS, ms // round_ms))
+    def rounds(key: str) -> int:
+        return whole_rounds(value(key), round_ms)
 
     def total(key: str) -> int:
         return _limit(value(key), most[key])
@@ -70,13 +69,13 @@ def storage_settings(
         "retention_bytes": total("retention.bytes"),
         "local_retention_ms": local("retention.ms"),
         "local_retention_bytes": local("retention.bytes"),
-        "check_rounds": rounds(value("log.retention.check.interval.ms")),
+        "check_rounds": rounds("log.retention.check.interval.ms"),
         "round_ms": round_ms,
         "tiered": tiered,
         "copies": copies,
-        "task_rounds": rounds(value("remote.log.manager.task.interval.ms")),
-        "retry_rounds": _retry_rounds(value, rounds),
-        "backoff_rounds": rounds(value("replica.fetch.backoff.ms")),
+        "task_rounds": rounds("remote.log.manager.task.interval.ms"),
+        "retry_rounds": retry_rounds(value, round_ms),
+        "backoff_rounds": rounds("replica.fetch.backoff.ms"),
         "store_up": not any(row.kind == "remote_storage_outage" for row in now),
         "copy_bytes": min(MOST_COPY_BYTES, min(rates) * round_ms // 1000) if rates else None,
         "by_list": store.metadata == "list",
@@ -115,14 +114,19 @@ def accepted(value: Value, config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(config)
 
 
-def _retry_rounds(value: Value, rounds: Callable[[int], int]) -> list[int]:
+def retry_rounds(value: Value, round_ms: int) -> list[int]:
     """Rounds until the next try after the first, second, ... failure in a row; after the last of them it stays so."""
     wait, most = value("remote.log.manager.task.retry.backoff.ms"), value("remote.log.manager.task.retry.backoff.max.ms")
-    waits = [rounds(min(most, wait))]
+    waits = [whole_rounds(min(most, wait), round_ms)]
     while wait < most:
         wait *= 2
-        waits.append(rounds(min(most, wait)))
+        waits.append(whole_rounds(min(most, wait), round_ms))
     return waits
+
+
+def whole_rounds(ms: int, round_ms: int) -> int:
+    """A period in rounds, one at least."""
+    return max(1, min(MOST_ROUNDS, ms // round_ms))
 
 
 def is_ever_tiered(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]) -> bool:

@@ -21,19 +21,28 @@ _SHOWN_AS_THEY_ARE = (
     *("offline", "returning", "restarted", "unclean_restart"),
     *("clean_stop", "power_loss", "disk_loss", "clients_cut", "isolated"),
 )
-_SETTINGS = ("fetch_max_bytes", "no_wait", "metadata_lag", "copy_quota", "at_pending_upload")
+_SETTINGS = (
+    *("fetch_max_bytes", "no_wait", "metadata_lag", "copy_quota", "at_pending_upload"),
+    *("read_quota", "reader_threads", "reader_queue", "index_cache_bytes"),
+)
 """What a broker has by itself: null where all brokers have the same."""
 
 
 class WorldChanges:
-    """The changes of all worlds of a scenario; building it costs the brokers' changes, not the worlds'."""
+    """The changes of the worlds of a scenario that are asked for; building it costs the brokers' changes, not the worlds'.
 
-    def __init__(self, worlds: Sequence[World], over_time: BrokersOverTime, round_ms: int) -> None:
+    `wanted`: the places of these worlds in the list, ascending; None for all.
+    """
+
+    def __init__(
+        self, worlds: Sequence[World], over_time: BrokersOverTime, round_ms: int, wanted: np.ndarray | None = None
+    ) -> None:
         self._brokers = BrokerColumns(over_time, round_ms)
-        self._worlds = _Worlds(worlds, self._brokers.ids)
+        self._ids = np.arange(len(worlds)) if wanted is None else wanted
+        self._worlds = _Worlds([worlds[w] for w in self._ids.tolist()], self._brokers.ids)
 
     def change_counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """(rounds at which anything changes for a world, ascending; for how many worlds). Builds no values."""
+        """(rounds at which anything changes for a wanted world, ascending; for how many). Builds no values."""
         order = np.argsort(self._brokers.round, kind="stable")
         rounds, first = np.unique(self._brokers.round[order], return_index=True)
         touched = np.split(self._brokers.broker[order], first[1:])
@@ -57,7 +66,7 @@ class WorldChanges:
         changed, first = np.unique(world, return_index=True)
         each = pa.StructArray.from_arrays([pa.array(round_, pa.int32()), value], fields=list(WORLD_CHANGE))
         changes = _lists(np.diff(first, append=len(world)), each, WORLD_CHANGES.field("changes").type)
-        return pa.table([pa.array(changed + first_world_id, pa.int32()), changes], schema=WORLD_CHANGES)
+        return pa.table([pa.array(self._ids[changed] + first_world_id, pa.int32()), changes], schema=WORLD_CHANGES)
 
     def _moments(self, from_round: int, to_round: int) -> tuple[np.ndarray, np.ndarray]:
         """(worlds, rounds) for which something begins in [from_round, to_round), in the order of worlds and rounds."""

@@ -26,7 +26,7 @@ from emulator.outcomes.ranges import (
 )
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.eligible_leaders import min_isr
-from emulator.schema import TIER_COUNTERS
+from emulator.rounds.kafka.state import TIER_COUNTERS
 
 PARTITION_KEY = ("scenario_id", "partition_id")
 _INPUT_IDS = ("world_id", "feed_id")

@@ -10,8 +10,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
-from emulator.outcomes.accounting import partition_accounts, with_losses
+from emulator.local_checkpoints import held
+from emulator.outcomes.accounting import losses_at_elections, partition_accounts, with_losses
 from emulator.outcomes.broker_rounds import DISK_BYTES
+from emulator.outcomes.consumers import CONSUMER_TABLES, consumer_tables
 from emulator.outcomes.names import Names, names
 from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS, OF_NOBODY
@@ -49,15 +51,20 @@ def broker_or_none(slot: str) -> str:
     return f"coalesce(get(brokers, {slot}), -1)"
 
 
+def kafka_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame | pa.Table]:
+    """The output tables of Kafka's partitions (`assemble`), what elections lost computed once for all of them."""
+    return assemble(spark, state, held(losses_at_elections(state)), inputs)
+
+
 def assemble(
     spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: list[ScenarioInputs]
 ) -> dict[str, DataFrame | pa.Table]:
     """The output tables that follow from the final state, by name; not yet computed.
 
-    `state`: one row per (scenario, partition, slot), columns of emulator/schema.py; world_id and feed_id count on over
+    `state`: one row per (scenario, partition, slot), columns of rounds/kafka/state.py; world_id and feed_id count on over
     the list of inputs. `losses`: what accounting.losses_at_elections says of it. Returns partitions, outcomes, events,
-    replicas, leader_epochs, remote_segments, violations as frames; what the driver knows already as pyarrow tables: brokers,
-    faults, invariants. Source: shared design, section 7.
+    replicas, leader_epochs, remote_segments, violations, and where groups read consumer_groups and unread, as frames; what the
+    driver knows already as pyarrow tables: brokers, faults, invariants. Source: shared design, section 7.
     """
     known = names(spark, inputs)
     computed = {
@@ -70,11 +77,15 @@ def assemble(
         "violations": _violations(spark, state, losses, inputs, known),
     }
     tables: dict[str, DataFrame | pa.Table] = {n: frame.select(OUTPUT_TABLES[n].names) for n, frame in computed.items()}
+    if any(i.has_consumers for i in inputs):
+        tables |= consumer_tables(spark, state, inputs, known)
+    else:
+        tables |= {name: empty_table(name) for name in CONSUMER_TABLES}
     invariants = [pa.array(column, pa.string()) for column in zip(*invariant_rows(), strict=True)]
     tables["invariants"] = pa.table(invariants, OUTPUT_TABLES["invariants"].names)
     return tables | {
-        "brokers": _broker_rows(inputs),
-        "faults": _fault_rows(inputs),
+        "brokers": broker_rows(inputs),
+        "faults": fault_rows(inputs),
     }
 
 
@@ -250,12 +261,14 @@ def _fence_rows(inputs: list[ScenarioInputs]) -> pa.Table:
     return pa.Table.from_pylist(rows, _FENCES)
 
 
-def _broker_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+def broker_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+    """The table `brokers`."""
     rows = [{"scenario_id": i.scenario.scenario_id, "broker": b.id, "rack": b.rack} for i in inputs for b in i.scenario.brokers]
     return pa.Table.from_pylist(rows, _BROKERS)
 
 
-def _fault_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+def fault_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+    """The table `faults`."""
     parts = []
     for i in inputs:
         faults = i.scenario.faults

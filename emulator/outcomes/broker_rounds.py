@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
-from emulator.outcomes.names import world_racks
+from emulator.outcomes.names import member_brokers
 from emulator.rounds.kafka.segments import LOCAL_BYTES
 from emulator.rounds.log import bytes_at
 from emulator.rounds.slots import mine
@@ -65,7 +65,7 @@ def bucket_entries(buckets: str, to_round: str) -> str:
 def bucket_sums(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> BucketSums:
     """What the rows' finished `buckets` add up to: each row counts at up to a few brokers."""
     counted = state.select(*_KEPT, F.explode("buckets").alias("at"))
-    by_broker = counted.join(F.broadcast(world_racks(spark, inputs)), "world_id").groupBy(
+    by_broker = counted.join(F.broadcast(member_brokers(spark, inputs)), ["scenario_id", "partition_id"]).groupBy(
         "scenario_id", "at.to_round", F.expr("get(brokers, at.slot)").alias("broker")
     )
     values = {name: f"at.{name}" for name in _SUMS} | {"cross_rack_bytes_out": f"IF({_CROSSES_RACKS}, at.bytes_out, 0L)"}
@@ -119,7 +119,7 @@ _SATURATED = {
     "throttled_rounds": ("leader_throttle", "follower_throttle"),
 }
 
-_KEPT = ("scenario_id", "world_id", "members", "slot")
+_KEPT = ("scenario_id", "partition_id", "slot")
 
 
 def _cut_short(sums: BucketSums, inputs: list[ScenarioInputs]) -> BucketSums:

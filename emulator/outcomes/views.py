@@ -41,18 +41,7 @@ HELPER_VIEWS = (
 )
 
 # Views that several others add up: a query that asks for them by name has each worked out once.
-WORKED_OUT_ONCE = ("tiering_partitions", "tiering_rounds", "tiering_brokers")
-
-CONSUMERS = "consumer_groups"
-"""The table of what consumers did, once the engine has them."""
-
-NO_CONSUMER_READS = """-- What consumers read of each partition. They are not emulated yet: no rows.
-SELECT
-  scenario_id, topic, partition, 0L AS page_cache_bytes, 0L AS disk_bytes, 0L AS remote_bytes, 0L AS remote_requests,
-  0L AS index_misses, 0L AS cross_rack_bytes
-FROM outcomes
-WHERE false
-"""
+WORKED_OUT_ONCE = ("held_twice", "tiering_partitions", "tiering_rounds", "tiering_brokers")
 
 
 def register(spark: SparkSession, uri: str, names: Collection[str] | None = None, prices: PricesShape | None = None) -> list[str]:
@@ -89,8 +78,6 @@ def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:
     """Returns the SQL behind a helper view; its first lines say what it holds. `prices`: None for the bundled table."""
     if name in PRICE_VIEWS:
         return price_view_sql(name, prices or load_prices())
-    if name == "consumer_reads" and CONSUMERS not in OUTPUT_TABLES:
-        return NO_CONSUMER_READS
     return resources.files("emulator.outcomes").joinpath("helper_views").joinpath(f"{name}.sql").read_text("utf-8")
 
 

@@ -5,53 +5,57 @@ A phase adds its steps with `withColumns`. Two things keep a round cheap (docs/d
 
 * *Rare steps*, which hardly any row needs (a fault, an election, a truncation), are folded into a single expression
   behind a guard: Spark evaluates them only where the guard holds, and the plan of a round stays small.
-* *Groups*: columns that few rounds write stand in structs (`STATE_GROUPS` in emulator/schema.py), which a projection
+* *Groups*: columns that few rounds write stand in structs (`STATE_GROUPS` in emulator/rounds/kafka/state.py), which a projection
   copies as a whole. Steps name the columns as if they stood alone; `built_once` puts the paths in.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from typing import ParamSpec
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from emulator.schema import GROUP_OF, NULLABLE, OPTIONAL_GROUPS, STATE_COLUMNS, STATE_GROUPS
+from emulator.rounds.kafka.state import KAFKA_STATE
+from emulator.state_schema import StateSchema
 
 P = ParamSpec("P")
 Step = dict[str, str]
 
 _NAME = re.compile(r"'[^']*'|(?<![.\w])[a-z_]\w*(?!\w*[(:])")
-PATHS = {column: f"{group}.{column}" for column, group in GROUP_OF.items()}
-
-PACKED_COLUMNS = list(dict.fromkeys(GROUP_OF.get(name, name) for name in STATE_COLUMNS))
-"""The columns of the state while rounds run."""
+PATHS, PACKED_COLUMNS = KAFKA_STATE.paths, KAFKA_STATE.packed_columns
 
 
-def pack(state: DataFrame) -> DataFrame:
+def pack(state: DataFrame, schema: StateSchema = KAFKA_STATE) -> DataFrame:
     """The state with its groups as structs."""
-    return state.select(*(_group(n).alias(n) if n in STATE_GROUPS else F.col(n) for n in PACKED_COLUMNS))
+    return state.select(*(_group(schema, n).alias(n) if n in schema.groups else F.col(n) for n in schema.packed_columns))
 
 
-def _group(name: str) -> Column:
-    group = F.struct(*STATE_GROUPS[name])
-    return F.when(F.col(OPTIONAL_GROUPS[name]).isNotNull(), group) if name in OPTIONAL_GROUPS else group
+def _group(schema: StateSchema, name: str) -> Column:
+    group = F.struct(*schema.groups[name])
+    optional = schema.optional_groups
+    return F.when(F.col(optional[name]).isNotNull(), group) if name in optional else group
 
 
-def unpack(state: DataFrame) -> DataFrame:
-    """The packed state with every column of STATE_COLUMNS by itself again."""
-    return state.select(*(F.col(PATHS.get(name, name)) for name in STATE_COLUMNS))
+def unpack(state: DataFrame, schema: StateSchema = KAFKA_STATE) -> DataFrame:
+    """The packed state with every column of the schema by itself again."""
+    return state.select(*(F.col(schema.paths.get(name, name)) for name in schema.columns))
 
 
-def built_once(build: Callable[P, Step]) -> Callable[P, dict[str, Column]]:
+def columns_of(step: Step, schema: StateSchema) -> dict[str, Column]:
+    """A step as `Column`s over the packed state."""
+    return {name: F.expr(text) for name, text in _packed(step, schema).items()}
+
+
+def built_once(build: Callable[P, Step], schema: StateSchema = KAFKA_STATE) -> Callable[P, dict[str, Column]]:
     """Turn a function that returns a step into one that returns `Column`s over the packed state, parsed once."""
 
     @cache
     def parsed(*args: object) -> dict[str, Column]:
-        return {name: F.expr(text) for name, text in _packed(build(*args)).items()}  # type: ignore[arg-type, call-arg]
+        return columns_of(build(*args), schema)  # type: ignore[arg-type, call-arg]
 
     @wraps(build)
     def columns(*args: P.args, **kwargs: P.kwargs) -> dict[str, Column]:
@@ -75,7 +79,19 @@ def let(name: str, value: str, body: str) -> str:
     return f"aggregate(array(), {value}, (a_, x_) -> a_, {name} -> {body})"
 
 
-def folded(steps: list[Step], outputs: list[str]) -> str:
+def struct(values: Mapping[str, str]) -> str:
+    """A struct of these texts."""
+    return "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in values.items()) + ")"
+
+
+def with_changes(source: str, fields: Mapping[str, str], **changes: str) -> str:
+    """The struct `source` with some of its `fields` (name -> type) changed."""
+    return struct(
+        {name: f"CAST({changes[name]} AS {kind})" if name in changes else f"{source}.{name}" for name, kind in fields.items()}
+    )
+
+
+def folded(steps: list[Step], outputs: list[str], schema: StateSchema = KAFKA_STATE) -> str:
     """One expression that runs steps after each other and gives a struct of the outputs.
 
     Each step becomes a name s1, s2, ... that the later ones read (`let`).
@@ -86,7 +102,7 @@ def folded(steps: list[Step], outputs: list[str]) -> str:
         fields = ", ".join(f"'{name}', {renamed(text, names)}" for name, text in step.items())
         opened.append((f"s{number}", f"named_struct({fields})"))
         names = {**names, **{name: f"s{number}.{name}" for name in step}}
-    result = ", ".join(f"'{name}', {names.get(name) or _group_or_column(name, names)}" for name in outputs)
+    result = ", ".join(f"'{name}', {names.get(name) or _group_or_column(name, names, schema)}" for name in outputs)
     text = f"named_struct({result})"
     for name, value in reversed(opened):
         text = let(name, value, text)
@@ -101,22 +117,23 @@ def inlined(*steps: Step) -> Step:
     return known
 
 
-def decided(name: str, guard: str, steps: list[Step], outputs: Step) -> Step:
+def decided(name: str, guard: str, steps: list[Step], outputs: Step, schema: StateSchema = KAFKA_STATE) -> Step:
     """The column `name`: the struct of outputs (groups as structs) where the guard holds, else null."""
-    return {name: f"IF({guard}, {folded(steps, _in_groups(outputs))}, null)"}
+    return {name: f"IF({guard}, {folded(steps, _in_groups(outputs, schema), schema)}, null)"}
 
 
-def applied(name: str, outputs: Step) -> Step:
+def applied(name: str, outputs: Step, schema: StateSchema = KAFKA_STATE) -> Step:
     """Every output: from the struct `name` where there is one, else its default. Columns of a group change only there."""
-    assert all(outputs[column] == column for column in outputs if column in GROUP_OF), outputs
+    assert all(outputs[column] == column for column in outputs if column in schema.group_of), outputs
     # Written with coalesce where the column is never null, so that Spark knows that it is not.
     form = "coalesce({1}.{2}, {0})", "IF({1} IS NULL, {0}, {1}.{2})"
-    return {output: form[output in NULLABLE].format(outputs.get(output, output), name, output) for output in _in_groups(outputs)}
+    columns = _in_groups(outputs, schema)
+    return {output: form[output in schema.nullable].format(outputs.get(output, output), name, output) for output in columns}
 
 
 def where(guard: str, step: Step) -> Step:
     """A step that writes columns of groups only where the guard holds; elsewhere each group stays as it is."""
-    return {group: f"IF({guard}, {struct}, {group})" for group, struct in _structs(step).items()}
+    return {group: f"IF({guard}, {struct}, {group})" for group, struct in _structs(step, KAFKA_STATE).items()}
 
 
 def unchanged(*names: str) -> Step:
@@ -124,22 +141,22 @@ def unchanged(*names: str) -> Step:
     return {name: name for name in names}
 
 
-def _packed(step: Step) -> Step:
-    alone = {name: text for name, text in step.items() if name not in GROUP_OF}
-    grouped = _structs({name: text for name, text in step.items() if name in GROUP_OF})
-    return {name: renamed(text, PATHS) for name, text in {**alone, **grouped}.items()}
+def _packed(step: Step, schema: StateSchema) -> Step:
+    alone = {name: text for name, text in step.items() if name not in schema.group_of}
+    grouped = _structs({name: text for name, text in step.items() if name in schema.group_of}, schema)
+    return {name: renamed(text, schema.paths) for name, text in {**alone, **grouped}.items()}
 
 
-def _structs(step: Step) -> Step:
-    groups = dict.fromkeys(GROUP_OF[name] for name in step)
-    return {group: _group_or_column(group, step) for group in groups}
+def _structs(step: Step, schema: StateSchema) -> Step:
+    groups = dict.fromkeys(schema.group_of[name] for name in step)
+    return {group: _group_or_column(group, step, schema) for group in groups}
 
 
-def _group_or_column(name: str, values: dict[str, str]) -> str:
-    if name not in STATE_GROUPS:
+def _group_or_column(name: str, values: dict[str, str], schema: StateSchema) -> str:
+    if name not in schema.groups:
         return name
-    return "named_struct(" + ", ".join(f"'{field}', {values.get(field, field)}" for field in STATE_GROUPS[name]) + ")"
+    return "named_struct(" + ", ".join(f"'{field}', {values.get(field, field)}" for field in schema.groups[name]) + ")"
 
 
-def _in_groups(names: Step) -> list[str]:
-    return list(dict.fromkeys(GROUP_OF.get(name, name) for name in names))
+def _in_groups(names: Step, schema: StateSchema) -> list[str]:
+    return list(dict.fromkeys(schema.group_of.get(name, name) for name in names))

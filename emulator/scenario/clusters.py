@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from datasets.tables import Column, resolve_path
 from emulator.configs import ConfigValue
 from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.rounds.bookkeeper.rules import RULES as LEDGER_RULES
 from emulator.rounds.kafka.rules import RULES
 from emulator.scenario.commands import check_config
 from emulator.scenario.imported import Imported, read_import
@@ -22,20 +23,22 @@ from emulator.scenario.shapes import INT_MAX, LONG_MAX, MAX_BROKERS, ClusterShap
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 SOURCES = ("brokers", "brokers_file", "import")
-_BUDGETS = ("network_bytes_per_second", "disk_bytes_per_second")
+_LIMITS = {"network_bytes_per_second": 1, "disk_bytes_per_second": 1, "page_cache_bytes": 0}
+"""What a broker has that may be limited, and the least that it can be."""
 BROKER_FILE_COLUMNS: Mapping[str, Column] = {
     "broker": Column(pa.int64()),
     "id": Column(pa.int64()),
     "rack": Column(pa.string()),
-    **{name: Column(pa.int64()) for name in _BUDGETS},
+    **{name: Column(pa.int64()) for name in _LIMITS},
 }
 
 
 def check_protocol(places: Places, protocol: str) -> None:
     """Raises InputError for a protocol that is not emulated."""
-    if protocol not in RULES:
+    known = (*RULES, *LEDGER_RULES)
+    if protocol not in known:
         raise places.error(
-            ("protocol",), f"{quoted(protocol)} is not emulated yet{did_you_mean(protocol, RULES)}", listing(RULES)
+            ("protocol",), f"{quoted(protocol)} is not emulated yet{did_you_mean(protocol, known)}", listing(known)
         )
 
 
@@ -48,15 +51,8 @@ def resolve_cluster(
     given, and for whatever is wrong in the files they name.
     """
     brokers, imported = _resolve_brokers(places, shape, folder, files)
-    network, disk = shape.network_bytes_per_second, shape.disk_bytes_per_second
-    limited = [
-        replace(
-            b,
-            network_bytes_per_second=network if b.network_bytes_per_second is None else b.network_bytes_per_second,
-            disk_bytes_per_second=disk if b.disk_bytes_per_second is None else b.disk_bytes_per_second,
-        )
-        for b in brokers
-    ]
+    limits = {name: getattr(shape, name) for name in _LIMITS}
+    limited = [replace(b, **{name: given for name, given in limits.items() if getattr(b, name) is None}) for b in brokers]
     return tuple(limited), imported
 
 
@@ -120,12 +116,12 @@ def _read_brokers(path: str, files: TableFiles) -> tuple[Broker, ...]:
     ids = rows.table.column(columns[0])
     rows.refuse(pc.is_null(ids), columns[0], "no value", "a broker id in every row")
     rows.check_range(columns[0], 0, INT_MAX)
-    for name in _BUDGETS:
-        rows.check_range(name, 1, LONG_MAX)
+    for name, least in _LIMITS.items():
+        rows.check_range(name, least, LONG_MAX)
     found: dict[int, Broker] = {}
-    values = (rows.table.column(name).to_pylist() for name in ("rack", *_BUDGETS))
-    for row, (broker, rack, network, disk) in enumerate(zip(ids.to_pylist(), *values, strict=True)):
+    values = (rows.table.column(name).to_pylist() for name in ("rack", *_LIMITS))
+    for row, (broker, rack, *limits) in enumerate(zip(ids.to_pylist(), *values, strict=True)):
         if broker in found:
             raise rows.error(row, columns[0], f"broker {broker} stands twice", "each broker once")
-        found[broker] = Broker(broker, rack, network, disk)
+        found[broker] = Broker(broker, rack, *limits)
     return tuple(found[broker] for broker in sorted(found))

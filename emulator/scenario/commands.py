@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from emulator.configs import find_problem
+from emulator.configs import ConfigKey, find_problem
 from emulator.errors import did_you_mean, listing, quoted
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.globs import known_topics_listed, matching_topics
@@ -37,26 +37,43 @@ COMMAND_KINDS: Mapping[str, CommandKind] = {
 
 
 def resolve_commands(
-    places: Places, shapes: Sequence[CommandShape], brokers: Sequence[Broker], partitions: Mapping[str, int]
+    places: Places,
+    shapes: Sequence[CommandShape],
+    brokers: Sequence[Broker],
+    partitions: Mapping[str, int],
+    kinds: Mapping[str, CommandKind] = COMMAND_KINDS,
 ) -> tuple[Command, ...]:
     """Checks commands against their kinds, the brokers and the topics; returns them in file order.
 
-    `partitions`: by topic name. Raises InputError for the first that is wrong.
+    `partitions`: by topic name. `kinds`: those that the protocol has. Raises InputError for the first that is wrong.
     """
     ids = frozenset(broker.id for broker in brokers)
-    return tuple(_resolve(places, ("commands", i), shape, ids, partitions) for i, shape in enumerate(shapes))
+    return tuple(_resolve(places, ("commands", i), shape, ids, partitions, kinds) for i, shape in enumerate(shapes))
 
 
-def check_config(places: Places, location: Location, config: Mapping[str, object], for_topic: bool) -> None:
+def check_config(
+    places: Places,
+    location: Location,
+    config: Mapping[str, object],
+    for_topic: bool,
+    keys: Mapping[str, ConfigKey] | None = None,
+) -> None:
     """Raises InputError for the first entry that is not a known key with a value of its type and range."""
     for key, value in config.items():
-        found = find_problem(key, value, for_topic)
+        found = find_problem(key, value, for_topic, keys)
         if found is not None:
             raise places.error((*location, key), *found)
 
 
-def _resolve(places: Places, here: Location, shape: CommandShape, ids: frozenset[int], partitions: Mapping[str, int]) -> Command:
-    _check_keys(places, here, shape)
+def _resolve(
+    places: Places,
+    here: Location,
+    shape: CommandShape,
+    ids: frozenset[int],
+    partitions: Mapping[str, int],
+    kinds: Mapping[str, CommandKind],
+) -> Command:
+    _check_keys(places, here, shape, kinds)
     if shape.topic is not None:
         matches = matching_topics(shape.topic, partitions)
         if not matches:
@@ -86,11 +103,11 @@ def check_replicas(places: Places, here: Location, replicas: Sequence[int], ids:
             raise places.error(here, f"broker {broker} does not exist", broker_ids_allowed(list(ids)))
 
 
-def _check_keys(places: Places, here: Location, shape: CommandShape) -> None:
-    kind = COMMAND_KINDS.get(shape.kind)
+def _check_keys(places: Places, here: Location, shape: CommandShape, kinds: Mapping[str, CommandKind]) -> None:
+    kind = kinds.get(shape.kind)
     if kind is None:
-        problem = f"unknown kind {quoted(shape.kind)}{did_you_mean(shape.kind, COMMAND_KINDS)}"
-        raise places.error((*here, "kind"), problem, listing(COMMAND_KINDS))
+        problem = f"unknown kind {quoted(shape.kind)}{did_you_mean(shape.kind, kinds)}"
+        raise places.error((*here, "kind"), problem, listing(kinds))
     allowed = listing(["round", "kind", *kind.required, *(f"{key} (optional)" for key in (*kind.optional, "name"))])
     given = {key for key in CommandShape.model_fields if getattr(shape, key) is not None}
     for key in kind.required:

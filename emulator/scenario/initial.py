@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.errors import listing, quoted
+from emulator.rounds.kafka.tier.types import STATE_NAMES
 from emulator.scenario.model import (
     INITIAL_PARTITIONS_SCHEMA,
     INITIAL_REMOTE_SEGMENTS_SCHEMA,
@@ -22,7 +23,6 @@ from emulator.scenario.shapes import InitialReplicaShape, InitialShape
 from emulator.scenario.topics import Layout
 
 REPLICA_ALLOWED = "a broker of the partition's assignment"
-REMOTE_STATES = ("COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED")
 OFFSET_ORDER: Sequence[tuple[str, str]] = (
     ("log_start_offset", "local_log_start_offset"),
     ("local_log_start_offset", "leo"),
@@ -185,7 +185,7 @@ def check_segment_rows(rows: Rows, layout: Layout) -> None:
     check_keys(rows, layout)
     for column in ("base_offset", "bytes"):
         rows.check_range(column, 0)
-    rows.check_member("state", REMOTE_STATES, "state", listing(REMOTE_STATES))
+    rows.check_member("state", STATE_NAMES, "state", listing(STATE_NAMES))
     base, end = rows.table.column("base_offset"), rows.table.column("end_offset")
     rows.refuse(pc.less(end, base), "end_offset", "{value} is below base_offset", "base_offset or more, it is inclusive")
     check_epochs(rows, None)

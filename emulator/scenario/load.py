@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from datasets.tables import resolve_path
+from emulator.errors import quoted
 from emulator.faults.kinds import FAULT_SCHEMA
 from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_config, resolve_features
-from emulator.scenario.commands import resolve_commands
+from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
+from emulator.scenario.consumers import resolve_consumers
 from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolve_faults
 from emulator.scenario.initial import resolve_initial
+from emulator.scenario.ledgers import (
+    LEDGER_COMMANDS,
+    check_ledger_config,
+    count_ledgers,
+    has_ledgers,
+    refuse_other_systems,
+    refuse_unused,
+    resolve_ledgers,
+)
 from emulator.scenario.model import WORKLOAD_SCHEMA, RemoteStorage, Run, Scenario
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
@@ -40,8 +52,18 @@ def load_run(path: str) -> Run:
         merged = merge_variant(base, index)
         overrides = list_overrides(variant)
         scenarios.append(_resolve(merged, _check_shape(merged), index + 1, variant["name"], overrides, files))
+    _refuse_mixed_systems(base, scenarios)
     name = shape.name or posixpath.basename(path).removesuffix(".toml")
     return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios))
+
+
+def _refuse_mixed_systems(base: Places, scenarios: Sequence[Scenario]) -> None:
+    """Partitions and ledgers have states of their own, and a run has one."""
+    ledgers = has_ledgers(scenarios[0].protocol)
+    for index, scenario in enumerate(scenarios[1:]):
+        if has_ledgers(scenario.protocol) != ledgers:
+            problem = f"{quoted(scenario.protocol)} beside {quoted(scenarios[0].protocol)}: partitions and ledgers in one run"
+            raise base.error(("variants", index, "protocol"), problem, "protocols of one system; run the other one by itself")
 
 
 def _check_shape(places: Places) -> ScenarioShape:
@@ -57,13 +79,23 @@ def _resolve(
     check_protocol(places, shape.protocol)
     folder = posixpath.dirname(places.file)
     brokers, imported = resolve_cluster(places, shape.cluster, folder, files)
-    config = resolve_config(places, shape.cluster)
-    topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else ())
-    check_tiered_topics(places, shape, topics, config)
-    partitions = {topic.name: topic.partitions for topic in topics}
+    ledgers = has_ledgers(shape.protocol)
+    if ledgers:
+        refuse_unused(places, brokers)
+        check_ledger_config(places, ("cluster", "config"), shape.cluster.config, for_topic=False)
+        config, partitions = dict(shape.cluster.config), count_ledgers(places, shape.topics)
+    else:
+        config = resolve_config(places, shape.cluster)
+        topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else ())
+        check_tiered_topics(places, shape, topics, config)
+        partitions = {topic.name: topic.partitions for topic in topics}
     workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds)
     fault_sources = _fault_sources(places, shape, folder, files)
     fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed)
+    faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)
+    refuse_other_systems(places, shape.protocol, workload, faults)
+    if ledgers:
+        topics = resolve_ledgers(places, shape, brokers, config, faults)
     initial = resolve_initial(
         places,
         shape.initial,
@@ -87,11 +119,12 @@ def _resolve(
         features=resolve_features(places, shape.cluster),
         topics=topics,
         workload=workload,
-        faults=resolve_faults(fault_sources, brokers, partitions, shape.rounds),
-        commands=resolve_commands(places, shape.commands, brokers, partitions),
+        faults=faults,
+        commands=resolve_commands(places, shape.commands, brokers, partitions, LEDGER_COMMANDS if ledgers else COMMAND_KINDS),
         initial_partitions=initial[0],
         initial_replicas=initial[1],
         initial_remote_segments=initial[2],
+        consumers=resolve_consumers(places, shape, partitions),
         remote_storage=RemoteStorage(**shape.remote_storage.model_dump()),
         overrides=overrides,
     )

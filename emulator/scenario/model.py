@@ -22,9 +22,11 @@ WORKLOAD_SCHEMA: pa.Schema = pa.schema(
         ("records_per_round", pa.int64()),
         ("record_bytes", pa.int64()),
         ("acks", pa.string()),
+        ("max_in_flight", pa.int64()),
     ]
 )
-"""Appends per round in [from_round, to_round): topic a glob, partitions "0-3,7" (null: all), acks "0", "1" or "all"."""
+"""Appends per round in [from_round, to_round): topic a glob, partitions "0-3,7" (null: all), acks "0", "1" or "all",
+max_in_flight: adds of a ledger that may be unacknowledged (null: 1)."""
 
 INITIAL_PARTITIONS_SCHEMA: pa.Schema = pa.schema(
     [
@@ -72,26 +74,53 @@ INITIAL_REMOTE_SEGMENTS_SCHEMA: pa.Schema = pa.schema(
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker, its rack, if it has one, and what its network (each way) and its disk carry, if that is limited."""
+    """A broker, its rack, if it has one, what its network (each way) and its disk carry, and its page cache, if limited."""
 
     id: int
     rack: str | None = None
     network_bytes_per_second: int | None = None
     disk_bytes_per_second: int | None = None
+    page_cache_bytes: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Topic:
-    """A topic: `assignment` is int32 (partitions, most replicas), padded with -1; `config` its own keys only."""
+    """A topic: `assignment` is int32 (partitions, most replicas), padded with -1; `config` its own keys only.
+
+    Of ledgers: their first ensembles, and the policy by which bookies are replaced.
+    """
 
     name: str
     assignment: npt.NDArray[np.int32]
     config: Mapping[str, ConfigValue]
+    policy: str | None = None
 
     @property
     def partitions(self) -> int:
         """How many partitions the topic has, numbered from 0."""
         return int(self.assignment.shape[0])
+
+
+@dataclass(frozen=True)
+class ConsumerRow:
+    """What a group does with some partitions in [from_round, to_round): a row of `consumers`, checked.
+
+    start: an offset, "earliest" or "latest"; reset: auto.offset.reset. fetch_bytes: the least of what limits the bytes of a
+    fetch. records_per_round None: any number.
+    """
+
+    group: str
+    topic: str
+    partitions: str | None
+    start: str | int
+    reset: str
+    reads_committed: bool
+    records_per_round: int | None
+    fetch_bytes: int
+    max_age_ms: int
+    from_round: int
+    to_round: int
+    rack: str | None
 
 
 @dataclass(frozen=True)
@@ -106,6 +135,7 @@ class Command:
     offset: int | None = None
     broker: int | None = None
     config: Mapping[str, ConfigValue] | None = None
+    retry: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +145,7 @@ class RemoteStorage:
     copy_bytes_per_second: of one copy, None: a copy takes no time. metadata: "topic" (an event log that every broker reads) or
     "list" (the store itself is asked). on_leadership_lost: a copy under way is given up ("cancel", as in Kafka) or goes on
     ("finish", as in the KIP). aux_state: a follower gets the epochs below its start from the store ("remote") or "leader".
+    read_bytes_per_second: of one consumer's read, None: any; read_ms: how long it keeps a reader thread.
     """
 
     copy_bytes_per_second: int | None = None
@@ -122,6 +153,8 @@ class RemoteStorage:
     metadata_lag_rounds: int = 0
     on_leadership_lost: str = "cancel"
     aux_state: str = "remote"
+    read_bytes_per_second: int | None = None
+    read_ms: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +186,7 @@ class Scenario:
     initial_replicas: pa.Table
     initial_remote_segments: pa.Table
     remote_storage: RemoteStorage
+    consumers: tuple[ConsumerRow, ...]
     overrides: Mapping[str, str]
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from emulator.rounds.kafka.tier.types import StateName
+
 MAX_ROUNDS = 10**10
 MAX_ROUND_MS = 86_400_000
 MAX_BROKERS = 100_000
@@ -76,6 +78,7 @@ class ClusterShape(Shape):
     session_timeout_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 18
     network_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     disk_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    page_cache_bytes: Annotated[int, Field(ge=0, le=LONG_MAX)] | None = None
     quota_window_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 20
     config: dict[str, Any] = {}
     features: dict[str, Any] = {}
@@ -87,7 +90,7 @@ class TopicShape(Shape):
     name: TopicName
     partitions: Annotated[int, Field(ge=1, le=MAX_PARTITIONS)] | None = None
     replication_factor: Annotated[int, Field(ge=1, le=MAX_REPLICAS)] | None = None
-    placement: Literal["admin-utils", "modulo", "striped"] | None = None
+    placement: Name | None = None  # which there are depends on the protocol
     placement_start: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
     placement_shift: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
     assignment: Annotated[list[Replicas], Field(min_length=1)] | None = None
@@ -105,6 +108,24 @@ class WorkloadShape(Shape):
     records_per_round: Long
     record_bytes: Long = 1000
     acks: Literal["0", "1", "all"] = "all"
+    max_in_flight: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
+
+
+class ConsumerShape(Shape):
+    """What a consumer group reads, and how; `start` is looked at where it is resolved."""
+
+    name: Name | None = None
+    group: Name
+    topic: Name
+    partitions: Name | None = None
+    start: Any = None
+    records_per_round: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    bytes_per_round: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    from_round: Long = 0
+    to_round: Long | None = None
+    rack: Rack | None = None
+    members: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
+    config: dict[str, Any] = {}
 
 
 class FaultShape(Shape):
@@ -123,6 +144,8 @@ class FaultShape(Shape):
     name: Name | None = None
     clients: bool | None = None
     lag_rounds: Long | None = None
+    from_offset: Offset | None = None
+    to_offset: Offset | None = None
 
 
 class CommandShape(Shape):
@@ -137,6 +160,7 @@ class CommandShape(Shape):
     offset: Annotated[int, Field(ge=-1, le=LONG_MAX)] | None = None
     broker: BrokerId | None = None
     config: Annotated[dict[str, Any], Field(min_length=1)] | None = None
+    retry: bool | None = None
 
 
 class InitialPartitionShape(Shape):
@@ -175,7 +199,7 @@ class InitialRemoteSegmentShape(Shape):
     end_offset: Offset
     epochs: list[EpochEntry] = []
     bytes: Offset
-    state: Literal["COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED"] = "COPY_FINISHED"
+    state: StateName = "COPY_FINISHED"
 
 
 class RemoteStorageShape(Shape):
@@ -186,6 +210,8 @@ class RemoteStorageShape(Shape):
     metadata_lag_rounds: Annotated[int, Field(ge=0, le=INT_MAX)] = 0
     on_leadership_lost: Literal["cancel", "finish"] = "cancel"
     aux_state: Literal["remote", "leader"] = "remote"
+    read_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    read_ms: Annotated[int, Field(ge=0, le=INT_MAX)] = 0
 
 
 class InitialShape(Shape):
@@ -209,6 +235,7 @@ class ScenarioShape(Shape):
     topics: list[TopicShape] = []
     workload: list[WorkloadShape] = []
     workload_file: Path | None = None
+    consumers: list[ConsumerShape] = []
     faults: list[FaultShape] = []
     faults_file: Path | None = None
     fault_generators: list[dict[str, Any]] = []  # emulator.faults.generators knows their kinds and keys

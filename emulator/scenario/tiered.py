@@ -13,6 +13,7 @@ from emulator.scenario.shapes import ScenarioShape
 
 LAGS = {"remote.copy.lag.ms": "retention.ms", "remote.copy.lag.bytes": "retention.bytes"}
 """How long an upload may be delayed (KIP-1241), and the retention that it must not exceed."""
+RETENTIONS = ("retention.ms", "retention.bytes")
 AS_RETENTION, NO_LIMIT = -2, -1
 ENABLE, SYSTEM = "remote.storage.enable", "remote.log.storage.system.enable"
 TIERED_PROTOCOL = "kafka"
@@ -48,7 +49,7 @@ def _check_topic(
     of_topic: Location = ("cluster", "config") if index is None else ("topics", index, "config")
     config: dict[str, ConfigValue] = dict(topic.config)
     _check(places, of_topic if ENABLE in config else ("cluster", "config"), shape, config, cluster_config)
-    _check_lag(places, of_topic, config, cluster_config)
+    _check_limits(places, of_topic, config, cluster_config)
     altering = [
         (command.round, at, command)
         for at, command in enumerate(shape.commands)
@@ -57,14 +58,24 @@ def _check_topic(
     for _, at, command in sorted(altering, key=lambda each: each[:2]):
         config |= command.config or {}
         _check(places, ("commands", at, "config"), shape, config, cluster_config)
-        _check_lag(places, ("commands", at, "config"), config, cluster_config)
+        _check_limits(places, ("commands", at, "config"), config, cluster_config)
 
 
-def _check_lag(
+def _check_limits(
     places: Places, here: Location, config: Mapping[str, ConfigValue], cluster_config: Mapping[str, ConfigValue]
 ) -> None:
+    """Local retention within the whole one (LogConfig.validateRemoteStorageRetentionTime, -Size), delays within the local one."""
     if not (effective(cluster_config, config, SYSTEM) and effective(cluster_config, config, ENABLE)):
         return
+    for retention in RETENTIONS:
+        whole, local = (int(effective(cluster_config, config, name)) for name in (retention, f"local.{retention}"))
+        if whole != NO_LIMIT and local != AS_RETENTION and (local == NO_LIMIT or local > whole):
+            problem = "no limit" if local == NO_LIMIT else str(local)
+            raise places.error(
+                (*here, f"local.{retention}"),
+                f"{problem} is above {retention} = {whole}",
+                f"at most {whole}, or {AS_RETENTION}: the same",
+            )
     for key, retention in LAGS.items():
         lag, local = (int(effective(cluster_config, config, name)) for name in (key, f"local.{retention}"))
         in_force = int(effective(cluster_config, config, retention)) if local == AS_RETENTION else local

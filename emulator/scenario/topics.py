@@ -10,12 +10,14 @@ import numpy as np
 
 from datasets.placement import Assignment, admin_utils, modulo, striped
 from emulator.configs import ConfigValue, effective
+from emulator.errors import quoted
 from emulator.scenario.commands import check_config, check_replicas
 from emulator.scenario.model import Broker, Topic
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import MAX_PARTITIONS, TopicShape
 
 NO_REPLICA = -1
+PLACEMENTS = ("admin-utils", "modulo", "striped")
 PLACEMENT_KEYS = ("placement", "placement_start", "placement_shift")
 MIN_ISR = "min.insync.replicas"
 
@@ -40,6 +42,9 @@ def resolve_topics(
         if shape.name in seen:
             raise places.error((*here, "name"), f'the name "{shape.name}" is taken', "a name of its own")
         seen.add(shape.name)
+        if shape.placement not in (None, *PLACEMENTS):
+            problem = f"{quoted(shape.placement)} is not known"
+            raise places.error((*here, "placement"), problem, '"admin-utils", "modulo" or "striped"')
         check_config(places, (*here, "config"), shape.config, for_topic=True)
         if shape.name in topics:
             topics[shape.name] = _configure_imported(places, here, shape, topics[shape.name])

@@ -53,12 +53,13 @@ def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int) -> pa.Table
     rows.check_range("record_bytes", 1, MAX_RECORD_BYTES)
     acks = pc.invert(pc.is_in(table.column("acks"), value_set=pa.array(ACKS)))
     rows.refuse(acks, "acks", "{value} is not known", '"0", "1" or "all"')
-    _check_partitions(rows, rows.check_topics(partitions))
+    check_partitions(rows, rows.check_topics(partitions))
     ends = fill_to_round(table.column("from_round"), table.column("to_round"), rounds)
     return table.set_column(table.column_names.index("to_round"), "to_round", ends).select(WORKLOAD_SCHEMA.names)
 
 
-def _check_partitions(rows: Rows, limits: np.ndarray) -> None:
+def check_partitions(rows: Rows, limits: np.ndarray) -> None:
+    """Raises InputError for the first `partitions` that is no list of partitions, or names one not below its row's limit."""
     texts = rows.table.column("partitions").combine_chunks()
     rows.refuse(
         pc.invert(pc.match_substring_regex(texts, f"^{PARTITIONS_PATTERN}$")),

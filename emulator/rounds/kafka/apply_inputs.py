@@ -37,7 +37,9 @@ def _in_force(rules: RunRules) -> Step:
     world = current("world")
     if rules.tiers:  # nothing reaches a partition whose topic was deleted
         world = f"IF(coalesce(is_deleted, false), world, {world})"
+    before = {"log_start_before": "log_start_offset"} if rules.consumers else {}
     return {
+        **before,
         "world": world,
         "world_next": pointer("world"),
         "feed": current("feed"),

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emulator.rounds.columns import let
 from emulator.rounds.kafka.elect_leader import returns_to_preferred
+from emulator.rounds.kafka.reading.horizons import Drift
+from emulator.rounds.kafka.reading.horizons import horizon as reader_horizon
 from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.segments import ACTIVE_NEWEST, LOCAL_BYTES
+from emulator.rounds.kafka.segments import ACTIVE_NEWEST, LOCAL_BYTES, local_start
+from emulator.rounds.kafka.serve_consumers import asked_row
 from emulator.rounds.kafka.tier.tier_horizons import TIER_HORIZONS
-from emulator.rounds.log import last_run
+from emulator.rounds.log import epoch_cache, last_run
 from emulator.rounds.slots import has
 
 
@@ -92,6 +96,16 @@ OF_SEGMENTS = (
 """Where segments are kept: checks of local retention that may delete."""
 
 
+def _of_readers(rules: RunRules) -> str:
+    """The first round that has to be run for a reader of this row whose group is in force."""
+    drift = Drift("get(drift.readers, i).position", "drift.hw", "drift.log_bytes")
+    of_one = reader_horizon(asked_row(rules), drift, "cached_indexes")
+    is_in_force = "get(feed.consumers.wants, get(reader_groups, i)) IS NOT NULL"
+    of_all = f"array_min(transform(readers, (r, i) -> IF({is_in_force}, {of_one}, null)))"
+    facts = let("epochs", epoch_cache("log", "log_start_offset"), let("local_from", local_start(rules), of_all))
+    return f"IF(coalesce(size(readers), 0) > 0, {facts}, null)"
+
+
 def horizon(rules: RunRules) -> str:
     """SQL: the first round that has to be run, the largest int if there is none."""
     texts = [f"CAST({h.round_sql} AS BIGINT)" for h in HORIZONS]
@@ -99,4 +113,6 @@ def horizon(rules: RunRules) -> str:
         texts += [f"IF(segments IS NULL, null, CAST({h.round_sql} AS BIGINT))" for h in OF_SEGMENTS]
     if rules.tiers:
         texts += [f"IF(segments IS NULL OR is_deleted, null, CAST({text} AS BIGINT))" for text in TIER_HORIZONS.values()]
+    if rules.consumers:
+        texts.append(_of_readers(rules))
     return f"greatest(round, coalesce(least({', '.join(texts)}), {2**31 - 1}L))"

@@ -1,7 +1,7 @@
 """Kafka's invariants as data: name, SQL predicate that finds a violation, what it says, source.
 
 `EVERY_ROUND` are looked at while a run goes on (check_invariants.py), on every replica at the end of every round; their
-predicates are over the engine's state (emulator/schema.py) with what the round's look brought (observe.py). `agreed_to`: up to
+predicates are over the engine's state (state.py) with what the round's look brought (observe.py). `agreed_to`: up to
 there the own log is the client leader's; `alike_again`: the first offset above it where both epochs agree all the same;
 `leader_leads`: the client leader runs and knows that it leads; `compared.misled`: a superseded leader that still thinks it
 leads, and has committed what the own log lacks. `AT_ELECTIONS` and `AT_THE_END` are looked at in what a run leaves

@@ -9,6 +9,7 @@ from emulator.rounds.columns import Step, built_once
 from emulator.rounds.kafka.eligible_leaders import recovery_answer
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import local_start
+from emulator.rounds.kafka.serve_consumers import own_progress, own_readers
 
 _LOG = "'leo', leo, 'hw', hw, 'log', log, 'log_bytes', log_bytes, 'log_start_offset', log_start_offset"
 
@@ -19,7 +20,8 @@ def observe(state: DataFrame, rules: RunRules) -> DataFrame:
     `lead`: the client leader's row; `superseded`: running leaders that are not it (nearly always empty); `min_held` and
     `min_held_after`: least remote LEO of those that hold the high watermark back, before and after this round's shrinks;
     `joined` and `shrunk`: masks of who joins and who is to leave; `recovery_answers`: what replicas tell a controller that looks
-    for a leader (KIP-966).
+    for a leader (KIP-966); `all_readers` and `followers`: who reads the partition, and what the leader knows of its followers
+    (serve_consumers.py).
     """
     partition = Window.partitionBy("scenario_id", "partition_id")
     return state.withColumns(_own_view(rules)).withColumns({name: c.over(partition) for name, c in _aggregates(rules).items()})
@@ -33,8 +35,10 @@ def _own_view(rules: RunRules) -> Step:
     leader = f"named_struct({log}, 'lead_start', lead_start, 'epochs_fall', epochs_fall)"
     superseded = f"named_struct('slot', slot, 'epoch', believed_epoch, {log})"
     asked = {"recovery_answer": recovery_answer()} if rules.elr else {}
+    readers = {"own_readers": own_readers(), "own_progress": own_progress()} if rules.consumers else {}
     return {
         **asked,
+        **readers,
         "lead_view": f"CASE WHEN slot = client_leader THEN {leader} END",
         "superseded_view": (
             "CASE WHEN is_leader AND (world.running & own_bit) != 0 AND NOT (slot = client_leader AND believed_epoch ="
@@ -48,7 +52,9 @@ def _own_view(rules: RunRules) -> Step:
 
 
 def _aggregates(rules: RunRules) -> dict[str, Column]:
+    readers = {"all_readers": "own_readers", "followers": "own_progress"} if rules.consumers else {}
     return {
+        **{name: F.collect_list(own) for name, own in readers.items()},
         **({"recovery_answers": F.collect_list("recovery_answer")} if rules.elr else {}),
         "lead": F.first("lead_view", ignorenulls=True),
         "superseded": F.collect_list("superseded_view"),

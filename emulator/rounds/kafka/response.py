@@ -5,6 +5,7 @@ from __future__ import annotations
 from emulator.rounds.columns import Step, let
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import ACTIVE_NEWEST, NO_SEGMENTS, local_start, with_closed
+from emulator.rounds.kafka.tier.following import is_moved
 from emulator.rounds.kafka.tier.writes import counted
 from emulator.rounds.kafka.truncation import answered_question, cut_log
 from emulator.rounds.log import (
@@ -91,7 +92,8 @@ def _outcome(rules: RunRules) -> Step:
         at_pending = (
             f"coalesce(get(world.at_pending_upload, slot), feed.storage.at_pending_upload) AND leo = {local_start(rules)}"
         )
-        moved = f"coalesce(feed.storage.tiered AND (source.log_start_offset <= leo OR ({at_pending})), false)"
+        is_remote = is_moved("source.log_start_offset", "source.local_start", "leo")
+        moved = f"coalesce(feed.storage.tiered AND ({is_remote} OR ({at_pending})), false)"
         outcome = let("o_", outcome, f"IF(o_ = 'reset' AND {moved}, 'moved', o_)")
     return {
         "outcome": outcome,

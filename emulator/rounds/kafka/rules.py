@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from emulator.rounds.mixed_rules import holds
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -75,7 +77,7 @@ class RunRules:
 
     `elr`: a scenario of it has eligible leader replicas (KIP-966); `late_news`: in one news may come late; `budgets`: in one
     brokers' bandwidth is limited; `segments`: in one retention may delete local segments; `tiers`: a topic is tiered, or deleted
-    (then `segments` as well). Else no expression speaks of them.
+    (then `segments` as well); `consumers`: groups read. Else no expression speaks of them.
     """
 
     slots: int
@@ -85,6 +87,12 @@ class RunRules:
     budgets: bool = False
     segments: bool = False
     tiers: bool = False
+    consumers: bool = False
+
+    @property
+    def nested_counters(self) -> tuple[str, ...]:
+        """Columns whose counters move in this run."""
+        return ("readers",) if self.consumers else ()
 
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""
@@ -101,7 +109,4 @@ class RunRules:
 
     def holds(self, rule: str) -> str:
         """SQL text: whether the row's protocol has the rule."""
-        having = [PROTOCOL_NUMBERS[name] for name in self.protocols if getattr(RULES[name], rule)]
-        if len(having) in (0, len(self.protocols)):
-            return "true" if having else "false"
-        return f"(feed.protocol IN ({', '.join(map(str, having))}))"
+        return holds(RULES, self.protocols, rule)

@@ -59,7 +59,7 @@ def _end_of_segment(row: Asked, cache: str) -> str:
     end = f"least(s_.end_offset + 1, {remote.end_of_lineage('s_', row.epochs, 'r.position')})"
     is_even = f"{remote.is_cached(cache, 's_.id')} AND (s_.bytes * v_) % (s_.end_offset - s_.base_offset + 1) = 0"
     of_segment = f"IF({is_even}, {_met(f'{end} - r.position', 'v_', row)}, {row.round})"
-    return f"IF(r.position < {row.local_log_start} AND s_ IS NOT NULL, {of_segment}, null)"
+    return f"IF(v_ > 0 AND r.position < {row.local_log_start} AND s_ IS NOT NULL, {of_segment}, null)"
 
 
 def _end_of_run(row: Asked) -> str:

@@ -7,9 +7,6 @@ from emulator.rounds.columns import let
 INDEX_ENTRY_BYTES = 8 + 12
 """Of the offset index and of the time index."""
 
-CACHED_INDEX = "STRUCT<segment: INT, bytes: BIGINT>"
-"""A segment whose indexes a broker keeps."""
-
 
 def bytes_between(segment: str, from_offset: str, to_offset: str) -> str:
     """Bytes of a segment's records in [from, to), each of the mean size."""
@@ -29,11 +26,6 @@ def end_of_lineage(segment: str, epochs: str, position: str) -> str:
     differ = f"concat(array_except({epochs}, {segment}.epochs), array_except({segment}.epochs, {epochs}))"
     behind = f"filter({differ}, x -> x.start_offset > {position} AND x.start_offset <= {segment}.end_offset)"
     return f"coalesce(array_min(transform({behind}, x -> x.start_offset)), {segment}.end_offset + 1)"
-
-
-def epoch_at(epochs: str, offset: str) -> str:
-    """The epoch of a record of a segment with these epochs."""
-    return f"array_max(filter({epochs}, x -> x.start_offset <= {offset})).epoch"
 
 
 def shares(wanted: str, quota_bytes: str) -> str:

@@ -5,7 +5,7 @@ SQL texts over the reader `r`, what its group wants `w` and the answer `d` (deci
 
 from __future__ import annotations
 
-from emulator.rounds.columns import let
+from emulator.rounds.columns import let, with_changes
 from emulator.rounds.kafka.reading import local, remote
 from emulator.rounds.kafka.reading.decide import decided, knows
 from emulator.rounds.kafka.reading.types import (
@@ -21,6 +21,7 @@ from emulator.rounds.kafka.reading.types import (
     answer,
     code,
 )
+from emulator.rounds.kafka.tier.lineage import epoch_of
 
 _DELAYED = f"({code('not_committed')}, {code('follower_behind')})"
 """Causes that an ordinary round has too: their first round is none."""
@@ -38,7 +39,7 @@ def new_reader() -> str:
 
 def paused() -> str:
     """A reader whose group is not in force: its consumers are gone, and with them what they knew of followers."""
-    return _then(_ended(), changed_reader({"replica": "null"}))
+    return _then(ended(), changed_reader({"replica": "null"}))
 
 
 def answered(row: Asked, then: str) -> str:
@@ -76,7 +77,7 @@ def advanced(row: Asked) -> str:
     }
     changed = "CASE d.answer " + " ".join(f"WHEN {answer(name)} THEN {text}" for name, text in of_answer.items()) + " ELSE r END"
     after = _then(changed, f"IF(waits_, {_waited(row, 'd.cause', slot, 'd.to_offset')}, r)")
-    return let("waits_", _gets_nothing(), _then(f"IF(waits_ OR d.answer <= {answer('wait')}, r, {_ended()})", after))
+    return let("waits_", _gets_nothing(), _then(f"IF(waits_ OR d.answer <= {answer('wait')}, r, {ended()})", after))
 
 
 def _gets_nothing() -> str:
@@ -90,7 +91,7 @@ def read(row: Asked, cause: str, granted_bytes: str, is_hit: str, index_bytes: s
     """The reader after the remote read that it was answered with: it gets so many bytes, or waits (`cause` is not null)."""
     wanted_end = remote.end_within("s_", "r.position", allowed_bytes(row), "d.end")
     got = {
-        **_taken(row, remote.bytes_between("s_", "r.position", "e_"), remote.epoch_at("s_.epochs", "e_ - 1"), "e_"),
+        **_taken(row, remote.bytes_between("s_", "r.position", "e_"), epoch_of("s_.epochs", "e_ - 1"), "e_"),
         "remote_bytes": f"r.remote_bytes + {remote.bytes_between('s_', 'r.position', 'e_')}",
         "remote_requests": "r.remote_requests + 1",
         "remote_round": row.round,
@@ -103,7 +104,7 @@ def read(row: Asked, cause: str, granted_bytes: str, is_hit: str, index_bytes: s
     taken = let("s_", row.segment, let("e_", end, changed_reader(got)))
     failed = changed_reader({"remote_errors": f"r.remote_errors + IF({refused}, 1, 0)"})
     waits = _then(failed, _waited(row, cause, row.slot, row.leader_hw))
-    return f"IF({cause} IS NULL, {_then(_ended(), taken)}, {waits})"
+    return f"IF({cause} IS NULL, {_then(ended(), taken)}, {waits})"
 
 
 def allowed_bytes(row: Asked) -> str:
@@ -159,7 +160,7 @@ def _truncated(row: Asked) -> str:
 def _read_locally(row: Asked) -> str:
     memory = local.is_in_page_cache(row.log, row.log_bytes, "r.position", row.page_cache_bytes, row.cold_below)
     new = {
-        **_taken(row, "b_", remote.epoch_at(row.epochs, "d.end - 1"), "d.end"),
+        **_taken(row, "b_", epoch_of(row.epochs, "d.end - 1"), "d.end"),
         "page_cache_bytes": "r.page_cache_bytes + IF(m_, b_, 0L)",
         "page_cache_requests": "r.page_cache_requests + IF(m_, 1, 0)",
         "disk_bytes": "r.disk_bytes + IF(m_, 0L, b_)",
@@ -196,7 +197,7 @@ def _waited(row: Asked, cause: str, slot: str, to_offset: str) -> str:
     return (
         f"CASE WHEN r.position IS NULL THEN {changed_reader({'waited': _one_more(cause, 'true')})}"
         f" WHEN coalesce({to_offset} <= r.position, true) THEN r WHEN {goes_on} THEN {changed_reader(on)}"
-        f" ELSE {_then(_ended(), changed_reader(begun))} END"
+        f" ELSE {_then(ended(), changed_reader(begun))} END"
     )
 
 
@@ -211,7 +212,7 @@ def _stretch(cause: str, slot: str, from_round: str, last_round: str, from_offse
     )
 
 
-def _ended() -> str:
+def ended() -> str:
     """A stretch ends: it gives a row, unless it was no more than the delay of a commit."""
     is_delayed = f"r.stretch.cause IN {_DELAYED}"
     first = f"r.stretch.from_round + IF({is_delayed}, 1, 0)"
@@ -236,5 +237,4 @@ def _row(kind: int, from_round: str, last_round: str, from_offset: str, to_offse
 
 def changed_reader(new: dict[str, str]) -> str:
     """The reader `r` with some of its fields new."""
-    fields = (f"'{name}', CAST({new.get(name, f'r.{name}')} AS {kind})" for name, kind in READER_FIELDS.items())
-    return f"named_struct({', '.join(fields)})"
+    return with_changes("r", READER_FIELDS, **new)

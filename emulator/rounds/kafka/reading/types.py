@@ -73,6 +73,9 @@ start, reset: an offset or EARLIEST, LATEST, NO_POLICY. records_per_round: null 
 rack, null without a rack. serves_rack: the same, 0 where followers do not serve.
 """
 
+CACHED_INDEX = "STRUCT<segment: INT, bytes: BIGINT>"
+"""A segment whose indexes a broker keeps."""
+
 FOLLOWERS = "ARRAY<STRUCT<slot: INT, broker: INT, remote_leo: BIGINT, caught_up_round: INT, log_start_offset: BIGINT>>"
 """What the leader knows of its followers."""
 
@@ -122,3 +125,11 @@ def code(cause: str) -> str:
 def answer(name: str) -> str:
     """An answer as the state has it."""
     return str(ANSWERS.index(name))
+
+
+MOVING = ("position", "max_lag", "remote_round", *COUNTERS)
+OF_STRETCH = ("last_round", "to_offset")
+"""What quiet rounds only move of a reader, and of its stretch."""
+
+READERS_DRIFT = "ARRAY<STRUCT<" + ", ".join(f"{name}: BIGINT" for name in (*MOVING, *OF_STRETCH)) + ", waited: ARRAY<BIGINT>>>"
+"""By how much a round moved each reader."""

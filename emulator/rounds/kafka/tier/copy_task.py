@@ -5,11 +5,11 @@ from __future__ import annotations
 from emulator.rounds.columns import Step, let
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.kafka.tier.copying import candidates, started_segment, that_have_waited
+from emulator.rounds.kafka.tier.copying import LAST_STABLE_OFFSET, candidates, started_segment, that_have_waited
 from emulator.rounds.kafka.tier.expiry_task import known_by_writing
 from emulator.rounds.kafka.tier.lineage import highest_remote_offset, remote_log_start
 from emulator.rounds.kafka.tier.take_tier_inputs import RUNS, USABLE
-from emulator.rounds.kafka.tier.types import COPY_FINISHED, COPY_STARTED, DELETE_STARTED
+from emulator.rounds.kafka.tier.types import COPY, COPY_FINISHED, COPY_STARTED, DELETE_STARTED, QUOTA_WINDOW_MS
 from emulator.rounds.kafka.tier.writes import (
     FAILED,
     FINISHED,
@@ -30,7 +30,6 @@ from emulator.rounds.log import epoch_cache, truncate_from_start
 _COPY = "copy_under_way"
 _LEFT = left_bytes(_COPY)
 _QUOTA = "coalesce(get(world.copy_quota, slot), feed.storage.copy_quota)"
-_WINDOW_MS = 11_000
 GOING, FAILING, THROTTLED, BUSY = range(4)
 
 COPY_RATE = f"IF({RUNS}, feed.storage.copy_bytes, 0L)"
@@ -54,8 +53,7 @@ def copy_steps(rules: RunRules) -> list[Step]:
     )
     started = remote_log_start("metadata_index", "epochs", "local_from")
     found = highest_remote_offset("metadata_index", "epochs", "leo")
-    stable = "least(hw, array_min(transform(pins, p -> p.offset)))"
-    listed = candidates("segments", "segment_base_offset", "greatest(copied + 1, log_start_offset)", stable, "leo")
+    listed = candidates("segments", "segment_base_offset", "greatest(copied + 1, log_start_offset)", LAST_STABLE_OFFSET, "leo")
     at = "size(writes)"
     fails = write(OF_COPY, at, FAILED, f"{_COPY}.segment", moved, "usable")
     finishes = write(OF_COPY, at, FINISHED, f"{_COPY}.segment", f"{segment}.bytes")
@@ -137,9 +135,6 @@ def _event(segment: str, state: str) -> str:
     return f"named_struct('round', round, 'segment', {segment}, 'state', {state}, 'slot', slot)"
 
 
-_COPY_TYPE = "STRUCT<segment: INT, left_bytes: BIGINT, as_of: INT, rate: BIGINT, orphaned: BOOLEAN>"
-
-
 def _start() -> str:
     fields = {
         "status": str(GOING),
@@ -150,14 +145,14 @@ def _start() -> str:
         "copied": "copied",
         "highest": "highest_remote",
         "starts": "copy_starts",
-        "copy": f"CAST(null AS {_COPY_TYPE})",
+        "copy": f"CAST(null AS {COPY})",
     }
     return "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in fields.items()) + ")"
 
 
 def _next() -> str:
     """What becomes of the next segment: it waits, fails, is under way, or done."""
-    rounds = f"greatest({_WINDOW_MS} DIV feed.storage.round_ms, 1)"
+    rounds = f"greatest({QUOTA_WINDOW_MS} DIV feed.storage.round_ms, 1)"
     recent = f"filter(a.starts, s -> round - s.round < {rounds})"
     taken = f"aggregate({recent}, 0L, (sum, s) -> sum + s.bytes)"
     allowed = f"coalesce({taken} * 1000 <= {_QUOTA} * CAST({rounds} * feed.storage.round_ms AS BIGINT), true)"

@@ -9,6 +9,9 @@ from emulator.rounds.columns import let
 from emulator.rounds.kafka.tier.lineage import epochs_in_range
 from emulator.rounds.kafka.tier.types import REMOTE_SEGMENT, chosen
 
+LAST_STABLE_OFFSET = "least(hw, array_min(transform(pins, p -> p.offset)))"
+"""SQL: the end of what may be copied, and read by who waits for transactions."""
+
 
 def with_ends(closed: str, active_base: str) -> str:
     """The closed local segments, each with its `end_offset` (exclusive)."""
@@ -75,11 +78,3 @@ def copied_before(segment: str, segments: str) -> str:
 def after_truncation(highest_remote: str, leo: str, forget_on_truncation: str = "true") -> str:
     """The highest remote offset of a log that may have been cut; a mutant's (and Kafka's, to 4.3) never falls."""
     return chosen(forget_on_truncation, f"least({highest_remote}, {leo} - 1)", highest_remote)
-
-
-def retry_round(now: str, failures: str, first_ms: str, most_ms: str, round_ms: str) -> str:
-    """The round of the next try after the n-th failure in a row: each time twice as long after it, never longer than `most`."""
-    wait = let(
-        "w_", f"least({most_ms}, {first_ms} * shiftleft(1L, least({failures} - 1, 31)))", f"greatest(1L, w_ DIV {round_ms})"
-    )
-    return f"CAST({now} + {wait} AS INT)"

@@ -20,14 +20,6 @@ def known_remote(highest_remote: str, found: str, know_remote_first: str = "true
     return chosen(know_remote_first, known, highest_remote)
 
 
-def log_start_to_take(verdict: str, pending: str, log_start_first: str = "true") -> str:
-    """The log start that a run raises before it deletes, null: none; above the HW the run fails.
-
-    A mutant (`log_start_first` false) takes that of its run before (`pending`), and deletes first.
-    """
-    return chosen(log_start_first, f"{verdict}.log_start", pending)
-
-
 def local_bytes(closed: str, active_base: str, active_bytes: str, highest_remote: str) -> str:
     """Bytes of the local segments that are not counted as remote ones: those whose base is not below what is tiered."""
     of_closed = f"aggregate({closed}, 0L, (a, x) -> a + IF(x.base_offset >= {highest_remote}, x.bytes, 0L))"

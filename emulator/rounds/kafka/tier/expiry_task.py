@@ -5,10 +5,9 @@ from __future__ import annotations
 from emulator.rounds.columns import Step
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.kafka.tier.expiry import expired, left_behind, local_bytes
+from emulator.rounds.kafka.tier.expiry import deletions, expired, known_remote, left_behind, local_bytes
 from emulator.rounds.kafka.tier.lineage import highest_remote_offset
 from emulator.rounds.kafka.tier.metadata import apply_events, is_any_known, learned
-from emulator.rounds.kafka.tier.types import DELETE_FINISHED, DELETE_STARTED
 from emulator.rounds.kafka.tier.writes import DELETED, OF_EXPIRY, done, due, failed, write
 from emulator.rounds.log import epoch_cache, truncate_from_start
 
@@ -29,7 +28,7 @@ def expiry_steps(rules: RunRules) -> list[Step]:
             "expires": f"runs AND duty = 1 AND {due('expiry_task')}",
             "finds": f"runs AND duty = 1 AND {due('expiry_task')} AND usable AND {is_any_known('metadata_index')}",
         },
-        {"highest_remote": f"IF(finds AND highest_remote < 0, greatest(highest_remote, {found}), highest_remote)"},
+        {"highest_remote": f"IF(finds, {known_remote('highest_remote', found)}, highest_remote)"},
         {"not_remote": f"IF(finds, {local}, 0L)"},
         {"verdict": f"IF(finds, {verdict}, null)"},
         {
@@ -56,15 +55,13 @@ def expiry_steps(rules: RunRules) -> list[Step]:
 
 def _delete() -> list[Step]:
     """Delete the segments in `wanted` one after the other: said, done, said; the first one that the store fails ends it."""
-    events = ", ".join(
-        f"named_struct('round', round, 'segment', id, 'state', {state}, 'slot', slot)"
-        for state in (DELETE_STARTED, DELETE_FINISHED)
-    )
-    said = f"flatten(transform(deleted, id -> filter(array({events}), e -> store_up OR e.state = {DELETE_STARTED})))"
     deletes = write(OF_EXPIRY, "size(writes) + at", DELETED, "id")
     return [
         {"deleted": "IF(store_up, wanted, slice(wanted, 1, 1))"},
-        {"writes": f"concat(writes, transform(deleted, (id, at) -> {deletes}))", "own_events": said},
+        {
+            "writes": f"concat(writes, transform(deleted, (id, at) -> {deletes}))",
+            "own_events": deletions("wanted", "slot", "round", "store_up"),
+        },
         known_by_writing("remote_segments"),
     ]
 

@@ -95,20 +95,6 @@ def is_allowed(state: str, new: str, check_transitions: str = "true") -> str:
     return chosen(check_transitions, follows, "true")
 
 
-def with_events(segments: str, events: str, check_transitions: str = "true") -> str:
-    """The remote segments after some more events: states, and when they were copied and deleted."""
-    new = {
-        "state": "e.state",
-        "was_finished": f"s.was_finished OR e.state = {COPY_FINISHED}",
-        "copied_round": f"IF(e.state = {COPY_FINISHED}, e.round, s.copied_round)",
-        "deleted_round": f"IF(e.state = {DELETE_FINISHED}, e.round, s.deleted_round)",
-    }
-    of_segment = f"filter({events}, e -> e.segment = s.id)"
-    told = f"IF({is_allowed('s.state', 'e.state', check_transitions)}, {remote_segment('s', new)}, s)"
-    after = f"aggregate({of_segment}, s, (s, e) -> {told})"
-    return f"transform({segments}, s -> IF(exists({events}, e -> e.segment = s.id), {after}, s))"
-
-
 _FIELDS = (
     "id", "base_offset", "end_offset", "epochs", "checkpoint", "bytes", "newest_round", "slot", "leader_epoch", "state",
     "was_finished", "stored_bytes", "moved_bytes", "copied_round", "deleted_round",

@@ -9,7 +9,17 @@ from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.tier.copying import copied_before
 from emulator.rounds.kafka.tier.metadata import index_of, is_allowed, remote_segment, visible
 from emulator.rounds.kafka.tier.types import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, DELETE_STARTED, REMOTE_EVENT
-from emulator.rounds.kafka.tier.writes import DELETED, FAILED, FINISHED, GAVE_UP, NO_REMOTE_SEGMENTS, NO_WRITES, STARTED, counted
+from emulator.rounds.kafka.tier.writes import (
+    DELETED,
+    FAILED,
+    FINISHED,
+    GAVE_UP,
+    NO_REMOTE_SEGMENTS,
+    NO_WRITES,
+    STARTED,
+    counted,
+    rounds_to_retry,
+)
 
 EVENTS = ("copy_started", "copy_finished", "copy_failed", "remote_delete")
 TOLD = "STRUCT<kind: INT, leader_epoch: INT, from_offset: BIGINT, to_offset: BIGINT>"
@@ -152,8 +162,8 @@ def _own() -> Step:
 def _remove() -> list[Step]:
     """What is left of a marked partition is deleted one by one; while the store is away it is tried again."""
     up = "feed.storage.store_up"
-    wait = "get(feed.storage.retry_rounds, least(leaving.failures, size(feed.storage.retry_rounds) - 1))"
-    later = f"named_struct('segments', leaving.segments, 'next', round + {wait}, 'failures', leaving.failures + 1)"
+    next_round = f"round + {rounds_to_retry('leaving.failures')}"
+    later = f"named_struct('segments', leaving.segments, 'next', {next_round}, 'failures', leaving.failures + 1)"
     is_left = "array_contains(leaving.segments, s.id)"
     new = {
         "state": f"IF({up}, {DELETE_FINISHED}, {DELETE_STARTED})",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import FIRST_BASE
+from emulator.rounds.kafka.state import KAFKA_STATE, WORLD
 from emulator.rounds.kafka.tier.metadata import learned
 from emulator.rounds.kafka.tier.types import DELETE_FINISHED, empty_index
 from emulator.rounds.kafka.tier.writes import AT_INPUTS, GAVE_UP, NO_WRITES, left_bytes, task, write
 from emulator.rounds.log import truncate_from_start
 from emulator.rounds.slots import mine
-from emulator.schema import WORLD, never_null
 
 USABLE = f"IF(feed.storage.by_list, feed.storage.store_up, NOT {mine('world.isolated')})"
 """Whether the broker can write metadata, and ask for it: the store's own only while it is up."""
@@ -137,9 +140,7 @@ def _delete() -> Step:
     def gone(value: str, name: str) -> str:
         return f"IF(goes_away, {value}, {name})"
 
-    from pyspark.sql.types import StructType
-
-    kind = never_null(StructType.fromDDL(WORLD))  # type: ignore[arg-type]
+    kind = KAFKA_STATE.never_null(cast(StructType, StructType.fromDDL(WORLD)))
     quiet = {"intType": "0", "integer": "0", "boolean": "false"}
     fields = ", ".join(
         f"'{f.name}', " + (quiet[f.dataType.typeName()] if not f.nullable else f"CAST(null AS {f.dataType.simpleString()})")

@@ -7,12 +7,18 @@ more than once.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED = range(4)
 """States of a remote segment, as the page and RemoteLogSegmentState have them."""
-STATE_NAMES = ("COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED")
+StateName = Literal["COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED"]
+STATE_NAMES: tuple[StateName, ...] = get_args(StateName)
 
 SERVED, UNREFERENCED, FORGOTTEN = range(3)
 """What an index makes of a segment in one epoch. Forgotten: another one serves the same start, and reaches less far."""
+
+QUOTA_WINDOW_MS = 11_000
+"""The window of the copy quota: 11 samples of a second (KIP-956)."""
 
 BEFORE_THE_RUN = -1
 """Round of the events of initial remote segments."""
@@ -29,6 +35,9 @@ REMOTE_SEGMENT = (
     " moved_bytes: BIGINT, copied_round: INT, deleted_round: INT>"
 )
 """One attempt to copy; `id` is its place in the partition's array. state: of the last event that was allowed, null: none."""
+
+COPY = "STRUCT<segment: INT, left_bytes: BIGINT, as_of: INT, rate: BIGINT, orphaned: BOOLEAN>"
+"""A copy under way: left_bytes at the start of round as_of, less by rate in each round from then on."""
 
 REMOTE_EVENT = "STRUCT<round: INT, segment: INT, state: INT, slot: INT>"
 """A segment enters a state; `slot` says so."""

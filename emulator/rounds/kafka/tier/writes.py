@@ -6,8 +6,8 @@ own. SQL text helpers.
 
 from __future__ import annotations
 
+from emulator.rounds.kafka.state import TIER_COUNTERS
 from emulator.rounds.kafka.tier.types import REMOTE_SEGMENT
-from emulator.schema import TIER_COUNTERS
 
 GAVE_UP, STARTED, FINISHED, FAILED, DELETED = range(5)
 """Kinds of writes; all but the first write events."""
@@ -60,5 +60,10 @@ def done(known: str) -> str:
 
 def failed(known: str) -> str:
     """A task whose run failed: the next one comes after a while that grows."""
-    wait = f"get(feed.storage.retry_rounds, least({known}.failures, size(feed.storage.retry_rounds) - 1))"
+    wait = rounds_to_retry(f"{known}.failures")
     return task(f"round + {wait}", wait, f"{known}.failures + 1")
+
+
+def rounds_to_retry(failures: str, retry_rounds: str = "feed.storage.retry_rounds") -> str:
+    """Rounds until the next try of what failed now, and `failures` times in a row before."""
+    return f"get({retry_rounds}, least({failures}, size({retry_rounds}) - 1))"

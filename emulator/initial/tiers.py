@@ -11,9 +11,9 @@ import pyarrow as pa
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.change_types import arrow_type
 from emulator.inputs.initial_remote import initial_remote_events, initial_remote_segments
+from emulator.rounds.kafka.state import TIER_COUNTERS
 from emulator.rounds.kafka.tier.metadata import index_of, visible
 from emulator.rounds.kafka.tier.types import REMOTE_EVENT, REMOTE_SEGMENT, empty_index
-from emulator.schema import TIER_COUNTERS
 
 _KNOWN = visible("given_remote_events", "slot", "0")
 TIER_AT_START = {

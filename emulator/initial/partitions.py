@@ -10,14 +10,15 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
-from emulator.initial_tiers import NULL_AT_START, TIER_AT_START, remote_columns
+from emulator.initial.readers import READERS_AT_START, reader_columns
+from emulator.initial.tiers import NULL_AT_START, TIER_AT_START, remote_columns
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RULES
+from emulator.rounds.kafka.state import STATE_COLUMNS
 from emulator.rounds.log import epoch_cache, last_run
 from emulator.rounds.slots import bit
 from emulator.scenario import ELR_FEATURE
-from emulator.schema import STATE_COLUMNS
 
 DEFAULT_RECORD_BYTES = 1000
 _EPOCHS = pa.list_(pa.struct([("epoch", pa.int32()), ("start_offset", pa.int64())]))
@@ -32,7 +33,7 @@ def initial_state(spark: SparkSession, inputs: list[ScenarioInputs], traced: dic
     tables, worlds, feeds = [], 0, 0
     for i in inputs:
         tables.append(_partition_rows(i, traced[i.scenario.scenario_id], worlds, feeds))
-        worlds, feeds = worlds + len(i.worlds), feeds + len(i.feeds)
+        worlds, feeds = worlds + i.world_count, feeds + i.feed_count
     partitions = pa.concat_tables(tables)
     frame = frame_of(spark, partitions)
     rows = frame.withColumn("slot", F.explode(F.expr("sequence(0, slot_count - 1)")))
@@ -130,6 +131,8 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         ),
         "local_deleted_bytes": "IF(keeps_segments, 0L, null)",
         **{name: f"IF(keeps_segments, {text}, null)" for name, text in TIER_AT_START.items()},
+        **{name: f"IF(reader_count IS NULL, null, {text})" for name, text in READERS_AT_START.items()},
+        "cold_below": "null",
         "leader_local_start": "IF(keeps_segments, lead.local_start, null)",
         "segment_round": "0",
         "credit_bytes": "0L",
@@ -199,6 +202,7 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
             "keeps_segments": pa.array(keeps[table.feed_id[ids]]),
             "tiered_at_start": pa.array(tiered[table.feed_id[ids]]),
             **remote_columns(inputs, given["leader"]),
+            **reader_columns(inputs),
             "members": pa.array(members),
             "late_news": pa.array(np.full(count, inputs.has_late_news)),
             "truncates": pa.array(np.full(count, RULES[inputs.scenario.protocol].asks)),

@@ -1,0 +1,93 @@
+"""The story of one ledger as lines: what became of it, what happened in which round, and what its clients were told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from emulator.explain.reading import ask, check_partition, choose_rounds, choose_scenario, literal
+from emulator.explain.rows import Row
+from emulator.rounds.bookkeeper.rules import RULES
+
+_ORDER = ("entries_lost", "ensemble_change", "recovery_started", "ledger_closed", "fence", "add_failed")
+"""Events of one round, in the order in which its steps cause them."""
+
+
+def ledger_lines(
+    folder: str, spark: SparkSession, topic: str, partition: int, scenario: str | None, rounds: tuple[int, int] | None
+) -> list[str] | None:
+    """The story of a ledger; None if the scenario has partitions.
+
+    `scenario`: name or id, None for the only one or base; `rounds`: first and last to tell of, None for all. Raises InputError
+    for what the run does not have.
+    """
+    chosen = choose_scenario(ask(folder, spark, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
+    if chosen["protocol"] not in RULES:
+        return None
+    first, last = choose_rounds(chosen, rounds)
+    in_scenario = f"scenario_id = {chosen['scenario_id']}"
+    topics = f"SELECT topic, max(partition) AS last FROM partitions WHERE {in_scenario} GROUP BY topic ORDER BY topic"
+    check_partition(ask(folder, spark, topics), topic, partition)
+    here = f"{in_scenario} AND topic = {literal(topic)} AND partition = {partition}"
+
+    def rows(table: str, more: str = "") -> list[Row]:
+        return ask(folder, spark, f"SELECT * FROM {table} WHERE {here} {more}")
+
+    (ledger,) = rows("ledgers")
+    fragments, bookies = rows("fragments", "ORDER BY first_entry"), rows("bookies", "ORDER BY broker")
+    lines = [f"ledger {topic}:{partition}, scenario {chosen['name']} ({chosen['protocol']}), rounds {first} to {last}", ""]
+    lines += [_state(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
+    concerned = sorted({b for f in fragments for b in f["ensemble"]} | {b["broker"] for b in bookies})
+    lines += _happenings(ask(folder, spark, _faults_sql(in_scenario, topic, partition, concerned)), rows("events"), first, last)
+    clients = rows("ledger_clients", "ORDER BY client, number")
+    lines += ["", *(_client(client) for client in clients)] if clients else []
+    lines += ["", "bookies at the end:", *(_bookie(bookie) for bookie in bookies)]
+    violations = rows("violations", "ORDER BY round NULLS LAST, invariant")
+    return lines + [f"violated in round {v['round']}: {v['invariant']}: {v['witness']}" for v in violations]
+
+
+def _faults_sql(in_scenario: str, topic: str, partition: int, bookies: Sequence[int]) -> str:
+    of_bookies = f"(broker IS NULL OR broker IN ({', '.join(map(str, bookies or [-1]))}))"
+    of_ledger = f"(topic IS NULL OR topic = {literal(topic)}) AND (partition IS NULL OR partition = {partition})"
+    return f"SELECT * FROM faults WHERE {in_scenario} AND {of_bookies} AND {of_ledger} ORDER BY fault_id"
+
+
+def _state(ledger: Row) -> str:
+    end = "" if ledger["last_entry"] is None else f", last entry {ledger['last_entry']}"
+    told = f"; the writer acknowledged up to {ledger['writer_lac']} and is {ledger['writer']}"
+    return f"{ledger['state']}{end}{told}"
+
+
+def _happenings(faults: Sequence[Row], events: Sequence[Row], first: int, last: int) -> list[str]:
+    """One line per fault's begin and end, and per event, by round."""
+    told: list[tuple[int, int, str]] = []
+    for fault in faults:
+        on = f" on bookie {fault['broker']}" if fault["broker"] is not None else ""
+        name = f"fault {fault['fault_id']}, {fault['kind']}{on},"
+        told += [(fault["from_round"], -2, f"{name} begins"), (fault["to_round"], -1, f"{name} is over")]
+    told += [(event["round"], _ORDER.index(event["kind"]), _event(event)) for event in events]
+    return [f"round {round_}: {text}" for round_, _, text in sorted(told) if first <= round_ <= last]
+
+
+def _event(event: Row) -> str:
+    bookie, start, end = event["broker"], event["from_offset"], event["to_offset"]
+    return {
+        "entries_lost": f"bookie {bookie} lost entries from {start} to {None if end is None else end - 1}",
+        "ensemble_change": f"the ensemble changed: entries from {start} on go to other bookies",
+        "recovery_started": "a recovery marked the ledger IN_RECOVERY",
+        "ledger_closed": f"the ledger was closed, last entry {end}",
+        "fence": f"bookie {bookie} was fenced",
+        "add_failed": f"the writer's adds of entries {start} to {None if end is None else end - 1} failed",
+    }[event["kind"]]
+
+
+def _client(client: Row) -> str:
+    found = "" if client["last_entry"] is None else f", found entry {client['last_entry']} to be the last"
+    answer = "" if client["error"] is None else f", was told {client['error']}"
+    return f"{client['client']} {client['number']}: {client['phase']}{answer}{found}"
+
+
+def _bookie(bookie: Row) -> str:
+    last = "no entry" if bookie["last_entry"] is None else f"last entry {bookie['last_entry']}"
+    return f"  {bookie['broker']}: {last}, LAC {bookie['lac']}{', fenced' if bookie['fenced'] else ''}"

@@ -1,0 +1,256 @@
+"""All that comes from outside into a scenario of ledgers, as changes at rounds. Pure driver-side code: no Spark here."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.faults.bookies import BookieState, bookie_timelines, on_the_way, store_outages
+from emulator.faults.kinds import LEDGER_KINDS, FaultRow, read_fault_rows
+from emulator.inputs.change_types import FEED_KEY, WORLD_KEY, changes_schema
+from emulator.inputs.classifier import rows_by_member, rows_of_topic
+from emulator.inputs.feeds import WorkloadRow
+from emulator.inputs.scenario_inputs import ScenarioInputs
+from emulator.inputs.tables import PartitionTable
+from emulator.ledger_configs import LEDGER_KEYS, effective
+from emulator.rounds.bookkeeper.rules import PROTOCOL_NUMBERS, LedgerRules
+from emulator.rounds.bookkeeper.state import LEDGER_STATE
+from emulator.scenario import Command, Scenario, Topic
+from emulator.scenario.ledgers import RACK_AWARE
+
+_WORLD_CHANGES = changes_schema(WORLD_KEY, LEDGER_STATE.world)
+_FEED_CHANGES = changes_schema(FEED_KEY, LEDGER_STATE.feed)
+_OF_THE_WAY = ("drop_adds", "delay_adds")
+
+
+class Bookies:
+    """What the faults make of all bookies of a scenario: the world of every ledger."""
+
+    def __init__(self, scenario: Scenario, faults: Sequence[FaultRow]) -> None:
+        known = [(b.id, b.rack) for b in scenario.brokers]
+        self._timelines = bookie_timelines(faults, known, scenario.rounds, scenario.session_timeout_rounds)
+        self._store = store_outages(faults, scenario.rounds)
+        config = scenario.config
+        self._journal = bool(effective(config, {}, "journalWriteData"))
+        self._synced = self._journal and bool(effective(config, {}, "journalSyncData"))
+        ids = [bookie for bookie, _ in known]
+        self._first, self._last = min(ids), max(ids)
+        self._absent = sorted(set(range(self._first, self._last + 1)) - set(ids))
+        self._racks = self._rack_numbers(scenario) if any(t.policy == RACK_AWARE for t in scenario.topics) else None
+        rounds = {0, *(at for at, _ in self._store)}
+        for timeline in self._timelines.values():
+            rounds.update(timeline.rounds)
+            rounds.update(at + 1 for at, state in zip(timeline.rounds, timeline.states, strict=True) if state.is_marked)
+        self.rounds = sorted(at for at in rounds if at < scenario.rounds)
+
+    def _rack_numbers(self, scenario: Scenario) -> list[int]:
+        numbers = {rack: number for number, rack in enumerate(sorted({b.rack for b in scenario.brokers if b.rack is not None}))}
+        racks = {b.id: -1 if b.rack is None else numbers[b.rack] for b in scenario.brokers}
+        return [racks.get(bookie, -1) for bookie in range(self._first, self._last + 1)]
+
+    def at(self, round_: int) -> dict[str, Any]:
+        """The world in a round."""
+        states: dict[int, BookieState] = {}
+        marked: dict[int, BookieState] = {}
+        for bookie, timeline in self._timelines.items():
+            place = bisect_right(timeline.rounds, round_) - 1
+            states[bookie] = timeline.states[place]
+            if timeline.rounds[place] == round_:
+                marked[bookie] = states[bookie]
+        up = self._store[bisect_right([at for at, _ in self._store], round_) - 1][1]
+        crashed = [] if self._journal else [b for b, state in marked.items() if state.crashed]
+        power_lost = [] if self._synced else [b for b, state in marked.items() if state.power_lost]
+        disk_lost = [b for b, state in marked.items() if state.disk_lost]
+        stopped = [] if self._synced else [b for b, state in marked.items() if state.stopped]
+        return {
+            "dead": [b for b, state in states.items() if state.dead],
+            "silent": [b for b, state in states.items() if state.silent],
+            "paused": [b for b, state in states.items() if state.paused],
+            "unregistered": sorted({*self._absent, *(b for b, state in states.items() if not state.registered)}),
+            "store_up": up,
+            "marks": bool(crashed or power_lost or disk_lost or stopped),
+            "crashed": crashed,
+            "power_lost": power_lost,
+            "disk_lost": disk_lost,
+            "stopped": stopped,
+            "first_bookie": self._first,
+            "last_bookie": self._last,
+            "racks": self._racks,
+        }
+
+
+class LedgerFeed:
+    """Workload, settings and commands of ledgers that have them in common."""
+
+    def __init__(
+        self, scenario: Scenario, topic: Topic, workload: list[WorkloadRow], faults: list[FaultRow], commands: list[Command]
+    ) -> None:
+        self._workload, self._faults, self._commands = workload, faults, commands
+        self._settings = _settings(scenario, topic)
+        rounds = {0}
+        rounds.update(edge for row in workload for edge in (row.from_round, row.to_round))
+        rounds.update(edge for fault in faults for edge in (fault.from_round, fault.to_round))
+        rounds.update(edge for command in commands for edge in (command.round, command.round + 1))
+        self.rounds = sorted(at for at in rounds if at < scenario.rounds)
+
+    def at(self, round_: int) -> dict[str, Any]:
+        """The value in force in a round."""
+        rows = [row for row in self._workload if row.from_round <= round_ < row.to_round]
+        now = [command for command in self._commands if command.round == round_]
+        return self._settings | {
+            "records": sum(row.records for row in rows),
+            "in_flight": max((row.max_in_flight or 1 for row in rows), default=None),
+            "crashed": any(f.kind == "client_crash" and f.from_round <= round_ for f in self._faults),
+            "drops": on_the_way(self._faults, "drop_adds", round_),
+            "holds": on_the_way(self._faults, "delay_adds", round_),
+            "marks": bool(now),
+            "closes": sum(command.kind == "close_ledger" for command in now),
+            "recoveries": [command.retry is not False for command in now if command.kind == "recover_ledger"],
+            "openings": sum(command.kind == "open_no_recovery" for command in now),
+        }
+
+
+def _settings(scenario: Scenario, topic: Topic) -> dict[str, Any]:
+    value = {key: effective(scenario.config, topic.config, key) for key in LEDGER_KEYS}
+    round_ms = scenario.round_ms
+
+    def timeout(key: str) -> int:
+        return max(1, -(-int(value[key]) * 1000 // round_ms))
+
+    explicit_ms = int(value["explicitLacInterval"])
+    journal, synced = bool(value["journalWriteData"]), bool(value["journalWriteData"] and value["journalSyncData"])
+    return {
+        "protocol": PROTOCOL_NUMBERS[scenario.protocol],
+        "ensemble_size": value["ensembleSize"],
+        "write_quorum": value["writeQuorumSize"],
+        "ack_quorum": value["ackQuorumSize"],
+        "add_timeout": timeout("addEntryTimeoutSec"),
+        "read_timeout": timeout("readEntryTimeoutSec"),
+        "delay_change": value["delayEnsembleChange"],
+        "explicit_lac_rounds": max(1, explicit_ms // round_ms) if explicit_ms > 0 else 0,
+        "rack_aware": topic.policy == RACK_AWARE,
+        "min_racks": value["minNumRacksPerWriteQuorum"],
+        "enforce_min_racks": value["enforceMinNumRacksPerWriteQuorum"],
+        "journal": journal,
+        "synced": synced,
+        "flush_rounds": 0 if synced else max(1, int(value["flushInterval"]) // round_ms),
+    }
+
+
+class LedgerInputs(ScenarioInputs):
+    """One world, the cluster's bookies, and the feeds of one scenario of ledgers."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario, {})
+        faults = read_fault_rows(scenario.faults, scenario.rounds)
+        self._bookies = Bookies(scenario, faults)
+        self.ledger_feeds: list[LedgerFeed] = []
+        self._ensembles: dict[bytes, int] = {}
+        self.partitions = self._classify(faults)
+
+    def _classify(self, faults: Sequence[FaultRow]) -> PartitionTable:
+        columns: dict[str, list[np.ndarray]] = defaultdict(list)
+        starts: list[np.ndarray] = []
+        for index, topic in enumerate(self.scenario.topics):
+            count, size = topic.assignment.shape
+            columns["topic_index"].append(np.full(count, index, np.int32))
+            columns["partition"].append(np.arange(count, dtype=np.int32))
+            columns["slot_count"].append(np.ones(count, np.int32))
+            columns["feed_id"].append(self._feeds_of(topic, faults))
+            unique, inverse = np.unique(topic.assignment, axis=0, return_inverse=True)
+            numbers = [self._ensembles.setdefault(ensemble.tobytes(), len(self._ensembles)) for ensemble in unique]
+            starts.append(np.array(numbers, np.int64)[inverse.reshape(-1)])
+        self._starts = np.concatenate(starts)
+        for name in ("world_id", "assigned", "replica_order"):
+            columns[name].append(np.zeros(len(self._starts), np.int64))
+        return PartitionTable(**{name: np.concatenate(parts) for name, parts in columns.items()})
+
+    def _feeds_of(self, topic: Topic, faults: Sequence[FaultRow]) -> np.ndarray:
+        """By ledger of the topic the number of its feed; ledgers with the same rows have the same."""
+        count = topic.partitions
+        workload = rows_of_topic(self.scenario, topic.name, count)
+        rows = rows_by_member([(number, ranges) for number, (_, ranges) in enumerate(workload)], np.arange(count))
+        own_faults = [f for f in faults if f.kind in LEDGER_KINDS and fnmatchcase(topic.name, f.topic or "*")]
+        own_commands = [c for c in self.scenario.commands if fnmatchcase(topic.name, c.topic or "*")]
+        named = [f.partition for f in own_faults] + [c.partition for c in own_commands]
+        alone = {ledger for ledger in named if ledger is not None}
+        feeds: dict[tuple[tuple[int, ...], int], int] = {}
+        ids = np.empty(count, np.int64)
+        for ledger in range(count):
+            key = (tuple(rows[ledger]), ledger if ledger in alone else -1)
+            if key not in feeds:
+                feeds[key] = len(self.ledger_feeds)
+                mine = [f for f in own_faults if f.partition in (None, ledger)]
+                asked = [c for c in own_commands if c.partition in (None, ledger)]
+                self.ledger_feeds.append(LedgerFeed(self.scenario, topic, [workload[n][0] for n in rows[ledger]], mine, asked))
+            ids[ledger] = feeds[key]
+        return ids
+
+    @property
+    def world_count(self) -> int:
+        """One: all bookies of the cluster."""
+        return 1
+
+    @property
+    def feed_count(self) -> int:
+        """Feeds of the scenario."""
+        return len(self.ledger_feeds)
+
+    @property
+    def replicas(self) -> int:
+        """Bookies of all first ensembles."""
+        return sum(topic.assignment.size for topic in self.scenario.topics)
+
+    def starts(self) -> np.ndarray:
+        """By ledger: a number for its first ensemble."""
+        return self._starts
+
+    def fates(self, starts: np.ndarray, by_broker: bool) -> np.ndarray:
+        """By ledger: a number for the bookies that it may use: the whole cluster's."""
+        return self.partition_table.world_id
+
+    @cached_property
+    def _all_feed_rounds(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.unique(np.array([at for feed in self.ledger_feeds for at in feed.rounds], np.int64), return_counts=True)
+
+    def change_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """(rounds at which something begins for the world or a feed, ascending; how many values do)."""
+        feed_rounds, feeds = self._all_feed_rounds
+        world_rounds = np.array(self._bookies.rounds, np.int64)
+        rounds = np.union1d(world_rounds, feed_rounds)
+        counts = np.isin(rounds, world_rounds).astype(np.int64)
+        counts[np.searchsorted(rounds, feed_rounds)] += feeds
+        return rounds, counts
+
+    def world_change_table(self, from_round: int, to_round: int, first_world_id: int = 0) -> pa.Table:
+        """The world's values that begin in [from_round, to_round)."""
+        return _change_table(_WORLD_CHANGES, {first_world_id: self._bookies}, from_round, to_round)
+
+    def feed_change_table(self, from_round: int, to_round: int, first_feed_id: int = 0) -> pa.Table:
+        """The feeds' values that begin in [from_round, to_round), the feeds numbered from `first_feed_id`."""
+        feeds = {first_feed_id + number: feed for number, feed in enumerate(self.ledger_feeds)}
+        return _change_table(_FEED_CHANGES, feeds, from_round, to_round)
+
+
+def _change_table(schema: pa.Schema, by_id: dict[int, Any], from_round: int, to_round: int) -> pa.Table:
+    ids: list[int] = []
+    changes: list[list[dict[str, Any]]] = []
+    for number, source in by_id.items():
+        rounds = source.rounds[bisect_left(source.rounds, from_round) : bisect_left(source.rounds, to_round)]
+        if rounds:
+            ids.append(number)
+            changes.append([{"from_round": at, "value": source.at(at)} for at in rounds])
+    return pa.table([pa.array(c, f.type) for c, f in zip((ids, changes), schema, strict=True)], schema=schema)
+
+
+def ledger_rules_of(inputs: Sequence[ScenarioInputs]) -> LedgerRules:
+    """The rules of all protocols of a run, and which of the optional parts of a round it needs."""
+    racks = any(topic.policy == RACK_AWARE for i in inputs for topic in i.scenario.topics)
+    return LedgerRules(tuple(sorted({i.scenario.protocol for i in inputs})), racks)

@@ -1,0 +1,55 @@
+"""BookKeeper's configuration keys that an emulation knows, by their own names and with their defaults (4.17)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.configs import INT_MAX, ConfigKey, ConfigValue
+
+MAX_ENSEMBLE = 12
+"""As many as a replica list may have."""
+
+
+def _client(name: str, kind: type, default: ConfigValue, span: tuple[int, int] | None = None) -> ConfigKey:
+    """Of the writer, which may differ from ledger to ledger."""
+    return ConfigKey(name, kind, default, topic=True, setting=name, span=span)
+
+
+def _bookie(name: str, kind: type, default: ConfigValue, span: tuple[int, int] | None = None) -> ConfigKey:
+    return ConfigKey(name, kind, default, topic=False, setting=name, span=span)
+
+
+_SIZE, _SECONDS, _MILLISECONDS = (1, MAX_ENSEMBLE), (1, INT_MAX // 1000), (0, INT_MAX)
+
+LEDGER_KEYS: Mapping[str, ConfigKey] = {
+    key.name: key
+    for key in (
+        _client("ensembleSize", int, 3, _SIZE),
+        _client("writeQuorumSize", int, 2, _SIZE),
+        _client("ackQuorumSize", int, 2, _SIZE),
+        _client("addEntryTimeoutSec", int, 5, _SECONDS),
+        _client("readEntryTimeoutSec", int, 5, _SECONDS),
+        _client("delayEnsembleChange", bool, False),
+        _client("explicitLacInterval", int, 0, _MILLISECONDS),
+        _client("minNumRacksPerWriteQuorum", int, 2, _SIZE),
+        _client("enforceMinNumRacksPerWriteQuorum", bool, False),
+        _bookie("journalWriteData", bool, True),
+        _bookie("journalSyncData", bool, True),
+        _bookie("flushInterval", int, 10_000, (1, INT_MAX)),
+    )
+}
+"""A topic's config may have the writer's keys, the cluster's config all of them."""
+
+NOT_YET = (
+    "dataIntegrityCheckingEnabled",
+    "autoRecoveryDaemonEnabled",
+    "lostBookieRecoveryDelay",
+    "openLedgerRereplicationGracePeriod",
+    "rereplicationEntryBatchSize",
+)
+"""Keys that docs/bookkeeper_rounds.md knows and the engine doesn't yet."""
+
+
+def effective(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue], key: str) -> ConfigValue:
+    """The value in force for a ledger: the topic's, else the cluster's, else BookKeeper's default."""
+    return topic.get(key, cluster.get(key, LEDGER_KEYS[key].default))

@@ -1,0 +1,197 @@
+"""From the final state of ledgers to the output tables (emulator/schema.py has their columns)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emulator.inputs import ScenarioInputs
+from emulator.outcomes.assemble import broker_rows, fault_rows
+from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
+from emulator.outcomes.names import Names, names
+from emulator.rounds.bookkeeper.bookies import has, header_lac, lac_of, last_stored
+from emulator.rounds.bookkeeper.state import (
+    CLOSED,
+    DONE,
+    ERRORS,
+    EVENT_KINDS,
+    FAILED,
+    NOT_CLOSED,
+    PENDING,
+    PHASES,
+    STATES,
+    WRITER_STATES,
+)
+from emulator.rounds.bookkeeper.texts import OPEN_RUN, last_of
+from emulator.rounds.columns import struct
+from emulator.schema import OUTPUT_TABLES
+
+
+def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame | pa.Table]:
+    """The output tables that follow from the final state of ledgers, by name; not yet computed.
+
+    `state`: one row per (scenario, ledger), columns of emulator/rounds/bookkeeper/state.py.
+    """
+    known = names(spark, inputs)
+    state = state.withColumns({name: F.expr(text) for name, text in _WITH_OPEN_RUN.items()})
+    computed = {
+        "partitions": known.add_partitions(state).withColumn("replicas", F.expr(_members(f"{last_of('fragments')}.ensemble"))),
+        "outcomes": _outcomes(state, known),
+        "events": _events(state, known),
+        "ledgers": _ledgers(state, known),
+        "fragments": _fragments(state, known),
+        "entries": _entries(state, known),
+        "bookies": _bookies(state, known),
+        "ledger_clients": _clients(state, known),
+        "violations": known.add_partitions(ledger_violations(spark, state, inputs)),
+    }
+    tables: dict[str, DataFrame | pa.Table] = {n: frame.select(OUTPUT_TABLES[n].names) for n, frame in computed.items()}
+    return tables | {"invariants": ledger_invariant_rows(), "brokers": broker_rows(inputs), "faults": fault_rows(inputs)}
+
+
+_WITH_OPEN_RUN = {"runs": f"IF(run_to > run_from, concat(runs, array({OPEN_RUN})), runs)"}
+"""The open run joins the others: what bookies have is read from there."""
+
+
+def _members(bookies: str) -> str:
+    """The bookies of an ensemble; the output's arrays hold no nulls, and Spark believes that of no stored array."""
+    return f"transform({bookies}, b_ -> coalesce(b_, -1))"
+
+
+def _name(texts: tuple[str, ...], number: str) -> str:
+    return f"get(array({', '.join(repr(text) for text in texts)}), {number})"
+
+
+_ALL_BOOKIES = (
+    "array_sort(array_distinct(concat(fenced, transform(stored, o_ -> o_.bookie), flatten(transform(runs, u_ -> u_.ensemble)))))"
+)
+"""Every bookie that may have something of the ledger."""
+
+_HOLDERS = f"filter({_ALL_BOOKIES}, b_ -> {has('b_', 'entry')})"
+
+
+def _ledgers(state: DataFrame, known: Names) -> DataFrame:
+    columns = {
+        "state": _name(STATES, "ledger_state"),
+        "last_entry": f"IF(ledger_state = {CLOSED}, last_entry, null)",
+        "writer_lac": "lac",
+        "error": f"IF(error = 0, null, {_name(ERRORS, 'error')})",
+        "writer": _name(WRITER_STATES, "writer_state"),
+    }
+    return known.add_partitions(state).withColumns({name: F.expr(text) for name, text in columns.items()})
+
+
+def _fragments(state: DataFrame, known: Names) -> DataFrame:
+    exploded = state.select(*_KEYS, F.explode("fragments").alias("at"))
+    columns = {"first_entry": "at.first_entry", "ensemble": _members("at.ensemble")}
+    return known.add_partitions(exploded).withColumns({name: F.expr(text) for name, text in columns.items()})
+
+
+_KEYS = ("scenario_id", "partition_id", "feed_id")
+_HOLDINGS = ("feed", "runs", "stored", "lost", "fenced", "told")
+
+
+def _entries(state: DataFrame, known: Names) -> DataFrame:
+    """Of traced ledgers every entry that some bookie has."""
+    end = "greatest(next_entry, coalesce(array_max(transform(stored, o_ -> o_.entry)) + 1, 0L))"
+    rows = state.filter("traced AND next_entry > 0").select(
+        *_KEYS, *_HOLDINGS, F.explode(F.expr(f"sequence(0L, {end} - 1)")).alias("entry")
+    )
+    rows = rows.withColumn("bookies", F.expr(_HOLDERS)).filter("size(bookies) > 0")
+    single = "get(filter(stored, o_ -> o_.bookie = b_ AND o_.entry = entry), 0).lac"
+    run = "get(filter(runs, u_ -> u_.from_entry <= entry AND entry < u_.to_entry), 0)"
+    lacs = f"transform(bookies, b_ -> coalesce({single}, {header_lac(run, 'entry')}, -1L))"
+    return known.add_partitions(rows.withColumns({"lac_stored": F.expr(lacs), "bookies": F.expr(_members("bookies"))}))
+
+
+def _bookies(state: DataFrame, known: Names) -> DataFrame:
+    rows = state.select(*_KEYS, *_HOLDINGS, F.explode(F.expr(_ALL_BOOKIES)).alias("broker"))
+    columns = {
+        "last_entry": f"{last_stored('broker')}.entry",
+        "lac": lac_of("broker"),
+        "is_fenced": "array_contains(fenced, broker)",
+    }
+    rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()}).drop("fenced")
+    return known.add_partitions(rows.withColumnRenamed("is_fenced", "fenced").filter("last_entry IS NOT NULL OR fenced"))
+
+
+def _clients(state: DataFrame, known: Names) -> DataFrame:
+    """Recoveries, openings and closes, in the order of their start within each kind."""
+    ended = f"r_.phase IN ({DONE}, {FAILED})"
+    recovery = struct(
+        {
+            "client": "'recovery'",
+            "number": "r_.number",
+            "phase": _name(PHASES, "r_.phase"),
+            "last_entry": f"IF(r_.phase = {DONE}, r_.lac, null)",
+            "error": f"IF({ended} OR r_.error != {PENDING}, {_name(ERRORS, 'r_.error')}, null)",
+        }
+    )
+    opening = struct(
+        {
+            "client": "'reader'",
+            "number": "i_",
+            "phase": f"IF(o_.error = {PENDING}, {PHASES[0]!r}, {PHASES[DONE]!r})",
+            "last_entry": f"IF(o_.lac = {NOT_CLOSED}, null, o_.lac)",
+            "error": f"IF(o_.error = {PENDING}, null, {_name(ERRORS, 'o_.error')})",
+        }
+    )
+    close = struct(
+        {
+            "client": "'close'",
+            "number": "i_",
+            "phase": repr(PHASES[DONE]),
+            "last_entry": f"IF(ledger_state = {CLOSED}, last_entry, null)",
+            "error": _name(ERRORS, "c_"),
+        }
+    )
+    clients = (
+        f"concat(transform(recoveries, r_ -> {recovery}), transform(openings, (o_, i_) -> {opening}),"
+        f" transform(closes, (c_, i_) -> {close}))"
+    )
+    rows = state.select(*_KEYS, F.explode(F.expr(clients)).alias("at"))
+    return known.add_partitions(rows.select(*_KEYS, "at.*"))
+
+
+def _outcomes(state: DataFrame, known: Names) -> DataFrame:
+    """A ledger in the columns of a partition: its LAC is the high watermark, its ensemble the ISR; the writer is no broker."""
+    zero = "0L"
+    end = f"IF(ledger_state = {CLOSED}, last_entry + 1, next_entry)"
+    columns = {
+        "appended": "next_entry",
+        "acked": "lac + 1",
+        "acked_lost": f"greatest(lac + 1 - {end}, 0L)",
+        "refused": "refused_fenced + refused_closed + failed_adds",
+        "elections": "ensemble_changes",
+        "leaderless_rounds": "unwritable_rounds",
+        "leader": "-1",
+        "leader_epoch": "size(fragments)",
+        "isr": f"array_sort({_members(last_of('fragments') + '.ensemble')})",
+        "elr": "transform(filter(array(0), b_ -> false), b_ -> coalesce(b_, -1))",
+        "hw": "lac + 1",
+        "leo": end,
+    }
+    fields = OUTPUT_TABLES["outcomes"].fields
+    texts = {f.name: columns.get(f.name, zero) for f in fields if f.name not in ("scenario_id", "topic", "partition")}
+    typed = {name: F.expr(text).cast(OUTPUT_TABLES["outcomes"][name].dataType) for name, text in texts.items()}
+    return known.add_partitions(state.drop("error")).withColumns(typed)
+
+
+def _events(state: DataFrame, known: Names) -> DataFrame:
+    rows = state.filter("size(events) > 0").select(*_KEYS, F.explode("events").alias("at"))
+    columns = {
+        "round": "at.round",
+        "kind": _name(EVENT_KINDS, "at.kind"),
+        "broker": "at.bookie",
+        "leader_epoch": "CAST(null AS INT)",
+        "from_offset": "at.from_offset",
+        "to_offset": "at.to_offset",
+        "cause": "CAST(null AS INT)",
+    }
+    return known.add_partitions(rows).withColumns({name: F.expr(text) for name, text in columns.items()})
+
+
+def no_trace(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame]:
+    """Rounds of ledgers are not recorded yet."""
+    return {}

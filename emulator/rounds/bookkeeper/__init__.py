@@ -1,0 +1,1 @@
+"""BookKeeper's round as phases over the state of ledgers (docs/bookkeeper_rounds.md)."""

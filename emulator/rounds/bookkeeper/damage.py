@@ -1,0 +1,54 @@
+"""What bookies lose of a ledger in the first round of a fault: what isn't on disk is gone, entries and fence."""
+
+from __future__ import annotations
+
+from emulator.rounds.bookkeeper.bookies import edges_from
+from emulator.rounds.bookkeeper.texts import empty, event
+from emulator.rounds.columns import Step, let, struct
+
+
+def damage_steps() -> list[Step]:
+    """Who is damaged, from where on it loses runs, and what is left."""
+    return [_damaged(), _losing(), _damage()]
+
+
+def _damaged() -> Step:
+    none = empty("INT")
+    unjournaled = f"concat(IF(feed.journal, {none}, world.crashed), IF(feed.synced, {none}, world.power_lost))"
+    return {"damaged": f"array_sort(array_distinct(concat({unjournaled}, world.disk_lost)))"}
+
+
+def _losing() -> Step:
+    flushed = "coalesce(array_max(transform(filter(flushes, h_ -> h_.bookie = b_), h_ -> h_.to_entry)), 0L)"
+    kept_to = f"IF(array_contains(world.disk_lost, b_), 0L, {flushed})"
+    return {
+        "losing": f"transform(damaged, b_ -> {struct({'bookie': 'b_', 'from_entry': kept_to, 'to_entry': 'next_entry'})})",
+        "gone": (
+            "filter(stored, o_ -> array_contains(damaged, o_.bookie)"
+            " AND NOT (o_.flushed AND NOT array_contains(world.disk_lost, o_.bookie)))"
+        ),
+    }
+
+
+def _damage() -> Step:
+    """Explicit LACs are never on disk."""
+    was_fenced = "exists(flushes, h_ -> h_.bookie = b_ AND h_.fenced) AND NOT array_contains(world.disk_lost, b_)"
+    single = "transform(filter(gone, o_ -> o_.bookie = l_.bookie), o_ -> o_.entry)"
+    entries = f"concat({single}, {edges_from('l_.bookie', 'l_.from_entry')})"
+    told = event("entries_lost", "l_.bookie", "array_min(gone_)", "array_max(gone_) + 1")
+    events = f"transform(losing, l_ -> {let('gone_', entries, f'IF(size(gone_) = 0, null, {told})')})"
+
+    def if_damaged(column: str, text: str) -> str:
+        return f"IF(size(damaged) = 0, {column}, {text})"
+
+    return {
+        "stored": if_damaged("stored", "array_except(stored, gone)"),
+        "lost": if_damaged("lost", "concat(lost, filter(losing, l_ -> l_.from_entry < l_.to_entry))"),
+        "fenced": if_damaged("fenced", f"filter(fenced, b_ -> NOT array_contains(damaged, b_) OR ({was_fenced}))"),
+        "told": if_damaged("told", "filter(told, h_ -> NOT array_contains(damaged, h_.bookie))"),
+        "flushes": if_damaged("flushes", "filter(flushes, h_ -> NOT array_contains(world.disk_lost, h_.bookie))"),
+        "impaired": "impaired OR size(gone) > 0 OR exists(damaged, b_ -> array_contains(fenced, b_))"
+        f" OR exists(losing, l_ -> size({edges_from('l_.bookie', 'l_.from_entry')}) > 0)",
+        "network": "filter(network, m_ -> NOT array_contains(world.dead, m_.bookie))",
+        "events": if_damaged("events", f"concat(events, filter({events}, v_ -> v_ IS NOT NULL))"),
+    }

@@ -1,0 +1,28 @@
+"""Where a leap over quiet rounds of a ledger has to stop (see emulator/rounds/kafka/horizons.py)."""
+
+from __future__ import annotations
+
+from emulator.rounds.bookkeeper.rules import LedgerRules
+from emulator.rounds.bookkeeper.state import FENCE, WRITING
+
+
+def _tick(period: str) -> str:
+    return f"((round + {period} - 1) DIV greatest({period}, 1)) * {period}"
+
+
+def horizon(rules: LedgerRules) -> str:
+    """SQL: the first round that has to be run, the largest int if there is none."""
+
+    def asked_first(adds: str) -> str:
+        return f"array_min(transform(flatten(transform({adds}, d_ -> d_.waiting)), w_ -> w_.round))"
+
+    of_recoveries = asked_first("flatten(transform(recoveries, r_ -> r_.adds))")
+    tells = f"feed.explicit_lac_rounds > 0 AND writer_state = {WRITING} AND lac > lac_told"
+    fencing = f"array_min(transform(filter(recoveries, r_ -> r_.phase = {FENCE}), r_ -> r_.since_round))"
+    texts = (
+        f"IF(feed.flush_rounds > 0, {_tick('feed.flush_rounds')}, null)",
+        f"IF({tells}, {_tick('feed.explicit_lac_rounds')}, null)",
+        f"least({asked_first('adds')}, {of_recoveries}) + feed.add_timeout",
+        f"{fencing} + feed.read_timeout",
+    )
+    return f"greatest(round, coalesce(least({', '.join(f'CAST({text} AS BIGINT)' for text in texts)}), {2**31 - 1}L))"

@@ -1,0 +1,164 @@
+"""Step 1 of a ledger's round: faults, settings, workload and commands of this round take effect; damage; who is busy."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from emulator.rounds.bookkeeper.damage import damage_steps
+from emulator.rounds.bookkeeper.rules import LedgerRules
+from emulator.rounds.bookkeeper.state import (
+    CLOSING,
+    CRASHED,
+    DONE,
+    FENCED_OFF,
+    LEDGER_CLOSED,
+    MARK,
+    NO_LAC,
+    NOT_CLOSED,
+    OPEN,
+    OPENING,
+    PENDING,
+    RECOVERY_FIELDS,
+    WRITING,
+)
+from emulator.rounds.bookkeeper.texts import OPEN_RUN, event_if, is_heard, is_tick, ledger_step, where_busy
+from emulator.rounds.bookkeeper.window import NO_ADDS
+from emulator.rounds.columns import Step, struct
+
+
+def take_inputs(state: DataFrame, rules: LedgerRules) -> DataFrame:
+    """Bring `world` and `feed` up to this round; `busy` tells whether the ledger needs the steps of its clients one by one.
+
+    An ordinary ledger's adds of this round are stored, answered and acknowledged in it, by everybody they go to, or nothing is
+    sent at all; `extend` (finish.py) does that at once. Everything else goes through the steps.
+    """
+    return state.withColumns(_in_force()).withColumns(_queue()).withColumns(_busy()).withColumns(_decide()).withColumns(_apply())
+
+
+@ledger_step
+def _in_force() -> Step:
+    step = {}
+    for kind in ("world", "feed"):
+        change = f"get({kind}_changes, {kind}_next)"
+        begins = f"coalesce({change}.from_round = round, false)"
+        step[kind] = f"IF({begins}, coalesce({change}.value, {kind}), {kind})"
+        step[f"{kind}_next"] = f"IF({begins}, {kind}_next + 1, {kind}_next)"
+    return step
+
+
+@ledger_step
+def _queue() -> Step:
+    return {
+        "queued": "queued + feed.records",
+        "window_size": "coalesce(feed.in_flight, window_size)",
+        "lac_before": "lac",
+        "fragments_at_start": "fragments",
+        "ledger_state_at_start": "ledger_state",
+    }
+
+
+@ledger_step
+def _busy() -> Step:
+    nothing_open = (
+        "size(network) = 0 AND size(adds) = 0 AND changing IS NULL AND size(failed_later) = 0 AND close_asked = 0"
+        f" AND NOT exists(recoveries, r_ -> r_.phase < {DONE}) AND NOT exists(openings, o_ -> o_.error = {PENDING})"
+    )
+    no_trouble = (
+        f"ledger_state = {OPEN} AND NOT exists(ensemble, b_ -> NOT ({is_heard('b_')}) OR array_contains(fenced, b_))"
+        " AND size(feed.drops) = 0 AND size(feed.holds) = 0"
+    )
+    explicit = is_tick("feed.explicit_lac_rounds")
+    told = f"NOT ({explicit} AND queued = 0 AND lac > lac_told)"
+    crashes = f"feed.crashed AND writer_state != {CRASHED}"
+    flushes = is_tick("feed.flush_rounds")
+    writes = f"IF(writer_state = {WRITING}, (queued = 0 OR ({no_trouble})) AND {told}, writer_state != {CLOSING})"
+    return {"busy": f"NOT ({nothing_open} AND NOT (feed.marks OR world.marks OR {crashes} OR {flushes}) AND {writes})"}
+
+
+_OUTPUTS = (
+    *("runs", "run_from", "run_to", "run_step", "stored", "lost", "fenced", "told", "flushes", "network"),
+    *(
+        "writer_state",
+        "changing",
+        "queued",
+        "adds",
+        "close_asked",
+        "error",
+        "failed_adds",
+        "recoveries",
+        "openings",
+        "events",
+        "impaired",
+    ),
+)
+
+
+@ledger_step
+def _decide() -> Step:
+    steps = [_close_run(), *damage_steps(), _crash(), _obey()]
+    return where_busy("taken", "busy", steps, *_OUTPUTS)[0]
+
+
+@ledger_step
+def _apply() -> Step:
+    return where_busy("taken", "busy", [], *_OUTPUTS)[1]
+
+
+def _close_run() -> Step:
+    """The open run joins the others, at the last one's end if it goes on like it."""
+    last = "element_at(runs, -1)"
+    goes_on = (
+        f"size(runs) > 0 AND {last}.to_entry = run_from AND {last}.step = run_step AND {last}.ensemble = ensemble"
+        f" AND (run_from - {last}.from_entry) % run_step = 0 AND run_lac - {last}.lac = run_from - {last}.from_entry"
+    )
+    longer = struct({name: f"{last}.{name}" for name in ("from_entry",)} | {"to_entry": "run_to"} | {
+        name: f"{last}.{name}" for name in ("lac", "step", "ensemble")
+    })  # fmt: skip
+    return {
+        "runs": (
+            f"CASE WHEN run_to = run_from THEN runs WHEN {goes_on} THEN concat(slice(runs, 1, size(runs) - 1), array({longer}))"
+            f" ELSE concat(runs, array({OPEN_RUN})) END"
+        ),
+        "run_from": "next_entry",
+        "run_to": "next_entry",
+        "run_step": "0",
+    }
+
+
+def _crash() -> Step:
+    crashes = f"feed.crashed AND writer_state != {CRASHED}"
+    return {
+        "adds": f"IF({crashes}, {NO_ADDS}, adds)",
+        "changing": f"IF({crashes}, null, changing)",
+        "writer_state": f"IF({crashes}, {CRASHED}, writer_state)",
+    }
+
+
+def _obey() -> Step:
+    """Commands: the application's close, recoveries and openings of other clients."""
+    closes = f"feed.closes > 0 AND writer_state != {CRASHED}"
+    fails = f"feed.closes > 0 AND writer_state = {WRITING}"
+    fields = dict.fromkeys(RECOVERY_FIELDS, "0") | {
+        "number": "size(recoveries) + i_",
+        "retry": "retry_",
+        "phase": str(MARK),
+        **dict.fromkeys(("fragments", "changes", "ensemble", "adds", "failed_later"), "array()"),
+        "error": str(PENDING),
+        **dict.fromkeys(("base_lac", "lac", "written"), str(NO_LAC)),
+        **dict.fromkeys(("fenced_round", "closed_round"), "-1"),
+    }
+    recovery = struct({name: f"CAST({fields[name]} AS {kind})" for name, kind in RECOVERY_FIELDS.items()})
+    adds_fail = event_if(f"{fails} AND next_entry > lac + 1", "add_failed", from_offset="lac + 1", to_offset="next_entry")
+    started = f"transform(feed.recoveries, (retry_, i_) -> {recovery})"
+    opening = f"CAST({struct({'round': 'round', 'lac': str(NOT_CLOSED), 'error': str(PENDING)})} AS {OPENING})"
+    return {
+        "close_asked": f"IF({closes}, close_asked + feed.closes, close_asked)",
+        "failed_adds": f"IF({fails}, failed_adds + next_entry - lac - 1, failed_adds)",
+        "events": f"concat(events, {adds_fail})",
+        "error": f"IF({fails} AND next_entry > lac + 1, {LEDGER_CLOSED}, error)",
+        "adds": f"IF({fails}, {NO_ADDS}, adds)",
+        "changing": f"IF({fails}, null, changing)",
+        "writer_state": f"IF({closes} AND writer_state IN ({WRITING}, {FENCED_OFF}), {CLOSING}, writer_state)",
+        "recoveries": f"IF(size(feed.recoveries) = 0, recoveries, concat(recoveries, {started}))",
+        "openings": f"IF(feed.openings = 0, openings, concat(openings, array_repeat({opening}, feed.openings)))",
+    }

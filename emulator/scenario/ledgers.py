@@ -1,0 +1,191 @@
+"""What only ledgers have in a scenario file: their config, ensembles, commands, and what of the file they have no use for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emulator.configs import ConfigValue
+from emulator.errors import quoted
+from emulator.faults.bookies import bookie_timelines
+from emulator.faults.kinds import LEDGER_KINDS, read_fault_rows
+from emulator.ledger_configs import LEDGER_KEYS, NOT_YET, effective
+from emulator.rounds.bookkeeper.rules import RULES
+from emulator.scenario.commands import CommandKind, check_config, check_replicas
+from emulator.scenario.model import Broker, Topic
+from emulator.scenario.places import Location, Places
+from emulator.scenario.shapes import MAX_PARTITIONS, ScenarioShape, TopicShape
+
+LOWEST_FREE_ID, RACK_AWARE = "lowest_free_id", "rack_aware"
+POLICIES = (LOWEST_FREE_ID, RACK_AWARE)
+SIZES = ("ensembleSize", "writeQuorumSize", "ackQuorumSize")
+
+LEDGER_COMMANDS: Mapping[str, CommandKind] = {
+    "recover_ledger": CommandKind("another client opens the ledger with recovery", ("topic",), ("partition", "retry")),
+    "close_ledger": CommandKind("the writer's application closes the ledger", ("topic",), ("partition",)),
+    "open_no_recovery": CommandKind("another client opens the ledger without recovery", ("topic",), ("partition",)),
+}
+
+_UNUSED = ("initial", "remote_storage", "consumers")
+_UNUSED_OF_CLUSTER = (
+    *("import", "scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),
+)
+
+
+def has_ledgers(protocol: str) -> bool:
+    """Tell whether a protocol is BookKeeper's."""
+    return protocol in RULES
+
+
+def refuse_unused(places: Places, brokers: Sequence[Broker]) -> None:
+    """Raises InputError for the first table or key that ledgers have no use for."""
+    for key in _UNUSED:
+        if key in places.data:
+            raise places.error((key,), "ledgers have no use for it", "it with one of Kafka's protocols")
+    for key in _UNUSED_OF_CLUSTER:
+        if key in places.data.get("cluster", {}):
+            raise places.error(("cluster", key), "ledgers have no use for it", "it with one of Kafka's protocols")
+    if any(b.network_bytes_per_second or b.disk_bytes_per_second for b in brokers):
+        problem = "bookies' bandwidth is not emulated"
+        raise places.error(("cluster", "brokers_file"), problem, "it without network_bytes_per_second and disk_bytes_per_second")
+
+
+def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faults: pa.Table) -> None:
+    """Raises InputError for what a workload or fault row says that only the other system understands."""
+    if has_ledgers(protocol):
+        if pc.any(pc.not_equal(workload.column("acks"), "all")).as_py():
+            raise places.error(("workload",), "acks: a ledger's adds are acknowledged by ackQuorumSize bookies", 'acks = "all"')
+        return
+    if workload.column("max_in_flight").null_count < workload.num_rows:
+        raise places.error(("workload",), "max_in_flight: Kafka's producers are not limited by it", 'protocol = "bookkeeper"')
+    at = pc.index(pc.is_in(faults.column("kind"), value_set=pa.array(LEDGER_KINDS)), True).as_py()
+    if at >= 0:
+        kind = faults.column("kind")[at].as_py()
+        raise places.error(("faults",), f"{kind} is about ledgers", f'protocol = "{next(iter(RULES))}"')
+
+
+def check_ledger_config(places: Places, location: Location, config: Mapping[str, object], for_topic: bool) -> None:
+    """Raises InputError for the first entry that is not a known key with a value of its type and range."""
+    for key in config:
+        if key in NOT_YET:
+            raise places.error((*location, key), "the engine does not emulate it yet", ", ".join(LEDGER_KEYS))
+    check_config(places, location, config, for_topic, LEDGER_KEYS)
+
+
+def count_ledgers(places: Places, shapes: Sequence[TopicShape]) -> dict[str, int]:
+    """The ledgers of each topic; raises InputError for a topic without any, or with keys that are for Kafka's partitions."""
+    counts: dict[str, int] = {}
+    for index, shape in enumerate(shapes):
+        here: Location = ("topics", index)
+        if shape.name in counts:
+            raise places.error((*here, "name"), f'the name "{shape.name}" is taken', "a name of its own")
+        for key in ("replication_factor", "placement_start", "placement_shift"):
+            if getattr(shape, key) is not None:
+                raise places.error((*here, key), "ledgers have no use for it", "config = { ensembleSize = ... }")
+        if shape.placement not in (None, *POLICIES):
+            problem = f"{quoted(shape.placement)} is not known"
+            raise places.error((*here, "placement"), problem, " or ".join(quoted(policy) for policy in POLICIES))
+        if shape.assignment is not None and shape.partitions not in (None, len(shape.assignment)):
+            problem = f"{shape.partitions} ledgers, but assignment has {len(shape.assignment)}"
+            raise places.error((*here, "partitions"), problem, "as many as assignment has")
+        if shape.assignment is None and shape.partitions is None:
+            raise places.error((*here, "partitions"), "is missing", "partitions, the number of ledgers, or assignment")
+        counts[shape.name] = len(shape.assignment) if shape.assignment is not None else shape.partitions or 0
+    total = sum(counts.values())
+    if not 0 < total <= MAX_PARTITIONS:
+        problem = "there are no topics" if total == 0 else f"there are {total} ledgers in all"
+        raise places.error(("topics",), problem, f"1 to {MAX_PARTITIONS} ledgers in all")
+    return counts
+
+
+def resolve_ledgers(
+    places: Places,
+    shape: ScenarioShape,
+    brokers: Sequence[Broker],
+    config: Mapping[str, ConfigValue],
+    faults: pa.Table,
+) -> tuple[Topic, ...]:
+    """The ledgers of every topic with their first ensembles: as the file has them, else by the policy.
+
+    Ledger p of a topic without `assignment` takes its bookies from number p on, round and round, among those that are registered
+    in round 0, so that ledgers spread. Raises InputError for sizes that don't go together, an ensemble of another size, or too
+    few bookies.
+    """
+    timelines = bookie_timelines(
+        read_fault_rows(faults, shape.rounds),
+        [(b.id, b.rack) for b in brokers],
+        min(shape.rounds, 1),
+        shape.cluster.session_timeout_rounds,
+    )
+    away = {bookie for bookie, timeline in timelines.items() if not timeline.states[0].registered}
+    registered = [b for b in brokers if b.id not in away]
+    return tuple(_ledgers_of(places, index, topic, brokers, registered, config) for index, topic in enumerate(shape.topics))
+
+
+def _ledgers_of(
+    places: Places,
+    index: int,
+    shape: TopicShape,
+    brokers: Sequence[Broker],
+    registered: Sequence[Broker],
+    config: Mapping[str, ConfigValue],
+) -> Topic:
+    here: Location = ("topics", index)
+    check_ledger_config(places, (*here, "config"), shape.config, for_topic=True)
+    size, write, ack = (int(effective(config, shape.config, key)) for key in SIZES)
+    if not size >= write >= ack:
+        problem = f"ensembleSize {size}, writeQuorumSize {write}, ackQuorumSize {ack}"
+        raise places.error((*here, "config"), problem, "ensembleSize >= writeQuorumSize >= ackQuorumSize")
+    policy = shape.placement or LOWEST_FREE_ID
+    if shape.assignment is not None:
+        ids = frozenset(b.id for b in brokers)
+        for ledger, ensemble in enumerate(shape.assignment):
+            check_replicas(places, (*here, "assignment", ledger), ensemble, ids)
+            if len(ensemble) != size:
+                problem = f"{len(ensemble)} bookies in an ensemble of ensembleSize {size}"
+                raise places.error((*here, "assignment", ledger), problem, f"{size} bookies")
+        return Topic(shape.name, np.array(shape.assignment, np.int32), {**shape.config}, policy)
+    if len(registered) < size:
+        problem = f"ensembleSize {size} needs as many bookies in round 0, there are {len(registered)}"
+        raise places.error((*here, "config"), problem, f"1 to {len(registered)}")
+    least = min(int(effective(config, shape.config, "minNumRacksPerWriteQuorum")), write)
+    enforced = bool(effective(config, shape.config, "enforceMinNumRacksPerWriteQuorum"))
+    ensembles = []
+    for first in range(len(registered)):
+        turned = [*registered[first:], *registered[:first]]
+        chosen = _new_ensemble(turned, size, write, least, enforced) if policy == RACK_AWARE else turned[:size]
+        if chosen is None:
+            problem = f"no ensemble of {size} bookies has {least} racks in every write quorum"
+            raise places.error((*here, "placement"), problem, "more racks, or enforceMinNumRacksPerWriteQuorum = false")
+        ensembles.append([b.id for b in chosen])
+    places_of = np.arange(shape.partitions or 0) % len(registered)
+    return Topic(shape.name, np.array(ensembles, np.int32)[places_of], {**shape.config}, policy)
+
+
+def _new_ensemble(order: Sequence[Broker], size: int, write: int, least: int, enforced: bool) -> list[Broker] | None:
+    """Index by index: enough racks in every write set, then a rack that the ensemble hasn't, then the first in order."""
+    chosen: list[Broker] = []
+    for index in range(size):
+        ranks = []
+        for place, bookie in enumerate(order):
+            if bookie not in chosen:
+                racks = {b.rack for b in chosen}
+                ranks.append((not _spreads([*chosen, bookie], index, size, write, least), bookie.rack in racks, place))
+        crowded, _, place = min(ranks)
+        if crowded and enforced:
+            return None
+        chosen.append(order[place])
+    return chosen
+
+
+def _spreads(placed: Sequence[Broker], index: int, size: int, write: int, least: int) -> bool:
+    """Every write set with the index has enough racks, or may still have when the ensemble is full."""
+    for start in range(size):
+        places = [(start + i) % size for i in range(write)]
+        known = [placed[place].rack for place in places if place < len(placed)]
+        if index in places and len(set(known)) + len(places) - len(known) < least:
+            return False
+    return True

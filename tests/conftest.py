@@ -1,4 +1,4 @@
-"""The one Spark session of the test suite."""
+"""The one Spark session of the test suite, and the order of its files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,30 @@ from pyspark.sql import SparkSession
 
 from emulator.session import get_session, stop_if_ours
 
+LONGEST = (
+    "test_differential.py", "test_cluster.py", "test_leaps.py", "test_tiered_leaps.py", "test_consumers.py",
+    "test_tiered_differential.py", "test_consumers_differential.py", "test_ledgers_differential.py", "test_quotas.py",
+    "test_sometimes.py", "test_ledgers_leaps.py", "test_alike.py", "test_protocol_schedules.py", "test_metamorphic.py",
+    "test_retention.py",
+)  # fmt: skip
+"""Files of half a minute and more, the longest first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first: of several workers, each of which takes one file after the other, none is left with a long one."""
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A small local session, started by the first test that asks for it."""
     session = get_session(
         master="local[2]",
-        conf={"spark.driver.memory": "4g", "spark.sql.shuffle.partitions": "2"},
+        conf={
+            "spark.driver.memory": "4g",
+            "spark.sql.shuffle.partitions": "2",
+        },
         app_name="emulator-tests",
     )
     yield session

@@ -16,6 +16,9 @@ from emulator.schema import OUTPUT_TABLES
 
 Row = dict[str, Any]
 
+QUICK_JAVA = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Environment of processes that live for one short run: Java's better compiler would only begin to pay for itself."""
+
 
 def emulate(spark: SparkSession, scenario: str | Path | Run, out: Path, trace: str = "all") -> dict[str, list[Row]]:
     """Run a scenario, a file, TOML text or read already, and return every table it wrote under `out` as rows.

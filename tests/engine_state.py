@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import Changes
-from emulator.initial import initial_state
+from emulator.initial.partitions import initial_state
 from emulator.inputs import ScenarioInputs, scenario_inputs
 from emulator.protocols import PROTOCOLS
 from emulator.round_plans import laid_out, plan_rounds
@@ -25,9 +25,9 @@ from emulator.rounds.columns import PACKED_COLUMNS, PATHS, pack, renamed, unpack
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.state import STATE_COLUMNS
 from emulator.rounds.log import epoch_cache
 from emulator.scenario import ELR_FEATURE, load_run
-from emulator.schema import STATE_COLUMNS
 from tests.literal.tables import Inputs, Tables
 from tests.phases.fixtures import Situation
 from tests.reference.scenario_toml import to_tables
@@ -374,7 +374,7 @@ def seen_after_phases(state: DataFrame, slots: int, protocol: str = "kafka") -> 
 
     A dict has `situation` and `broker`, the columns of the views, and what only this phase tells.
     """
-    phases, rules = PROTOCOLS[protocol], RunRules(slots, (protocol,), elr=True)
+    phases, rules = PROTOCOLS[protocol].phases, RunRules(slots, (protocol,), elr=True)
     names = [phase.__name__ for phase in phases]
     for name, phase in zip(names, phases, strict=True):
         state = phase(state, rules)

@@ -18,6 +18,8 @@ from typing import TypeVar
 
 import pyspark
 
+from tests.engine_helpers import QUICK_JAVA
+
 LOOPBACK = "127.0.0.1"
 SPARK_HOME = Path(pyspark.__file__).parent
 START_SECONDS_MAX = 120
@@ -26,6 +28,7 @@ ENVIRONMENT = {
     "SPARK_LOCAL_IP": LOOPBACK,
     "SPARK_DAEMON_MEMORY": "256m",
     "PYSPARK_PYTHON": sys.executable,
+    **QUICK_JAVA,
 }
 
 T = TypeVar("T")

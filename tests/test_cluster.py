@@ -14,11 +14,11 @@ from tests.standalone_cluster import java_options, loopback_problem, rounds_done
 
 ROOT = Path(__file__).parents[1]
 
-# 120 partitions that all differ: enough rows for a task on each executor.
+# 104 partitions that all differ: enough rows for a task on each executor.
 TOPICS = 4
 SCENARIO = """
 name = "cluster"
-rounds = 40
+rounds = 30
 mode = "plain"
 [cluster]
 brokers = 6
@@ -32,7 +32,7 @@ mean_duration_rounds = 6
     f"""
 [[topics]]
 name = "topic{number}"
-partitions = 30
+partitions = 26
 replication_factor = 3
 [[workload]]
 topic = "topic{number}"

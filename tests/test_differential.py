@@ -1,7 +1,7 @@
 """The engine against the plain-Python reference on random scenarios: every trace column, outcome and event is equal.
 
-Each batch is one run: its cases are topics of one partition on brokers of their own. `FUZZ_BATCHES=n` adds n batches of
-other seeds.
+A batch is a scenario: its cases are topics of one partition on brokers of their own. `FUZZ_BATCHES=n` adds n runs of one batch
+of another seed each. test_sometimes.py has a batch of eligible leader replicas and late news together.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import engine
-from tests.engine_helpers import Row, emulate, of_scenario
+from tests.engine_helpers import Row, emulate, of_scenario, run_of
 from tests.reference.kafka import Result, simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 
-CASES = 500
-SEEDS = [*range(4), *range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "0")))]
+SEEDS, CASES = range(4), 200
+FUZZED = range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "0")))
+FUZZED_CASES = 500
 TRACE_COLUMNS = (
     "role", "leader_epoch", "log_start_offset", "local_log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs",
 )  # fmt: skip
@@ -33,31 +34,35 @@ EVENT_KINDS = (
 )  # fmt: skip
 SHOWN_DIFFERENCES = 12
 VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")
-VARIANTS_SEED, VARIANT_CASES = 77, 300
-ELR_SEED, ELR_CASES = 99, 400
+VARIANTS_SEED, VARIANT_CASES = 77, 150
+ELR_SEED, ELR_CASES = 99, 150
 
 Differences = list[tuple[Any, ...]]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    # These rows are few for the engine, but their rounds are eventful: two tasks are quicker than one.
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    assert_equal(spark, random_batch(seed, CASES), tmp_path / "out")
+def for_eventful_rounds(patched: pytest.MonkeyPatch) -> None:
+    """These rows are few for the engine, but their rounds are eventful: two tasks and compiled rounds are quicker."""
+    patched.setattr(engine, "_tasks", lambda *_: 2)
+    patched.setattr(engine, "ROWS_WORTH_COMPILING", 1000)
 
 
-@pytest.mark.parametrize("kind", ["elr", "late_news"])
-def test_eligible_leaders_and_late_news_equal_reference(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    """Eligible leader replicas with every recovery strategy, and news that come late."""
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    assert_equal(spark, random_batch(ELR_SEED, ELR_CASES, elr=True, late_news=kind == "late_news"), tmp_path / "out")
+@pytest.fixture(autouse=True)
+def eventful(monkeypatch: pytest.MonkeyPatch) -> None:
+    for_eventful_rounds(monkeypatch)
 
 
-def test_protocol_variants_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("seeds", "cases"), [(SEEDS, CASES), *(([seed], FUZZED_CASES) for seed in FUZZED)])
+def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, seeds: Iterable[int], cases: int) -> None:
+    assert_equal(spark, {f"seed-{seed}": random_batch(seed, cases) for seed in seeds}, tmp_path)
+
+
+def test_eligible_leaders_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
+    """Eligible leader replicas with every recovery strategy."""
+    assert_equal(spark, {"elr": random_batch(ELR_SEED, ELR_CASES, elr=True)}, tmp_path)
+
+
+def test_protocol_variants_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
     """The older generations of Kafka on the same faults, as variants of one run."""
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
     batch = random_batch(VARIANTS_SEED, VARIANT_CASES)
     variants = "".join(f'[[variants]]\nname = "{name}"\nprotocol = "{name}"\n' for name in VARIANTS)
     tables = emulate(spark, f"{to_toml(batch)}\n{variants}", tmp_path / "out")
@@ -75,15 +80,30 @@ def test_protocol_variants_equal_reference(spark: SparkSession, tmp_path: Path, 
     assert not differing, f"{len(differing)} cases differ: {first_few(differing)}"
 
 
-def assert_equal(spark: SparkSession, batch: Mapping[str, Any], out: Path) -> None:
-    """The engine gives for every case of the batch what the reference does."""
-    tables = by_topic(emulate(spark, to_toml(batch), out))
+def assert_equal(spark: SparkSession, batches: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+    """One run of the batches as scenarios, by name: the engine gives for every case what the reference does."""
+    assert_like_reference(emulate_batches(spark, batches, folder), batches)
+
+
+def emulate_batches(
+    spark: SparkSession, batches: Mapping[str, Mapping[str, Any]], folder: Path, others: Iterable[Path] = ()
+) -> dict[str, list[Row]]:
+    """The tables, under `folder`/out as well, of one run of the batches as scenarios, by name, and of other files."""
+    for name, batch in batches.items():
+        (folder / f"{name}.toml").write_text(to_toml(batch))
+    return emulate(spark, run_of([*(folder / f"{name}.toml" for name in batches), *others]), folder / "out")
+
+
+def assert_like_reference(tables: dict[str, list[Row]], batches: Mapping[str, Mapping[str, Any]]) -> None:
+    """Every case of every batch is as the reference has it."""
     differing = {}
-    for index, case in enumerate(cases_of(batch)):
-        found = differences(simulate(case), tables[f"t{index}"])
-        if found:
-            differing[index] = found[:SHOWN_DIFFERENCES]
-    assert not differing, f"{len(differing)} of {len(batch['cases'])} cases differ: {first_few(differing)}"
+    for name, batch in batches.items():
+        topics = by_topic(of_scenario(tables, name))
+        for index, case in enumerate(cases_of(batch)):
+            found = differences(simulate(case), topics[f"t{index}"])
+            if found:
+                differing[name, index] = found[:SHOWN_DIFFERENCES]
+    assert not differing, f"{len(differing)} cases differ: {first_few(differing)}"
 
 
 def starts_above_zero(case: Mapping[str, Any]) -> bool:

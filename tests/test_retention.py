@@ -24,7 +24,7 @@ from tests.test_differential import (
     rows_that_differ,
 )
 
-SEED, CASES = 5, 100
+SEED, CASES = 5, 70
 COLUMNS = (*TRACE_COLUMNS, "local_segments", "local_bytes")
 EVENTS_TOO = ("segment_roll", "local_delete")
 

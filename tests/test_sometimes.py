@@ -1,6 +1,6 @@
 """What must happen sometimes: every rare branch of the protocol is reached by the random scenarios, so that they test it.
 
-Equality with the reference (test_differential.py) says nothing of a branch that no case gets into.
+Equality with the reference (test_differential.py, and here) says nothing of a branch that no case gets into.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
 from emulator.outcomes.sql import run_sql
-from emulator.run import run_emulation
-from tests.engine_helpers import run_of
-from tests.reference.random_scenarios import random_batch, to_toml
+from tests.engine_helpers import Row
+from tests.reference.random_scenarios import random_batch
+from tests.test_differential import assert_like_reference, emulate_batches, for_eventful_rounds
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 ELR_SEED, ELR_CASES = 99, 400
@@ -24,17 +23,33 @@ SEED, CASES = 2, 100
 BY_HAND = ("log_above_leaders_end.toml",)
 
 
-def test_every_rare_branch_is_reached(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    batches = {
-        "elr": random_batch(ELR_SEED, ELR_CASES, elr=True, late_news=True),
-        "no_elr": random_batch(SEED, CASES),
-    }
-    for name, batch in batches.items():
-        (tmp_path / f"{name}.toml").write_text(to_toml(batch))
-    paths = [*(tmp_path / f"{name}.toml" for name in batches), *(SCENARIOS / name for name in BY_HAND)]
-    run_emulation(run_of(paths), str(tmp_path / "out"), spark, trace="all")
-    columns, answer = run_sql(str(tmp_path / "out"), "@which_rare_branches_were_reached", spark)
+BATCHES = {
+    "elr": random_batch(ELR_SEED, ELR_CASES, elr=True, late_news=True),
+    "no_elr": random_batch(SEED, CASES),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sometimes")
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, folder: Path) -> dict[str, list[Row]]:
+    """The tables of one run, which are under folder/out as well."""
+    with pytest.MonkeyPatch.context() as patched:
+        for_eventful_rounds(patched)
+        return emulate_batches(spark, BATCHES, folder, (SCENARIOS / name for name in BY_HAND))
+
+
+def test_eligible_leaders_and_late_news_equal_reference(tables: dict[str, list[Row]]) -> None:
+    """Eligible leader replicas with every recovery strategy, and news that come late."""
+    assert_like_reference(tables, BATCHES)
+
+
+@pytest.mark.usefixtures("tables")
+def test_every_rare_branch_is_reached(spark: SparkSession, folder: Path) -> None:
+    columns, answer = run_sql(str(folder / "out"), "@which_rare_branches_were_reached", spark)
     rows = list(answer)
     assert columns == ["branch", "partitions", "first"]
     assert len(rows) > 50

@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from emulator.progress import Progress
+from emulator.scenario import load_run
 from tests.test_leaps import differing, tables
 
 ROUNDS = 400
@@ -101,9 +102,9 @@ class Iterations(Progress):
 
 def test_leaps_equal_plain_rounds(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    counted = Iterations()
-    leapt = tables(spark, tmp_path / "long.toml", tmp_path / "leap", mode="leap", progress=counted)
-    assert not differing(tables(spark, tmp_path / "long.toml", tmp_path / "plain", mode="plain"), leapt)
+    run, counted = load_run(str(tmp_path / "long.toml")), Iterations()
+    leapt = tables(spark, run, tmp_path / "leap", mode="leap", progress=counted)
+    assert not differing(tables(spark, run, tmp_path / "plain", mode="plain"), leapt)
     for kind in ("local_delete", "copy_finished", "copy_failed", "remote_delete", "aux_state_built"):
         assert sum(f"'{kind}'" in row for row in leapt["events"]) > 0, kind
     assert counted.iterations < ROUNDS * 0.7  # 300 events in 400 rounds

@@ -88,6 +88,15 @@ def world_at(inputs: ScenarioInputs, world: World, round_: int) -> dict[str, Any
         "isolated": mask([s.isolated for s in segments]),
         "metadata_lag": _or_none([_metadata_lag(inputs, b, round_) for b in world.brokers]),
         "copy_quota": _or_none([s.get("remote.log.manager.copy.max.bytes.per.second") for s in settings]),
+        "read_quota": _or_none(
+            [
+                None if rate is None else min(2**60, rate * inputs.scenario.round_ms // 1000)
+                for rate in (s.get("remote.log.manager.fetch.max.bytes.per.second") for s in settings)
+            ]
+        ),
+        "reader_threads": _or_none([s.get("remote.log.reader.threads") for s in settings]),
+        "reader_queue": _or_none([s.get("remote.log.reader.max.pending.tasks") for s in settings]),
+        "index_cache_bytes": _or_none([s.get("remote.log.index.file.cache.total.size.bytes") for s in settings]),
         "at_pending_upload": _or_none([s.get("follower.fetch.last.tiered.offset.enable") for s in settings]),
     }
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from emulator import configs
-from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, copy_quota, storage_settings
+from emulator.inputs.storage_settings import copy_quota, storage_settings
+from emulator.rounds.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.scenario import load_run
 
 LONG_MAX = 2**63 - 1
@@ -24,7 +25,7 @@ copy_bytes_per_second = {LONG_MAX}
 name = "t"
 partitions = 1
 replication_factor = 1
-config = {{{{ "remote.storage.enable" = true, "retention.ms" = {LONG_MAX}, "retention.bytes" = {LONG_MAX},
+config = {{{{ "remote.storage.enable" = true, "retention.ms" = {{}}, "retention.bytes" = {LONG_MAX},
              "local.retention.ms" = {{}} }}}}
 """.replace(",\n            ", ",")
 
@@ -39,7 +40,7 @@ def test_a_quota_times_its_window_is_a_long(round_ms: int) -> None:
 @pytest.mark.parametrize("round_ms", [1, 500, 86_400_000])
 @pytest.mark.parametrize(("local_ms", "expected"), [(-2, -1), (-1, -1), (7_000, 7_000), (LONG_MAX, -1)])
 def test_what_is_never_met_can_be_added_to(tmp_path: Path, round_ms: int, local_ms: int, expected: int) -> None:
-    (tmp_path / "s.toml").write_text(WITHOUT_LIMITS.format(round_ms, local_ms))
+    (tmp_path / "s.toml").write_text(WITHOUT_LIMITS.format(round_ms, -1 if local_ms == -1 else LONG_MAX, local_ms))
     scenario = load_run(str(tmp_path / "s.toml")).scenarios[0]
 
     settings = storage_settings(

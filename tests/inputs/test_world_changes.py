@@ -18,8 +18,8 @@ from datasets.schedules import schedules_toml
 from emulator.inputs import ScenarioInputs, change_tables, scenario_inputs
 from emulator.inputs.change_types import FEED_CHANGES, WORLD_CHANGES, WORLD_VALUE
 from emulator.inputs.classifier import _distinct_rows
+from emulator.rounds.kafka.state import FEED, WORLD
 from emulator.scenario import Command, Scenario, load_run
-from emulator.schema import FEED, WORLD
 from tests.faults.test_timeline import ALL_KINDS, fault, fault_table, random_fault
 from tests.reference.random_scenarios import random_batch, to_toml
 
@@ -32,6 +32,10 @@ SETTINGS = {
     "num.replica.fetchers": (1, 2),
     "remote.log.manager.copy.max.bytes.per.second": (1, 1000),
     "follower.fetch.last.tiered.offset.enable": (False, True),
+    "remote.log.manager.fetch.max.bytes.per.second": (1, 1000, 2**63 - 1),
+    "remote.log.reader.threads": (1, 20),
+    "remote.log.reader.max.pending.tasks": (1, 100),
+    "remote.log.index.file.cache.total.size.bytes": (1, 2**40),
 }
 
 
@@ -91,7 +95,7 @@ def assert_counts(inputs: ScenarioInputs, what: str) -> None:
 def test_values_are_as_defined_under_all_kinds_of_faults(tmp_path: Path) -> None:
     told: Counter[str] = Counter()
     rng = random.Random(1)
-    for seed in range(150):
+    for seed in range(70):
         inputs = scenario_inputs(random_scenario(seed, rounds := rng.choice((1, 12, 40)), tmp_path))
         from_round = rng.randrange(rounds)
         assert_as_defined(inputs, from_round, rng.randint(from_round, rounds), f"seed {seed}")
@@ -103,14 +107,14 @@ def test_values_are_as_defined_under_all_kinds_of_faults(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("late_news", [False, True])
 def test_values_are_as_defined_in_random_batches(tmp_path: Path, late_news: bool) -> None:
-    for seed in range(10):
-        inputs = scenario_inputs(scenario_of(to_toml(random_batch(seed, 12, late_news=late_news)), tmp_path))
+    for seed in range(6):
+        inputs = scenario_inputs(scenario_of(to_toml(random_batch(seed, 8, late_news=late_news)), tmp_path))
         assert_as_defined(inputs, 0, inputs.scenario.rounds, f"seed {seed}")
         assert_counts(inputs, f"seed {seed}")
 
 
 def test_values_are_as_defined_in_schedules(tmp_path: Path) -> None:
-    inputs = scenario_inputs(scenario_of(schedules_toml(480, ["kafka"]), tmp_path))
+    inputs = scenario_inputs(scenario_of(schedules_toml(240, ["kafka"]), tmp_path))
     assert_as_defined(inputs, 0, inputs.scenario.rounds, "schedules")
     assert_counts(inputs, "schedules")
 

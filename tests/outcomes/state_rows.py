@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from emulator.schema import STATE_COLUMNS, STATE_DDL
+from emulator.rounds.kafka.state import STATE_COLUMNS, STATE_DDL
 
 NULL_UNLESS_GIVEN = {"world", "feed", "trace", "leader_log", "remote_leo", "lead_start", "segments"}
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from emulator.errors import InputError
 from emulator.outcomes.prices import load_prices
 from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_report import COST_ITEMS, tiering_report_sql
-from emulator.outcomes.views import CONSUMERS, names_in, register
-from emulator.schema import OUTPUT_TABLES
+from emulator.outcomes.views import names_in, register
 from tests import output_tables
 
 from .tiered_run import PRICES, tables
@@ -173,15 +171,13 @@ def test_every_column_is_in_the_documentation(report: list[dict[str, Any]]) -> N
     assert set(report[0]) <= told
 
 
-def test_consumers_count_once_their_table_is_there(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_consumers_count(spark: SparkSession, tmp_path: Path) -> None:
     columns = ("page_cache_bytes", "disk_bytes", "remote_bytes", "remote_requests", "index_misses", "cross_rack_bytes")
-    fields = ", ".join(f"{name} BIGINT NOT NULL" for name in columns)
-    ddl = f"scenario_id INT NOT NULL, topic STRING NOT NULL, partition INT NOT NULL, {fields}"
-    monkeypatch.setitem(OUTPUT_TABLES, CONSUMERS, cast(StructType, StructType.fromDDL(ddl)))
     values = dict(zip(columns, (GB, GB, 2 * GB, 10, 4, 3 * GB), strict=True))
-    reads = [{"scenario_id": 0, "topic": "u", "partition": 0, **values}] * 2
+    place = {"scenario_id": 0, "topic": "u", "partition": 0, "waited_rounds": {}}
+    reads = [{**place, "group": group, **values} for group in ("a", "b")]
     kept = {name: rows for name, rows in tables().items() if name in ("outcomes", "scenarios")}
-    output_tables.write_tables({**kept, CONSUMERS: reads}, tmp_path / "run")
+    output_tables.write_tables({**kept, "consumer_groups": reads}, tmp_path / "run")
     (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
     sql = "SELECT item, quantity FROM tiering_cost_items WHERE topic = 'u' ORDER BY item"
     _, rows = run_sql(str(tmp_path / "run"), sql, spark, load_prices(str(tmp_path / "prices.toml")))

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from emulator.rounds.kafka.reading import decide, local, remote
 from emulator.rounds.kafka.reading.consume import Broker, consumed
 from emulator.rounds.kafka.reading.ordinary import after_ordinary
-from emulator.rounds.kafka.reading.types import CAUSES, COUNTERS, FOLLOWERS, READER, WANT, Asked
-from emulator.schema import RUN
+from emulator.rounds.kafka.reading.types import CACHED_INDEX, CAUSES, COUNTERS, FOLLOWERS, READER, WANT, Asked
+from emulator.rounds.kafka.state import RUN
 from tests.reference.consumers.cases import fenced_follower
 from tests.reference.consumers.schedules import schedule
 from tests.reference.consumers.sharing import RemoteRead, share_quota
@@ -24,7 +24,7 @@ from .situations import situations
 
 SCHEDULES = (*range(16), 18, 23, 51, 54, 63, 85, 157)
 """Together they reach all that can be reached."""
-CACHE = f"ARRAY<{remote.CACHED_INDEX}>"
+CACHE = f"ARRAY<{CACHED_INDEX}>"
 EPOCHS = "ARRAY<STRUCT<epoch: INT, start_offset: BIGINT>>"
 SEGMENT = f"STRUCT<id: INT, base_offset: BIGINT, end_offset: BIGINT, epochs: {EPOCHS}, bytes: BIGINT, stored_bytes: BIGINT>"
 INPUTS = {
@@ -97,7 +97,7 @@ def test_pieces(spark: SparkSession, tmp_path: Path) -> None:
 
 PIECES = {
     "at": "INT", "log": f"ARRAY<STRUCT<{RUN}>>", "leo": "BIGINT", "position": "BIGINT", "limit": "BIGINT",
-    "wanted": "ARRAY<BIGINT>", "quota": "BIGINT", "cache": f"ARRAY<{remote.CACHED_INDEX}>", "id": "INT", "size": "BIGINT",
+    "wanted": "ARRAY<BIGINT>", "quota": "BIGINT", "cache": f"ARRAY<{CACHED_INDEX}>", "id": "INT", "size": "BIGINT",
     "cache_limit": "BIGINT",
 }  # fmt: skip
 _count = iter(range(10**6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from emulator.inputs.storage_settings import retry_rounds
 from emulator.rounds.kafka.tier import types
 from tests.reference.tiered import copying, expiry, following, lineage
 from tests.reference.tiered.invariants import served_by
@@ -12,7 +13,7 @@ from tests.reference.tiered.metadata import Event, MetadataLog, RemoteSegment, S
 from tests.reference.tiered.partition import Copy
 from tests.reference.tiered.segments import TieredLog
 
-from .random_tiers import FOLLOWING, LEADING, NOW, STATES, Situation
+from .random_tiers import FOLLOWING, LEADING, NOW, ROUND_MS, STATES, Situation
 from .texts import INPUTS
 
 
@@ -35,7 +36,7 @@ def _pairs(epochs: Any) -> list[tuple[int, int]]:
     return [(entry["epoch"], entry["start_offset"]) for entry in epochs]
 
 
-def _segment(one: RemoteSegment, **new: Any) -> dict[str, Any]:
+def _segment(one: RemoteSegment) -> dict[str, Any]:
     return {
         "id": one.id,
         "base_offset": one.base_offset,
@@ -52,7 +53,6 @@ def _segment(one: RemoteSegment, **new: Any) -> dict[str, Any]:
         "moved_bytes": one.moved_bytes,
         "copied_round": one.copied_round,
         "deleted_round": one.deleted_round,
-        **new,
     }
 
 
@@ -110,7 +110,6 @@ def row_of(seed: int, given: Situation, asked: dict[str, Any]) -> dict[str, Any]
     """The situation as a row of INPUTS."""
     partition, log, settings = given.partition, given.log, given.partition.settings
     tier, segments, rules = partition.tier_of(LEADING), partition.segments, partition.tier_rules
-    fresh = {"state": None, "was_finished": False, "copied_round": None, "deleted_round": None}
     written = asked["writes"]
     own = (
         None if written is None else {"round": NOW, "segment": written[0].id, "state": STATES.index(written[1]), "slot": LEADING}
@@ -123,7 +122,6 @@ def row_of(seed: int, given: Situation, asked: dict[str, Any]) -> dict[str, Any]
     return {
         "seed": seed,
         "segments": [_segment(one) for one in segments],
-        "fresh_segments": [_segment(one, **fresh) for one in segments],
         "events": [_event(event) for event in partition.metadata.events],
         "read_before": given.read_before[LEADING],
         "follower_read_before": given.read_before[FOLLOWING],
@@ -142,8 +140,7 @@ def row_of(seed: int, given: Situation, asked: dict[str, Any]) -> dict[str, Any]
         "copying": None if tier.copy is None else tier.copy.segment.id,
         "retention_ms": settings.retention_ms,
         "retention_bytes": settings.retention_bytes,
-        "first_ms": partition.case["config"]["remote.log.manager.task.retry.backoff.ms"],
-        "most_ms": partition.case["config"]["remote.log.manager.task.retry.backoff.max.ms"],
+        "retry_rounds": retry_rounds(partition.case["config"].__getitem__, ROUND_MS),
         "at_pending_upload": settings.starts_at_pending_upload(FOLLOWING) and following.is_empty(given.follower.log),
         "store_up": partition.store_up,
         **{name: asked[name] for name in questions},
@@ -156,14 +153,7 @@ def expected(given: Situation, asked: dict[str, Any]) -> dict[str, Any]:
     partition, log, leader, follower = given.partition, given.log, given.leader, given.follower
     tier, segments, index = partition.tier_of(LEADING), partition.segments, partition.index_of(LEADING)
     says: dict[str, Any] = {"index": _index(index)}
-    says["segments"] = [
-        {
-            "id": one.id,
-            "state": None if one.state is None else STATES.index(one.state),
-            **{name: getattr(one, name) for name in ("was_finished", "copied_round", "deleted_round")},
-        }
-        for one in segments
-    ]
+    says["states"] = [None if one.state is None else STATES.index(one.state) for one in segments]
     says["without_empty_epochs"] = lineage.without_empty_epochs(given.odd_epochs)
     says["epochs_in_range"] = lineage.epochs_in_range(log.cache.entries, asked["from_offset"], asked["to_offset"])
     for name, epochs in (("in_lineage", log.cache.entries), ("in_odd_lineage", given.odd_epochs)):

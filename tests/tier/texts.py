@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from emulator.rounds.kafka.tier import copying, expiry, following, lineage, metadata, types
+from emulator.rounds.kafka.tier import copying, expiry, following, lineage, metadata, types, writes
 
 from .random_tiers import FOLLOWING, LEADING, NOW, ROUND_MS
 
 INPUTS = {
     "seed": "INT",
     "segments": f"ARRAY<{types.REMOTE_SEGMENT}>",
-    "fresh_segments": f"ARRAY<{types.REMOTE_SEGMENT}>",
     "events": f"ARRAY<{types.REMOTE_EVENT}>",
     "read_before": "INT",
     "reads_before": "INT",
@@ -32,8 +31,7 @@ INPUTS = {
     "retention_ms": "BIGINT",
     "retention_bytes": "BIGINT",
     "failures": "INT",
-    "first_ms": "BIGINT",
-    "most_ms": "BIGINT",
+    "retry_rounds": "ARRAY<INT>",
     "asked_epoch": "INT",
     "asked_offset": "BIGINT",
     "from_offset": "BIGINT",
@@ -91,10 +89,7 @@ VERDICT = {
     "told": following.asked_leader("so_far", "start", "epochs", "leo", "log_start"),
 }
 RAISED = {
-    "new_log_start": (
-        f"IF({metadata.is_any_known('index')},"
-        f" {expiry.log_start_to_take('verdict', 'pending_log_start', 'log_start_first')}, null)"
-    )
+    "new_log_start": (f"IF({metadata.is_any_known('index')}, IF(log_start_first, verdict.log_start, pending_log_start), null)")
 }
 FAILS = "coalesce(new_log_start > hw, false)"
 CUT = {"epochs_after": f"IF(new_log_start > log_start, {lineage.epochs_in_range('epochs', 'new_log_start', 'leo + 1')}, epochs)"}
@@ -114,8 +109,10 @@ ANSWERS = {
     "index": "index",
     "read_index": "read_index",
     "written_index": _written("read_index", "reads_before", str(NOW), "array(own_event)"),
-    "segments": f"transform({metadata.with_events('fresh_segments', 'events', CHECK)}, s -> struct(s.id, s.state,"
-    " s.was_finished, s.copied_round, s.deleted_round))",
+    "states": (
+        "transform(segments, s -> aggregate(filter(events, e -> e.segment = s.id), CAST(null AS INT),"
+        f" (state, e) -> IF({metadata.is_allowed('state', 'e.state', CHECK)}, e.state, state)))"
+    ),
     "without_empty_epochs": lineage.without_empty_epochs("odd_epochs"),
     "epochs_in_range": lineage.epochs_in_range("epochs", "from_offset", "to_offset"),
     "in_lineage": f"transform(segments, s -> {lineage.is_in_lineage('s', 'epochs', 'leo')})",
@@ -127,7 +124,7 @@ ANSWERS = {
     "started": f"IF(size(candidates) = 0, null, {copying.started_segment('9', 'candidates[0]', 'epochs', '1', '7')})",
     "copied_before": f"transform(segments, s_ -> {copying.copied_before('s_', 'segments')})",
     "after_truncation": copying.after_truncation("known_remote", "leo", "forget_on_truncation"),
-    "retry_round": copying.retry_round(str(NOW), "failures", "first_ms", "most_ms", f"{ROUND_MS}L"),
+    "retry_round": f"{NOW} + {writes.rounds_to_retry('failures - 1', 'retry_rounds')}",
     "expired": f"concat(deletions, {expiry.deletions('left_behind', '1', str(NOW), 'store_up')})",
     "log_start_after": f"IF({FAILS}, log_start, greatest(log_start, new_log_start))",
     "is_moved": following.is_moved("log_start", "local_log_start", "asked_offset"),

@@ -9,10 +9,10 @@ done. No bookie loses what it stored (`lossy` ones are for limbo): that is no fa
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterable
 from typing import Any
 
+from ..schedule_command import print_broken
 from .rules import MUTANTS, REAL, Rules
 from .simulate import simulate
 
@@ -147,14 +147,5 @@ def broken(rules: Rules, seeds: Iterable[int]) -> dict[str, list[int]]:
     return found
 
 
-def main() -> None:
-    """Print for each subject how many schedules break which invariant, and the first that does."""
-    seeds = range(int(sys.argv[1]) if len(sys.argv) > 1 else SCHEDULES)
-    for name in sys.argv[2:] or SUBJECTS:
-        found = broken(SUBJECTS[name], seeds)
-        told = ", ".join(f"{invariant} {len(of_one)} (first {of_one[0]})" for invariant, of_one in sorted(found.items()))
-        print(f"{name:30} {told or 'nothing'}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    print_broken(SUBJECTS, broken, SCHEDULES)

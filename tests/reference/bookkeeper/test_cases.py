@@ -45,7 +45,8 @@ def _name(broker: int) -> str:
     return f"b{broker - 1}"
 
 
-def _up(result: Result, round_: int) -> set[str]:
+def bookies_up(result: Result, round_: int) -> set[str]:
+    """The names of the bookies that could be asked at the end of a round."""
     return {_name(broker) for broker, rounds in result.ledger.statuses.items() if rounds[round_].heard}
 
 
@@ -77,8 +78,18 @@ def _assert_bookies(seen: dict[str, Any], row: dict[str, Any], up: set[str]) -> 
             assert mine == {"last_entry": real["lastEntry"], "lac": real["lac"], "fenced": real["fenced"]}
 
 
-def _assert_state(seen: dict[str, Any], result: Result, round_: int) -> None:
-    row, up = result.rounds[round_], _up(result, round_)
+def assert_part(seen: dict[str, Any], part: str, row: dict[str, Any], up: set[str]) -> None:
+    """What was looked at of a real run is what `row` says (a row of Result.rounds); `up`: the bookies that could be asked."""
+    if part == "afterKill":
+        _assert_metadata(seen["afterKill_metadata"], row)
+        _assert_entries(seen["afterKill_entries"], row, up)
+    elif part in ("closed", "closedMetadata"):
+        _assert_metadata(seen[part], row)
+    else:
+        _assert_state(seen[part], row, up)
+
+
+def _assert_state(seen: dict[str, Any], row: dict[str, Any], up: set[str]) -> None:
     if "state" in seen:  # of the d runs, beside what readers see
         seen = seen["state"]
     if "metadata" in seen:
@@ -89,7 +100,8 @@ def _assert_state(seen: dict[str, Any], result: Result, round_: int) -> None:
         _assert_bookies(seen["bookies"], row, up)
 
 
-def _parts(name: str) -> list[tuple[str, int]]:
+def parts_of(name: str) -> list[tuple[str, int]]:
+    """What was looked at of a real run, and at the end of which round."""
     return list(STEPS.get(name[:2], {}).items())
 
 
@@ -98,17 +110,10 @@ def test_no_invariant_is_violated(name: str) -> None:
     assert _run(name)[1].violations == []
 
 
-@pytest.mark.parametrize(("name", "part", "round_"), [(name, *step) for name in CASES for step in _parts(name)])
+@pytest.mark.parametrize(("name", "part", "round_"), [(name, *step) for name in CASES for step in parts_of(name)])
 def test_state(name: str, part: str, round_: int) -> None:
     seen, result = _run(name)
-    row = result.rounds[round_]
-    if part == "afterKill":
-        _assert_metadata(seen["afterKill_metadata"], row)
-        _assert_entries(seen["afterKill_entries"], row, _up(result, round_))
-    elif part in ("closed", "closedMetadata"):
-        _assert_metadata(seen[part], row)
-    else:
-        _assert_state(seen[part], result, round_)
+    assert_part(seen, part, result.rounds[round_], bookies_up(result, round_))
 
 
 @pytest.mark.parametrize("entries", range(1, 13))

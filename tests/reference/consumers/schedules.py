@@ -9,10 +9,10 @@ groups read what others read otherwise.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterable
 from typing import Any
 
+from ..schedule_command import print_broken
 from ..tiered import schedules as tiered
 from .invariants import INVARIANTS, RESET
 from .rules import MUTANTS, REAL, ReadRules
@@ -24,10 +24,10 @@ SUBJECTS: dict[str, ReadRules] = {"consumers": REAL, **MUTANTS}
 EXCUSED_BY_UNCLEAN_ELECTIONS = frozenset({"ConsistentRead"})
 
 
-def schedule(seed: int) -> dict[str, Any]:
-    """One schedule, as `simulate` takes it."""
+def schedule(seed: int, by_local_log: bool = True) -> dict[str, Any]:
+    """One schedule, as `simulate` takes it; with leaders by local log (KIP-1303) in some if `by_local_log`."""
     rng = random.Random(f"consumers/{seed}")
-    case = tiered.schedule(seed)
+    case = tiered.schedule(seed, by_local_log)
     record = tiered.RECORD_BYTES
     case["racks"] = {1: "a", 2: "b", 3: rng.choice("ab")}
     case["page_cache_bytes"] = rng.choice((None, 2 * record, 8 * record))
@@ -81,14 +81,5 @@ def broken(rules: ReadRules, seeds: Iterable[int]) -> dict[str, list[int]]:
     return {name: of_one for name, of_one in found.items() if of_one}
 
 
-def main() -> None:
-    """Print for each subject how many schedules break which invariant."""
-    seeds = range(int(sys.argv[1]) if len(sys.argv) > 1 else SCHEDULES)
-    for name in sys.argv[2:] or SUBJECTS:
-        found = broken(SUBJECTS[name], seeds)
-        counts = ", ".join(f"{invariant} {len(of_one)} {of_one[:4]}" for invariant, of_one in found.items())
-        print(f"{name:36}{counts}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    print_broken(SUBJECTS, broken, SCHEDULES)

@@ -36,6 +36,24 @@ def tiered_case(config: dict[str, Any] | None = None, topic_config: dict[str, An
     }
 
 
+def shorter_follower(topic_config: dict[str, Any], **given: Any) -> dict[str, Any]:
+    """Kafka's 99 -> 79: the leader, 1, has 120 records, of which 100 are copied, and 2, which may lead uncleanly, 80 of them."""
+    epochs = [[0, 0]]
+    initial = {
+        "leader": 1,
+        "leader_epoch": 0,
+        "isr": [1],
+        "replicas": {
+            1: given_log(120, epochs, segments=[20, 40, 60, 80, 100]),
+            2: given_log(80, epochs, segments=[20, 40, 60]),
+        },
+        "remote_segments": [remote(base, base + 19, epochs) for base in range(0, 100, 20)],
+    }
+    unclean = {"segment.bytes": 20 * RECORD_BYTES, "unclean.leader.election.enable": True}
+    workload = [produce(6, 9, 20, "1")]
+    return tiered_case(topic_config={**unclean, **topic_config}, **{"initial": initial, "workload": workload, **given})
+
+
 def produce(from_round: int, to_round: int | None = None, records: int = 1, acks: str = "all") -> dict[str, Any]:
     """Records in each of some rounds, one round if the end is not given."""
     return {

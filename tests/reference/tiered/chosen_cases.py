@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .cases import RECORD_BYTES, alter, fault, given_log, produce, remote, tiered_case
+from .cases import RECORD_BYTES, alter, fault, given_log, produce, shorter_follower, tiered_case
 
 
-def _unclean(**given: Any) -> dict[str, Any]:
-    """Kafka's 99 -> 79: the new leader has 80 records, the old one 120, of which 100 are copied."""
-    epochs = [[0, 0]]
-    return tiered_case(
-        **{
-            "rounds": 30,
-            "config": {"replica.fetch.max.bytes": 20 * RECORD_BYTES},
-            "topic_config": {
-                "segment.bytes": 20 * RECORD_BYTES,
-                "unclean.leader.election.enable": True,
-                "local.retention.bytes": 20 * RECORD_BYTES,
-            },
-            "initial": {
-                "leader": 1,
-                "leader_epoch": 0,
-                "isr": [1],
-                "replicas": {
-                    1: given_log(120, epochs, segments=[20, 40, 60, 80, 100]),
-                    2: given_log(80, epochs, segments=[20, 40, 60]),
-                },
-                "remote_segments": [remote(base, base + 19, epochs) for base in range(0, 100, 20)],
-            },
-            "faults": [fault("isolation", 1, 10, broker=1), fault("link_cut", 0, 1, broker=2, peer=1)],
-            "workload": [produce(6, 9, 20, "1")],
-            **given,
-        }
+def _unclean() -> dict[str, Any]:
+    """The leader is cut off, the other one leads without what only the first has; local segments go soon."""
+    return shorter_follower(
+        {"local.retention.bytes": 20 * RECORD_BYTES},
+        rounds=30,
+        config={"replica.fetch.max.bytes": 20 * RECORD_BYTES},
+        faults=[fault("isolation", 1, 10, broker=1), fault("link_cut", 0, 1, broker=2, peer=1)],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .cases import RECORD_BYTES, alter, at, copied, fault, given_log, happened, produce, remote, tiered_case
+from .cases import RECORD_BYTES, alter, at, copied, fault, given_log, happened, produce, shorter_follower, tiered_case
 from .simulate import LIST_OFFSETS, Result, simulate, simulate_together
 
 SEGMENT_RECORDS = 5
@@ -194,24 +194,8 @@ def test_a_superseded_leader_without_metadata_copies_nothing() -> None:
 
 def test_unclean_election_makes_latest_tiered_fall_back() -> None:
     """99 -> 79: the new leader has less; what it has not is copied again, in its own lineage."""
-    epochs = [[0, 0]]
-    case = tiered_case(
-        rounds=20,
-        topic_config={"segment.bytes": 20 * RECORD_BYTES, "unclean.leader.election.enable": True},
-        initial={
-            "leader": 1,
-            "leader_epoch": 0,
-            "isr": [1],
-            "replicas": {
-                1: given_log(120, epochs, segments=[20, 40, 60, 80, 100]),
-                2: given_log(80, epochs, segments=[20, 40, 60]),
-            },
-            "remote_segments": [remote(base, base + 19, epochs) for base in range(0, 100, 20)],
-        },
-        faults=[fault("broker_crash", 1, broker=1), fault("link_cut", 0, 1, broker=2, peer=1)],
-        workload=[produce(6, 9, 20, "1")],
-    )
-    result = simulate(case, watch=True)
+    faults = [fault("broker_crash", 1, broker=1), fault("link_cut", 0, 1, broker=2, peer=1)]
+    result = simulate(shorter_follower({}, faults=faults), watch=True)
     assert at(result, 0, 1)["latest_tiered_offset"] == 99
     assert at(result, 5, 2)["latest_tiered_offset"] == 79
     assert at(result, 19, 2)["latest_tiered_offset"] == 119

@@ -1,0 +1,157 @@
+"""Cases of the reference (tests/reference/bookkeeper) as scenarios of the engine, and both sides' results in the same form."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from emulator.ledger_configs import NOT_YET
+from emulator.scenario import Run, load_run
+from tests.engine_helpers import Row
+from tests.reference.bookkeeper.simulate import Result
+
+OF_METADATA = ("ensemble_change", "ledger_closed", "recovery_started", "fence", "entries_lost")
+"""Kinds of events that the reference tells."""
+
+Case = Mapping[str, Any]
+
+
+def known_only(case: Case) -> dict[str, Any]:
+    """The case without the settings that the engine does not know yet."""
+    config = {key: value for key, value in case.get("config", {}).items() if key not in NOT_YET}
+    return {**case, "config": config}
+
+
+def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
+    """The case as a scenario file with one ledger."""
+    cluster = {"brokers": len(case["brokers"]), "session_timeout_rounds": case.get("session_timeout_rounds", 18)}
+    lines = [f"protocol = {json.dumps(protocol)}", f"rounds = {case['rounds']}", f"round_ms = {case['round_ms']}", "[cluster]"]
+    lines += [f"{key} = {_value(value)}" for key, value in cluster.items()]
+    if "rack_count" in case:
+        lines.append(f"racks = {case['rack_count']}")
+    lines += [f"config = {_value(case.get('config', {}))}", "[[topics]]", 'name = "ledger"']
+    lines.append(f"placement = {json.dumps(case.get('placement', 'lowest_free_id'))}")
+    lines.append(f"assignment = [{_value(case['replicas'])}]" if "replicas" in case else "partitions = 1")
+    lines.append(f"config = {_value(case.get('topic_config', {}))}")
+    of_ledger = {"topic": "ledger", "partition": 0}
+    for table in ("workload", "faults", "commands"):
+        for row in case.get(table, []):
+            place: dict[str, Any] = of_ledger if table == "commands" else {}
+            place = {"topic": "ledger"} if table == "workload" else place
+            lines.append(f"[[{table}]]")
+            lines += [f"{key} = {_value(value)}" for key, value in {**row, **place}.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)
+
+
+def run_of_cases(cases: Mapping[str, Case], folder: Path, protocols: Mapping[str, str] | None = None) -> Run:
+    """All cases as scenarios of one run, by name; `protocols`: by name, absent for BookKeeper itself."""
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = []
+    for name, case in cases.items():
+        path = folder / f"{name}.toml"
+        path.write_text(to_toml(case, (protocols or {}).get(name, "bookkeeper")))
+        runs.append(load_run(str(path)))
+    scenarios = [replace(run.scenarios[0], scenario_id=at, name=Path(run.path).stem) for at, run in enumerate(runs)]
+    return replace(runs[0], name="cases", scenarios=tuple(scenarios))
+
+
+def of_reference(result: Result) -> dict[str, Any]:
+    """What the reference ends with."""
+    ledger, end = result.ledger, result.rounds[-1]
+    told = Counter(
+        (e["round"], e["kind"], e["broker"], e["from_offset"], e["to_offset"]) for e in ledger.events if e["kind"] in OF_METADATA
+    )
+    results = Counter(answer if entry < 0 or answer == "OK" else "failed" for entry, answer in ledger.writer.results)
+    return {
+        "state": end["state"],
+        "last_entry": end["last_entry"],
+        "writer_lac": end["writer_lac"],
+        "fragments": [(fragment.first_entry, fragment.ensemble) for fragment in ledger.metadata.fragments],
+        "entries": end["entries"],
+        "bookies": {broker: (row["last_entry"], row["lac"], row["fenced"]) for broker, row in end["bookies"].items()},
+        "recoveries": [(r.phase, r.error, r.lac if r.phase == "done" else None) for r in ledger.recoveries],
+        "openings": [(o.lac, o.error or (None if o.lac is None else "OK")) for o in ledger.openings],
+        "closes": list(ledger.writer.closes),
+        "acked": results["OK"],
+        "failed": results["failed"],
+        "refused_fenced": results["LedgerFencedException"],
+        "refused_closed": results["LedgerClosedException"],
+        "events": told,
+        "violations": first_rounds((v.invariant, v.round) for v in result.violations),
+    }
+
+
+def first_rounds(violations: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The first round in which each invariant was seen broken."""
+    return dict(sorted(violations, key=lambda one: one[1], reverse=True))
+
+
+def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
+    """What the engine wrote of one ledger."""
+    (ledger,) = tables["ledgers"]
+    clients = {kind: sorted((c["number"], c) for c in tables["ledger_clients"] if c["client"] == kind) for kind in CLIENTS}
+    told = Counter(
+        (e["round"], e["kind"], e["broker"], e["from_offset"], e["to_offset"])
+        for e in tables["events"]
+        if e["kind"] in OF_METADATA
+    )
+    return {
+        "state": ledger["state"],
+        "last_entry": ledger["last_entry"],
+        "writer_lac": ledger["writer_lac"],
+        "fragments": [(row["first_entry"], row["ensemble"]) for row in tables["fragments"]],
+        "entries": {
+            row["entry"]: dict(zip(row["bookies"], row["lac_stored"], strict=True))
+            for row in sorted(tables["entries"], key=lambda row: row["entry"])
+        },
+        "bookies": {row["broker"]: (row["last_entry"], row["lac"], row["fenced"]) for row in tables["bookies"]},
+        "recoveries": [(c["phase"], c["error"], c["last_entry"]) for _, c in clients["recovery"]],
+        "openings": [(c["last_entry"], c["error"]) for _, c in clients["reader"]],
+        "closes": [c["error"] for _, c in clients["close"]],
+        "acked": tables["outcomes"][0]["acked"],
+        "failed": ledger["failed_adds"],
+        "refused_fenced": ledger["refused_fenced"],
+        "refused_closed": ledger["refused_closed"],
+        "events": told,
+        "violations": first_rounds((v["invariant"], v["round"]) for v in tables["violations"]),
+    }
+
+
+CLIENTS = ("recovery", "reader", "close")
+
+
+def by_scenario(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, list[Row]]]:
+    """The tables' rows, parted by the scenario's name."""
+    names = {row["scenario_id"]: row["name"] for row in tables["scenarios"]}
+    parted: dict[str, dict[str, list[Row]]] = {name: {table: [] for table in tables} for name in names.values()}
+    for table, rows in tables.items():
+        for row in rows:
+            if "scenario_id" in row:
+                parted[names[row["scenario_id"]]][table].append(row)
+    return parted
+
+
+def differences(expected: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What differs: name -> (of the reference, of the engine); of events only those that one side has more of."""
+    found = {name: (expected[name], seen[name]) for name in expected if expected[name] != seen[name]}
+    if "events" in found:
+        left, right = found["events"]
+        found["events"] = (left - right, right - left)
+    return found
+
+
+def first_few(found: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """A handful of them, to be read."""
+    return dict(list(found)[:4])

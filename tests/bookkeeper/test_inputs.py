@@ -1,0 +1,109 @@
+"""What the faults say of bookies, against the reference round by round; first ensembles; ledgers that go through the same."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.faults.bookies import CRASHES, BookieTimeline, bookie_timelines, store_outages
+from emulator.faults.kinds import FAULT_KINDS, FaultRow
+from emulator.inputs import find_alike
+from emulator.inputs.ledgers import LedgerInputs
+from emulator.scenario import load_run
+from tests.reference.bookkeeper.status import bookie_rounds, store_is_up
+
+ROUNDS = 40
+KINDS = (
+    *("broker_crash", "rack_loss", "power_loss", "disk_loss", "controlled_shutdown", "broker_pause", "broker_pause"),
+    *("isolation", "isolation", "metadata_store_outage", "controller_loss", "slow_disk"),
+)
+HEAD = 'protocol = "bookkeeper"\nrounds = 10\n'
+
+
+def random_faults(rng: random.Random) -> list[dict[str, Any]]:
+    """Up to eight faults on two bookies in racks a and b."""
+    faults = []
+    for _ in range(rng.randint(0, 8)):
+        kind, start = rng.choice(KINDS), rng.randint(0, ROUNDS - 2)
+        fault: dict[str, Any] = {"kind": kind, "from_round": start, "to_round": start + rng.choice((1, 2, 5, 12, 50))}
+        if kind == "rack_loss":
+            fault["rack"] = rng.choice("ab")
+        elif kind not in ("metadata_store_outage", "controller_loss"):
+            fault["broker"] = rng.choice((1, 2))
+        if kind == "isolation":
+            fault["clients"] = rng.random() < 0.5
+        faults.append(fault)
+    return faults
+
+
+def row_of(number: int, fault: dict[str, Any]) -> FaultRow:
+    """The fault as the engine reads it."""
+    fields = dict.fromkeys(FaultRow._fields) | fault
+    fields |= {"fault_id": number, "rank": FAULT_KINDS[fault["kind"]].rank, "to_round": min(fault["to_round"], ROUNDS)}
+    return FaultRow(**(fields | {"clients": bool(fault.get("clients"))}))  # type: ignore[arg-type]
+
+
+def state_at(timeline: BookieTimeline | None, round_: int) -> tuple[bool, ...]:
+    """(dead, paused, silent, registered, crashed, stopped, power_lost, disk_lost) in a round."""
+    if timeline is None:
+        return (False, False, False, True, False, False, False, False)
+    at = max(place for place, begin in enumerate(timeline.rounds) if begin <= round_)
+    state = timeline.states[at]
+    marked = timeline.rounds[at] == round_
+    marks = (state.crashed, state.stopped, state.power_lost, state.disk_lost)
+    return (state.dead, state.paused, state.silent, state.registered, *(mark and marked for mark in marks))
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_bookies_round_by_round(seed: int) -> None:
+    rng = random.Random(seed)
+    faults, timeout = random_faults(rng), rng.randint(1, 8)
+    rows = [row_of(number, fault) for number, fault in enumerate(faults)]
+    timelines = bookie_timelines(rows, [(1, "a"), (2, "b")], ROUNDS, timeout)
+    for bookie, rack in ((1, "a"), (2, "b")):
+        for round_, expected in enumerate(bookie_rounds(bookie, rack, faults, ROUNDS, timeout)):
+            flags = (expected.dead, expected.paused, expected.silent, expected.registered)
+            marks = (expected.crashed, expected.clean_stop, expected.power_lost, expected.disk_lost)
+            assert state_at(timelines.get(bookie), round_) == (*flags, *marks), (bookie, round_)
+    ups = dict(store_outages(rows, ROUNDS))
+    up = True
+    for round_ in range(ROUNDS):
+        up = ups.get(round_, up)
+        assert up == store_is_up(faults, round_)
+    assert set(CRASHES) == {"broker_crash", "rack_loss"}
+
+
+def assignment_of(text: str, folder: Path) -> np.ndarray:
+    """The first ensembles of a file's first topic."""
+    (folder / "s.toml").write_text(HEAD + text)
+    return load_run(str(folder / "s.toml")).scenarios[0].topics[0].assignment
+
+
+def test_first_ensembles_spread_over_registered_bookies(tmp_path: Path) -> None:
+    text = '[cluster]\nbrokers = 5\n[[topics]]\nname = "l"\npartitions = 6\n'
+    assert assignment_of(text, tmp_path).tolist() == [[1, 2, 3], [2, 3, 4], [3, 4, 5], [4, 5, 1], [5, 1, 2], [1, 2, 3]]
+    away = text + '[[faults]]\nkind = "broker_crash"\nbroker = 2\nfrom_round = 0\nto_round = 3\n'
+    assert assignment_of(away, tmp_path).tolist()[:2] == [[1, 3, 4], [3, 4, 5]]
+
+
+def test_first_ensembles_by_racks(tmp_path: Path) -> None:
+    text = '[cluster]\nbrokers = 6\nracks = 2\n[[topics]]\nname = "l"\npartitions = 6\nplacement = "rack_aware"\n'
+    ensembles = assignment_of(text, tmp_path)
+    for ensemble in ensembles.tolist():
+        racks = [(bookie - 1) % 2 for bookie in ensemble]
+        assert racks[0] != racks[1] and racks[1] != racks[2]
+
+
+def test_alike_ledgers_are_emulated_once(tmp_path: Path) -> None:
+    text = (
+        '[cluster]\nbrokers = 5\n[[topics]]\nname = "l"\npartitions = 1000\n[[workload]]\ntopic = "l"\nrecords_per_round = 1\n'
+        '[[commands]]\nkind = "recover_ledger"\ntopic = "l"\npartition = 7\nround = 3\n'
+    )
+    (tmp_path / "s.toml").write_text(HEAD + text)
+    inputs = LedgerInputs(load_run(str(tmp_path / "s.toml")).scenarios[0])
+    inputs.alike = find_alike(inputs, np.zeros(1000, bool))
+    assert (len(inputs.states), inputs.rows, int(inputs.alike.sizes.sum())) == (6, 6, 1000)

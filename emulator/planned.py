@@ -6,8 +6,8 @@ stretch of projections becomes one *stage* of Spark's whole-stage code generatio
 to the RDD of the round before, k rounds in one job (`PlannedRound.run`). Small runs skip compiling: `interpreted`.
 
 Spark keeps higher-order functions out of whole-stage code, and with them every projection that has one. They stand in rare steps,
-behind guards; the plan therefore holds them *sealed*: as an object whose `eval` the generated code calls, with the columns it
-reads as a row.
+behind guards; the plan therefore holds them *sealed*: as a function object that the generated code calls, with the columns it
+reads as a row. Its own code is generated too (emulator/compiled_functions.py); what is too large for that is interpreted.
 
 Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used in this file only.
 """
@@ -21,6 +21,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
+from emulator.compiled_functions import CompiledFunctions, companion
 from emulator.session import settings_held
 
 PROJECTIONS_PER_STAGE = 3
@@ -73,6 +74,7 @@ class _Evaluators:
         class_named = jvm.java.lang.Class.forName
         self._fallback = class_named("org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback")
         self._leaf = class_named("org.apache.spark.sql.catalyst.expressions.LeafExpression")
+        self._functions = CompiledFunctions(spark)
         self._expression = self._sql.types.ObjectType(class_named("org.apache.spark.sql.catalyst.expressions.Expression"))
 
     def of(self, plan: Any) -> list[Any]:
@@ -124,12 +126,12 @@ class _Evaluators:
             listed = projection.projectList()
             sealed = [self._sealed_within(listed.apply(i)) for i in range(listed.size())]
             stage = projection.copy(self._seq(sealed), stage)
-        execution = self._companion(self._sql.execution, "QueryExecution")
+        execution = companion(self._sql.execution, "QueryExecution")
         stage = execution.prepareExecutedPlan(self._spark._jsparkSession, stage)
         generated = stage.doCodeGen()
         context, code = generated._1(), generated._2()
         # Compiled here and now, so that code too large for Java is known; the class is kept for the tasks of this process.
-        self._companion(self._catalyst.codegen, "CodeGenerator").compile(code)
+        companion(self._catalyst.codegen, "CodeGenerator").compile(code)
         references = context.references().toArray(self._any_class)
         pipeline_time = stage.longMetric("pipelineTime")
         return self._sql.execution.WholeStageCodegenEvaluatorFactory(self._right(code), pipeline_time, references)
@@ -147,18 +149,17 @@ class _Evaluators:
 
     def _sealed(self, expression: Any) -> Any:
         read = expression.references().toSeq()
-        binder = self._companion(self._catalyst, "BindReferences")
+        binder = companion(self._catalyst, "BindReferences")
         bound = binder.bindReference(expression, getattr(self._catalyst, "package$AttributeSeq")(read), False)
-        literal = self._companion(self._catalyst, "Literal")
+        literal = companion(self._catalyst, "Literal")
         fields = [field for i in range(read.size()) for field in (literal.apply(f"c{i}"), read.apply(i))]
         row = self._catalyst.CreateNamedStruct(self._seq(fields))
-        target = self._catalyst.Literal(bound, self._expression)
         arguments, no_types = self._seq([row]), self._seq([])
-        return self._catalyst.objects.Invoke(target, "eval", expression.dataType(), arguments, no_types, False, True, True)
-
-    @staticmethod
-    def _companion(package: Any, name: str) -> Any:
-        return getattr(getattr(package, f"{name}$"), "MODULE$")
+        try:
+            target, method = self._catalyst.Literal(self._functions.of(bound), self._functions.type), "apply"
+        except Py4JJavaError:
+            target, method = self._catalyst.Literal(bound, self._expression), "eval"
+        return self._catalyst.objects.Invoke(target, method, expression.dataType(), arguments, no_types, False, True, True)
 
 
 def _name(operator: Any) -> str:

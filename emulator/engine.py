@@ -21,7 +21,7 @@ from emulator.inputs import ScenarioInputs
 from emulator.leaps import LEAP_COLUMNS, no_leap
 from emulator.local_checkpoints import held, is_local
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
-from emulator.planned import PlannedRound, release, release_all
+from emulator.planned import Compiling, PlannedRound, release, release_all
 from emulator.progress import Progress
 from emulator.protocols import system_of
 from emulator.round_plans import laid_out, plan_leaps, plan_rounds
@@ -37,6 +37,9 @@ FUSED_ROUNDS_ON_SHALLOW_STACKS = 3
 
 ROWS_WORTH_COMPILING = 3_000
 """State rows from which on Spark's compiled projections pay for being generated in every task."""
+
+ROWS_WORTH_COMPILING_FUNCTIONS = 100_000
+"""The same for the code of higher-order functions, which takes the planner longer."""
 
 ROWS_WORTH_A_TASK = 300
 """State rows from which on a second task pays for itself."""
@@ -113,7 +116,7 @@ def emulate(
         progress.start(max(rounds), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
-            planning = pool.submit(plan, spark, rules, tracing, tasks, rows < ROWS_WORTH_COMPILING, bucket_rounds)
+            planning = pool.submit(plan, spark, rules, tracing, tasks, compiling(rows), bucket_rounds)
             if resume and checkpoints is not None:
                 state, known = checkpoints.load()
             else:
@@ -299,6 +302,13 @@ def _tasks(spark: SparkSession, rows: int) -> int:
     cores = spark.sparkContext.defaultParallelism
     waves = -(-rows // (ROWS_PER_TASK * cores))
     return max(1, waves) * cores  # whole waves: in a last one of a single task the other cores would wait
+
+
+def compiling(rows: int) -> Compiling:
+    """What is worth compiling for so many rows."""
+    if rows < ROWS_WORTH_COMPILING:
+        return Compiling.NOTHING
+    return Compiling.FUNCTIONS if rows >= ROWS_WORTH_COMPILING_FUNCTIONS else Compiling.STAGES
 
 
 def codegen_settings(rows: int) -> dict[str, str]:

@@ -3,18 +3,19 @@
 Analysing, optimising and planning a full Kafka round takes Spark about a second; a run has thousands of rounds, all of the same
 plan. So the round is planned once over an empty state. Its physical plan is a chain of projections with windows in between; each
 stretch of projections becomes one *stage* of Spark's whole-stage code generation, whose evaluator is made once and then applied
-to the RDD of the round before, k rounds in one job (`PlannedRound.run`). Small runs skip compiling: `interpreted`.
+to the RDD of the round before, k rounds in one job (`PlannedRound.run`). Small runs skip compiling (`Compiling`).
 
 Spark keeps higher-order functions out of whole-stage code, and with them every projection that has one. They stand in rare steps,
 behind guards; the plan therefore holds them *sealed*: as a function object that the generated code calls, with the columns it
-reads as a row. Its own code is generated too (emulator/compiled_functions.py); what is too large for that is interpreted.
+reads as a row. In large runs its own code is generated too (emulator/compiled_functions.py).
 
-Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used in this file only.
+Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used here and in emulator/compiled_functions.py only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from itertools import groupby
 from typing import Any
 
@@ -35,18 +36,31 @@ _SETTINGS = {
 }
 
 
+class Compiling(IntEnum):
+    """What of a round has code of its own; what has none is interpreted."""
+
+    NOTHING = 0
+    STAGES = 1
+    FUNCTIONS = 2
+    """Stages, and the higher-order functions that they call."""
+
+
 class PlannedRound:
     """One round of a protocol as a chain of evaluators over an RDD of rows."""
 
     def __init__(
-        self, spark: SparkSession, empty: DataFrame, one_round: Callable[[DataFrame], DataFrame], interpreted: bool = False
+        self,
+        spark: SparkSession,
+        empty: DataFrame,
+        one_round: Callable[[DataFrame], DataFrame],
+        compiling: Compiling = Compiling.FUNCTIONS,
     ) -> None:
         """Plan `one_round` over `empty`: a checkpointed frame with the state's columns, partitioning and order."""
         self._spark = spark
         planned = one_round(empty)
         self.plan: Any = planned._jdf.queryExecution().executedPlan()
         self._schema: Any = planned._jdf.schema()
-        self._evaluators = _Evaluators(spark, interpreted).of(self.plan)
+        self._evaluators = _Evaluators(spark, compiling).of(self.plan)
 
     def run(self, state: DataFrame, rounds: int) -> DataFrame:
         """The state after so many rounds, not yet computed; `state` must be laid out like `empty`."""
@@ -62,9 +76,9 @@ class PlannedRound:
 class _Evaluators:
     """Makes Spark's evaluators of a physical plan that is a chain of projections and windows over one scan."""
 
-    def __init__(self, spark: SparkSession, interpreted: bool) -> None:
+    def __init__(self, spark: SparkSession, compiling: Compiling) -> None:
         self._spark = spark
-        self._interpreted = interpreted
+        self._compiling = compiling
         jvm: Any = spark._jvm
         self._seq = jvm.PythonUtils.toSeq
         self._sql = jvm.org.apache.spark.sql
@@ -88,7 +102,7 @@ class _Evaluators:
         for kind, operators in groupby(chain, _name):
             if kind == "WindowExec":
                 evaluators += [self._window(operator) for operator in operators]
-            elif self._interpreted:
+            elif self._compiling is Compiling.NOTHING:
                 evaluators += [self._projection(operator) for operator in operators]
             else:
                 projections = list(operators)
@@ -155,11 +169,17 @@ class _Evaluators:
         fields = [field for i in range(read.size()) for field in (literal.apply(f"c{i}"), read.apply(i))]
         row = self._catalyst.CreateNamedStruct(self._seq(fields))
         arguments, no_types = self._seq([row]), self._seq([])
-        try:
-            target, method = self._catalyst.Literal(self._functions.of(bound), self._functions.type), "apply"
-        except Py4JJavaError:
-            target, method = self._catalyst.Literal(bound, self._expression), "eval"
+        target, method = self._compiled_function(bound) or (self._catalyst.Literal(bound, self._expression), "eval")
         return self._catalyst.objects.Invoke(target, method, expression.dataType(), arguments, no_types, False, True, True)
+
+    def _compiled_function(self, bound: Any) -> tuple[Any, str] | None:
+        """The object and its method; none if functions are not compiled, or this one is too large for Java."""
+        if self._compiling < Compiling.FUNCTIONS:
+            return None
+        try:
+            return self._catalyst.Literal(self._functions.of(bound), self._functions.type), "apply"
+        except Py4JJavaError:
+            return None
 
 
 def _name(operator: Any) -> str:

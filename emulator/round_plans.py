@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from emulator.attach import Changes, attached_columns, leaping_columns
 from emulator.leaps import no_leap, with_leaps
-from emulator.planned import PlannedRound
+from emulator.planned import Compiling, PlannedRound
 from emulator.protocols import RulesOfRun, system_of
 from emulator.rounds.columns import pack
 from emulator.state_schema import StateSchema
@@ -21,22 +21,27 @@ _kept: OrderedDict[tuple[object, ...], PlannedRound] = OrderedDict()
 
 
 def plan_rounds(
-    spark: SparkSession, rules: RulesOfRun, tracing: bool, tasks: int, few_rows: bool = False, bucket_rounds: int = 0
+    spark: SparkSession,
+    rules: RulesOfRun,
+    tracing: bool,
+    tasks: int,
+    compiling: Compiling = Compiling.STAGES,
+    bucket_rounds: int = 0,
 ) -> PlannedRound:
-    """One round, over a state laid out as the real one; few rows are not worth compiling for. Plain rounds know no buckets."""
+    """One round, over a state laid out as the real one. Plain rounds know no buckets."""
 
     schema = system_of(rules.protocols).schema
 
     def plan() -> PlannedRound:
         empty = Changes(spark, [], 0, 0, schema).attach(_no_rows(spark, tasks, schema)).localCheckpoint(eager=False)
         columns = attached_columns(schema)
-        return PlannedRound(spark, empty, lambda state: one_round(state, rules, tracing).select(columns), few_rows)
+        return PlannedRound(spark, empty, lambda state: one_round(state, rules, tracing).select(columns), compiling)
 
-    return _keep(plan, spark, "plain", rules, tracing, tasks, few_rows)
+    return _keep(plan, spark, "plain", rules, tracing, tasks, compiling)
 
 
 def plan_leaps(
-    spark: SparkSession, rules: RulesOfRun, tracing: bool, tasks: int, few_rows: bool, bucket_rounds: int
+    spark: SparkSession, rules: RulesOfRun, tracing: bool, tasks: int, compiling: Compiling, bucket_rounds: int
 ) -> PlannedRound:
     """One round and what leap follows from it, likewise."""
     system = system_of(rules.protocols)
@@ -53,9 +58,9 @@ def plan_leaps(
     def plan() -> PlannedRound:
         state = _no_rows(spark, tasks, schema).withColumns({name: F.expr(text) for name, text in no_leap(schema).items()})
         empty = Changes(spark, [], 0, 0, schema).attach_ahead(state, {0: 0}).localCheckpoint(eager=False)
-        return PlannedRound(spark, empty, iteration, few_rows)
+        return PlannedRound(spark, empty, iteration, compiling)
 
-    return _keep(plan, spark, "leap", rules, tracing, tasks, few_rows, bucket_rounds)
+    return _keep(plan, spark, "leap", rules, tracing, tasks, compiling, bucket_rounds)
 
 
 def _keep(plan: Callable[[], PlannedRound], spark: SparkSession, *what: object) -> PlannedRound:

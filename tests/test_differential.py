@@ -56,8 +56,9 @@ def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, seeds: Ite
     assert_equal(spark, {f"seed-{seed}": random_batch(seed, cases) for seed in seeds}, tmp_path)
 
 
-def test_eligible_leaders_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
-    """Eligible leader replicas with every recovery strategy."""
+def test_eligible_leaders_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eligible leader replicas with every recovery strategy; here all of a round is compiled, as in large runs."""
+    monkeypatch.setattr(engine, "ROWS_WORTH_COMPILING_FUNCTIONS", 1000)
     assert_equal(spark, {"elr": random_batch(ELR_SEED, ELR_CASES, elr=True)}, tmp_path)
 
 

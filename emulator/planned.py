@@ -9,7 +9,8 @@ Spark keeps higher-order functions out of whole-stage code, and with them every 
 behind guards; the plan therefore holds them *sealed*: as a function object that the generated code calls, with the columns it
 reads as a row. In large runs its own code is generated too (emulator/compiled_functions.py).
 
-Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used here and in emulator/compiled_functions.py only.
+Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used here and in
+emulator/compiled_functions.py only.
 """
 
 from __future__ import annotations

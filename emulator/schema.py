@@ -167,6 +167,8 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("leaderless_rounds", _LONG, "rounds whose end finds no running leader that clients reach"),
         _column("under_min_isr_rounds", _LONG, "rounds with an ISR smaller than min.insync.replicas"),
         _column("under_replicated_rounds", _LONG, "rounds with an ISR smaller than the replica list"),
+        _column("unwritable_rounds", _LONG, "rounds with something to write in which nothing was acknowledged"),
+        _column("unacked_rounds", _LONG, "records waiting for their acknowledgement at the end of a round, summed over rounds"),
         _column("isr_shrinks", _LONG, "removals from the ISR"),
         _column("isr_expands", _LONG, "additions to the ISR"),
         _column("replicated_bytes", _LONG, "bytes that followers fetched"),

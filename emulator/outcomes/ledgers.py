@@ -165,6 +165,8 @@ def _outcomes(state: DataFrame, known: Names) -> DataFrame:
         "refused": "refused_fenced + refused_closed + failed_adds",
         "elections": "ensemble_changes",
         "leaderless_rounds": "unwritable_rounds",
+        "unwritable_rounds": "unwritable_rounds",
+        "unacked_rounds": "unacked_rounds",
         "leader": "-1",
         "leader_epoch": "size(fragments)",
         "isr": f"array_sort({_members(last_of('fragments') + '.ensemble')})",

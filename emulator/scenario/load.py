@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from datasets.tables import resolve_path
-from emulator.errors import quoted
 from emulator.faults.kinds import FAULT_SCHEMA
+from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
 from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_config, resolve_features
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
 from emulator.scenario.consumers import resolve_consumers
@@ -47,23 +46,13 @@ def load_run(path: str) -> Run:
     files = TableFiles()
     shape = _check_shape(base)
     variants = check_variants(base)
-    scenarios = [_resolve(base, shape, 0, BASE_NAME, {}, files)]
+    both = has_both_systems(base)
+    scenarios = [_resolve(base, 0, BASE_NAME, {}, files, both)]
     for index, variant in enumerate(variants):
         merged = merge_variant(base, index)
-        overrides = list_overrides(variant)
-        scenarios.append(_resolve(merged, _check_shape(merged), index + 1, variant["name"], overrides, files))
-    _refuse_mixed_systems(base, scenarios)
+        scenarios.append(_resolve(merged, index + 1, variant["name"], list_overrides(variant), files, both))
     name = shape.name or posixpath.basename(path).removesuffix(".toml")
     return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios))
-
-
-def _refuse_mixed_systems(base: Places, scenarios: Sequence[Scenario]) -> None:
-    """Partitions and ledgers have states of their own, and a run has one."""
-    ledgers = has_ledgers(scenarios[0].protocol)
-    for index, scenario in enumerate(scenarios[1:]):
-        if has_ledgers(scenario.protocol) != ledgers:
-            problem = f"{quoted(scenario.protocol)} beside {quoted(scenarios[0].protocol)}: partitions and ledgers in one run"
-            raise base.error(("variants", index, "protocol"), problem, "protocols of one system; run the other one by itself")
 
 
 def _check_shape(places: Places) -> ScenarioShape:
@@ -73,9 +62,10 @@ def _check_shape(places: Places) -> ScenarioShape:
         raise places.shape_error(error) from None
 
 
-def _resolve(
-    places: Places, shape: ScenarioShape, scenario_id: int, name: str, overrides: dict[str, str], files: TableFiles
-) -> Scenario:
+def _resolve(places: Places, scenario_id: int, name: str, overrides: dict[str, str], files: TableFiles, both: bool) -> Scenario:
+    """One scenario, checked. `both`: the file has partitions and ledgers, so that what only the other has is passed over."""
+    places = own_part(places) if both else places
+    shape = _check_shape(places)
     check_protocol(places, shape.protocol)
     folder = posixpath.dirname(places.file)
     brokers, imported = resolve_cluster(places, shape.cluster, folder, files)
@@ -93,6 +83,8 @@ def _resolve(
     fault_sources = _fault_sources(places, shape, folder, files)
     fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed)
     faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)
+    if both:
+        workload, faults = own_rows(shape.protocol, workload, faults)
     refuse_other_systems(places, shape.protocol, workload, faults)
     if ledgers:
         topics = resolve_ledgers(places, shape, brokers, config, faults)
@@ -104,6 +96,8 @@ def _resolve(
         imported.replicas if imported else None,
         imported.remote_segments if imported else None,
     )
+    kinds = LEDGER_COMMANDS if ledgers else COMMAND_KINDS
+    commands = resolve_commands(places, shape.commands, brokers, partitions, ALL_COMMANDS if both else kinds)
     return Scenario(
         scenario_id=scenario_id,
         name=name,
@@ -120,7 +114,7 @@ def _resolve(
         topics=topics,
         workload=workload,
         faults=faults,
-        commands=resolve_commands(places, shape.commands, brokers, partitions, LEDGER_COMMANDS if ledgers else COMMAND_KINDS),
+        commands=own_commands(shape.protocol, commands) if both else commands,
         initial_partitions=initial[0],
         initial_replicas=initial[1],
         initial_remote_segments=initial[2],

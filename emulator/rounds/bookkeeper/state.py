@@ -177,6 +177,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "refused_closed": ("BIGINT", "adds answered LedgerClosed without being sent, counter"),
     "failed_adds": ("BIGINT", "adds in flight that failed"),
     "unwritable_rounds": ("BIGINT", "rounds with something to write in which nothing was acknowledged, counter"),
+    "unacked": ("BIGINT", "entries that wait to be sent or acknowledged, counter"),
+    "unacked_rounds": ("BIGINT", "what `unacked` was at the ends of all rounds, summed"),
     "ensemble_changes": ("INT", "changes of the ensemble"),
     "events": (f"ARRAY<{EVENT}>", "what happened"),
     "impaired": ("BOOLEAN", "a bookie lost entries of it, or its fence, to a fault"),
@@ -195,8 +197,9 @@ LEDGER_STATE = StateSchema(
     },
     counters=(
         *("lac", "lac_told", "next_entry", "queued", "run_to"),
-        *("refused_fenced", "refused_closed", "unwritable_rounds"),
+        *("refused_fenced", "refused_closed", "unwritable_rounds", "unacked"),
     ),
+    sums={"unacked_rounds": "unacked"},
     constants=(
         *("scenario_id", "partition_id", "slot", "traced", "members", "world_id", "feed_id"),
         *("world", "feed"),

@@ -211,10 +211,11 @@ def sql_command(
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
 @click.option(
     "--report",
-    type=click.Choice(["losses", "tiering"]),
+    type=click.Choice(["losses", "tiering", "quorums"]),
     default="losses",
     show_default=True,
-    help="losses, with 95 % confidence intervals of every share; or tiering: bytes, requests, risks and money.",
+    help="losses, with 95 % confidence intervals of every share; tiering: bytes, requests, risks and money; or quorums:"
+    " what ledgers' quorums and partitions' ISRs come to under the same faults.",
 )
 @with_prices
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
@@ -225,23 +226,24 @@ def compare_command(
 ) -> int:
     """Put the scenarios of a run side by side, paired by partition.
 
-    The tiering report has a column for each scenario; as CSV and JSON, as the other one, a row.
+    The reports tiering and quorums have a column for each scenario; as CSV and JSON, as the other one, a row.
     """
     from emulator.outcomes.compare import compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
     from emulator.outcomes.prices import load_prices
+    from emulator.outcomes.quorum_report import quorum_report_sql
     from emulator.outcomes.sql import run_sql
     from emulator.outcomes.tiering_report import tiering_report_sql
 
     groups = [name.strip() for name in by.split(",") if name.strip()]
-    if report == "losses" and prices is not None:
-        raise InputError("--prices: the report of losses has no prices; allowed: with --report tiering")
-    query = compare_sql(groups) if report == "losses" else tiering_report_sql(groups)
+    if report != "tiering" and prices is not None:
+        raise InputError(f"--prices: the report of {report} has no prices; allowed: with --report tiering")
+    query = {"losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql}[report](groups)
     price_table = load_prices(prices) if report == "tiering" else None
     _refuse_missing_folder(folder, master, conf)
     with _session(master, conf, f"{PROGRAM} compare") as spark:
         columns, rows = run_sql(folder, query, spark, price_table)
-        if report == "tiering" and form == "table":
+        if report != "losses" and form == "table":
             write_turned(columns, rows, sys.stdout)
         else:
             write_answer(columns, rows, form, sys.stdout)

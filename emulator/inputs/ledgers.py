@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,24 @@ class LedgerFeed:
         rounds.update(edge for fault in faults for edge in (fault.from_round, fault.to_round))
         rounds.update(edge for command in commands for edge in (command.round, command.round + 1))
         self.rounds = sorted(at for at in rounds if at < scenario.rounds)
+        self._end = scenario.rounds
+
+    def entry_sizes(self) -> list[dict[str, int]]:
+        """Stretches of entries that are alike: from_entry, to_entry (exclusive), and what a round has of them, records and bytes.
+
+        Entries of a round's several rows count with their mean size.
+        """
+        edges = sorted({edge for row in self._workload for edge in (row.from_round, min(row.to_round, self._end))})
+        sizes: list[dict[str, int]] = []
+        entries = 0
+        for at, end in pairwise(edges):
+            rows = [row for row in self._workload if row.from_round <= at < row.to_round]
+            records, size = sum(row.records for row in rows), sum(row.records * row.record_bytes for row in rows)
+            if records > 0:
+                stretch = {"from_entry": entries, "to_entry": entries + records * (end - at), "records": records, "bytes": size}
+                entries = stretch["to_entry"]
+                sizes.append(stretch)
+        return sizes
 
     def at(self, round_: int) -> dict[str, Any]:
         """The value in force in a round."""

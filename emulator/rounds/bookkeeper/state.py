@@ -180,6 +180,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "unacked": ("BIGINT", "entries that wait to be sent or acknowledged, counter"),
     "unacked_rounds": ("BIGINT", "what `unacked` was at the ends of all rounds, summed"),
     "ensemble_changes": ("INT", "changes of the ensemble"),
+    "adds_resent": ("BIGINT", "adds in flight that went to bookies which came into the ensemble"),
     "events": (f"ARRAY<{EVENT}>", "what happened"),
     "impaired": ("BOOLEAN", "a bookie lost entries of it, or its fence, to a fault"),
     "broken": ("INT", "mask of invariants that did not hold at the end of the last busy round"),

@@ -19,7 +19,7 @@ import click
 from emulator import __version__
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.exits import DONE, VIOLATED, fail, run_command_line
-from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option, with_prices
+from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option, parse_topic_files, with_prices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -162,6 +162,30 @@ def import_kafka_command(
     from datasets.kafka import import_kafka
 
     _print_lines(import_kafka(describe, log_dirs, data_dirs, out, offsets, remote_metadata).lines())
+    return DONE
+
+
+@import_group.command("bookkeeper")
+@click.option(
+    "--ledgers",
+    metavar="FILE",
+    multiple=True,
+    help="Output of bookkeeper shell ledgermetadata -ledgerid N, or listledgers -meta; several are allowed.",
+)
+@click.option(
+    "--internal-stats",
+    metavar="TOPIC=FILE",
+    multiple=True,
+    callback=parse_topic_files,
+    help="Output of pulsar-admin topics stats-internal --metadata TOPIC; several are allowed.",
+)
+@click.option("--out", metavar="DIR", required=True, help="Local folder to write; an earlier import in it is replaced.")
+@common
+def import_bookkeeper_command(ledgers: tuple[str, ...], internal_stats: dict[str, str], out: str) -> int:
+    """Import ledgers of BookKeeper or Pulsar: fragments, state, last entry, quorums, for `import = "DIR"` in a scenario."""
+    from datasets.bookkeeper import import_bookkeeper
+
+    _print_lines(import_bookkeeper(ledgers, internal_stats, out).lines())
     return DONE
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
@@ -28,8 +29,19 @@ _PIECES = pa.schema(
 )
 
 
-def entry_sizes(spark: SparkSession, inputs: list[ScenarioInputs]) -> DataFrame:
-    """feed_id, sizes: from_entry to to_entry - 1 have `bytes` / `records` bytes each. Feeds count on over the scenarios."""
+def with_entry_sizes(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> DataFrame:
+    """The state with `sizes`: from_entry to to_entry - 1 have `bytes` / `records` bytes each, those of the start first."""
+    before = {"from_entry": "0L", "to_entry": "first_own_entry", "records": "first_own_entry", "bytes": "given_bytes"}
+    moved = {"from_entry": "p_.from_entry + first_own_entry", "to_entry": "p_.to_entry + first_own_entry"}
+    moved |= {name: f"p_.{name}" for name in ("records", "bytes")}
+    own = f"transform(sizes, p_ -> {struct(moved)})"
+    given = f"IF(first_own_entry > 0, concat(array({struct(before)}), {own}), {own})"
+    joined = state.join(F.broadcast(_entry_sizes(spark, inputs)), "feed_id")
+    return joined.withColumn("sizes", F.expr(given))
+
+
+def _entry_sizes(spark: SparkSession, inputs: list[ScenarioInputs]) -> DataFrame:
+    """feed_id, sizes, of the entries of the run. Feeds count on over the scenarios."""
     sizes = [feed.entry_sizes() for i in inputs if isinstance(i, LedgerInputs) for feed in i.ledger_feeds]
     columns = [pa.array(range(len(sizes)), pa.int64()), pa.array(sizes, _PIECES.field("sizes").type)]
     return frame_of(spark, pa.table(columns, schema=_PIECES))

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.assemble import broker_rows, fault_rows
-from emulator.outcomes.ledger_bytes import bytes_held, entries_held, entry_sizes
+from emulator.outcomes.ledger_bytes import bytes_held, entries_held, with_entry_sizes
 from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
 from emulator.outcomes.names import Names, names
 from emulator.rounds.bookkeeper.bookies import has, header_lac, lac_of, last_stored
@@ -43,7 +43,7 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
         "ledgers": _ledgers(state, known),
         "fragments": _fragments(state, known),
         "entries": _entries(state, known),
-        "bookies": _bookies(state.join(F.broadcast(entry_sizes(spark, inputs)), "feed_id"), known),
+        "bookies": _bookies(with_entry_sizes(spark, state, inputs), known),
         "ledger_clients": _clients(state, known),
         "violations": known.add_partitions(ledger_violations(spark, state, inputs)),
     }
@@ -168,8 +168,8 @@ def _outcomes(state: DataFrame, known: Names) -> DataFrame:
     zero = "0L"
     end = f"IF(ledger_state = {CLOSED}, last_entry + 1, next_entry)"
     columns = {
-        "appended": "next_entry",
-        "acked": "lac + 1",
+        "appended": "next_entry - first_own_entry",
+        "acked": "lac + 1 - first_own_entry",
         "acked_lost": f"greatest(lac + 1 - {end}, 0L)",
         "refused": "refused_fenced + refused_closed + failed_adds",
         "elections": "ensemble_changes",

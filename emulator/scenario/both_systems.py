@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from emulator.configs import KEYS
 from emulator.faults.kinds import LEDGER_KINDS
-from emulator.ledger_configs import LEDGER_KEYS, NOT_YET
+from emulator.ledger_configs import LEDGER_KEYS
 from emulator.rounds.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
 from emulator.rounds.kafka.rules import RULES as KAFKA_PROTOCOLS
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
@@ -21,7 +21,9 @@ from emulator.scenario.places import Places
 from emulator.scenario.topics import PLACEMENTS
 
 _DEFAULT = "kafka"
-_OF_PARTITIONS = ("initial", "remote_storage", "consumers")
+_OF_PARTITIONS = ("remote_storage", "consumers")
+_STARTS = {True: ("partitions", "replicas", "remote_segments"), False: ("ledgers",)}
+"""Tables of `initial` that only partitions, and only ledgers, know."""
 _OF_KAFKAS_CLUSTER = ("features",)
 _OF_KAFKAS_TOPICS = ("replication_factor", "placement_start", "placement_shift")
 
@@ -42,9 +44,11 @@ def own_part(places: Places) -> Places:
     if not isinstance(protocol, str):
         return places
     ledgers = has_ledgers(protocol)
-    own, other = (LEDGER_KEYS, KEYS) if ledgers else (KEYS, {*LEDGER_KEYS, *NOT_YET})
+    own, other = (LEDGER_KEYS, KEYS) if ledgers else (KEYS, LEDGER_KEYS)
     foreign = {key for key in other if key not in own}
     data = _without(places.data, _OF_PARTITIONS if ledgers else ())
+    if isinstance(data.get("initial"), dict):
+        data["initial"] = _without(data["initial"], _STARTS[ledgers])
     if isinstance(data.get("cluster"), dict):
         data["cluster"] = _configured(_without(data["cluster"], _OF_KAFKAS_CLUSTER if ledgers else ()), foreign)
     if isinstance(data.get("topics"), list):

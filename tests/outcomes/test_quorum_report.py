@@ -107,7 +107,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
 @pytest.fixture(scope="module")
 def emulated(spark: SparkSession, run: tuple[Run, Path]) -> Path:
     """The folder of the run's tables."""
-    run_emulation(run[0], str(run[1]), spark, mode="leap")
+    run_emulation(run[0], str(run[1]), spark, mode="plain")
     return run[1]
 
 

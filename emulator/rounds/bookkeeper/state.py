@@ -136,6 +136,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "members": ("INT", "ledgers that go through the same as this one, it included"),
     "world_id": ("INT", "key of the world changes"),
     "feed_id": ("BIGINT", "which workload, settings and commands it has: key of its feed changes"),
+    "first_own_entry": ("BIGINT", "entries below it were there before the run"),
+    "given_bytes": ("BIGINT", "bytes of these entries"),
     "world": (f"STRUCT<{WORLD}>", "what the faults say"),
     "feed": (f"STRUCT<{FEED}>", "workload, settings and commands in force"),
     # What the metadata store has
@@ -203,7 +205,7 @@ LEDGER_STATE = StateSchema(
     sums={"unacked_rounds": "unacked"},
     constants=(
         *("scenario_id", "partition_id", "slot", "traced", "members", "world_id", "feed_id"),
-        *("world", "feed"),
+        *("first_own_entry", "given_bytes", "world", "feed"),
     ),
 )
 """The state of ledgers."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -71,12 +71,13 @@ class Checkpoints:
     """The checkpoints of one run in its output folder.
 
     `identity`: fingerprint of what must be the same to go on (scenario, mode, trace, versions). `every`: jobs between two
-    checkpoints, 0 for none.
+    checkpoints, 0 for none. `folder`: where they are; the systems of a run that has two have one each.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, identity: str, every: int) -> None:
+    def __init__(self, spark: SparkSession, uri: str, identity: str, every: int, folder: str = FOLDER) -> None:
+        self._folder = folder
         self._spark = spark
-        self._uri = uri
+        self.uri = uri
         self._files = HadoopFiles(spark, uri)
         self._identity = identity
         self._every = every
@@ -95,9 +96,9 @@ class Checkpoints:
 
     def save(self, state: DataFrame, known: dict[str, Any]) -> None:
         """Write a checkpoint."""
-        older = self._files.names(FOLDER) if self._files.is_folder(FOLDER) else []
+        older = self._files.names(self._folder) if self._files.is_folder(self._folder) else []
         number = max((int(name) for name in older if name.isdigit()), default=0) + 1
-        folder = f"{FOLDER}/{number}"
+        folder = f"{self._folder}/{number}"
         state.write.mode("overwrite").parquet(self._files.uri(f"{folder}/state"))
         content = {
             "format": _FORMAT,
@@ -112,15 +113,15 @@ class Checkpoints:
         self._files.write_text(f"{folder}/{_CONTENT}", json.dumps({"content": text, "sha256": fingerprint(text)}))
         for name in older:
             if name.isdigit():
-                self._files.delete(f"{FOLDER}/{name}")
+                self._files.delete(f"{self._folder}/{name}")
 
     def load(self) -> tuple[DataFrame, dict[str, Any]]:
         """The state and what else was known at the last checkpoint; trace parts written after it are removed.
 
         Raises InputError with the reason for a checkpoint that is of another run, or not as it was written.
         """
-        folder = f"{FOLDER}/{self._numbers()[-1]}"
-        where = f"{self._uri}: {folder}"
+        folder = f"{self._folder}/{self._numbers()[-1]}"
+        where = f"{self.uri}: {folder}"
         try:
             sealed = json.loads(self._files.read_text(f"{folder}/{_CONTENT}"))
             if fingerprint(sealed["content"]) != sealed["sha256"]:
@@ -147,20 +148,20 @@ class Checkpoints:
         self._trace_parts = len(parts)
         for name in self._trace_names():
             if int(name) >= len(parts):
-                self._files.delete(f"{FOLDER}/trace/{name}")
+                self._files.delete(f"{self._folder}/trace/{name}")
         return state, known
 
     def start_anew(self) -> None:
         """Forget every checkpoint and every part of a trace."""
         self._trace_parts = 0
-        self._files.delete(FOLDER)
+        self._files.delete(self._folder)
 
     def forget(self, note: Callable[[str], None]) -> None:
         """Remove everything after a run that has ended well; whatever keeps it from that is only noted."""
         try:
             self.start_anew()
         except (OSError, Py4JJavaError, PySparkException) as error:
-            note(f"{self._uri}: {FOLDER} could not be removed: {error}")
+            note(f"{self.uri}: {self._folder} could not be removed: {error}")
 
     def forget_useless(self) -> None:
         """Remove the trace parts of a failed run that has no checkpoint to go on from, if that can be done."""
@@ -171,7 +172,7 @@ class Checkpoints:
     def write_trace(self, tables: dict[str, DataFrame]) -> None:
         """Write the next part of the trace tables."""
         for name, frame in tables.items():
-            frame.write.mode("overwrite").parquet(self._files.uri(f"{FOLDER}/trace/{self._trace_parts}/{name}"))
+            frame.write.mode("overwrite").parquet(self._files.uri(f"{self._folder}/trace/{self._trace_parts}/{name}"))
         self._trace_parts += 1
 
     def collect_trace(self, folders: dict[str, str]) -> None:
@@ -179,28 +180,83 @@ class Checkpoints:
         for table, uri in folders.items():
             parts = [f"trace/{part}/{table}" for part in self._trace_names()]
             moved = [
-                (part, name) for part in parts for name in self._files.names(f"{FOLDER}/{part}") if name.endswith(".parquet")
+                (part, name)
+                for part in parts
+                for name in self._files.names(f"{self._folder}/{part}")
+                if name.endswith(".parquet")
             ]
             if moved:
                 self._files.make_folders(uri)
             for number, (part, name) in enumerate(moved):
-                self._files.rename(f"{FOLDER}/{part}/{name}", f"{uri}/part-{number:05d}.parquet")
+                self._files.rename(f"{self._folder}/{part}/{name}", f"{uri}/part-{number:05d}.parquet")
 
     def _part_sizes(self, part: int) -> dict[str, dict[str, int]]:
         """The sizes of a trace part's files, by table."""
-        folder = f"{FOLDER}/trace/{part}"
+        folder = f"{self._folder}/trace/{part}"
         if not self._files.is_folder(folder):
             return {}
         return {name: self._files.sizes(f"{folder}/{name}") for name in sorted(self._files.names(folder))}
 
     def _numbers(self) -> list[int]:
-        if not self._files.is_folder(FOLDER):
+        if not self._files.is_folder(self._folder):
             return []
-        numbered = [name for name in self._files.names(FOLDER) if name.isdigit()]
-        return sorted(int(name) for name in numbered if self._files.exists(f"{FOLDER}/{name}/{_CONTENT}"))
+        numbered = [name for name in self._files.names(self._folder) if name.isdigit()]
+        return sorted(int(name) for name in numbered if self._files.exists(f"{self._folder}/{name}/{_CONTENT}"))
 
     def _trace_names(self) -> list[str]:
-        return self._files.names(f"{FOLDER}/trace") if self._files.is_folder(f"{FOLDER}/trace") else []
+        return self._files.names(f"{self._folder}/trace") if self._files.is_folder(f"{self._folder}/trace") else []
+
+
+class RunCheckpoints:
+    """The checkpoints of every system in a run: each goes on from its own, and one that has none starts at round 0.
+
+    `systems`: names of those that the run has; `known_systems`: of all there are. Otherwise as `Checkpoints`.
+    """
+
+    def __init__(
+        self, spark: SparkSession, uri: str, identity: str, every: int, systems: Sequence[str], known_systems: Sequence[str]
+    ) -> None:
+        def at(folder: str) -> Checkpoints:
+            return Checkpoints(spark, uri, identity, every, folder)
+
+        self.of = {system: at(folder) for system, folder in zip(systems, _folders_of(systems), strict=True)}
+        every_folder = {FOLDER, *(f"{FOLDER}/{system}" for system in known_systems)}
+        self._others = [at(folder) for folder in sorted(every_folder - set(_folders_of(systems)))]
+        self._all = at(FOLDER)
+
+    def open(self, resume: bool, note: Callable[[str], None]) -> None:
+        """Keep what there is to go on from, if that is wanted; else forget it.
+
+        Raises InputError where only a run of other systems left checkpoints that this one could have gone on from.
+        """
+        foreign = [c for c in self._others if c.is_there()]
+        if resume and foreign:
+            foreign[0].load()  # it is of another scenario, and says so
+        there = bool(foreign) or any(c.is_there() for c in self.of.values())
+        if resume and there:
+            return
+        if resume:
+            note(f"nothing to resume in {self._all.uri}: starting at round 0")
+        elif there:
+            note(f"the checkpoint of an earlier run in {self._all.uri} is removed (--resume would go on from it)")
+        self._all.start_anew()
+
+    def forget(self, note: Callable[[str], None]) -> None:
+        """Remove everything after a run that has ended well; whatever keeps it from that is only noted."""
+        self._all.forget(note)
+
+    def forget_useless(self) -> None:
+        """Remove what a failed run leaves that cannot be gone on from, if that can be done."""
+        for checkpoints in self.of.values():
+            checkpoints.forget_useless()
+        with suppress(Exception):
+            if not any(c.is_there() for c in (*self.of.values(), *self._others)):
+                self._all.start_anew()
+
+
+def _folders_of(systems: Sequence[str]) -> list[str]:
+    """By system of a run where its checkpoints are: a run of one has the folder for itself."""
+    return [FOLDER] if len(systems) == 1 else [f"{FOLDER}/{system}" for system in systems]
 
 
 _ALLOWED = "allowed: the checkpoint that a run of the same scenario left there; without --resume the run starts anew"

@@ -19,7 +19,7 @@ import click
 from emulator import __version__
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.exits import DONE, VIOLATED, fail, run_command_line
-from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option, with_prices
+from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option, parse_topic_files, with_prices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -165,6 +165,30 @@ def import_kafka_command(
     return DONE
 
 
+@import_group.command("bookkeeper")
+@click.option(
+    "--ledgers",
+    metavar="FILE",
+    multiple=True,
+    help="Output of bookkeeper shell ledgermetadata -ledgerid N, or listledgers -meta; several are allowed.",
+)
+@click.option(
+    "--internal-stats",
+    metavar="TOPIC=FILE",
+    multiple=True,
+    callback=parse_topic_files,
+    help="Output of pulsar-admin topics stats-internal --metadata TOPIC; several are allowed.",
+)
+@click.option("--out", metavar="DIR", required=True, help="Local folder to write; an earlier import in it is replaced.")
+@common
+def import_bookkeeper_command(ledgers: tuple[str, ...], internal_stats: dict[str, str], out: str) -> int:
+    """Import ledgers of BookKeeper or Pulsar: fragments, state, last entry, quorums, for `import = "DIR"` in a scenario."""
+    from datasets.bookkeeper import import_bookkeeper
+
+    _print_lines(import_bookkeeper(ledgers, internal_stats, out).lines())
+    return DONE
+
+
 @commands.command("sql")
 @click.argument("folder", metavar="DIR")
 @click.argument("query", metavar="[QUERY]", required=False)
@@ -211,10 +235,11 @@ def sql_command(
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
 @click.option(
     "--report",
-    type=click.Choice(["losses", "tiering"]),
+    type=click.Choice(["losses", "tiering", "quorums"]),
     default="losses",
     show_default=True,
-    help="losses, with 95 % confidence intervals of every share; or tiering: bytes, requests, risks and money.",
+    help="losses, with 95 % confidence intervals of every share; tiering: bytes, requests, risks and money; or quorums:"
+    " what ledgers' quorums and partitions' ISRs come to under the same faults.",
 )
 @with_prices
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
@@ -225,23 +250,24 @@ def compare_command(
 ) -> int:
     """Put the scenarios of a run side by side, paired by partition.
 
-    The tiering report has a column for each scenario; as CSV and JSON, as the other one, a row.
+    The reports tiering and quorums have a column for each scenario; as CSV and JSON, as the other one, a row.
     """
     from emulator.outcomes.compare import compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
     from emulator.outcomes.prices import load_prices
+    from emulator.outcomes.quorum_report import quorum_report_sql
     from emulator.outcomes.sql import run_sql
     from emulator.outcomes.tiering_report import tiering_report_sql
 
     groups = [name.strip() for name in by.split(",") if name.strip()]
-    if report == "losses" and prices is not None:
-        raise InputError("--prices: the report of losses has no prices; allowed: with --report tiering")
-    query = compare_sql(groups) if report == "losses" else tiering_report_sql(groups)
+    if report != "tiering" and prices is not None:
+        raise InputError(f"--prices: the report of {report} has no prices; allowed: with --report tiering")
+    query = {"losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql}[report](groups)
     price_table = load_prices(prices) if report == "tiering" else None
     _refuse_missing_folder(folder, master, conf)
     with _session(master, conf, f"{PROGRAM} compare") as spark:
         columns, rows = run_sql(folder, query, spark, price_table)
-        if report == "tiering" and form == "table":
+        if report != "losses" and form == "table":
             write_turned(columns, rows, sys.stdout)
         else:
             write_answer(columns, rows, form, sys.stdout)

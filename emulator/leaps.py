@@ -11,8 +11,8 @@ of a period, and guards whose distance is known), and never after `stop`, up to 
 clock has reached `stop` stays as it is.
 
 Nothing here knows a protocol's rules: which columns are counters (`counters`), which sample a counter by a period (`samples`),
-stands in the system's StateSchema; only the byte counters that time buckets cut are known by name. All rows of a partition decide
-alike, by one look at the partition.
+and which add one up round by round (`sums`), stands in the system's StateSchema; only the byte counters that time buckets cut are
+known by name. All rows of a partition decide alike, by one look at the partition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 
 from emulator.outcomes.broker_rounds import BUCKETS_TYPE, bucket_entries
 from emulator.rounds.columns import Step, columns_of, let
-from emulator.state_schema import NestedCounters, StateSchema
+from emulator.state_schema import LARGEST_SUM, NestedCounters, StateSchema
 
 SHRINKS_BY = 8
 """A leap whose probe failed is tried again so many times shorter."""
@@ -95,7 +95,7 @@ def _remember(tracing: bool, schema: StateSchema) -> Step:
 
 def _look(schema: StateSchema, nested: Mapping[str, NestedCounters]) -> Step:
     """Whether the row's round was quiet, and its drift."""
-    special = {*schema.counters, *schema.samples, *nested}
+    special = {*schema.counters, *schema.samples, *schema.sums, *nested}
     alike = []
     for name in _compared(schema):
         if name in schema.groups and special & set(schema.groups[name]):
@@ -169,12 +169,14 @@ def _move(bucket_rounds: int, tracing: bool, schema: StateSchema, nested: Mappin
         moved[name] = f"CAST({text} AS INT)" if name in schema.counters_of_rounds else text
     for name, (counter, period) in schema.samples.items():
         moved[name] = _sample(name, counter, period, schema)
+    for name, counter in schema.sums.items():
+        moved[name] = _sum(name, counter, schema)
     for name, of_name in nested.items():
         value = f"IF(jump.back, {_was(name, schema)}, {name})"
         moved[name] = let("n_", value, of_name.moved("n_", "jump.by", f"jump.leap.drift.{name}"))
     step: Step = {"round": "IF(jump.back, was.round, round) + jump.by", "leap": "jump.leap"}
     for name in _compared(schema):
-        if name in schema.counters:
+        if name in (*schema.counters, *schema.sums):
             step[name] = moved[name]
         elif name in schema.groups and set(moved) & set(schema.groups[name]):
             fields = (f"'{f}', {moved.get(f) or f'IF(jump.back, {_was(f, schema)}, {f})'}" for f in schema.groups[name])
@@ -189,6 +191,16 @@ def _move(bucket_rounds: int, tracing: bool, schema: StateSchema, nested: Mappin
         step["served"] = f"IF({at_edge}, filter(served, x -> false), {step['served']})"
         step["buckets"] = f"IF({at_edge}, {bucket_entries('buckets', 'round')}, buckets)"
     return step
+
+
+def _sum(name: str, counter: str, schema: StateSchema) -> str:
+    """A sum after the leap: the counter moved by its drift in each of the rounds, which may be taken back, too."""
+    value = f"IF(jump.back, {_was(name, schema)}, {name})"
+    at = f"CAST(IF(jump.back, {_was(counter, schema)}, {counter}) AS DECIMAL(19, 0))"
+    drift = f"CAST(jump.leap.drift.{counter} AS DECIMAL(19, 0))"
+    by = "CAST(jump.by AS DECIMAL(12, 0))"
+    total = f"({value} + {by} * {at} + {drift} * ({by} * ({by} + 1) / 2))"
+    return f"IF(jump.by = 0, {value}, CAST(least({total}, {LARGEST_SUM}) AS BIGINT))"
 
 
 def _sample(name: str, counter: str, period: str, schema: StateSchema) -> str:

@@ -51,6 +51,21 @@ def parse_offsets(_: click.Context, __: click.Parameter, values: Sequence[str]) 
     return files
 
 
+def parse_topic_files(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Reads --internal-stats TOPIC=FILE: the file of each topic."""
+    files: dict[str, str] = {}
+    for value in values:
+        topic, equals, path = value.partition("=")
+        if not equals or not topic or not path:
+            raise InputError(
+                f"--internal-stats: {quoted(value)} is not TOPIC=FILE; allowed: as in public/default/orders=stats.json"
+            )
+        if topic in files:
+            raise InputError(f"--internal-stats: {quoted(topic)} stands twice; allowed: a file for each topic")
+        files[topic] = path
+    return files
+
+
 def parse_rounds_option(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Reads --rounds A-B."""
     from emulator.explain.rounds import parse_rounds

@@ -160,6 +160,14 @@ PROTOCOLS: dict[str, System] = dict.fromkeys(RULES, KAFKA_SYSTEM) | dict.fromkey
 """By protocol name."""
 
 
+def by_system(inputs: Iterable[ScenarioInputs]) -> dict[System, list[ScenarioInputs]]:
+    """The scenarios of each system, in their order; the systems in the order of their first scenarios."""
+    parts: dict[System, list[ScenarioInputs]] = {}
+    for i in inputs:
+        parts.setdefault(PROTOCOLS[i.scenario.protocol], []).append(i)
+    return parts
+
+
 def system_of(protocols: Iterable[str]) -> System:
     """The one system of all these protocols."""
     (system,) = {PROTOCOLS[name] for name in protocols}

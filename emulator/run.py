@@ -8,6 +8,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -18,14 +19,15 @@ from pyspark.sql import functions as F
 
 import emulator
 from emulator.bandwidth import limits_bandwidth
-from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, fingerprint, source_digest
+from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, RunCheckpoints, fingerprint, source_digest
 from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
 from emulator.inputs import ScenarioInputs, find_alike
 from emulator.outcomes.assemble import empty_table
+from emulator.outcomes.joined import Tables, joined_tables
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.outcomes.trace import TRACE_TABLES
 from emulator.progress import Progress
-from emulator.protocols import PROTOCOLS, System, system_of
+from emulator.protocols import PROTOCOLS, System, by_system
 from emulator.scenario import Run, Scenario
 from emulator.schema import OUTPUT_TABLES
 from emulator.session import settings_held
@@ -72,31 +74,35 @@ def run_emulation(
     output.stage()
     try:
         inputs, traced = _inputs(run, trace)
+        parts = by_system(inputs)
         identity = fingerprint(source_digest(), pyspark.__version__, mode, trace, run.scenarios)
         every = DEFAULT_EVERY[mode] if checkpoint_every is None else checkpoint_every
-        checkpoints = Checkpoints(spark, out, identity, every)
-        if resume and not checkpoints.is_there():
-            progress.note(f"nothing to resume in {out}: starting at round 0")
-            resume = False
-        if not resume:
-            if checkpoints.is_there():
-                progress.note(f"the checkpoint of an earlier run in {out} is removed (--resume would go on from it)")
-            checkpoints.start_anew()
-        system = system_of(s.protocol for s in run.scenarios)
-        tracks = Tracks(lambda state: checkpoints.write_trace(system.trace_tables(spark, state, inputs)))
-        state = emulate(spark, inputs, traced, tracks, progress, mode, checkpoints=checkpoints, resume=resume)
+        known = sorted({system.name for system in PROTOCOLS.values()})
+        checkpoints = RunCheckpoints(spark, out, identity, every, [system.name for system in parts], known)
+        checkpoints.open(resume, progress.note)
+        states, broker_rounds = {}, []
+        for system, own in parts.items():
+            at = checkpoints.of[system.name]
+            goes_on = resume and at.is_there()
+            if not goes_on:
+                at.start_anew()
+            tracks = Tracks(partial(_write_trace, at, system, spark, own))
+            own_traced = {i.scenario.scenario_id: traced[i.scenario.scenario_id] for i in own}
+            states[system] = emulate(spark, own, own_traced, tracks, progress, mode, checkpoints=at, resume=goes_on)
+            broker_rounds += tracks.broker_rounds
         seconds = time.monotonic() - clock
         with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):
-            tables, violations = _tables(spark, system, state, inputs, traced)
+            tables, violations = _tables(spark, parts, states, traced)
             schema, rows = scenario_rows(run.scenarios, mode)
             with ThreadPoolExecutor(4) as pool:
                 writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
                 writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
-                writes.append(pool.submit(output.write_rows, "broker_rounds", tracks.broker_rounds))
+                writes.append(pool.submit(output.write_rows, "broker_rounds", broker_rounds))
                 writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, inputs, started, seconds)]))
                 for write in writes:
                     write.result()
-        checkpoints.collect_trace({name: output.path(name) for name in TRACE_TABLES})
+        for at in checkpoints.of.values():
+            at.collect_trace({name: output.path(name) for name in TRACE_TABLES})
         output.commit()
     except BaseException:
         output.abort()
@@ -115,13 +121,19 @@ def run_emulation(
     return RunSummary(lines, found)
 
 
+def _write_trace(at: Checkpoints, system: System, spark: SparkSession, inputs: list[ScenarioInputs], state: DataFrame) -> None:
+    at.write_trace(system.trace_tables(spark, state, inputs))
+
+
 def _tables(
-    spark: SparkSession, system: System, state: DataFrame, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]
-) -> tuple[dict[str, DataFrame | pyarrow.Table], Observation]:
-    """The tables that follow from the final state, and how many violations will have been written."""
-    tables = system.tables(spark, state, inputs)
-    of_other_systems = [name for name in OUTPUT_TABLES if name not in (*tables, *OF_EVERY_RUN, *TRACE_TABLES)]
-    tables |= {name: empty_table(name) for name in of_other_systems}
+    spark: SparkSession,
+    parts: dict[System, list[ScenarioInputs]],
+    states: dict[System, DataFrame],
+    traced: dict[int, np.ndarray],
+) -> tuple[Tables, Observation]:
+    """The tables that follow from the final states, and how many violations will have been written."""
+    of_systems = [system.tables(spark, states[system], own) for system, own in parts.items()]
+    tables = joined_tables(spark, of_systems, [n for n in OUTPUT_TABLES if n not in (*OF_EVERY_RUN, *TRACE_TABLES)])
     violations = Observation("violations")
     tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
     if not any(flags.any() for flags in traced.values()):

@@ -9,6 +9,13 @@ from typing import cast
 
 from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
+LARGEST_SUM = 2**63 - 1
+
+
+def added(total: str, value: str) -> str:
+    """SQL: a column of `StateSchema.sums` and what a round adds to it."""
+    return f"coalesce(try_add({total}, {value}), {LARGEST_SUM}L)"
+
 
 @dataclass(frozen=True)
 class NestedCounters:
@@ -32,7 +39,8 @@ class StateSchema:
     theirs is. `counters`: columns that move by a constant amount a round while nothing happens, what a leap multiplies;
     `counters_of_rounds`: those of them that count rounds, as INT. `nested_drifts`: columns that have such within -> DDL of by how
     much a round moves them. `samples`: columns that take a counter's value at the end of
-    rounds divisible by a period (0: never): column -> (counter, period). `constants`: columns that no round changes.
+    rounds divisible by a period (0: never): column -> (counter, period). `sums`: columns to which the end of every round adds a
+    counter: column -> counter; they stop at LARGEST_SUM. `constants`: columns that no round changes.
     `dense_arrays`: arrays of structs without nulls. `has_buckets`: rows count broker traffic by time buckets.
     """
 
@@ -47,6 +55,7 @@ class StateSchema:
     counters_of_rounds: tuple[str, ...] = ()
     nested_drifts: Mapping[str, str] = field(default_factory=dict)
     samples: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    sums: Mapping[str, str] = field(default_factory=dict)
     dense_arrays: Collection[str] = ()
     has_buckets: bool = False
 

@@ -151,6 +151,12 @@ USAGE_ERRORS = [
     ("compare nowhere --report tiering", "nowhere: is not a folder"),
     ("compare . --report money", "'money' is not one of 'losses', 'tiering'"),
     ("compare . --prices x.toml", "--prices: the report of losses has no prices; allowed: with --report tiering"),
+    (
+        "compare . --report quorums --prices x.toml",
+        "--prices: the report of quorums has no prices; allowed: with --report tiering",
+    ),
+    ("import bookkeeper --out x", "--ledgers: no file is given; allowed: --ledgers FILE, --internal-stats TOPIC=FILE, or both"),
+    ("import bookkeeper --internal-stats x --out y", '--internal-stats: "x" is not TOPIC=FILE; allowed: as in'),
     ("compare . --report tiering --prices x.toml", "x.toml: file: does not exist"),
     ("compare . --report tiering --by topik", '--by: outcomes has no column "topik" (did you mean "topic"?)'),
     ("sql . x --prices SCENARIO", 'name: unknown key "name"; allowed: currency'),

@@ -5,7 +5,7 @@ Source: org.apache.kafka.server.common.CheckpointFile, OffsetCheckpointFile and 
 
 from __future__ import annotations
 
-from datasets.kafka.text_input import (
+from datasets.text_input import (
     MAX_INT32,
     MAX_INT64,
     TopicPartition,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from datasets.kafka.checkpoints import EpochEntry, read_leader_epoch_checkpoint, read_offset_checkpoint
 from datasets.kafka.segments import SegmentedLog, read_segments, segment_base_offsets
-from datasets.kafka.text_input import (
+from datasets.text_input import (
     MAX_INT32,
     TopicPartition,
     parse_natural,

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from datasets.kafka.text_input import (
+from datasets.text_input import (
     MAX_INT32,
     TopicPartition,
     is_topic_name,

@@ -10,7 +10,6 @@ from datasets.kafka.data_dir import BrokerFiles, read_data_dirs
 from datasets.kafka.describe import NO_LEADER, ClusterDescription, read_describe
 from datasets.kafka.listed_offsets import ListedOffsets, read_listed_offsets
 from datasets.kafka.log_dirs import LogDirs, read_log_dirs
-from datasets.kafka.output_folder import check_out, write_import
 from datasets.kafka.remote_metadata import RemoteMetadata, read_remote_metadata
 from datasets.kafka.resolve import ReplicaLog, Sources, resolve_partition
 from datasets.kafka.tables import (
@@ -20,8 +19,9 @@ from datasets.kafka.tables import (
     replicas_table,
     topic_configs_table,
 )
-from datasets.kafka.text_input import MAX_INT32, TopicPartition
 from datasets.kafka.tiers import REMOTE_STORAGE_KEY, TierSources, is_tiered, resolve_remote
+from datasets.output_folder import check_out, write_import
+from datasets.text_input import MAX_INT32, TopicPartition
 from emulator.errors import InputError
 
 

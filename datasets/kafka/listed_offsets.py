@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from datasets.kafka.text_input import (
+from datasets.text_input import (
     MAX_INT32,
     MAX_INT64,
     TopicPartition,

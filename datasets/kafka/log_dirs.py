@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from datasets.kafka.text_input import (
+from datasets.text_input import (
     MAX_INT32,
     MAX_INT64,
     TopicPartition,

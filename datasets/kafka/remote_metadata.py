@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from datasets.kafka.checkpoints import EpochEntry
-from datasets.kafka.text_input import MAX_INT32, MAX_INT64, TopicPartition, parse_natural, read_lines, split_topic_partition
+from datasets.text_input import MAX_INT32, MAX_INT64, TopicPartition, parse_natural, read_lines, split_topic_partition
 from emulator.errors import InputError, listing, quoted
 from emulator.rounds.kafka.tier.types import STATE_NAMES
 

@@ -12,7 +12,7 @@ from datasets.kafka.data_dir import BrokerFiles, PartitionFolder
 from datasets.kafka.describe import NO_LEADER, PartitionState
 from datasets.kafka.listed_offsets import ListedOffsets, PartitionOffsets
 from datasets.kafka.log_dirs import LogDirs
-from datasets.kafka.text_input import TopicPartition
+from datasets.text_input import TopicPartition
 
 _NOTHING_LISTED = PartitionOffsets()
 

@@ -11,7 +11,7 @@ from datasets.kafka.describe import NO_LEADER, ClusterDescription, PartitionStat
 from datasets.kafka.listed_offsets import NOTHING_TIERED, ListedOffsets
 from datasets.kafka.remote_metadata import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, RemoteMetadata, RemoteSegment
 from datasets.kafka.resolve import ReplicaLog
-from datasets.kafka.text_input import TopicPartition, parse_natural
+from datasets.text_input import TopicPartition, parse_natural
 from emulator.errors import InputError
 
 REMOTE_STORAGE_KEY = "remote.storage.enable"

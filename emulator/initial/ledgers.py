@@ -1,4 +1,4 @@
-"""The state of ledgers before round 0: one row each, OPEN, with one fragment and nothing written."""
+"""The state of ledgers before round 0: one row each, OPEN, with one fragment and nothing written, if nothing else is given."""
 
 from __future__ import annotations
 
@@ -9,8 +9,22 @@ from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
-from emulator.rounds.bookkeeper.state import COLUMNS, NO_LAC, NOT_CLOSED, OK, OPEN, WRITING
+from emulator.inputs.ledgers import given_ledgers
+from emulator.rounds.bookkeeper.state import (
+    CLOSED,
+    COLUMNS,
+    CRASHED,
+    NO_LAC,
+    NOT_CLOSED,
+    OK,
+    OPEN,
+    SHUT,
+    STATES,
+    WRITER,
+    WRITING,
+)
 from emulator.rounds.columns import struct
+from emulator.scenario.model import INITIAL_LEDGERS_SCHEMA
 
 _AT_START = {
     "slot": "0",
@@ -34,23 +48,62 @@ _AT_START = {
 """What isn't zero or empty."""
 
 
+_GIVEN_FIELDS = ("last_entry", "bytes", "fragments")
+_END = "given.last_entry + 1"
+_RUN = {
+    "from_entry": "p_.first_entry",
+    "to_entry": f"coalesce(get(given.fragments, i_ + 1).first_entry, {_END})",
+    "lac": "p_.first_entry - 1",
+    "step": "1",
+    "ensemble": "p_.ensemble",
+}
+_FLUSHED = {"bookie": "b_", "to_entry": _END, "fenced": "false"}
+_GIVEN = {
+    "ledger_state": "given.state",
+    "fragments": "given.fragments",
+    "last_entry": f"IF(given.state = {CLOSED}, given.last_entry, {NOT_CLOSED})",
+    "closed_by": f"IF(given.state = {CLOSED}, {WRITER}, {NOT_CLOSED})",
+    "writer_state": f"CASE given.state WHEN {OPEN} THEN {WRITING} WHEN {CLOSED} THEN {SHUT} ELSE {CRASHED} END",
+    "lac": "given.last_entry",
+    "lac_told": f"greatest(given.last_entry - 1, {NO_LAC})",
+    **dict.fromkeys(("next_entry", "run_from", "run_to", "first_own_entry"), _END),
+    "given_bytes": "given.bytes",
+    "runs": f"filter(transform(given.fragments, (p_, i_) -> {struct(_RUN)}), u_ -> u_.to_entry > u_.from_entry)",
+    "flushes": (
+        "transform(array_distinct(flatten(transform(given.fragments, p_ -> p_.ensemble))), b_ -> " + struct(_FLUSHED) + ")"
+    ),
+}
+"""Of a ledger that starts with something: all bookies have their share of its entries, on disk, each with the LAC of adds that
+were sent one by one. An OPEN ledger's writer goes on; of one IN_RECOVERY the writer is gone, and nobody recovers it yet."""
+
+
 def initial_ledgers(spark: SparkSession, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]) -> DataFrame:
-    """One row per (scenario, ledger) as it is before round 0. `traced`: scenario_id -> flags by partition_id."""
+    """One row per (scenario, ledger) as it is before round 0: empty, or as its scenario's `initial_ledgers` has it.
+
+    `traced`: scenario_id -> flags by partition_id.
+    """
     tables, worlds, feeds = [], 0, 0
     for i in inputs:
         tables.append(_ledger_rows(i, traced[i.scenario.scenario_id], worlds, feeds))
         worlds, feeds = worlds + i.world_count, feeds + i.feed_count
     rows = frame_of(spark, pa.concat_tables(tables))
-    given = set(rows.columns)
+    there = set(rows.columns)
     values = {
         name: _AT_START.get(name, "array()" if kind.startswith("ARRAY") else "0")
         for name, (kind, _) in COLUMNS.items()
-        if name not in given
+        if name not in there
+    }
+    values |= {
+        name: f"IF(given IS NULL, CAST({values[name]} AS {COLUMNS[name][0]}), CAST({text} AS {COLUMNS[name][0]}))"
+        for name, text in _GIVEN.items()
     }
     rows = rows.withColumns({name: F.expr(f"CAST({text} AS {COLUMNS[name][0]})") for name, text in values.items()})
     # The keys stay bare: an alias, once optimised away, would hide the partitioning from the checkpointed frame.
     keys = ("scenario_id", "partition_id")
     return rows.select([F.col(n) if n in keys else F.col(n).cast(kind).alias(n) for n, (kind, _) in COLUMNS.items()])
+
+
+_GIVEN_TYPE = pa.struct([("state", pa.int32()), *((name, INITIAL_LEDGERS_SCHEMA.field(name).type) for name in _GIVEN_FIELDS)])
 
 
 def _ledger_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, first_feed: int) -> pa.Table:
@@ -61,6 +114,10 @@ def _ledger_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, f
     for index, topic in enumerate(inputs.scenario.topics):
         mine = ids[(ids >= first[index]) & (ids < first[index + 1])] - first[index]
         ensembles += topic.assignment[mine].tolist()
+    rows = given_ledgers(inputs.scenario)
+    given = [rows.get(ledger) for ledger in ids.tolist()]
+    ensembles = [e if row is None else row["fragments"][-1]["ensemble"] for e, row in zip(ensembles, given, strict=True)]
+    starts = [None if row is None else {**row, "state": STATES.index(row["state"])} for row in given]
     return pa.table(
         {
             "scenario_id": pa.array(np.full(len(ids), inputs.scenario.scenario_id, np.int32)),
@@ -70,5 +127,6 @@ def _ledger_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, f
             "members": pa.array(members),
             "traced": pa.array(traced[ids]),
             "ensemble": pa.array(ensembles, pa.list_(pa.int32())),
+            "given": pa.array(starts, _GIVEN_TYPE),
         }
     )

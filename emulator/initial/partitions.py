@@ -163,7 +163,8 @@ def _with_logs(rows: DataFrame) -> DataFrame:
     }
     counters = (
         "appended truncated replicated_bytes refused refusing produced_bytes served_bytes elections unclean_elections"
-        " leaderless_rounds under_min_isr_rounds under_replicated_rounds isr_shrinks isr_expands"
+        " leaderless_rounds under_min_isr_rounds under_replicated_rounds unwritable_rounds unacked unacked_rounds"
+        " isr_shrinks isr_expands"
     )
     values.update(dict.fromkeys(counters.split(), "0"))
     values.update(dict.fromkeys(NULL_AT_START, "null"))

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,24 @@ class LedgerFeed:
         rounds.update(edge for fault in faults for edge in (fault.from_round, fault.to_round))
         rounds.update(edge for command in commands for edge in (command.round, command.round + 1))
         self.rounds = sorted(at for at in rounds if at < scenario.rounds)
+        self._end = scenario.rounds
+
+    def entry_sizes(self) -> list[dict[str, int]]:
+        """Stretches of entries that are alike: from_entry, to_entry (exclusive), and what a round has of them, records and bytes.
+
+        Entries of a round's several rows count with their mean size.
+        """
+        edges = sorted({edge for row in self._workload for edge in (row.from_round, min(row.to_round, self._end))})
+        sizes: list[dict[str, int]] = []
+        entries = 0
+        for at, end in pairwise(edges):
+            rows = [row for row in self._workload if row.from_round <= at < row.to_round]
+            records, size = sum(row.records for row in rows), sum(row.records * row.record_bytes for row in rows)
+            if records > 0:
+                stretch = {"from_entry": entries, "to_entry": entries + records * (end - at), "records": records, "bytes": size}
+                entries = stretch["to_entry"]
+                sizes.append(stretch)
+        return sizes
 
     def at(self, round_: int) -> dict[str, Any]:
         """The value in force in a round."""
@@ -152,7 +171,7 @@ class LedgerInputs(ScenarioInputs):
         faults = read_fault_rows(scenario.faults, scenario.rounds)
         self._bookies = Bookies(scenario, faults)
         self.ledger_feeds: list[LedgerFeed] = []
-        self._ensembles: dict[bytes, int] = {}
+        self._start_numbers: dict[object, int] = {}
         self.partitions = self._classify(faults)
 
     def _classify(self, faults: Sequence[FaultRow]) -> PartitionTable:
@@ -165,9 +184,12 @@ class LedgerInputs(ScenarioInputs):
             columns["slot_count"].append(np.ones(count, np.int32))
             columns["feed_id"].append(self._feeds_of(topic, faults))
             unique, inverse = np.unique(topic.assignment, axis=0, return_inverse=True)
-            numbers = [self._ensembles.setdefault(ensemble.tobytes(), len(self._ensembles)) for ensemble in unique]
+            known = self._start_numbers
+            numbers = [known.setdefault(ensemble.tobytes(), len(known)) for ensemble in unique]
             starts.append(np.array(numbers, np.int64)[inverse.reshape(-1)])
         self._starts = np.concatenate(starts)
+        for ledger, row in given_ledgers(self.scenario).items():
+            self._starts[ledger] = self._start_numbers.setdefault((self._starts[ledger], repr(row)), len(self._start_numbers))
         for name in ("world_id", "assigned", "replica_order"):
             columns[name].append(np.zeros(len(self._starts), np.int64))
         return PartitionTable(**{name: np.concatenate(parts) for name, parts in columns.items()})
@@ -209,7 +231,7 @@ class LedgerInputs(ScenarioInputs):
         return sum(topic.assignment.size for topic in self.scenario.topics)
 
     def starts(self) -> np.ndarray:
-        """By ledger: a number for its first ensemble."""
+        """By ledger: a number for its first ensemble and what it starts with."""
         return self._starts
 
     def fates(self, starts: np.ndarray, by_broker: bool) -> np.ndarray:
@@ -237,6 +259,12 @@ class LedgerInputs(ScenarioInputs):
         """The feeds' values that begin in [from_round, to_round), the feeds numbered from `first_feed_id`."""
         feeds = {first_feed_id + number: feed for number, feed in enumerate(self.ledger_feeds)}
         return _change_table(_FEED_CHANGES, feeds, from_round, to_round)
+
+
+def given_ledgers(scenario: Scenario) -> dict[int, dict[str, Any]]:
+    """The rows of `initial_ledgers`, by partition_id."""
+    first = dict(zip((t.name for t in scenario.topics), np.cumsum([0, *(t.partitions for t in scenario.topics)]), strict=False))
+    return {int(first[row["topic"]]) + row["partition"]: row for row in scenario.initial_ledgers.to_pylist()}
 
 
 def _change_table(schema: pa.Schema, by_id: dict[int, Any], from_round: int, to_round: int) -> pa.Table:

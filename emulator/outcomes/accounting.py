@@ -41,6 +41,8 @@ _PARTITION_VALUES = (
     "leaderless_rounds",
     "under_min_isr_rounds",
     "under_replicated_rounds",
+    "unwritable_rounds",
+    "unacked_rounds",
     "isr_shrinks",
     "isr_expands",
 )

@@ -98,7 +98,8 @@ def _partitions(state: DataFrame, known: Names) -> DataFrame:
     code = f"CAST(shiftright(replica_order, p * {ORDER_BITS}) & 31 AS INT)"
     codes = f"transform(sequence(0, {MAX_SLOTS - 1}), p -> {code})"
     in_order = f"transform(filter({codes}, c -> c > 0), c -> {broker_or_none('c - 1')})"
-    return known.add_all(state.filter("slot = 0")).withColumn("replicas", F.expr(in_order))
+    columns = {"replicas": in_order, "min_isr": "feed.min_insync_replicas"}
+    return known.add_all(state.filter("slot = 0")).withColumns({name: F.expr(text) for name, text in columns.items()})
 
 
 def _outcomes(accounts: DataFrame) -> DataFrame:

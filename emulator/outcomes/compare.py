@@ -60,6 +60,20 @@ def check_groups(by: Sequence[str]) -> None:
             raise InputError(f"--by: {problem}; allowed: {listing(GROUPING_COLUMNS)}")
 
 
+def groups_sql(by: Sequence[str]) -> str:
+    """SQL: scenario_id, group_topic, group_partition and the columns that partitions are grouped by: base's, else their own."""
+    of_base = "".join(f", coalesce(base.{name}, o.{name}) AS {name}" for name in by)
+    return f"""
+  SELECT o.scenario_id, o.topic AS group_topic, o.partition AS group_partition{of_base}
+  FROM outcomes o
+  LEFT JOIN outcomes base ON base.scenario_id = 0 AND base.topic = o.topic AND base.partition = o.partition"""
+
+
+def same_partition(alias: str) -> str:
+    """SQL: whether a row is about the partition of the row `g` of `groups_sql`."""
+    return f"g.scenario_id = {alias}.scenario_id AND g.group_topic = {alias}.topic AND g.group_partition = {alias}.partition"
+
+
 def _share(count: str, name: str) -> list[str]:
     """A share of the partitions and the bounds of its Wilson interval."""
     n, z2 = "count(*)", Z_95 * Z_95

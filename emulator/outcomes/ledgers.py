@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.assemble import broker_rows, fault_rows
+from emulator.outcomes.ledger_bytes import bytes_held, entries_held, with_entry_sizes
 from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
 from emulator.outcomes.names import Names, names
 from emulator.rounds.bookkeeper.bookies import has, header_lac, lac_of, last_stored
@@ -36,13 +37,13 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
     known = names(spark, inputs)
     state = state.withColumns({name: F.expr(text) for name, text in _WITH_OPEN_RUN.items()})
     computed = {
-        "partitions": known.add_partitions(state).withColumn("replicas", F.expr(_members(f"{last_of('fragments')}.ensemble"))),
+        "partitions": _partitions(state, known),
         "outcomes": _outcomes(state, known),
         "events": _events(state, known),
         "ledgers": _ledgers(state, known),
         "fragments": _fragments(state, known),
         "entries": _entries(state, known),
-        "bookies": _bookies(state, known),
+        "bookies": _bookies(with_entry_sizes(spark, state, inputs), known),
         "ledger_clients": _clients(state, known),
         "violations": known.add_partitions(ledger_violations(spark, state, inputs)),
     }
@@ -63,6 +64,11 @@ def _name(texts: tuple[str, ...], number: str) -> str:
     return f"get(array({', '.join(repr(text) for text in texts)}), {number})"
 
 
+def _partitions(state: DataFrame, known: Names) -> DataFrame:
+    columns = {"replicas": _members(f"{last_of('fragments')}.ensemble"), "min_isr": "CAST(null AS INT)"}
+    return known.add_partitions(state).withColumns({name: F.expr(text) for name, text in columns.items()})
+
+
 _ALL_BOOKIES = (
     "array_sort(array_distinct(concat(fenced, transform(stored, o_ -> o_.bookie), flatten(transform(runs, u_ -> u_.ensemble)))))"
 )
@@ -73,6 +79,7 @@ _HOLDERS = f"filter({_ALL_BOOKIES}, b_ -> {has('b_', 'entry')})"
 
 def _ledgers(state: DataFrame, known: Names) -> DataFrame:
     columns = {
+        **{name: f"feed.{name}" for name in ("ensemble_size", "write_quorum", "ack_quorum")},
         "state": _name(STATES, "ledger_state"),
         "last_entry": f"IF(ledger_state = {CLOSED}, last_entry, null)",
         "writer_lac": "lac",
@@ -106,11 +113,13 @@ def _entries(state: DataFrame, known: Names) -> DataFrame:
 
 
 def _bookies(state: DataFrame, known: Names) -> DataFrame:
-    rows = state.select(*_KEYS, *_HOLDINGS, F.explode(F.expr(_ALL_BOOKIES)).alias("broker"))
+    rows = state.select(*_KEYS, *_HOLDINGS, "sizes", F.explode(F.expr(_ALL_BOOKIES)).alias("broker"))
     columns = {
         "last_entry": f"{last_stored('broker')}.entry",
         "lac": lac_of("broker"),
         "is_fenced": "array_contains(fenced, broker)",
+        "entries": entries_held("broker"),
+        "bytes": bytes_held("broker"),
     }
     rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()}).drop("fenced")
     return known.add_partitions(rows.withColumnRenamed("is_fenced", "fenced").filter("last_entry IS NOT NULL OR fenced"))
@@ -159,12 +168,14 @@ def _outcomes(state: DataFrame, known: Names) -> DataFrame:
     zero = "0L"
     end = f"IF(ledger_state = {CLOSED}, last_entry + 1, next_entry)"
     columns = {
-        "appended": "next_entry",
-        "acked": "lac + 1",
+        "appended": "next_entry - first_own_entry",
+        "acked": "lac + 1 - first_own_entry",
         "acked_lost": f"greatest(lac + 1 - {end}, 0L)",
         "refused": "refused_fenced + refused_closed + failed_adds",
         "elections": "ensemble_changes",
         "leaderless_rounds": "unwritable_rounds",
+        "unwritable_rounds": "unwritable_rounds",
+        "unacked_rounds": "unacked_rounds",
         "leader": "-1",
         "leader_epoch": "size(fragments)",
         "isr": f"array_sort({_members(last_of('fragments') + '.ensemble')})",

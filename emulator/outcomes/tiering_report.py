@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.outcomes.compare import check_groups
+from emulator.outcomes.compare import check_groups, groups_sql, same_partition
 from emulator.schema import OUTPUT_TABLES
 
 COST_ITEMS = {
@@ -30,7 +30,6 @@ def tiering_report_sql(by: Sequence[str] = ()) -> str:
     """
     check_groups(by)
     names = "".join(f", {name}" for name in by)
-    of_base = "".join(f", coalesce(base.{name}, o.{name}) AS {name}" for name in by)
     of_group = "".join(f", g.{name}" for name in by)
     nulls = "".join(f", CAST(NULL AS {OUTPUT_TABLES['outcomes'][name].dataType.simpleString()}) AS {name}" for name in by)
     costs = ",\n  ".join(
@@ -42,10 +41,7 @@ def tiering_report_sql(by: Sequence[str] = ()) -> str:
 
     fleet_only = " AND ".join(f"k.{name} IS NULL" for name in by) or "true"
     return f"""
-WITH groups AS (
-  SELECT o.scenario_id, o.topic AS group_topic, o.partition AS group_partition{of_base}
-  FROM outcomes o
-  LEFT JOIN outcomes base ON base.scenario_id = 0 AND base.topic = o.topic AND base.partition = o.partition
+WITH groups AS ({groups_sql(by)}
 ),
 held AS (
   SELECT
@@ -54,7 +50,7 @@ held AS (
     {_sums()},
     max(p.leaderless_rounds) AS longest_leaderless_rounds
   FROM tiering_partitions p
-  JOIN groups g ON {_same_partition("p")}
+  JOIN groups g ON {same_partition("p")}
   GROUP BY p.scenario_id{of_group}
 ),
 joined AS (
@@ -68,7 +64,7 @@ joined AS (
     max(rounds) FILTER (WHERE NOT is_new) AS slowest_returning_follower_rounds,
     count_if(joined_round IS NULL) AS never_joined
   FROM follower_catch_ups f
-  JOIN groups g ON {_same_partition("f")}
+  JOIN groups g ON {same_partition("f")}
   GROUP BY f.scenario_id{of_group}
 ),
 costs AS ({_costs(names, of_group, nulls, bool(by))}
@@ -164,15 +160,11 @@ def _costs(names: str, of_group: str, nulls: str, grouped: bool) -> str:
   FROM (
     SELECT i.scenario_id, i.item, i.cost, i.cost_per_month{of_group}
     FROM tiering_cost_items i
-    JOIN groups g ON {_same_partition("i")}
+    JOIN groups g ON {same_partition("i")}
     UNION ALL
     SELECT scenario_id, item, cost, cost_per_month{nulls} FROM tiering_cost_items WHERE topic IS NULL
   )
   GROUP BY scenario_id{names}"""
-
-
-def _same_partition(alias: str) -> str:
-    return f"g.scenario_id = {alias}.scenario_id AND g.group_topic = {alias}.topic AND g.group_partition = {alias}.partition"
 
 
 def _gb(value: str, name: str) -> str:

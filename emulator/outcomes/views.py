@@ -38,6 +38,8 @@ HELPER_VIEWS = (
     "tiering_brokers",
     "tiering_fleets",
     "tiering_cost_items",
+    "quorum_holdings",
+    "quorum_partitions",
 )
 
 # Views that several others add up: a query that asks for them by name has each worked out once.

@@ -14,7 +14,8 @@ from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.rounds.bookkeeper.rules import RULES as LEDGER_RULES
 from emulator.rounds.kafka.rules import RULES
 from emulator.scenario.commands import check_config
-from emulator.scenario.imported import Imported, read_import
+from emulator.scenario.imported import Imported, exists, read_import
+from emulator.scenario.imported_ledgers import LEDGERS_FILE, ImportedLedgers, read_ledger_import
 from emulator.scenario.model import Broker
 from emulator.scenario.places import Places
 from emulator.scenario.rows import TableFiles
@@ -44,7 +45,7 @@ def check_protocol(places: Places, protocol: str) -> None:
 
 def resolve_cluster(
     places: Places, shape: ClusterShape, folder: str, files: TableFiles
-) -> tuple[tuple[Broker, ...], Imported | None]:
+) -> tuple[tuple[Broker, ...], Imported | ImportedLedgers | None]:
     """Returns the brokers in order of id, and what was imported, scaled if the file says so.
 
     `folder`: what paths are relative to. Raises InputError when not exactly one of brokers, brokers_file and import is
@@ -58,12 +59,18 @@ def resolve_cluster(
 
 def _resolve_brokers(
     places: Places, shape: ClusterShape, folder: str, files: TableFiles
-) -> tuple[tuple[Broker, ...], Imported | None]:
+) -> tuple[tuple[Broker, ...], Imported | ImportedLedgers | None]:
     _check_source(places, shape)
     if shape.brokers_file is not None:
         return _read_brokers(resolve_path(shape.brokers_file, folder), files), None
     if shape.import_folder is not None:
-        imported = read_import(resolve_path(shape.import_folder, folder), files)
+        path = resolve_path(shape.import_folder, folder)
+        if exists(path, LEDGERS_FILE):
+            ledgers = read_ledger_import(path, files)
+            if shape.racks is not None:
+                ledgers = ledgers.with_racks(shape.racks)
+            return ledgers.brokers, ledgers
+        imported = read_import(path, files)
         if shape.scale is not None:
             imported = scale_import(places, imported, shape.scale, shape.racks)
         elif shape.racks is not None:

@@ -95,20 +95,20 @@ def read_import(folder: str, files: TableFiles) -> Imported:
     system, inner = open_filesystem(folder)
     if system.get_file_info(inner).type != pyarrow.fs.FileType.Directory:
         raise InputError.at(folder, "file", "is not a folder", IMPORT_ALLOWED)
-    brokers = _read_brokers(files.rows(posixpath.join(folder, "brokers.parquet"), BROKER_COLUMNS, extra=True))
+    brokers = read_brokers(files.rows(posixpath.join(folder, "brokers.parquet"), BROKER_COLUMNS, extra=True))
     rows = files.rows(posixpath.join(folder, "partitions.parquet"), PARTITION_COLUMNS, extra=True)
     configs = {}
-    if _exists(folder, "topic_configs.parquet"):
+    if exists(folder, "topic_configs.parquet"):
         configs = _read_configs(files.rows(posixpath.join(folder, "topic_configs.parquet"), CONFIG_COLUMNS, extra=True))
     order = pc.sort_indices(rows.table, sort_keys=[("topic", "ascending"), ("partition", "ascending")])
     topics = _read_topics(rows, order.to_numpy(), [broker.id for broker in brokers], configs)
     layout = Layout.of(topics)
     check_partition_rows(rows, layout)
     replicas = INITIAL_REPLICAS_SCHEMA.empty_table()
-    if _exists(folder, "replicas.parquet"):
+    if exists(folder, "replicas.parquet"):
         replicas = _read_replicas(files.rows(posixpath.join(folder, "replicas.parquet"), REPLICA_COLUMNS, extra=True), layout)
     remote_segments = INITIAL_REMOTE_SEGMENTS_SCHEMA.empty_table()
-    if _exists(folder, "remote_segments.parquet"):
+    if exists(folder, "remote_segments.parquet"):
         remote = files.rows(posixpath.join(folder, "remote_segments.parquet"), REMOTE_COLUMNS, extra=True)
         check_segment_rows(remote, layout)
         remote_segments = remote.table.select(INITIAL_REMOTE_SEGMENTS_SCHEMA.names).cast(INITIAL_REMOTE_SEGMENTS_SCHEMA)
@@ -116,12 +116,14 @@ def read_import(folder: str, files: TableFiles) -> Imported:
     return Imported(brokers, topics, partitions.combine_chunks(), replicas, remote_segments.combine_chunks())
 
 
-def _exists(folder: str, name: str) -> bool:
+def exists(folder: str, name: str) -> bool:
+    """Whether an import has the file."""
     system, inner = open_filesystem(folder)
     return bool(system.get_file_info(posixpath.join(inner, name)).type != pyarrow.fs.FileType.NotFound)
 
 
-def _read_brokers(rows: Rows) -> tuple[Broker, ...]:
+def read_brokers(rows: Rows) -> tuple[Broker, ...]:
+    """The brokers of an import, in order of id; raises InputError for one that stands twice."""
     rows.check_range("broker", 0, INT_MAX)
     ids = rows.table.column("broker").to_pylist()
     found = {b: Broker(b, rack) for b, rack in zip(ids, rows.table.column("rack").to_pylist(), strict=True)}

@@ -29,10 +29,8 @@ LEDGER_COMMANDS: Mapping[str, CommandKind] = {
     "open_no_recovery": CommandKind("another client opens the ledger without recovery", ("topic",), ("partition",)),
 }
 
-_UNUSED = ("initial", "remote_storage", "consumers")
-_UNUSED_OF_CLUSTER = (
-    *("import", "scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),
-)
+_UNUSED = ("remote_storage", "consumers")
+_UNUSED_OF_CLUSTER = (*("scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),)
 
 
 def has_ledgers(protocol: str) -> bool:
@@ -75,19 +73,26 @@ def check_ledger_config(places: Places, location: Location, config: Mapping[str,
     check_config(places, location, config, for_topic, LEDGER_KEYS)
 
 
-def count_ledgers(places: Places, shapes: Sequence[TopicShape]) -> dict[str, int]:
+def count_ledgers(places: Places, shapes: Sequence[TopicShape], imported: Sequence[Topic] = ()) -> dict[str, int]:
     """The ledgers of each topic; raises InputError for a topic without any, or with keys that are for Kafka's partitions."""
-    counts: dict[str, int] = {}
+    counts = {topic.name: topic.partitions for topic in imported}
+    seen: set[str] = set()
     for index, shape in enumerate(shapes):
         here: Location = ("topics", index)
-        if shape.name in counts:
+        if shape.name in seen:
             raise places.error((*here, "name"), f'the name "{shape.name}" is taken', "a name of its own")
+        seen.add(shape.name)
+        for key in ("partitions", "assignment") if shape.name in counts else ():
+            if getattr(shape, key) is not None:
+                raise places.error((*here, key), "the topic is imported, with its ledgers", "name, placement, config")
         for key in ("replication_factor", "placement_start", "placement_shift"):
             if getattr(shape, key) is not None:
                 raise places.error((*here, key), "ledgers have no use for it", "config = { ensembleSize = ... }")
         if shape.placement not in (None, *POLICIES):
             problem = f"{quoted(shape.placement)} is not known"
             raise places.error((*here, "placement"), problem, " or ".join(quoted(policy) for policy in POLICIES))
+        if shape.name in counts:
+            continue
         if shape.assignment is not None and shape.partitions not in (None, len(shape.assignment)):
             problem = f"{shape.partitions} ledgers, but assignment has {len(shape.assignment)}"
             raise places.error((*here, "partitions"), problem, "as many as assignment has")
@@ -97,7 +102,7 @@ def count_ledgers(places: Places, shapes: Sequence[TopicShape]) -> dict[str, int
     total = sum(counts.values())
     if not 0 < total <= MAX_PARTITIONS:
         problem = "there are no topics" if total == 0 else f"there are {total} ledgers in all"
-        raise places.error(("topics",), problem, f"1 to {MAX_PARTITIONS} ledgers in all")
+        raise places.error(("topics",), problem, f"1 to {MAX_PARTITIONS} ledgers in all, by [[topics]] or cluster.import")
     return counts
 
 
@@ -107,8 +112,9 @@ def resolve_ledgers(
     brokers: Sequence[Broker],
     config: Mapping[str, ConfigValue],
     faults: pa.Table,
+    imported: Sequence[Topic] = (),
 ) -> tuple[Topic, ...]:
-    """The ledgers of every topic with their first ensembles: as the file has them, else by the policy.
+    """The ledgers of every topic with their first ensembles: as the file has them, else by the policy; the imported ones first.
 
     Ledger p of a topic without `assignment` takes its bookies from number p on, round and round, among those that are registered
     in round 0, so that ledgers spread. Raises InputError for sizes that don't go together, an ensemble of another size, or too
@@ -122,7 +128,20 @@ def resolve_ledgers(
     )
     away = {bookie for bookie, timeline in timelines.items() if not timeline.states[0].registered}
     registered = [b for b in brokers if b.id not in away]
-    return tuple(_ledgers_of(places, index, topic, brokers, registered, config) for index, topic in enumerate(shape.topics))
+    topics = {topic.name: topic for topic in imported}
+    for index, topic in enumerate(shape.topics):
+        if topic.name in topics:
+            topics[topic.name] = _configured(places, index, topic, topics[topic.name])
+        else:
+            topics[topic.name] = _ledgers_of(places, index, topic, brokers, registered, config)
+    return tuple(topics.values())
+
+
+def _configured(places: Places, index: int, shape: TopicShape, topic: Topic) -> Topic:
+    """An imported topic with the file's config over its own."""
+    check_ledger_config(places, ("topics", index, "config"), shape.config, for_topic=True)
+    policy = shape.placement or topic.policy
+    return Topic(topic.name, topic.assignment, {**topic.config, **shape.config}, policy)
 
 
 def _ledgers_of(

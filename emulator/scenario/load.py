@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
 from pydantic import ValidationError
 
 from datasets.tables import resolve_path
-from emulator.errors import quoted
+from emulator.configs import ConfigValue
 from emulator.faults.kinds import FAULT_SCHEMA
+from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
 from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_config, resolve_features
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
 from emulator.scenario.consumers import resolve_consumers
 from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolve_faults
+from emulator.scenario.imported import Imported
+from emulator.scenario.imported_ledgers import ImportedLedgers
 from emulator.scenario.initial import resolve_initial
+from emulator.scenario.initial_ledgers import refuse_ledgers, resolve_initial_ledgers
 from emulator.scenario.ledgers import (
     LEDGER_COMMANDS,
     check_ledger_config,
@@ -25,7 +30,18 @@ from emulator.scenario.ledgers import (
     refuse_unused,
     resolve_ledgers,
 )
-from emulator.scenario.model import WORKLOAD_SCHEMA, RemoteStorage, Run, Scenario
+from emulator.scenario.model import (
+    INITIAL_LEDGERS_SCHEMA,
+    INITIAL_PARTITIONS_SCHEMA,
+    INITIAL_REMOTE_SEGMENTS_SCHEMA,
+    INITIAL_REPLICAS_SCHEMA,
+    WORKLOAD_SCHEMA,
+    Broker,
+    RemoteStorage,
+    Run,
+    Scenario,
+    Topic,
+)
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
 from emulator.scenario.shapes import ScenarioShape
@@ -47,23 +63,13 @@ def load_run(path: str) -> Run:
     files = TableFiles()
     shape = _check_shape(base)
     variants = check_variants(base)
-    scenarios = [_resolve(base, shape, 0, BASE_NAME, {}, files)]
+    both = has_both_systems(base)
+    scenarios = [_resolve(base, 0, BASE_NAME, {}, files, both)]
     for index, variant in enumerate(variants):
         merged = merge_variant(base, index)
-        overrides = list_overrides(variant)
-        scenarios.append(_resolve(merged, _check_shape(merged), index + 1, variant["name"], overrides, files))
-    _refuse_mixed_systems(base, scenarios)
+        scenarios.append(_resolve(merged, index + 1, variant["name"], list_overrides(variant), files, both))
     name = shape.name or posixpath.basename(path).removesuffix(".toml")
     return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios))
-
-
-def _refuse_mixed_systems(base: Places, scenarios: Sequence[Scenario]) -> None:
-    """Partitions and ledgers have states of their own, and a run has one."""
-    ledgers = has_ledgers(scenarios[0].protocol)
-    for index, scenario in enumerate(scenarios[1:]):
-        if has_ledgers(scenario.protocol) != ledgers:
-            problem = f"{quoted(scenario.protocol)} beside {quoted(scenarios[0].protocol)}: partitions and ledgers in one run"
-            raise base.error(("variants", index, "protocol"), problem, "protocols of one system; run the other one by itself")
 
 
 def _check_shape(places: Places) -> ScenarioShape:
@@ -73,19 +79,25 @@ def _check_shape(places: Places) -> ScenarioShape:
         raise places.shape_error(error) from None
 
 
-def _resolve(
-    places: Places, shape: ScenarioShape, scenario_id: int, name: str, overrides: dict[str, str], files: TableFiles
-) -> Scenario:
+def _resolve(places: Places, scenario_id: int, name: str, overrides: dict[str, str], files: TableFiles, both: bool) -> Scenario:
+    """One scenario, checked. `both`: the file has partitions and ledgers, so that what only the other has is passed over."""
+    places = own_part(places) if both else places
+    shape = _check_shape(places)
     check_protocol(places, shape.protocol)
     folder = posixpath.dirname(places.file)
     brokers, imported = resolve_cluster(places, shape.cluster, folder, files)
     ledgers = has_ledgers(shape.protocol)
+    if imported is not None and isinstance(imported, ImportedLedgers) != ledgers:
+        what, other = ("partitions", "ledgers") if ledgers else ("ledgers", "partitions")
+        raise places.error(("cluster", "import"), f"has {what}", f"an import of {other}, or a protocol of {what}")
     if ledgers:
         refuse_unused(places, brokers)
         check_ledger_config(places, ("cluster", "config"), shape.cluster.config, for_topic=False)
-        config, partitions = dict(shape.cluster.config), count_ledgers(places, shape.topics)
+        own = imported.topics if isinstance(imported, ImportedLedgers) else ()
+        config, partitions = dict(shape.cluster.config), count_ledgers(places, shape.topics, own)
     else:
         config = resolve_config(places, shape.cluster)
+        refuse_ledgers(places, shape.initial)
         topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else ())
         check_tiered_topics(places, shape, topics, config)
         partitions = {topic.name: topic.partitions for topic in topics}
@@ -93,17 +105,14 @@ def _resolve(
     fault_sources = _fault_sources(places, shape, folder, files)
     fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed)
     faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)
+    if both:
+        workload, faults = own_rows(shape.protocol, workload, faults)
     refuse_other_systems(places, shape.protocol, workload, faults)
     if ledgers:
-        topics = resolve_ledgers(places, shape, brokers, config, faults)
-    initial = resolve_initial(
-        places,
-        shape.initial,
-        topics,
-        imported.partitions if imported else None,
-        imported.replicas if imported else None,
-        imported.remote_segments if imported else None,
-    )
+        topics = resolve_ledgers(places, shape, brokers, config, faults, own)
+    initial = _initial(places, shape, topics, brokers, config, imported)
+    kinds = LEDGER_COMMANDS if ledgers else COMMAND_KINDS
+    commands = resolve_commands(places, shape.commands, brokers, partitions, ALL_COMMANDS if both else kinds)
     return Scenario(
         scenario_id=scenario_id,
         name=name,
@@ -120,14 +129,34 @@ def _resolve(
         topics=topics,
         workload=workload,
         faults=faults,
-        commands=resolve_commands(places, shape.commands, brokers, partitions, LEDGER_COMMANDS if ledgers else COMMAND_KINDS),
+        commands=own_commands(shape.protocol, commands) if both else commands,
         initial_partitions=initial[0],
         initial_replicas=initial[1],
         initial_remote_segments=initial[2],
+        initial_ledgers=initial[3],
         consumers=resolve_consumers(places, shape, partitions),
         remote_storage=RemoteStorage(**shape.remote_storage.model_dump()),
         overrides=overrides,
     )
+
+
+def _initial(
+    places: Places,
+    shape: ScenarioShape,
+    topics: tuple[Topic, ...],
+    brokers: tuple[Broker, ...],
+    config: Mapping[str, ConfigValue],
+    imported: Imported | ImportedLedgers | None,
+) -> tuple[pa.Table, pa.Table, pa.Table, pa.Table]:
+    """Partitions, replicas, remote segments and ledgers at the start."""
+    if has_ledgers(shape.protocol):
+        none = (INITIAL_PARTITIONS_SCHEMA, INITIAL_REPLICAS_SCHEMA, INITIAL_REMOTE_SEGMENTS_SCHEMA)
+        known = imported.ledgers if isinstance(imported, ImportedLedgers) else None
+        ledgers = resolve_initial_ledgers(places, shape.initial, topics, brokers, config, known)
+        partitions, replicas, segments = (schema.empty_table() for schema in none)
+        return partitions, replicas, segments, ledgers
+    tables = (imported.partitions, imported.replicas, imported.remote_segments) if isinstance(imported, Imported) else (None,) * 3
+    return *resolve_initial(places, shape.initial, topics, *tables), INITIAL_LEDGERS_SCHEMA.empty_table()
 
 
 def _workload_sources(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:

@@ -71,6 +71,21 @@ INITIAL_REMOTE_SEGMENTS_SCHEMA: pa.Schema = pa.schema(
 )
 """Segments in remote storage at the start; end_offset is inclusive."""
 
+FRAGMENTS: pa.DataType = pa.list_(pa.struct([("first_entry", pa.int64()), ("ensemble", pa.list_(pa.int32()))]))
+
+INITIAL_LEDGERS_SCHEMA: pa.Schema = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("state", pa.string()),
+        ("last_entry", pa.int64()),
+        ("bytes", pa.int64()),
+        ("fragments", FRAGMENTS),
+    ]
+)
+"""What a ledger starts with: state OPEN, IN_RECOVERY or CLOSED; last_entry: the last one that was written, -1: none; bytes: of
+its entries together; fragments in the order of their first entries."""
+
 
 @dataclass(frozen=True)
 class Broker:
@@ -185,6 +200,7 @@ class Scenario:
     initial_partitions: pa.Table
     initial_replicas: pa.Table
     initial_remote_segments: pa.Table
+    initial_ledgers: pa.Table
     remote_storage: RemoteStorage
     consumers: tuple[ConsumerRow, ...]
     overrides: Mapping[str, str]

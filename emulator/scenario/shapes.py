@@ -202,6 +202,24 @@ class InitialRemoteSegmentShape(Shape):
     state: StateName = "COPY_FINISHED"
 
 
+class FragmentShape(Shape):
+    """From its first entry on, a ledger's entries go to this ensemble."""
+
+    first_entry: Offset
+    ensemble: Replicas
+
+
+class InitialLedgerShape(Shape):
+    """What a ledger starts with."""
+
+    topic: Name
+    partition: PartitionId
+    state: Literal["OPEN", "IN_RECOVERY", "CLOSED"] = "OPEN"
+    last_entry: Annotated[int, Field(ge=-1, le=LONG_MAX // 2)]
+    bytes: Offset | None = None
+    fragments: Annotated[list[FragmentShape], Field(min_length=1)] | None = None
+
+
 class RemoteStorageShape(Shape):
     """The emulated remote store."""
 
@@ -220,6 +238,7 @@ class InitialShape(Shape):
     partitions: list[InitialPartitionShape] = []
     replicas: list[InitialReplicaShape] = []
     remote_segments: list[InitialRemoteSegmentShape] = []
+    ledgers: list[InitialLedgerShape] = []
 
 
 class ScenarioShape(Shape):

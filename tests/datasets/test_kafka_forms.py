@@ -13,7 +13,7 @@ from datasets.kafka.checkpoints import read_leader_epoch_checkpoint, read_offset
 from datasets.kafka.data_dir import read_data_dirs
 from datasets.kafka.describe import read_describe
 from datasets.kafka.log_dirs import read_log_dirs
-from datasets.kafka.text_input import split_topic_partition
+from datasets.text_input import split_topic_partition
 
 
 def rewritten(source: Path, folder: Path, *replacements: tuple[bytes, bytes]) -> str:

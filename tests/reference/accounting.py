@@ -25,6 +25,7 @@ from .log import Log, Record
 COUNTERS = (
     "appended", "elections", "unclean_elections", "leaderless_rounds", "under_min_isr_rounds",
     "under_replicated_rounds", "isr_shrinks", "isr_expands", "replicated_bytes", "refused", "truncated",
+    "unwritable_rounds", "unacked_rounds",
 )  # fmt: skip
 
 

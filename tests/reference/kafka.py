@@ -41,7 +41,7 @@ from .accounting import Event
 from .controller import fence_and_elect
 from .elr import ask_for_recovery, forget_elr
 from .fetching import fetch, keep_late_responses, respond
-from .leading import append, join_and_shrink
+from .leading import append, join_and_shrink, records_due
 from .log import Log
 from .partition import Partition, Replica
 from .rules import REAL
@@ -105,6 +105,7 @@ def play_round(partition: Partition) -> None:
     learn(partition)
     checkpoint_and_flush(partition)
     count_outcomes(partition)
+    count_waiting(partition, hw_at_start)
 
 
 def take_inputs(partition: Partition) -> None:
@@ -192,6 +193,25 @@ def count_outcomes(partition: Partition) -> None:
     counts["under_min_isr_rounds"] += isr_size < partition.settings.min_insync_replicas
     counts["under_replicated_rounds"] += isr_size < len(partition.controller.replicas)
     _note_logs_of_isr_changes(partition)
+
+
+def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
+    """Step 10: rounds in which something waits and nothing is acknowledged; what waits at the end of each.
+
+    What is appended in this round is acknowledged in the next one at the earliest: so only what waited before it counts.
+    """
+    counts, working = partition.ledger.counts, partition.working_leader()
+    due = [(str(row["acks"]), records_due(row, partition.now)) for row in partition.case.get("workload", [])]
+    taken = counts["appended"] - partition.appended_before
+    acks = working is not None and working[1].hw > hw_at_start[working[1].broker]
+    on_append = sum(records for acks_of_row, records in due if acks_of_row != "all")
+    acks = acks or (taken > 0 and on_append > 0)
+    waits = partition.unacked > 0 or sum(records for _, records in due) > taken
+    counts["unwritable_rounds"] += waits and not acks
+    last = partition.client_leader
+    partition.unacked = 0 if on_append > 0 or last is None else max(last.log.leo - last.hw, 0)
+    counts["unacked_rounds"] += partition.unacked
+    partition.appended_before = counts["appended"]
 
 
 def _note_logs_of_isr_changes(partition: Partition) -> None:

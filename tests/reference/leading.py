@@ -41,7 +41,7 @@ def append(partition: Partition) -> None:
     refused = 0
     isr_is_enough = len(partition.isr_known_to(leadership)) >= partition.settings.min_insync_replicas
     for index, row in enumerate(partition.case.get("workload", [])):
-        count = _records_due(row, partition.now)
+        count = records_due(row, partition.now)
         if count == 0:
             continue
         if str(row["acks"]) == "all" and not isr_is_enough:
@@ -65,7 +65,7 @@ def append(partition: Partition) -> None:
     _delete_records(partition, replica)
 
 
-def _records_due(row: Mapping[str, Any], now: int) -> int:
+def records_due(row: Mapping[str, Any], now: int) -> int:
     to_round = row.get("to_round")
     in_force = row["from_round"] <= now and (to_round is None or now < to_round)
     return int(row["records_per_round"]) if in_force else 0

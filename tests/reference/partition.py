@@ -128,6 +128,8 @@ class Partition:
         self.ledger = Ledger()
         self.coverage: Counter[str] = Counter()
         self.refusing: tuple[int, int] | None = None  # (broker, records) of the last round
+        self.unacked = 0  # records of T that waited for an acknowledgement at the end of the last round
+        self.appended_before = 0  # records appended in earlier rounds
         self.noted: dict[int, int] = {}
         self.fetch_states: dict[int, str] = {}
         self._start()

@@ -8,6 +8,7 @@ from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import FENCED_OFF, LEDGER_CLOSED, LEDGER_FENCED, SHUT, STORED_FIELDS, WRITING
 from emulator.rounds.bookkeeper.texts import OPEN_RUN, is_tick, ledger_step, where_busy
 from emulator.rounds.columns import Step, struct, with_changes
+from emulator.state_schema import added
 
 
 def extend(state: DataFrame, rules: LedgerRules) -> DataFrame:
@@ -81,5 +82,12 @@ def _flushed() -> Step:
 
 @ledger_step
 def _end() -> Step:
-    waits = "coalesce(sent.had_to_write, false) AND lac = lac_before"
-    return {"unwritable_rounds": f"unwritable_rounds + IF({waits}, 1L, 0L)", "round": "round + 1"}
+    refused = f"(writer_state != {WRITING} AND feed.records > 0)"
+    waits = f"(coalesce(sent.had_to_write, false) OR {refused}) AND lac = lac_before"
+    unacked = f"IF(writer_state = {WRITING}, queued + next_entry - 1 - lac, 0L)"
+    return {
+        "unwritable_rounds": f"unwritable_rounds + IF({waits}, 1L, 0L)",
+        "unacked": unacked,
+        "unacked_rounds": added("unacked_rounds", unacked),
+        "round": "round + 1",
+    }

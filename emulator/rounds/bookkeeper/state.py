@@ -136,6 +136,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "members": ("INT", "ledgers that go through the same as this one, it included"),
     "world_id": ("INT", "key of the world changes"),
     "feed_id": ("BIGINT", "which workload, settings and commands it has: key of its feed changes"),
+    "first_own_entry": ("BIGINT", "entries below it were there before the run"),
+    "given_bytes": ("BIGINT", "bytes of these entries"),
     "world": (f"STRUCT<{WORLD}>", "what the faults say"),
     "feed": (f"STRUCT<{FEED}>", "workload, settings and commands in force"),
     # What the metadata store has
@@ -177,7 +179,10 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "refused_closed": ("BIGINT", "adds answered LedgerClosed without being sent, counter"),
     "failed_adds": ("BIGINT", "adds in flight that failed"),
     "unwritable_rounds": ("BIGINT", "rounds with something to write in which nothing was acknowledged, counter"),
+    "unacked": ("BIGINT", "entries that wait to be sent or acknowledged, counter"),
+    "unacked_rounds": ("BIGINT", "what `unacked` was at the ends of all rounds, summed"),
     "ensemble_changes": ("INT", "changes of the ensemble"),
+    "adds_resent": ("BIGINT", "adds in flight that went to bookies which came into the ensemble"),
     "events": (f"ARRAY<{EVENT}>", "what happened"),
     "impaired": ("BOOLEAN", "a bookie lost entries of it, or its fence, to a fault"),
     "broken": ("INT", "mask of invariants that did not hold at the end of the last busy round"),
@@ -195,11 +200,12 @@ LEDGER_STATE = StateSchema(
     },
     counters=(
         *("lac", "lac_told", "next_entry", "queued", "run_to"),
-        *("refused_fenced", "refused_closed", "unwritable_rounds"),
+        *("refused_fenced", "refused_closed", "unwritable_rounds", "unacked"),
     ),
+    sums={"unacked_rounds": "unacked"},
     constants=(
         *("scenario_id", "partition_id", "slot", "traced", "members", "world_id", "feed_id"),
-        *("world", "feed"),
+        *("first_own_entry", "given_bytes", "world", "feed"),
     ),
 )
 """The state of ledgers."""

@@ -37,7 +37,7 @@ from emulator.rounds.columns import Step, struct, with_changes
 
 _OUTPUTS = (
     *("ledger_state", "fragments", "last_entry", "closed_by", "writer_state", "ensemble", "adds", "changing", "failed_later"),
-    *("close_asked", "closes", "error", "failed_adds", "recoveries", "network", "ensemble_changes", "events"),
+    *("close_asked", "closes", "error", "failed_adds", "recoveries", "network", "ensemble_changes", "adds_resent", "events"),
 )
 
 
@@ -85,12 +85,13 @@ def _verdict() -> Step:
 
 def _change() -> Step:
     """The change is done, goes on with who failed meanwhile, or ends the writer."""
-    resent = f"IF(changes, {on_the_way(messages_to_new('adds', 'ensemble', 'target', str(WRITER), '0'))}, {NO_MESSAGES})"
+    to_new = f"IF(changes, {messages_to_new('adds', 'ensemble', 'target', str(WRITER), '0')}, {NO_MESSAGES})"
     by_state = f"WHEN {CLOSED} THEN {LEDGER_CLOSED} WHEN {IN_RECOVERY} THEN {LEDGER_FENCED}"
     why = f"CASE ledger_state {by_state} ELSE {NOT_ENOUGH_BOOKIES} END"
     failed = event_if("stops AND next_entry > lac + 1", "add_failed", from_offset="lac + 1", to_offset="next_entry")
     return {
-        "network": f"concat(network, {resent})",
+        "network": f"concat(network, {on_the_way(to_new)})",
+        "adds_resent": f"adds_resent + size({to_new})",
         "adds": f"CASE WHEN stops THEN {NO_ADDS} WHEN changes THEN {with_ensemble('adds', 'ensemble', 'target')} ELSE adds END",
         "ensemble": "IF(changes, target, ensemble)",
         "changing": "CASE WHEN stops OR changes THEN null WHEN waits THEN failed_later ELSE changing END",

@@ -8,6 +8,7 @@ from emulator.rounds.columns import Step, built_once, where
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.tier.share import EVENTS
 from emulator.rounds.slots import has
+from emulator.state_schema import added
 
 EVENT_KINDS = (
     "election",
@@ -176,6 +177,10 @@ def _count(rules: RunRules) -> Step:
         "isr_expands": "isr_expands + bit_count(joined_in)",
         "refusing": _REFUSED_NOW,
     }
+    # What is appended is acknowledged in the round after it at the earliest: that much is no trouble.
+    waits = "(unacked > 0 OR feed.records > accepted_records)"
+    acks = "(coalesce(leader_hw > lead.hw, false) OR acked_on_append > 0)"
+    unacked = "IF(feed.unconditional_records > 0, 0L, greatest(leader_leo - leader_hw, 0L))"
     there = "1"
     if rules.tiers:
         there = "IF(coalesce(is_deleted, false), 0, 1)"
@@ -184,5 +189,8 @@ def _count(rules: RunRules) -> Step:
         "leaderless_rounds": f"leaderless_rounds + IF({served}, 0, {there})",
         "under_min_isr_rounds": f"under_min_isr_rounds + IF(bit_count(isr) < feed.min_insync_replicas, {there}, 0)",
         "under_replicated_rounds": "under_replicated_rounds + IF(bit_count(isr) < bit_count(assigned), 1, 0)",
+        "unwritable_rounds": f"unwritable_rounds + IF({waits} AND NOT {acks}, {there}, 0)",
+        "unacked": unacked,
+        "unacked_rounds": added("unacked_rounds", unacked),
         "round": "round + 1",
     }

@@ -209,6 +209,9 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "leaderless_rounds": ("INT", "rounds whose end found no running leader, counter"),
     "under_min_isr_rounds": ("INT", "rounds with |ISR| < min.insync.replicas, counter"),
     "under_replicated_rounds": ("INT", "rounds with |ISR| < |replicas|, counter"),
+    "unwritable_rounds": ("INT", "rounds with something to write in which nothing was acknowledged, counter"),
+    "unacked": ("BIGINT", "records that the client leader has and has not acknowledged, counter"),
+    "unacked_rounds": ("BIGINT", "what `unacked` was at the ends of all rounds, summed"),
     "isr_shrinks": ("INT", "replicas that left the ISR"),
     "isr_expands": ("INT", "replicas that joined the ISR"),
     "events": (
@@ -292,11 +295,11 @@ OPTIONAL_GROUPS = {"tier": "segments", "reading": "readers"}
 
 COUNTERS_OF_ROUNDS = (
     *("caught_up_round", "fetched_round"),
-    *("leaderless_rounds", "under_min_isr_rounds", "under_replicated_rounds"),
+    *("leaderless_rounds", "under_min_isr_rounds", "under_replicated_rounds", "unwritable_rounds"),
 )
 COUNTERS = (
     *("leo", "hw", "log_bytes", "segment_bytes", "leader_leo", "leader_hw", "remote_leo", "fetched_leader_leo"),
-    *("lead_hw", "acked_to", "appended", "refused", "replicated_bytes", "produced_bytes", "served_bytes"),
+    *("lead_hw", "acked_to", "appended", "refused", "replicated_bytes", "produced_bytes", "served_bytes", "unacked"),
     *COUNTERS_OF_ROUNDS,
 )
 """Columns that move by a constant amount a round while nothing happens: what a leap multiplies (emulator/leaps.py)."""
@@ -324,6 +327,7 @@ KAFKA_STATE = StateSchema(
     counters_of_rounds=COUNTERS_OF_ROUNDS,
     nested_drifts={"readers": READERS_DRIFT},
     samples=SAMPLES,
+    sums={"unacked_rounds": "unacked"},
     constants=CONSTANTS,
     dense_arrays=("log", "leader_log"),
     has_buckets=True,

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from emulator.errors import InputError
 
 SUMMARY_FILE = "import_summary.json"
-_TABLE_NAMES = ("brokers", "partitions", "replicas", "remote_segments", "topic_configs")
+_TABLE_NAMES = ("brokers", "partitions", "replicas", "remote_segments", "topic_configs", "ledgers")
 _ALL_FILES = frozenset({SUMMARY_FILE, *(f"{name}.parquet" for name in _TABLE_NAMES)})
 _FILE_SCHEME = "file:"
 _ALLOWED = "a new or empty folder, or one of an earlier import"
@@ -59,8 +59,8 @@ def write_import(out: str, tables: Mapping[str, pa.Table], summary: Mapping[str,
     try:
         written = os.path.join(temporary, "new")
         os.mkdir(written)
-        for name in _TABLE_NAMES:
-            pq.write_table(tables[name], os.path.join(written, f"{name}.parquet"))
+        for name, table in tables.items():
+            pq.write_table(table, os.path.join(written, f"{name}.parquet"))
         with open(os.path.join(written, SUMMARY_FILE), "w", encoding="utf-8") as file:
             json.dump(summary, file, indent=2)
             file.write("\n")

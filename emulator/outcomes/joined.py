@@ -1,0 +1,31 @@
+"""The tables of several systems as one set of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from emulator.arrow_frames import frame_of
+from emulator.outcomes.assemble import empty_table
+
+Tables = dict[str, DataFrame | pa.Table]
+
+
+def joined_tables(spark: SparkSession, of_systems: Sequence[Tables], names: Collection[str]) -> Tables:
+    """The rows of every system's tables under each of these names; a table that no system has is empty."""
+    return {name: _joined(spark, name, [tables[name] for tables in of_systems if name in tables]) for name in names}
+
+
+def _joined(spark: SparkSession, name: str, parts: list[DataFrame | pa.Table]) -> DataFrame | pa.Table:
+    filled = [part for part in parts if isinstance(part, DataFrame) or part.num_rows > 0]
+    if not filled:
+        return empty_table(name)
+    arrow = [part for part in filled if isinstance(part, pa.Table)]
+    if len(arrow) == len(filled):
+        columns = arrow[0].schema.names
+        return pa.concat_tables([part.select(columns).cast(arrow[0].schema) for part in arrow])
+    frames = [part if isinstance(part, DataFrame) else frame_of(spark, part) for part in filled]
+    return reduce(DataFrame.unionByName, frames)

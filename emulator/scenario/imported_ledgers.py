@@ -1,0 +1,81 @@
+"""Ledgers of a real cluster, as `emulator import bookkeeper` left them in a folder of Parquet files."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from datasets.tables import Column
+from emulator.configs import ConfigValue
+from emulator.ledger_configs import LEDGER_KEYS
+from emulator.scenario.imported import BROKER_COLUMNS, CONFIG_COLUMNS, read_brokers
+from emulator.scenario.initial_ledgers import check_ledger_rows
+from emulator.scenario.model import FRAGMENTS, INITIAL_LEDGERS_SCHEMA, Broker, Topic
+from emulator.scenario.rows import Rows, TableFiles
+
+LEDGERS_FILE = "ledgers.parquet"
+LEDGER_COLUMNS: Mapping[str, Column] = {
+    "topic": Column(pa.string(), True),
+    "partition": Column(pa.int32(), True),
+    "state": Column(pa.string(), True),
+    "last_entry": Column(pa.int64(), True),
+    "bytes": Column(pa.int64(), True),
+    "fragments": Column(FRAGMENTS, True),
+}
+_STATES = ("OPEN", "IN_RECOVERY", "CLOSED")
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedLedgers:
+    """Bookies in order of id, topics in order of name with the last ensembles of their ledgers, and what ledgers start with."""
+
+    brokers: tuple[Broker, ...]
+    topics: tuple[Topic, ...]
+    ledgers: pa.Table
+
+    def with_racks(self, racks: int) -> ImportedLedgers:
+        """Returns the same cluster with bookie b in rack (b - 1) mod racks."""
+        return replace(self, brokers=tuple(Broker(b.id, str((b.id - 1) % racks)) for b in self.brokers))
+
+
+def read_ledger_import(folder: str, files: TableFiles) -> ImportedLedgers:
+    """Reads brokers, ledgers and topic_configs: .parquet files. Raises InputError for the first thing that is wrong in one."""
+    brokers = read_brokers(files.rows(posixpath.join(folder, "brokers.parquet"), BROKER_COLUMNS, extra=True))
+    rows = files.rows(posixpath.join(folder, LEDGERS_FILE), LEDGER_COLUMNS, extra=True)
+    rows.check_range("last_entry", -1)
+    rows.check_range("bytes", 0)
+    rows.check_member("state", _STATES, "state", ", ".join(_STATES))
+    configs = _configs(files.rows(posixpath.join(folder, "topic_configs.parquet"), CONFIG_COLUMNS, extra=True))
+    ledgers = rows.table.select(INITIAL_LEDGERS_SCHEMA.names).cast(INITIAL_LEDGERS_SCHEMA)
+    topics = []
+    start = 0
+    for name, group in groupby(ledgers.to_pylist(), lambda ledger: ledger["topic"]):
+        own = list(group)
+        for at, ledger in enumerate(own):
+            if ledger["partition"] != at:
+                problem = f"ledger {ledger['partition']} stands where {at} should follow"
+                raise rows.error(start + at, "partition", problem, "each topic's ledgers from 0, all, once and in order")
+        start += len(own)
+        ensembles = [ledger["fragments"][-1]["ensemble"] if ledger["fragments"] else [] for ledger in own]
+        if len({len(ensemble) for ensemble in ensembles}) != 1 or not ensembles[0]:
+            raise rows.error(
+                start - len(own), "fragments", f"ledgers of {name} differ in the size of their ensembles", "one size"
+            )
+        topics.append(Topic(name, np.array(ensembles, np.int32), configs.get(name, {}), "lowest_free_id"))
+    check_ledger_rows(Rows(ledgers, rows.file, rows.place), topics, brokers, {})
+    return ImportedLedgers(brokers, tuple(topics), ledgers.combine_chunks())
+
+
+def _configs(rows: Rows) -> dict[str, dict[str, ConfigValue]]:
+    configs: dict[str, dict[str, ConfigValue]] = {}
+    for row, entry in enumerate(rows.table.to_pylist()):
+        known = LEDGER_KEYS.get(entry["key"])
+        if known is None or known.type is not int or not str(entry["value"]).isdigit():
+            raise rows.error(row, "key", f"{entry['key']} = {entry['value']} is no size of a ledger", "ensembleSize, ...")
+        configs.setdefault(entry["topic"], {})[entry["key"]] = int(entry["value"])
+    return configs

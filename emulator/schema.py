@@ -368,6 +368,8 @@ OUTPUT_TABLES |= {
         _column("refused_fenced", _LONG, "adds answered LedgerFencedException without being sent"),
         _column("refused_closed", _LONG, "adds answered LedgerClosedException without being sent"),
         _column("unwritable_rounds", _LONG, "rounds with something to write in which nothing was acknowledged"),
+        _column("entries_copied", _LONG, "copies of entries that replication workers made"),
+        _column("underreplicated", _INT, "bookies of its fragments that are still to be replaced"),
     ),
     "fragments": _table(
         _SCENARIO,
@@ -392,6 +394,7 @@ OUTPUT_TABLES |= {
         _column("last_entry", _LONG, "entry: the last one that the bookie has; null: none", True),
         _column("lac", _LONG, "entry: what it knows to be confirmed, -1: none"),
         _column("fenced", _FLAG, "whether it is fenced for the ledger"),
+        _column("limbo", _FLAG, "whether it doesn't know what it lost of the ledger"),
     ),
     "ledger_clients": _table(
         _SCENARIO,

@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
-from emulator.rounds.bookkeeper.state import COLUMNS, NO_LAC, NOT_CLOSED, OK, OPEN, WRITING
+from emulator.inputs.ledgers import ledger_rules_of
+from emulator.rounds.bookkeeper.state import COLUMNS, LEDGER_STATE, NO_LAC, NOT_CLOSED, OK, OPEN, WRITING
 from emulator.rounds.columns import struct
 
 _AT_START = {
@@ -42,8 +43,9 @@ def initial_ledgers(spark: SparkSession, inputs: list[ScenarioInputs], traced: d
         worlds, feeds = worlds + i.world_count, feeds + i.feed_count
     rows = frame_of(spark, pa.concat_tables(tables))
     given = set(rows.columns)
+    absent = () if ledger_rules_of(inputs).repairs else LEDGER_STATE.groups["repair"]
     values = {
-        name: _AT_START.get(name, "array()" if kind.startswith("ARRAY") else "0")
+        name: "null" if name in absent else _AT_START.get(name, "array()" if kind.startswith("ARRAY") else "0")
         for name, (kind, _) in COLUMNS.items()
         if name not in given
     }

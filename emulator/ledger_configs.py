@@ -8,6 +8,8 @@ from emulator.configs import INT_MAX, ConfigKey, ConfigValue
 
 MAX_ENSEMBLE = 12
 """As many as a replica list may have."""
+MAX_BATCH = 10_000
+"""A round looks at every entry of a batch."""
 
 
 def _client(name: str, kind: type, default: ConfigValue, span: tuple[int, int] | None = None) -> ConfigKey:
@@ -36,18 +38,14 @@ LEDGER_KEYS: Mapping[str, ConfigKey] = {
         _bookie("journalWriteData", bool, True),
         _bookie("journalSyncData", bool, True),
         _bookie("flushInterval", int, 10_000, (1, INT_MAX)),
+        _bookie("dataIntegrityCheckingEnabled", bool, False),
+        _bookie("autoRecoveryDaemonEnabled", bool, False),
+        _bookie("lostBookieRecoveryDelay", int, 0, (0, INT_MAX // 1000)),
+        _bookie("openLedgerRereplicationGracePeriod", int, 30_000, _MILLISECONDS),
+        _bookie("rereplicationEntryBatchSize", int, 10, (1, MAX_BATCH)),
     )
 }
 """A topic's config may have the writer's keys, the cluster's config all of them."""
-
-NOT_YET = (
-    "dataIntegrityCheckingEnabled",
-    "autoRecoveryDaemonEnabled",
-    "lostBookieRecoveryDelay",
-    "openLedgerRereplicationGracePeriod",
-    "rereplicationEntryBatchSize",
-)
-"""Keys that docs/bookkeeper_rounds.md knows and the engine doesn't yet."""
 
 
 def effective(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue], key: str) -> ConfigValue:

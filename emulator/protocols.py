@@ -21,6 +21,11 @@ from emulator.rounds.bookkeeper.check_invariants import check_invariants as chec
 from emulator.rounds.bookkeeper.finish import extend, finish
 from emulator.rounds.bookkeeper.handle import handle
 from emulator.rounds.bookkeeper.horizons import horizon as ledger_horizon
+from emulator.rounds.bookkeeper.repair.audit import audit
+from emulator.rounds.bookkeeper.repair.commit_copies import commit_copies
+from emulator.rounds.bookkeeper.repair.fill_bookies import fill_bookies
+from emulator.rounds.bookkeeper.repair.leaping import COUNTED
+from emulator.rounds.bookkeeper.repair.replace_lost import replace_lost
 from emulator.rounds.bookkeeper.rules import RULES as LEDGER_RULES
 from emulator.rounds.bookkeeper.send import send
 from emulator.rounds.bookkeeper.state import LEDGER_STATE
@@ -133,10 +138,14 @@ KAFKA_SYSTEM = System(
 BOOKKEEPER: tuple[Phase, ...] = (
     take_inputs,
     use_store,
+    commit_copies,
     send,
     handle,
     take_writers_answers,
     take_recoveries_answers,
+    audit,
+    replace_lost,
+    fill_bookies,
     check_ledgers,
     extend,
     finish,
@@ -154,6 +163,7 @@ BOOKKEEPER_SYSTEM = System(
     initial_state=initial_ledgers,
     tables=ledger_tables,
     trace_tables=no_trace,
+    nested_counters={name: NestedCounters(of.alike, of.drift, of.moved) for name, of in COUNTED.items()},
 )
 
 PROTOCOLS: dict[str, System] = dict.fromkeys(RULES, KAFKA_SYSTEM) | dict.fromkeys(LEDGER_RULES, BOOKKEEPER_SYSTEM)

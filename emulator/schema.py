@@ -375,6 +375,8 @@ OUTPUT_TABLES |= {
         _column("refused_fenced", _LONG, "adds answered LedgerFencedException without being sent"),
         _column("refused_closed", _LONG, "adds answered LedgerClosedException without being sent"),
         _column("unwritable_rounds", _LONG, "rounds with something to write in which nothing was acknowledged"),
+        _column("entries_copied", _LONG, "copies of entries that replication workers made"),
+        _column("underreplicated", _INT, "bookies of its fragments that are still to be replaced"),
     ),
     "fragments": _table(
         _SCENARIO,
@@ -401,6 +403,7 @@ OUTPUT_TABLES |= {
         _column("fenced", _FLAG, "whether it is fenced for the ledger"),
         _column("entries", _LONG, "entries that it has"),
         _column("bytes", _LONG, "bytes of these"),
+        _column("limbo", _FLAG, "whether it doesn't know what it lost of the ledger"),
     ),
     "ledger_clients": _table(
         _SCENARIO,

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 
+from emulator.progress import Progress
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
 from emulator.schema import OUTPUT_TABLES
@@ -18,6 +19,18 @@ Row = dict[str, Any]
 
 QUICK_JAVA = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Environment of processes that live for one short run: Java's better compiler would only begin to pay for itself."""
+
+
+class Iterations(Progress):
+    """Counts the iterations of a run."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.iterations = 0
+
+    def advance(self, round_: int, running: int, iterations: int, replica_rounds: int) -> None:
+        """Note how many there were."""
+        self.iterations = iterations
 
 
 def emulate(spark: SparkSession, scenario: str | Path | Run, out: Path, trace: str = "all") -> dict[str, list[Row]]:

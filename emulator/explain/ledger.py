@@ -10,7 +10,10 @@ from emulator.explain.reading import ask, check_partition, choose_rounds, choose
 from emulator.explain.rows import Row
 from emulator.rounds.bookkeeper.rules import RULES
 
-_ORDER = ("entries_lost", "ensemble_change", "recovery_started", "ledger_closed", "fence", "add_failed")
+_ORDER = (
+    *("entries_lost", "limbo_entered", "ensemble_change", "recovery_started", "ledger_closed", "rereplicated", "fence"),
+    *("add_failed", "underreplicated", "copied", "filled", "limbo_left"),
+)
 """Events of one round, in the order in which its steps cause them."""
 
 
@@ -79,6 +82,12 @@ def _event(event: Row) -> str:
         "ledger_closed": f"the ledger was closed, last entry {end}",
         "fence": f"bookie {bookie} was fenced",
         "add_failed": f"the writer's adds of entries {start} to {None if end is None else end - 1} failed",
+        "underreplicated": f"the fragment from entry {start} on needs another bookie for {bookie}",
+        "copied": f"bookie {bookie} has copies of all that it is to have from {start} to {None if end is None else end - 1}",
+        "rereplicated": f"bookie {bookie} took a lost one's place in the fragment from entry {start} on",
+        "filled": f"bookie {bookie} has all of its entries",
+        "limbo_entered": f"bookie {bookie} is in limbo: it doesn't know what it lost",
+        "limbo_left": f"bookie {bookie} is out of limbo",
     }[event["kind"]]
 
 

@@ -9,11 +9,12 @@ from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
-from emulator.inputs.ledgers import given_ledgers
+from emulator.inputs.ledgers import given_ledgers, ledger_rules_of
 from emulator.rounds.bookkeeper.state import (
     CLOSED,
     COLUMNS,
     CRASHED,
+    LEDGER_STATE,
     NO_LAC,
     NOT_CLOSED,
     OK,
@@ -88,8 +89,9 @@ def initial_ledgers(spark: SparkSession, inputs: list[ScenarioInputs], traced: d
         worlds, feeds = worlds + i.world_count, feeds + i.feed_count
     rows = frame_of(spark, pa.concat_tables(tables))
     there = set(rows.columns)
+    absent = () if ledger_rules_of(inputs).repairs else LEDGER_STATE.groups["repair"]
     values = {
-        name: _AT_START.get(name, "array()" if kind.startswith("ARRAY") else "0")
+        name: "null" if name in absent else _AT_START.get(name, "array()" if kind.startswith("ARRAY") else "0")
         for name, (kind, _) in COLUMNS.items()
         if name not in there
     }

@@ -24,7 +24,7 @@ from emulator.ledger_configs import LEDGER_KEYS, effective
 from emulator.rounds.bookkeeper.rules import PROTOCOL_NUMBERS, LedgerRules
 from emulator.rounds.bookkeeper.state import LEDGER_STATE
 from emulator.scenario import Command, Scenario, Topic
-from emulator.scenario.ledgers import RACK_AWARE
+from emulator.scenario.ledgers import DECOMMISSION, RACK_AWARE
 
 _WORLD_CHANGES = changes_schema(WORLD_KEY, LEDGER_STATE.world)
 _FEED_CHANGES = changes_schema(FEED_KEY, LEDGER_STATE.feed)
@@ -44,8 +44,14 @@ class Bookies:
         ids = [bookie for bookie, _ in known]
         self._first, self._last = min(ids), max(ids)
         self._absent = sorted(set(range(self._first, self._last + 1)) - set(ids))
+        self._left: dict[int, int] = {}
+        for command in scenario.commands:
+            if command.kind == DECOMMISSION and command.broker is not None:
+                self._left[command.broker] = min(command.round, self._left.get(command.broker, command.round))
+        self._returns = self._damaged_returns() if effective(config, {}, "dataIntegrityCheckingEnabled") else {}
         self._racks = self._rack_numbers(scenario) if any(t.policy == RACK_AWARE for t in scenario.topics) else None
-        rounds = {0, *(at for at, _ in self._store)}
+        rounds = {0, *(at for at, _ in self._store), *self._left.values()}
+        rounds.update(at + more for at in self._returns for more in (0, 1))
         for timeline in self._timelines.values():
             rounds.update(timeline.rounds)
             rounds.update(at + 1 for at, state in zip(timeline.rounds, timeline.states, strict=True) if state.is_marked)
@@ -55,6 +61,21 @@ class Bookies:
         numbers = {rack: number for number, rack in enumerate(sorted({b.rack for b in scenario.brokers if b.rack is not None}))}
         racks = {b.id: -1 if b.rack is None else numbers[b.rack] for b in scenario.brokers}
         return [racks.get(bookie, -1) for bookie in range(self._first, self._last + 1)]
+
+    def _damaged_returns(self) -> dict[int, list[int]]:
+        """By round the bookies that are back in it, and lost something while they were away."""
+        returns = defaultdict(list)
+        for bookie, timeline in self._timelines.items():
+            damaged = False
+            for at, state in zip(timeline.rounds, timeline.states, strict=True):
+                damaged = damaged or state.disk_lost or self._is_damage(state)
+                if damaged and not state.dead:
+                    damaged = False
+                    returns[at].append(bookie)
+        return returns
+
+    def _is_damage(self, state: BookieState) -> bool:
+        return (state.crashed and not self._journal) or (state.power_lost and not self._synced)
 
     def at(self, round_: int) -> dict[str, Any]:
         """The world in a round."""
@@ -70,17 +91,22 @@ class Bookies:
         power_lost = [] if self._synced else [b for b, state in marked.items() if state.power_lost]
         disk_lost = [b for b, state in marked.items() if state.disk_lost]
         stopped = [] if self._synced else [b for b, state in marked.items() if state.stopped]
+        returned = sorted(self._returns.get(round_, []))
+        decommissioned = sorted(b for b, at in self._left.items() if at <= round_)
+        away = {b for b, state in states.items() if not state.registered}
         return {
             "dead": [b for b, state in states.items() if state.dead],
             "silent": [b for b, state in states.items() if state.silent],
             "paused": [b for b, state in states.items() if state.paused],
-            "unregistered": sorted({*self._absent, *(b for b, state in states.items() if not state.registered)}),
+            "unregistered": sorted({*self._absent, *away, *decommissioned}),
             "store_up": up,
-            "marks": bool(crashed or power_lost or disk_lost or stopped),
+            "marks": bool(crashed or power_lost or disk_lost or stopped or returned),
             "crashed": crashed,
             "power_lost": power_lost,
             "disk_lost": disk_lost,
             "stopped": stopped,
+            "returned": returned,
+            "decommissioned": decommissioned,
             "first_bookie": self._first,
             "last_bookie": self._last,
             "racks": self._racks,
@@ -133,6 +159,7 @@ class LedgerFeed:
             "closes": sum(command.kind == "close_ledger" for command in now),
             "recoveries": [command.retry is not False for command in now if command.kind == "recover_ledger"],
             "openings": sum(command.kind == "open_no_recovery" for command in now),
+            "checked": any(command.kind == "check_ledger" for command in now),
         }
 
 
@@ -142,6 +169,9 @@ def _settings(scenario: Scenario, topic: Topic) -> dict[str, Any]:
 
     def timeout(key: str) -> int:
         return max(1, -(-int(value[key]) * 1000 // round_ms))
+
+    def wait(milliseconds: int) -> int:
+        return -(-milliseconds // round_ms)
 
     explicit_ms = int(value["explicitLacInterval"])
     journal, synced = bool(value["journalWriteData"]), bool(value["journalWriteData"] and value["journalSyncData"])
@@ -160,6 +190,10 @@ def _settings(scenario: Scenario, topic: Topic) -> dict[str, Any]:
         "journal": journal,
         "synced": synced,
         "flush_rounds": 0 if synced else max(1, int(value["flushInterval"]) // round_ms),
+        "autorecovery": value["autoRecoveryDaemonEnabled"],
+        "lost_rounds": wait(int(value["lostBookieRecoveryDelay"]) * 1000),
+        "grace_rounds": wait(int(value["openLedgerRereplicationGracePeriod"])),
+        "batch": value["rereplicationEntryBatchSize"],
     }
 
 
@@ -200,7 +234,7 @@ class LedgerInputs(ScenarioInputs):
         workload = rows_of_topic(self.scenario, topic.name, count)
         rows = rows_by_member([(number, ranges) for number, (_, ranges) in enumerate(workload)], np.arange(count))
         own_faults = [f for f in faults if f.kind in LEDGER_KINDS and fnmatchcase(topic.name, f.topic or "*")]
-        own_commands = [c for c in self.scenario.commands if fnmatchcase(topic.name, c.topic or "*")]
+        own_commands = [c for c in self.scenario.commands if c.topic is not None and fnmatchcase(topic.name, c.topic)]
         named = [f.partition for f in own_faults] + [c.partition for c in own_commands]
         alone = {ledger for ledger in named if ledger is not None}
         feeds: dict[tuple[tuple[int, ...], int], int] = {}
@@ -281,4 +315,11 @@ def _change_table(schema: pa.Schema, by_id: dict[int, Any], from_round: int, to_
 def ledger_rules_of(inputs: Sequence[ScenarioInputs]) -> LedgerRules:
     """The rules of all protocols of a run, and which of the optional parts of a round it needs."""
     racks = any(topic.policy == RACK_AWARE for i in inputs for topic in i.scenario.topics)
-    return LedgerRules(tuple(sorted({i.scenario.protocol for i in inputs})), racks)
+    repairs = any(_repairs(i.scenario) for i in inputs)
+    return LedgerRules(tuple(sorted({i.scenario.protocol for i in inputs})), racks, repairs)
+
+
+def _repairs(scenario: Scenario) -> bool:
+    """Whether anybody may copy entries."""
+    keys = ("autoRecoveryDaemonEnabled", "dataIntegrityCheckingEnabled")
+    return any(effective(scenario.config, {}, key) for key in keys) or any(c.kind == "check_ledger" for c in scenario.commands)

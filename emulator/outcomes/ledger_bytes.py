@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.ledgers import LedgerInputs
+from emulator.rounds.bookkeeper.repair.copies import end_number, number
 from emulator.rounds.bookkeeper.texts import QW
 from emulator.rounds.columns import let, struct
 
@@ -47,8 +48,8 @@ def _entry_sizes(spark: SparkSession, inputs: list[ScenarioInputs]) -> DataFrame
     return frame_of(spark, pa.table(columns, schema=_PIECES))
 
 
-def entries_held(bookie: str, from_entry: str = "0L", to_entry: str = f"{ALL_ENTRIES}L") -> str:
-    """SQL: entries in [from_entry, to_entry) that a bookie has, of a row with feed, runs, lost and stored."""
+def entries_held(bookie: str, copies: bool, from_entry: str = "0L", to_entry: str = f"{ALL_ENTRIES}L") -> str:
+    """SQL: entries in [from_entry, to_entry) that a bookie has, of a row with feed, runs, lost, stored and `copies`, if any."""
 
     def clipped(low: str, high: str) -> str:
         """What of the run `u_` in [low, high) the bookie's place in its ensemble gives it."""
@@ -60,12 +61,20 @@ def entries_held(bookie: str, from_entry: str = "0L", to_entry: str = f"{ALL_ENT
     own = f"filter(runs, v_ -> array_contains(v_.ensemble, {bookie}))"
     in_runs = f"aggregate({own}, 0L, (m_, u_) -> m_ + {_at_place(bookie, of_run)})"
     single = f"o_.bookie = {bookie} AND {from_entry} <= o_.entry AND o_.entry < {to_entry}"
-    return f"{let('gone_', _lost_once(bookie), in_runs)} + CAST(size(filter(stored, o_ -> {single})) AS BIGINT)"
+    held = f"{let('gone_', _lost_once(bookie), in_runs)} + CAST(size(filter(stored, o_ -> {single})) AS BIGINT)"
+    return f"{held} + {_copies_held(bookie, from_entry, to_entry)}" if copies else held
 
 
-def bytes_held(bookie: str) -> str:
+def _copies_held(bookie: str, from_entry: str, to_entry: str) -> str:
+    """Entries in [from_entry, to_entry) that a bookie got as copies."""
+    start = number("w_.index", f"greatest(w_.from_entry, {from_entry})")
+    end = f"least({end_number('w_')}, {number('w_.index', to_entry)})"
+    return f"aggregate(filter(copies, x_ -> x_.bookie = {bookie}), 0L, (c_, w_) -> c_ + greatest({end} - {start}, 0L))"
+
+
+def bytes_held(bookie: str, copies: bool) -> str:
     """SQL: bytes of all entries that a bookie has, of such a row with `sizes`."""
-    of_piece = f"({entries_held(bookie, 'p_.from_entry', 'p_.to_entry')}) * p_.bytes DIV p_.records"
+    of_piece = f"({entries_held(bookie, copies, 'p_.from_entry', 'p_.to_entry')}) * p_.bytes DIV p_.records"
     return f"aggregate(sizes, 0L, (b_, p_) -> b_ + {of_piece})"
 
 

@@ -7,11 +7,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.inputs import ScenarioInputs
+from emulator.inputs.ledgers import ledger_rules_of
 from emulator.outcomes.assemble import broker_rows, fault_rows
 from emulator.outcomes.ledger_bytes import bytes_held, entries_held, with_entry_sizes
 from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
 from emulator.outcomes.names import Names, names
-from emulator.rounds.bookkeeper.bookies import has, header_lac, lac_of, last_stored
+from emulator.rounds.bookkeeper.bookies import has, has_in_run, header_lac, lac_of, last_stored
+from emulator.rounds.bookkeeper.repair.copies import is_copy
 from emulator.rounds.bookkeeper.state import (
     CLOSED,
     DONE,
@@ -34,7 +36,7 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
 
     `state`: one row per (scenario, ledger), columns of emulator/rounds/bookkeeper/state.py.
     """
-    known = names(spark, inputs)
+    known, copies = names(spark, inputs), ledger_rules_of(inputs).repairs
     state = state.withColumns({name: F.expr(text) for name, text in _WITH_OPEN_RUN.items()})
     computed = {
         "partitions": _partitions(state, known),
@@ -42,8 +44,8 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
         "events": _events(state, known),
         "ledgers": _ledgers(state, known),
         "fragments": _fragments(state, known),
-        "entries": _entries(state, known),
-        "bookies": _bookies(with_entry_sizes(spark, state, inputs), known),
+        "entries": _entries(state, known, copies),
+        "bookies": _bookies(with_entry_sizes(spark, state, inputs), known, copies),
         "ledger_clients": _clients(state, known),
         "violations": known.add_partitions(ledger_violations(spark, state, inputs)),
     }
@@ -70,11 +72,10 @@ def _partitions(state: DataFrame, known: Names) -> DataFrame:
 
 
 _ALL_BOOKIES = (
-    "array_sort(array_distinct(concat(fenced, transform(stored, o_ -> o_.bookie), flatten(transform(runs, u_ -> u_.ensemble)))))"
+    "array_sort(array_distinct(concat(fenced, transform(stored, o_ -> o_.bookie), flatten(transform(runs, u_ -> u_.ensemble)),"
+    " coalesce(transform(copies, w_ -> w_.bookie), array()))))"
 )
 """Every bookie that may have something of the ledger."""
-
-_HOLDERS = f"filter({_ALL_BOOKIES}, b_ -> {has('b_', 'entry')})"
 
 
 def _ledgers(state: DataFrame, known: Names) -> DataFrame:
@@ -85,6 +86,8 @@ def _ledgers(state: DataFrame, known: Names) -> DataFrame:
         "writer_lac": "lac",
         "error": f"IF(error = 0, null, {_name(ERRORS, 'error')})",
         "writer": _name(WRITER_STATES, "writer_state"),
+        "entries_copied": "coalesce(entries_copied, 0L)",
+        "underreplicated": "coalesce(size(replacements), 0)",
     }
     return known.add_partitions(state).withColumns({name: F.expr(text) for name, text in columns.items()})
 
@@ -96,33 +99,38 @@ def _fragments(state: DataFrame, known: Names) -> DataFrame:
 
 
 _KEYS = ("scenario_id", "partition_id", "feed_id")
-_HOLDINGS = ("feed", "runs", "stored", "lost", "fenced", "told")
+_HOLDINGS = ("feed", "runs", "stored", "lost", "copies", "fenced", "told", "limbo")
 
 
-def _entries(state: DataFrame, known: Names) -> DataFrame:
-    """Of traced ledgers every entry that some bookie has."""
+def _entries(state: DataFrame, known: Names, copies: bool) -> DataFrame:
+    """Of traced ledgers every entry that some bookie has; `copies`: whether the run made any."""
     end = "greatest(next_entry, coalesce(array_max(transform(stored, o_ -> o_.entry)) + 1, 0L))"
     rows = state.filter("traced AND next_entry > 0").select(
         *_KEYS, *_HOLDINGS, F.explode(F.expr(f"sequence(0L, {end} - 1)")).alias("entry")
     )
-    rows = rows.withColumn("bookies", F.expr(_HOLDERS)).filter("size(bookies) > 0")
+    holders = f"filter({_ALL_BOOKIES}, b_ -> {has('b_', 'entry', copies)})"
+    rows = rows.withColumn("bookies", F.expr(holders)).filter("size(bookies) > 0")
     single = "get(filter(stored, o_ -> o_.bookie = b_ AND o_.entry = entry), 0).lac"
     run = "get(filter(runs, u_ -> u_.from_entry <= entry AND entry < u_.to_entry), 0)"
-    lacs = f"transform(bookies, b_ -> coalesce({single}, {header_lac(run, 'entry')}, -1L))"
+    in_run = f"IF({has_in_run('b_', 'entry')}, {header_lac(run, 'entry')}, null)"
+    copied = f", get(filter(copies, w_ -> {is_copy('w_', 'b_', 'entry')}), 0).lac" if copies else ""
+    lacs = f"transform(bookies, b_ -> coalesce({single}, {in_run}{copied}, -1L))"
     return known.add_partitions(rows.withColumns({"lac_stored": F.expr(lacs), "bookies": F.expr(_members("bookies"))}))
 
 
-def _bookies(state: DataFrame, known: Names) -> DataFrame:
+def _bookies(state: DataFrame, known: Names, copies: bool) -> DataFrame:
     rows = state.select(*_KEYS, *_HOLDINGS, "sizes", F.explode(F.expr(_ALL_BOOKIES)).alias("broker"))
     columns = {
-        "last_entry": f"{last_stored('broker')}.entry",
-        "lac": lac_of("broker"),
+        "last_entry": f"{last_stored('broker', copies)}.entry",
+        "lac": lac_of("broker", copies),
         "is_fenced": "array_contains(fenced, broker)",
-        "entries": entries_held("broker"),
-        "bytes": bytes_held("broker"),
+        "entries": entries_held("broker", copies),
+        "bytes": bytes_held("broker", copies),
+        "in_limbo": "coalesce(array_contains(limbo, broker), false)",
     }
-    rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()}).drop("fenced")
-    return known.add_partitions(rows.withColumnRenamed("is_fenced", "fenced").filter("last_entry IS NOT NULL OR fenced"))
+    rows = rows.withColumns({name: F.expr(text) for name, text in columns.items()}).drop("fenced", "limbo")
+    rows = rows.withColumnsRenamed({"is_fenced": "fenced", "in_limbo": "limbo"})
+    return known.add_partitions(rows.filter("last_entry IS NOT NULL OR fenced"))
 
 
 def _clients(state: DataFrame, known: Names) -> DataFrame:

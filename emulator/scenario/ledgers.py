@@ -12,7 +12,7 @@ from emulator.configs import ConfigValue
 from emulator.errors import quoted
 from emulator.faults.bookies import bookie_timelines
 from emulator.faults.kinds import LEDGER_KINDS, read_fault_rows
-from emulator.ledger_configs import LEDGER_KEYS, NOT_YET, effective
+from emulator.ledger_configs import LEDGER_KEYS, effective
 from emulator.rounds.bookkeeper.rules import RULES
 from emulator.scenario.commands import CommandKind, check_config, check_replicas
 from emulator.scenario.model import Broker, Topic
@@ -21,12 +21,16 @@ from emulator.scenario.shapes import MAX_PARTITIONS, ScenarioShape, TopicShape
 
 LOWEST_FREE_ID, RACK_AWARE = "lowest_free_id", "rack_aware"
 POLICIES = (LOWEST_FREE_ID, RACK_AWARE)
+DECOMMISSION = "decommission_bookie"
+"""The command that is about a bookie, not about ledgers."""
 SIZES = ("ensembleSize", "writeQuorumSize", "ackQuorumSize")
 
 LEDGER_COMMANDS: Mapping[str, CommandKind] = {
     "recover_ledger": CommandKind("another client opens the ledger with recovery", ("topic",), ("partition", "retry")),
     "close_ledger": CommandKind("the writer's application closes the ledger", ("topic",), ("partition",)),
     "open_no_recovery": CommandKind("another client opens the ledger without recovery", ("topic",), ("partition",)),
+    "check_ledger": CommandKind("its bookies get what they lack of the ledger", ("topic",), ("partition",)),
+    DECOMMISSION: CommandKind("no ensemble takes the bookie any more", ("broker",)),
 }
 
 _UNUSED = ("remote_storage", "consumers")
@@ -67,9 +71,6 @@ def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faul
 
 def check_ledger_config(places: Places, location: Location, config: Mapping[str, object], for_topic: bool) -> None:
     """Raises InputError for the first entry that is not a known key with a value of its type and range."""
-    for key in config:
-        if key in NOT_YET:
-            raise places.error((*location, key), "the engine does not emulate it yet", ", ".join(LEDGER_KEYS))
     check_config(places, location, config, for_topic, LEDGER_KEYS)
 
 

@@ -9,21 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from emulator.ledger_configs import NOT_YET
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row
 from tests.reference.bookkeeper.simulate import Result
 
-OF_METADATA = ("ensemble_change", "ledger_closed", "recovery_started", "fence", "entries_lost")
+OF_METADATA = (
+    *("ensemble_change", "ledger_closed", "recovery_started", "fence", "entries_lost"),
+    *("underreplicated", "copied", "rereplicated", "filled", "limbo_entered", "limbo_left"),
+)
 """Kinds of events that the reference tells."""
 
 Case = Mapping[str, Any]
-
-
-def known_only(case: Case) -> dict[str, Any]:
-    """The case without the settings that the engine does not know yet."""
-    config = {key: value for key, value in case.get("config", {}).items() if key not in NOT_YET}
-    return {**case, "config": config}
 
 
 def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
@@ -40,7 +36,7 @@ def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
     of_ledger = {"topic": "ledger", "partition": 0}
     for table in ("workload", "faults", "commands"):
         for row in case.get(table, []):
-            place: dict[str, Any] = of_ledger if table == "commands" else {}
+            place: dict[str, Any] = of_ledger if table == "commands" and "broker" not in row else {}
             place = {"topic": "ledger"} if table == "workload" else place
             lines.append(f"[[{table}]]")
             lines += [f"{key} = {_value(value)}" for key, value in {**row, **place}.items() if value is not None]
@@ -81,6 +77,9 @@ def of_reference(result: Result) -> dict[str, Any]:
         "fragments": [(fragment.first_entry, fragment.ensemble) for fragment in ledger.metadata.fragments],
         "entries": end["entries"],
         "bookies": {broker: (row["last_entry"], row["lac"], row["fenced"]) for broker, row in end["bookies"].items()},
+        "limbo": {broker for broker in end["bookies"] if ledger.bookies[broker].limbo},
+        "entries_copied": ledger.repair.copied_entries,
+        "underreplicated": len(ledger.repair.replacements),
         "recoveries": [(r.phase, r.error, r.lac if r.phase == "done" else None) for r in ledger.recoveries],
         "openings": [(o.lac, o.error or (None if o.lac is None else "OK")) for o in ledger.openings],
         "closes": list(ledger.writer.closes),
@@ -117,6 +116,9 @@ def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
             for row in sorted(tables["entries"], key=lambda row: row["entry"])
         },
         "bookies": {row["broker"]: (row["last_entry"], row["lac"], row["fenced"]) for row in tables["bookies"]},
+        "limbo": {row["broker"] for row in tables["bookies"] if row["limbo"]},
+        "entries_copied": ledger["entries_copied"],
+        "underreplicated": ledger["underreplicated"],
         "recoveries": [(c["phase"], c["error"], c["last_entry"]) for _, c in clients["recovery"]],
         "openings": [(c["last_entry"], c["error"]) for _, c in clients["reader"]],
         "closes": [c["error"] for _, c in clients["close"]],

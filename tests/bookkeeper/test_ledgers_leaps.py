@@ -8,11 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import engine
-from emulator.progress import Progress
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import Row, read_table
+from tests.engine_helpers import Iterations, Row, read_table
 
 LONG = """
 name = "long"
@@ -128,23 +127,11 @@ def test_few_rounds_are_run(spark: SparkSession, plain: tuple[Path, dict[str, li
         '[[workload]]\ntopic = "ledger"\nrecords_per_round = 2\nmax_in_flight = 2\n'
     )
     (tmp_path / "steady.toml").write_text(steady)
-    progress = _Iterations()
+    progress = Iterations()
     run_emulation(load_run(str(tmp_path / "steady.toml")), str(tmp_path / "out"), spark, mode="leap", progress=progress)
     assert progress.iterations <= 2 * engine.ITERATIONS
     assert [row["writer_lac"] for row in read_table(tmp_path / "out" / "ledgers")] == [2 * 172800 - 1] * 3
     assert {row["last_entry"] for row in read_table(tmp_path / "out" / "bookies")} == {2 * 172800 - 1, 2 * 172800 - 2}
-
-
-class _Iterations(Progress):
-    """Counts the iterations of a run."""
-
-    def __init__(self) -> None:
-        super().__init__(quiet=True)
-        self.iterations = 0
-
-    def advance(self, round_: int, running: int, iterations: int, replica_rounds: int) -> None:
-        """Note how many there were."""
-        self.iterations = iterations
 
 
 class Killed(Exception):
@@ -156,7 +143,7 @@ def test_a_killed_run_goes_on_to_the_same_result(
 ) -> None:
     folder, expected = plain
     run, out = load_run(str(folder / "long.toml")), folder / "killed"
-    progress = _Iterations()
+    progress = Iterations()
 
     def die(*_: object) -> None:
         progress.iterations += 1

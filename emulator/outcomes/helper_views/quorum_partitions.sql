@@ -53,7 +53,7 @@ SELECT
   IF(l.state IS NULL, ceil(o.hw / 100), coalesce(r.requests, 0)) AS read_requests,
   IF(l.state IS NULL, coalesce(c.joins, 0), l.ensemble_changes) AS joins,
   CAST(
-    round(IF(l.state IS NULL, coalesce(c.bytes, 0), l.adds_resent * coalesce(s.record_bytes, 0))) AS BIGINT
+    round(IF(l.state IS NULL, coalesce(c.bytes, 0), (l.adds_resent + l.entries_copied) * coalesce(s.record_bytes, 0))) AS BIGINT
   ) AS joined_bytes
 FROM outcomes o
 JOIN partitions p ON p.scenario_id = o.scenario_id AND p.topic = o.topic AND p.partition = o.partition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from emulator.rounds.bookkeeper.bookies import has
+from emulator.rounds.bookkeeper.bookies import edges, has
 from emulator.rounds.bookkeeper.invariants import EVERY_ROUND
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import CLOSED, RECOVERY_FIELDS, VIOLATION
@@ -16,12 +16,13 @@ _OUTPUTS = ("recoveries", "broken", "violations")
 
 def check_invariants(state: DataFrame, rules: LedgerRules) -> DataFrame:
     """Compare with the round before: `violations` gets what is broken now and was not then."""
-    return state.withColumns(_decide()).withColumns(_apply())
+    return state.withColumns(_decide(rules)).withColumns(_apply())
 
 
 @ledger_step
-def _decide() -> Step:
-    return where_busy("checked", "busy", [_written(), _suspects(), _entries(), _broken(), _note()], *_OUTPUTS)[0]
+def _decide(rules: LedgerRules) -> Step:
+    steps = [_written(rules), _suspects(), _entries(rules), _broken(), _note()]
+    return where_busy("checked", "busy", steps, *_OUTPUTS)[0]
 
 
 @ledger_step
@@ -29,17 +30,17 @@ def _apply() -> Step:
     return where_busy("checked", "busy", [], *_OUTPUTS)[1]
 
 
-def _holders(entry: str) -> str:
+def _holders(entry: str, rules: LedgerRules) -> str:
     """How many bookies of an entry's write set, as the metadata has it, have it."""
     ensemble = f"array_max(filter(fragments, p_ -> p_.first_entry <= {entry})).ensemble"
     bookie = f"get({ensemble}, CAST(pmod({entry} + k_, feed.ensemble_size) AS INT))"
-    return f"size(filter({WRITE_PLACES}, k_ -> {has(bookie, entry)}))"
+    return f"size(filter({WRITE_PLACES}, k_ -> {has(bookie, entry, rules.repairs)}))"
 
 
-def _written() -> Step:
+def _written(rules: LedgerRules) -> Step:
     """How far Qa bookies have the entries when a recovery is done fencing."""
     end = "greatest(next_entry, coalesce(array_max(transform(stored, o_ -> o_.entry)), -1L) + 1, r_.base_lac + 1)"
-    few = f"filter(sequence(r_.base_lac + 1, {end}), x_ -> {_holders('x_')} < {QA})"
+    few = f"filter(sequence(r_.base_lac + 1, {end}), x_ -> {_holders('x_', rules)} < {QA})"
     fenced = with_changes("r_", RECOVERY_FIELDS, written=f"array_min({few}) - 1")
     any_fenced = "exists(recoveries, r_ -> r_.fenced_round = round)"
     return {
@@ -52,17 +53,23 @@ def _suspects() -> Step:
     changed = "coalesce(array_min(transform(array_except(fragments, fragments_at_start), p_ -> p_.first_entry)), lac_before + 1)"
     return {
         "suspects_from": f"greatest(least({changed}, lac_before + 1), 0L)",
-        "closes_now": f"ledger_state = {CLOSED} AND ledger_state_at_start != {CLOSED}",
+        "ends_otherwise": f"ledger_state = {CLOSED} AND (ledger_state_at_start != {CLOSED} OR fragments != fragments_at_start)",
     }
 
 
-def _entries() -> Step:
+def _entries(rules: LedgerRules) -> Step:
+    def suspects(last: str) -> str:
+        """Of a fragment with another ensemble there may be millions: those around each edge stand for all."""
+        few = f"sequence(x_, least(x_ + feed.ensemble_size - 1, {last}))"
+        near = f"transform({edges('suspects_from', f'({last} + 1)')}, x_ -> {few})"
+        return f"flatten({near})" if rules.repairs else f"sequence(suspects_from, {last})"
+
     def first_without_holder(last: str) -> str:
-        return f"array_min(filter(sequence(suspects_from, {last}), x_ -> {_holders('x_')} = 0))"
+        return f"array_min(filter({suspects(last)}, x_ -> {_holders('x_', rules)} = 0))"
 
     return {
         "unreadable": f"IF(lac >= suspects_from, {first_without_holder('lac')}, null)",
-        "missing": f"IF(closes_now AND last_entry >= suspects_from, {first_without_holder('last_entry')}, null)",
+        "missing": f"IF(ends_otherwise AND last_entry >= suspects_from, {first_without_holder('last_entry')}, null)",
     }
 
 

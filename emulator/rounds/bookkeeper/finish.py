@@ -5,7 +5,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.bookkeeper.rules import LedgerRules
-from emulator.rounds.bookkeeper.state import FENCED_OFF, LEDGER_CLOSED, LEDGER_FENCED, SHUT, STORED_FIELDS, WRITING
+from emulator.rounds.bookkeeper.state import (
+    COPIES_FIELDS,
+    FENCED_OFF,
+    LEDGER_CLOSED,
+    LEDGER_FENCED,
+    SHUT,
+    STORED_FIELDS,
+    WRITING,
+)
 from emulator.rounds.bookkeeper.texts import OPEN_RUN, is_tick, ledger_step, where_busy
 from emulator.rounds.columns import Step, struct, with_changes
 from emulator.state_schema import added
@@ -48,14 +56,15 @@ def _extend() -> Step:
 
 def finish(state: DataFrame, rules: LedgerRules) -> DataFrame:
     """Flush, in rounds divisible by the period; count; then the round is over."""
-    return state.withColumns(_flush()).withColumns(_flushed()).withColumns(_end())
+    return state.withColumns(_flush(rules)).withColumns(_flushed(rules)).withColumns(_end())
 
 
-_FLUSHED = ("stored", "flushes")
+def _outputs(rules: LedgerRules) -> tuple[str, ...]:
+    return ("stored", "flushes", "copies") if rules.repairs else ("stored", "flushes")
 
 
 @ledger_step
-def _flush() -> Step:
+def _flush(rules: LedgerRules) -> Step:
     """Running bookies flush; who stops cleanly did so as well."""
     tick = is_tick("feed.flush_rounds")
     runs = "NOT (array_contains(world.dead, {0}) OR array_contains(world.paused, {0}))"
@@ -71,13 +80,16 @@ def _flush() -> Step:
             "flushes": f"concat({kept}, transform(filter({known}, b_ -> {flushing.format('b_')}), b_ -> {new}))",
         }
     ]
+    if rules.repairs:
+        on_disk = with_changes("w_", COPIES_FIELDS, flushed=f"IF({flushing.format('w_.bookie')}, w_.entries, w_.flushed)")
+        steps[0]["copies"] = f"transform(copies, w_ -> {on_disk})"
     guard = f"feed.flush_rounds > 0 AND (({tick}) OR size(world.stopped) > 0)"
-    return where_busy("flushed", guard, steps, *_FLUSHED)[0]
+    return where_busy("flushed", guard, steps, *_outputs(rules))[0]
 
 
 @ledger_step
-def _flushed() -> Step:
-    return where_busy("flushed", "busy", [], *_FLUSHED)[1]
+def _flushed(rules: LedgerRules) -> Step:
+    return where_busy("flushed", "busy", [], *_outputs(rules))[1]
 
 
 @ledger_step

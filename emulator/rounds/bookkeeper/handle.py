@@ -12,18 +12,18 @@ from emulator.rounds.columns import Step, struct
 
 _OUTPUTS = ("network", "stored", "fenced", "events")
 _FACTS = ("answers", "questions")
-"""answers: (client, attempt, entry, index, bookie, fenced) of every add taken; questions: by recovery, (index, bookie, lac) of
-who was asked for its LAC."""
+"""answers: (client, attempt, entry, index, bookie, fenced) of every add taken; questions: by recovery, (index, bookie,
+lac, unknown) of who was asked for its LAC; unknown: it is in limbo, and that is its answer."""
 
 
 def handle(state: DataFrame, rules: LedgerRules) -> DataFrame:
     """Store, refuse or hold up what is on the way; answer the questions of recoveries that fence."""
-    return state.withColumns(_decide()).withColumns(_apply())
+    return state.withColumns(_decide(rules)).withColumns(_apply())
 
 
 @ledger_step
-def _decide() -> Step:
-    steps = [_arrived(), _take_adds(), _answer_questions(), _fence()]
+def _decide(rules: LedgerRules) -> Step:
+    steps = [_arrived(), _take_adds(rules), _answer_questions(rules), _fence()]
     return where_busy("handled", "busy", steps, *_OUTPUTS, *_FACTS)[0]
 
 
@@ -41,21 +41,22 @@ def _arrived() -> Step:
     }
 
 
-def _take_adds() -> Step:
+def _take_adds(rules: LedgerRules) -> Step:
     refused = "(NOT m_.recovery AND array_contains(fenced, m_.bookie))"
     answer = {name: f"m_.{name}" for name in ("client", "attempt", "entry", "index", "bookie")} | {"fenced": refused}
     new = struct({"bookie": "m_.bookie", "entry": "m_.entry", "lac": "m_.lac", "flushed": "false"})
-    put = f"IF({has('m_.bookie', 'm_.entry', 'acc_')}, acc_, concat(acc_, array({new})))"
+    put = f"IF({has('m_.bookie', 'm_.entry', rules.repairs, 'acc_')}, acc_, concat(acc_, array({new})))"
     return {
         "answers": f"transform(arrived, m_ -> {struct(answer)})",
         "stored": f"aggregate(filter(arrived, m_ -> NOT {refused}), stored, (acc_, m_) -> {put})",
     }
 
 
-def _answer_questions() -> Step:
+def _answer_questions(rules: LedgerRules) -> Step:
     bookie = f"get({last_of('r_.fragments')}.ensemble, i_)"
     asked = f"filter({INDICES}, i_ -> (r_.heard & {bit('i_')}) = 0 AND {is_heard(bookie)})"
-    answer = struct({"index": "i_", "bookie": bookie, "lac": lac_of(bookie)})
+    unknown = f"array_contains(limbo, {bookie})" if rules.repairs else "false"
+    answer = struct({"index": "i_", "bookie": bookie, "lac": lac_of(bookie, rules.repairs), "unknown": unknown})
     of_each = f"IF(r_.phase = {FENCE}, {asked}, filter({INDICES}, i_ -> false))"
     return {"questions": f"transform(recoveries, r_ -> transform({of_each}, i_ -> {answer}))"}
 

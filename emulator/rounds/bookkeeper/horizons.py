@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.rounds.bookkeeper.repair.repair_horizons import repair_horizons
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import FENCE, WRITING
 
@@ -24,5 +25,6 @@ def horizon(rules: LedgerRules) -> str:
         f"IF({tells}, {_tick('feed.explicit_lac_rounds')}, null)",
         f"least({asked_first('adds')}, {of_recoveries}) + feed.add_timeout",
         f"{fencing} + feed.read_timeout",
+        *(repair_horizons() if rules.repairs else ()),
     )
     return f"greatest(round, coalesce(least({', '.join(f'CAST({text} AS BIGINT)' for text in texts)}), {2**31 - 1}L))"

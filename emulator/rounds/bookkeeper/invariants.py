@@ -28,6 +28,7 @@ class LedgerInvariant:
     source: str
 
 
+_LAST_START = "coalesce(array_max(transform(recoveries, r_ -> r_.started_round)), 0)"
 _HIGHER = "get(fragments, i_).first_entry > get(fragments, i_ - 1).first_entry"
 _RISE = f"aggregate(sequence(1, size(fragments) - 1), true, (ok_, i_) -> ok_ AND {_HIGHER})"
 _WROTE_ELSEWHERE = f"exists(recoveries, r_ -> r_.closed_round = round AND r_.ensemble != {last_of('fragments')}.ensemble)"
@@ -73,8 +74,8 @@ AT_THE_END: tuple[LedgerInvariant, ...] = (
     LedgerInvariant(
         "RecoveryEnds",
         "a ledger that is to be recovered is closed, if nothing happened for long enough",
-        f"NOT {_CLOSED} AND quiet_from + feed.add_timeout + feed.read_timeout + 8 + 2 * greatest(next_entry,"
-        " coalesce(array_max(transform(recoveries, r_ -> r_.lac + 1)), 0L)) < round"
+        f"NOT {_CLOSED} AND greatest(quiet_from, {_LAST_START}) + feed.add_timeout + feed.read_timeout + 8"
+        " + 2 * greatest(next_entry, coalesce(array_max(transform(recoveries, r_ -> r_.lac + 1)), 0L)) < round"
         f" AND exists(recoveries, r_ -> r_.retry AND r_.phase NOT IN ({DONE}, {FAILED}))",
         f"{_SPEC}: liveness",
     ),

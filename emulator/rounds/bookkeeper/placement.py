@@ -9,13 +9,13 @@ from emulator.rounds.columns import let, struct
 _NEARNESS = {"same": 0, "new": 1, "other": 2}
 
 
-def replaced(ensemble: str, failed: str, rules: LedgerRules) -> str:
+def replaced(ensemble: str, failed: str, rules: LedgerRules, besides: str | None = None) -> str:
     """The ensemble with the failed bookies (by index) replaced; one that isn't at its index any more is passed over.
 
-    Where there is no bookie left the failed one stays.
+    Where there is no bookie left the failed one stays. `besides`: an array of bookies that must not be taken either.
     """
-    lowest = _lowest(ensemble, failed)
-    return f"IF(feed.rack_aware, {_rack_aware(ensemble, failed)}, {lowest})" if rules.racks else lowest
+    lowest = _lowest(ensemble, failed, besides)
+    return f"IF(feed.rack_aware, {_rack_aware(ensemble, failed, besides)}, {lowest})" if rules.racks else lowest
 
 
 def stays(ensemble: str, failed: str) -> str:
@@ -28,9 +28,10 @@ def still_there(ensemble: str, failed: str) -> str:
     return f"filter({failed}, z_ -> get({ensemble}, z_.index) = z_.bookie)"
 
 
-def _free(ensemble: str, failed: str) -> str:
+def _free(ensemble: str, failed: str, besides: str | None) -> str:
     """The registered bookies that are neither in the ensemble nor failed, ascending."""
-    taken = f"concat({ensemble}, transform({failed}, z_ -> z_.bookie), world.unregistered)"
+    more = "" if besides is None else f", {besides}"
+    taken = f"concat({ensemble}, transform({failed}, z_ -> z_.bookie), world.unregistered{more})"
     return f"array_except(sequence(world.first_bookie, world.last_bookie), {taken})"
 
 
@@ -38,18 +39,18 @@ def _at_their_index(ensemble: str, failed: str) -> str:
     return f"array_sort(transform({still_there(ensemble, failed)}, z_ -> z_.index))"
 
 
-def _lowest(ensemble: str, failed: str) -> str:
+def _lowest(ensemble: str, failed: str, besides: str | None) -> str:
     """Lowest ids first: the n-th index takes the n-th free bookie."""
     nth_free = "get(free_, CAST(array_position(at_, i_) AS INT) - 1)"
     body = f"transform({ensemble}, (b_, i_) -> IF(array_contains(at_, i_), coalesce({nth_free}, b_), b_))"
-    return let("at_", _at_their_index(ensemble, failed), let("free_", _free(ensemble, failed), body))
+    return let("at_", _at_their_index(ensemble, failed), let("free_", _free(ensemble, failed, besides), body))
 
 
 def _rack(bookie: str) -> str:
     return f"get(world.racks, {bookie} - world.first_bookie)"
 
 
-def _rack_aware(ensemble: str, failed: str) -> str:
+def _rack_aware(ensemble: str, failed: str, besides: str | None) -> str:
     """One index after the other: enough racks around it, then the old rack, then a new one, then the lowest id."""
     # Racks that the write set has when c_ stands at index i_.
     rack_at = f"IF(j_ = i_, {_rack('c_')}, {_rack('get(n_, j_)')})"
@@ -62,7 +63,9 @@ def _rack_aware(ensemble: str, failed: str) -> str:
         f"CASE WHEN {_rack('c_')} = {_rack('get(n_, i_)')} AND {_rack('c_')} >= 0 THEN {_NEARNESS['same']}"
         f" WHEN NOT array_contains({others}, {_rack('c_')}) THEN {_NEARNESS['new']} ELSE {_NEARNESS['other']} END"
     )
-    ranked = f"transform({_free('n_', failed)}, c_ -> {struct({'crowded': crowded, 'nearness': nearness, 'bookie': 'c_'})})"
+    ranked = (
+        f"transform({_free('n_', failed, besides)}, c_ -> {struct({'crowded': crowded, 'nearness': nearness, 'bookie': 'c_'})})"
+    )
     allowed = f"filter({ranked}, q_ -> NOT (feed.enforce_min_racks AND q_.crowded))"
     put = "transform(acc_.ensemble, (b_, p_) -> IF(p_ = i_, coalesce(best_, b_), b_))"
     chosen = let("best_", f"array_min({allowed}).bookie", struct({"ensemble": put, "more": "best_ IS NOT NULL"}))

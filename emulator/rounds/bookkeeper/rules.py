@@ -21,6 +21,8 @@ class Rules:
     lac_floor (2, 6): a recovery starts no lower than the last fragment does. Off (BookKeeper 4.13): at the LAC that it heard.
     recover_tail (6): entries above the LAC are looked for. Off: the ledger is closed at the LAC that was heard.
     enough_missing (6): Qf = Qw - Qa + 1 answers of every write set end fencing, Qf explicit `no`s end the log. Off: Qa.
+    limbo_is_unknown (1): a damaged bookie that is back doesn't say no of what it may have lost. Off: it does.
+    damaged_are_fenced (1): a damaged bookie that is back is fenced, since it may have lost a fence. Off: it isn't.
     """
 
     recovery_reads_fence: bool = True
@@ -29,6 +31,8 @@ class Rules:
     lac_floor: bool = True
     recover_tail: bool = True
     enough_missing: bool = True
+    limbo_is_unknown: bool = True
+    damaged_are_fenced: bool = True
 
 
 MUTANT_PREFIX = "bookkeeper-mutant-"
@@ -41,6 +45,8 @@ RULES: dict[str, Rules] = {
     MUTANT_PREFIX + "no-lac-floor": Rules(lac_floor=False),
     MUTANT_PREFIX + "close-at-lac": Rules(recover_tail=False),
     MUTANT_PREFIX + "ack-quorum-as-fence-quorum": Rules(enough_missing=False),
+    MUTANT_PREFIX + "limbo-says-no": Rules(limbo_is_unknown=False),
+    MUTANT_PREFIX + "damaged-not-fenced": Rules(damaged_are_fenced=False),
 }
 """Protocol name -> rules; a protocol's place here is `feed.protocol`."""
 
@@ -49,15 +55,19 @@ PROTOCOL_NUMBERS = {name: number for number, name in enumerate(RULES)}
 
 @dataclass(frozen=True)
 class LedgerRules:
-    """The rules of all protocols in a run; `racks`: a ledger of it asks for racks. Else no expression speaks of them."""
+    """The rules of all protocols in a run, and which optional parts of a round it has: no expression speaks of the others.
+
+    `racks`: a ledger asks for racks. `repairs`: copies are made (docs/bookkeeper_rounds.md, Limbo and Repair).
+    """
 
     protocols: tuple[str, ...] = field(default=("bookkeeper",))
     racks: bool = True
+    repairs: bool = False
 
     @property
     def nested_counters(self) -> tuple[str, ...]:
-        """None: no column of a ledger has counters within."""
-        return ()
+        """What is copied, and how far."""
+        return ("copies", "replacements") if self.repairs else ()
 
     def holds(self, rule: str) -> str:
         """SQL text: whether the row's protocol has the rule; a constant where all or none of the run's have it."""

@@ -40,7 +40,13 @@ NOT_CLOSED = -2
 WRITER = -1
 """The writer's number among the clients; recoveries count from 0."""
 
-EVENT_KINDS = ("ensemble_change", "recovery_started", "ledger_closed", "fence", "entries_lost", "add_failed")
+BY_COMMAND, BY_WORKER = -1, -2
+"""Who started a recovery, if not a bookie."""
+
+EVENT_KINDS = (
+    *("ensemble_change", "recovery_started", "ledger_closed", "fence", "entries_lost", "add_failed"),
+    *("underreplicated", "copied", "rereplicated", "filled", "limbo_entered", "limbo_left"),
+)
 
 FRAGMENT = "STRUCT<first_entry: BIGINT, ensemble: ARRAY<INT>>"
 AT_INDEX = "STRUCT<index: INT, bookie: INT>"
@@ -72,7 +78,9 @@ MESSAGE = "STRUCT<" + ", ".join(f"{name}: {kind}" for name, kind in MESSAGE_FIEL
 
 RECOVERY_FIELDS = {
     "number": "INT",
+    "origin": "INT",
     "retry": "BOOLEAN",
+    "started_round": "INT",
     "phase": "INT",
     "attempt": "INT",
     "fragments": f"ARRAY<{FRAGMENT}>",
@@ -90,9 +98,10 @@ RECOVERY_FIELDS = {
     "written": "BIGINT",
 }
 RECOVERY = "STRUCT<" + ", ".join(f"{name}: {kind}" for name, kind in RECOVERY_FIELDS.items()) + ">"
-"""A recovering client: fragments as it found them, its own changes on top, the ensemble it writes to, mask of indices that told
-it their LAC, the round in which it marked the ledger, the LAC it started from, the last entry it has; `written`: the last entry
-that Qa bookies had, with all before it, when it was done fencing."""
+"""A recovering client. `origin`: BY_COMMAND, BY_WORKER, or the damaged bookie that started it. Fragments as it found them, its
+own changes on top, the ensemble it writes to, mask of indices that told it their LAC, the round in which it marked the ledger,
+the LAC it started from, the last entry it has. `written`: the last entry that Qa bookies had, with all before it, when it was
+done fencing."""
 
 VIOLATION = (
     "STRUCT<round: INT, invariant: INT, entry: BIGINT, lac: BIGINT, last_entry: BIGINT, ensemble: ARRAY<INT>,"
@@ -105,14 +114,40 @@ STORED_FIELDS = {"bookie": "INT", "entry": "BIGINT", "lac": "BIGINT", "flushed":
 STORED = "STRUCT<" + ", ".join(f"{name}: {kind}" for name, kind in STORED_FIELDS.items()) + ">"
 ENTRY_RUN = "STRUCT<from_entry: BIGINT, to_entry: BIGINT, lac: BIGINT, step: INT, ensemble: ARRAY<INT>>"
 EVENT = "STRUCT<round: INT, kind: INT, bookie: INT, from_offset: BIGINT, to_offset: BIGINT>"
+COPIES_FIELDS = {
+    "bookie": "INT",
+    "index": "INT",
+    "from_entry": "BIGINT",
+    "entries": "BIGINT",
+    "lac": "BIGINT",
+    "flushed": "BIGINT",
+}
+COPIES = "STRUCT<" + ", ".join(f"{name}: {kind}" for name, kind in COPIES_FIELDS.items()) + ">"
+"""What a bookie got as copies, and had not before: so many entries of an index from one on, all with the same header; `flushed`:
+how many of them are on disk."""
+
+REPLACEMENT_FIELDS = {
+    "first_entry": "BIGINT",
+    "index": "INT",
+    "lost": "INT",
+    "published_round": "INT",
+    "target": "INT",
+    "entries": "BIGINT",
+    "copied_to": "BIGINT",
+}
+REPLACEMENT = "STRUCT<" + ", ".join(f"{name}: {kind}" for name, kind in REPLACEMENT_FIELDS.items()) + ">"
+"""A bookie that is to be replaced in a fragment, by its first entry and index. `target`: by whom, null until one is chosen;
+`entries`: how many it was given so far; `copied_to`: the exclusive end, once it was given all."""
+
 OF_SOME_ENTRIES = "ARRAY<STRUCT<bookie: INT, from_entry: BIGINT, to_entry: BIGINT>>"
 
 WORLD = (
     "dead: ARRAY<INT>, silent: ARRAY<INT>, paused: ARRAY<INT>, unregistered: ARRAY<INT>, store_up: BOOLEAN, marks: BOOLEAN,"
     " crashed: ARRAY<INT>, power_lost: ARRAY<INT>, disk_lost: ARRAY<INT>, stopped: ARRAY<INT>,"
-    " first_bookie: INT, last_bookie: INT, racks: ARRAY<INT>"
+    " returned: ARRAY<INT>, decommissioned: ARRAY<INT>, first_bookie: INT, last_bookie: INT, racks: ARRAY<INT>"
 )
-"""What the faults say of the cluster's bookies, by id, ascending. `marks`: one of the four lists of this round only isn't empty.
+"""What the faults say of the cluster's bookies, by id, ascending. `marks`: one of the lists of this round only (crashed,
+power_lost, disk_lost, stopped, returned) isn't empty; `returned`: they are back after damage, with dataIntegrityCheckingEnabled.
 Bookies go from the first to the last id; an id in between that is none is unregistered. `racks`: numbers by place among these,
 -1: none; null where no ledger asks for racks."""
 
@@ -122,10 +157,13 @@ FEED = (
     " rack_aware: BOOLEAN, min_racks: INT, enforce_min_racks: BOOLEAN,"
     " journal: BOOLEAN, synced: BOOLEAN, flush_rounds: INT,"
     f" crashed: BOOLEAN, drops: {OF_SOME_ENTRIES}, holds: {OF_SOME_ENTRIES},"
-    " marks: BOOLEAN, closes: INT, recoveries: ARRAY<BOOLEAN>, openings: INT"
+    " marks: BOOLEAN, closes: INT, recoveries: ARRAY<BOOLEAN>, openings: INT, checked: BOOLEAN,"
+    " autorecovery: BOOLEAN, lost_rounds: INT, grace_rounds: INT, batch: INT"
 )
 """Workload, settings and commands of a ledger. `in_flight`: null without a workload row in force. `flush_rounds`: 0 where
-nothing can be lost by not flushing. `recoveries`: of each that starts now whether it retries."""
+nothing can be lost by not flushing. `recoveries`: of each that starts now whether it retries. `checked`: a check_ledger is given
+now. `lost_rounds`, `grace_rounds`: after them a lost bookie is replaced, and an open ledger recovered for that; `batch`: entries
+copied a round."""
 
 COLUMNS: dict[str, tuple[str, str]] = {
     "scenario_id": ("INT", "scenario"),
@@ -174,6 +212,13 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "fenced": ("ARRAY<INT>", "bookies that are fenced"),
     "told": ("ARRAY<STRUCT<bookie: INT, lac: BIGINT>>", "explicit LACs of bookies"),
     "flushes": ("ARRAY<STRUCT<bookie: INT, to_entry: BIGINT, fenced: BOOLEAN>>", "what of runs and fence bookies have on disk"),
+    # Repair (null in runs without it)
+    "copies": (f"ARRAY<{COPIES}>", "what bookies got as copies"),
+    "replacements": (f"ARRAY<{REPLACEMENT}>", "bookies of fragments that are to be replaced, in the order of publication"),
+    "filling": ("ARRAY<INT>", "bookies that get what they lack"),
+    "missed": ("ARRAY<STRUCT<bookie: INT, since: INT>>", "bookies that the auditor misses, and since when"),
+    "limbo": ("ARRAY<INT>", "bookies that don't know what they lost"),
+    "entries_copied": ("BIGINT", "entries that replication workers copied, counter"),
     # Outcomes
     "refused_fenced": ("BIGINT", "adds answered LedgerFenced without being sent, counter"),
     "refused_closed": ("BIGINT", "adds answered LedgerClosed without being sent, counter"),
@@ -195,12 +240,15 @@ LEDGER_STATE = StateSchema(
     world=WORLD,
     feed=FEED,
     nullable={
-        *("world", "feed", "racks", "in_flight"),
+        *("world", "feed", "racks", "in_flight", "entries_copied"),
         *(name for name, (kind, _) in COLUMNS.items() if kind.startswith("ARRAY")),
     },
+    groups={"repair": ("copies", "replacements", "filling", "missed", "limbo", "entries_copied")},
+    optional_groups={"repair": "entries_copied"},
+    nested_drifts={"copies": "ARRAY<BIGINT>", "replacements": "ARRAY<BIGINT>"},
     counters=(
         *("lac", "lac_told", "next_entry", "queued", "run_to"),
-        *("refused_fenced", "refused_closed", "unwritable_rounds", "unacked"),
+        *("refused_fenced", "refused_closed", "unwritable_rounds", "unacked", "entries_copied"),
     ),
     sums={"unacked_rounds": "unacked"},
     constants=(

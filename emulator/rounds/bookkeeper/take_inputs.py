@@ -5,23 +5,23 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.bookkeeper.damage import damage_steps
+from emulator.rounds.bookkeeper.repair.commit_copies import to_be_committed
+from emulator.rounds.bookkeeper.repair.returned import fill_asked, return_damaged
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import (
+    BY_COMMAND,
     CLOSING,
     CRASHED,
     DONE,
     FENCED_OFF,
     LEDGER_CLOSED,
-    MARK,
-    NO_LAC,
     NOT_CLOSED,
     OPEN,
     OPENING,
     PENDING,
-    RECOVERY_FIELDS,
     WRITING,
 )
-from emulator.rounds.bookkeeper.texts import OPEN_RUN, event_if, is_heard, is_tick, ledger_step, where_busy
+from emulator.rounds.bookkeeper.texts import OPEN_RUN, event_if, is_heard, is_tick, ledger_step, new_recovery, where_busy
 from emulator.rounds.bookkeeper.window import NO_ADDS
 from emulator.rounds.columns import Step, struct
 
@@ -32,7 +32,8 @@ def take_inputs(state: DataFrame, rules: LedgerRules) -> DataFrame:
     An ordinary ledger's adds of this round are stored, answered and acknowledged in it, by everybody they go to, or nothing is
     sent at all; `extend` (finish.py) does that at once. Everything else goes through the steps.
     """
-    return state.withColumns(_in_force()).withColumns(_queue()).withColumns(_busy()).withColumns(_decide()).withColumns(_apply())
+    state = state.withColumns(_in_force()).withColumns(_queue()).withColumns(_busy(rules))
+    return state.withColumns(_decide(rules)).withColumns(_apply(rules))
 
 
 @ledger_step
@@ -58,7 +59,7 @@ def _queue() -> Step:
 
 
 @ledger_step
-def _busy() -> Step:
+def _busy(rules: LedgerRules) -> Step:
     nothing_open = (
         "size(network) = 0 AND size(adds) = 0 AND changing IS NULL AND size(failed_later) = 0 AND close_asked = 0"
         f" AND NOT exists(recoveries, r_ -> r_.phase < {DONE}) AND NOT exists(openings, o_ -> o_.error = {PENDING})"
@@ -72,7 +73,8 @@ def _busy() -> Step:
     crashes = f"feed.crashed AND writer_state != {CRASHED}"
     flushes = is_tick("feed.flush_rounds")
     writes = f"IF(writer_state = {WRITING}, (queued = 0 OR ({no_trouble})) AND {told}, writer_state != {CLOSING})"
-    return {"busy": f"NOT ({nothing_open} AND NOT (feed.marks OR world.marks OR {crashes} OR {flushes}) AND {writes})"}
+    commits = f" OR {to_be_committed()}" if rules.repairs else ""
+    return {"busy": f"NOT ({nothing_open} AND NOT (feed.marks OR world.marks OR {crashes} OR {flushes}{commits}) AND {writes})"}
 
 
 _OUTPUTS = (
@@ -94,14 +96,19 @@ _OUTPUTS = (
 
 
 @ledger_step
-def _decide() -> Step:
-    steps = [_close_run(), *damage_steps(), _crash(), _obey()]
-    return where_busy("taken", "busy", steps, *_OUTPUTS)[0]
+def _decide(rules: LedgerRules) -> Step:
+    steps = [_close_run(), *damage_steps(rules), _crash(), _obey()]
+    steps += [fill_asked(), return_damaged(rules)] if rules.repairs else []
+    return where_busy("taken", "busy", steps, *_outputs(rules))[0]
 
 
 @ledger_step
-def _apply() -> Step:
-    return where_busy("taken", "busy", [], *_OUTPUTS)[1]
+def _apply(rules: LedgerRules) -> Step:
+    return where_busy("taken", "busy", [], *_outputs(rules))[1]
+
+
+def _outputs(rules: LedgerRules) -> tuple[str, ...]:
+    return (*_OUTPUTS, "copies", "filling", "limbo") if rules.repairs else _OUTPUTS
 
 
 def _close_run() -> Step:
@@ -138,18 +145,8 @@ def _obey() -> Step:
     """Commands: the application's close, recoveries and openings of other clients."""
     closes = f"feed.closes > 0 AND writer_state != {CRASHED}"
     fails = f"feed.closes > 0 AND writer_state = {WRITING}"
-    fields = dict.fromkeys(RECOVERY_FIELDS, "0") | {
-        "number": "size(recoveries) + i_",
-        "retry": "retry_",
-        "phase": str(MARK),
-        **dict.fromkeys(("fragments", "changes", "ensemble", "adds", "failed_later"), "array()"),
-        "error": str(PENDING),
-        **dict.fromkeys(("base_lac", "lac", "written"), str(NO_LAC)),
-        **dict.fromkeys(("fenced_round", "closed_round"), "-1"),
-    }
-    recovery = struct({name: f"CAST({fields[name]} AS {kind})" for name, kind in RECOVERY_FIELDS.items()})
     adds_fail = event_if(f"{fails} AND next_entry > lac + 1", "add_failed", from_offset="lac + 1", to_offset="next_entry")
-    started = f"transform(feed.recoveries, (retry_, i_) -> {recovery})"
+    started = f"transform(feed.recoveries, (retry_, i_) -> {new_recovery('size(recoveries) + i_', str(BY_COMMAND), 'retry_')})"
     opening = f"CAST({struct({'round': 'round', 'lac': str(NOT_CLOSED), 'error': str(PENDING)})} AS {OPENING})"
     return {
         "close_asked": f"IF({closes}, close_asked + feed.closes, close_asked)",

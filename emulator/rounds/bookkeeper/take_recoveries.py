@@ -62,7 +62,8 @@ def take_recoveries_answers(state: DataFrame, rules: LedgerRules) -> DataFrame:
 
 @ledger_step
 def _decide_recoveries(rules: LedgerRules) -> Step:
-    steps = [_before(), _replace(rules), _resend(), _stored(), read_verdicts(rules), _take(rules), _fenced(rules), _openings()]
+    steps = [_before(), _replace(rules), _resend(), _stored(), read_verdicts(rules), _take(rules), _fenced(rules)]
+    steps.append(_openings(rules))
     guard = f"busy AND (size(recoveries) > 0 OR exists(openings, o_ -> o_.error = {PENDING}))"
     return where_busy("recovering", guard, steps, *_OF_RECOVERIES)[0]
 
@@ -141,7 +142,9 @@ def read_verdicts(rules: LedgerRules) -> Step:
     order = f"transform(sequence(0, {QW} - 1), k_ -> get({fragment}.ensemble, {place}))"
     no = f"IF({rules.holds('no_is_an_answer')}, 0, -1)"
     unknown = f"IF({rules.holds('unknown_is_no_answer')}, -1, 0)"
-    answer = f"CASE WHEN NOT ({is_heard('b_')}) THEN {unknown} WHEN {has('b_', entry)} THEN 1 ELSE {no} END"
+    in_limbo = f" WHEN array_contains(limbo, b_) THEN {unknown}" if rules.repairs else ""
+    stored = has("b_", entry, rules.repairs)
+    answer = f"CASE WHEN NOT ({is_heard('b_')}) THEN {unknown} WHEN {stored} THEN 1{in_limbo} ELSE {no} END"
     found, ends = "n_ = 1", f"n_ = 0 AND acc_.missing + 1 >= {_needed(rules)}"
     counted = struct(
         {
@@ -165,7 +168,8 @@ def _reads(number: str) -> str:
 
 
 def _take(rules: LedgerRules) -> Step:
-    said = "get(handled.questions, r_.number)"
+    asked_now = "get(handled.questions, r_.number)"
+    said = f"filter({asked_now}, q_ -> NOT q_.unknown)" if rules.repairs else asked_now
     heard = f"(r_.heard | {mask_of(f'transform({said}, q_ -> q_.index)')})"
     base = f"greatest(r_.base_lac, coalesce(array_max(transform({said}, q_ -> q_.lac)), {NO_LAC}L))"
     floor = f"IF({rules.holds('lac_floor')}, {last_of('r_.fragments')}.first_entry - 1, {NO_LAC}L)"
@@ -177,7 +181,8 @@ def _take(rules: LedgerRules) -> Step:
         fenced_round="round",
     )
     asked = f"get({last_of('r_.fragments')}.ensemble, j_)"
-    silent = f"exists({INDICES}, j_ -> (heard_ & {bit('j_')}) = 0 AND NOT {is_dead(asked)})"
+    said_unknown = f" AND NOT exists({asked_now}, q_ -> q_.index = j_)" if rules.repairs else ""
+    silent = f"exists({INDICES}, j_ -> (heard_ & {bit('j_')}) = 0 AND NOT {is_dead(asked)}{said_unknown})"
     over = f"NOT {silent} OR round - r_.since_round >= feed.read_timeout"
     waits = of_recovery(heard="heard_", base_lac=base)
     fencing = let(
@@ -208,10 +213,11 @@ def _fenced(rules: LedgerRules) -> Step:
     }
 
 
-def _openings() -> Step:
+def _openings(rules: LedgerRules) -> Step:
     ensemble = f"{last_of('fragments')}.ensemble"
-    heard = f"filter({INDICES}, i_ -> {is_heard(f'get({ensemble}, i_)')})"
-    largest = f"coalesce(array_max(transform({heard}, i_ -> {lac_of(f'get({ensemble}, i_)')})), {NO_LAC}L)"
+    knows = f" AND NOT array_contains(limbo, get({ensemble}, i_))" if rules.repairs else ""
+    heard = f"filter({INDICES}, i_ -> {is_heard(f'get({ensemble}, i_)')}{knows})"
+    largest = f"coalesce(array_max(transform({heard}, i_ -> {lac_of(f'get({ensemble}, i_)', rules.repairs)})), {NO_LAC}L)"
     enough = covered(mask_of(heard), f"({QW} - {QA} + 1)")
     found = struct({"round": "o_.round", "lac": "last_entry", "error": str(OK)})
     seen = struct({"round": "o_.round", "lac": "largest_", "error": str(OK)})

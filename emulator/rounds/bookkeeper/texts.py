@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from emulator.rounds.bookkeeper.state import ENTRY_RUN, EVENT, EVENT_KINDS, LEDGER_STATE
+from emulator.rounds.bookkeeper.state import (
+    ENTRY_RUN,
+    EVENT,
+    EVENT_KINDS,
+    LEDGER_STATE,
+    MARK,
+    NO_LAC,
+    PENDING,
+    RECOVERY_FIELDS,
+)
 from emulator.rounds.columns import Step, applied, built_once, decided, struct, unchanged
 
 ledger_step = partial(built_once, schema=LEDGER_STATE)
@@ -81,6 +90,22 @@ def put_ensemble(fragments: str, first_entry: str, ensemble: str) -> str:
         f"IF(exists({fragments}, p_ -> p_.first_entry = {first_entry}),"
         f" transform({fragments}, p_ -> IF(p_.first_entry = {first_entry}, {new}, p_)), concat({fragments}, array({new})))"
     )
+
+
+def new_recovery(number: str, origin: str, retry: str = "true") -> str:
+    """A recovery that is started now; it marks the ledger in the next step 2."""
+    fields = dict.fromkeys(RECOVERY_FIELDS, "0") | {
+        "number": number,
+        "origin": origin,
+        "retry": retry,
+        "started_round": "round",
+        "phase": str(MARK),
+        **dict.fromkeys(("fragments", "changes", "ensemble", "adds", "failed_later"), "array()"),
+        "error": str(PENDING),
+        **dict.fromkeys(("base_lac", "lac", "written"), str(NO_LAC)),
+        **dict.fromkeys(("fenced_round", "closed_round"), "-1"),
+    }
+    return struct({name: f"CAST({fields[name]} AS {kind})" for name, kind in RECOVERY_FIELDS.items()})
 
 
 def covered(mask: str, needed: str) -> str:

@@ -66,6 +66,6 @@ class Bookie:
         return gone
 
     def lose_everything(self) -> list[int]:
-        """The disk is gone; return the entries that were on it."""
+        """The disk is gone; return the entries that are gone with it."""
         self.flushed_entries, self.flushed_fence = {}, False
         return self.lose_unflushed()

@@ -136,6 +136,7 @@ def _recovery_ends(watch: Watch) -> Iterator[str]:
         return
     ends = [fault.get("to_round") or ledger.case["rounds"] for fault in ledger.faults if fault["kind"] != "client_crash"]
     asked = [command["round"] for command in ledger.case.get("commands", [])]
+    asked += [recovery.started_round for recovery in ledger.recoveries]
     entries = max((recovery.entry for recovery in ledger.recoveries), default=0)
     enough = (
         ledger.settings.add_timeout_rounds + ledger.settings.read_timeout_rounds + 2 * max(entries, ledger.writer.next_entry) + 8

@@ -118,7 +118,9 @@ class Ledger:
         """Let another client open the ledger with recovery, unless it is about it."""
         if any(one.name == name and one.running for one in self.recoveries):
             return
-        self.recoveries.append(Recovery(name, self.metadata, self.quorums, self.settings, self.placement, self.rules, retry))
+        recovery = Recovery(name, self.metadata, self.quorums, self.settings, self.placement, self.rules, retry)
+        recovery.started_round = self.now
+        self.recoveries.append(recovery)
         self.coverage["recovery"] += 1
 
     def event(self, kind: str, broker: int | None = None, from_offset: int | None = None, to_offset: int | None = None) -> None:

@@ -33,6 +33,7 @@ class Recovery:
     placement: Placement
     rules: Rules
     retry: bool = True
+    started_round: int = 0
     phase: str = MARK
     attempt: int = 0
     fragments: list[Fragment] = field(default_factory=list)

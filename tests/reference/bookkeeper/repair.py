@@ -77,6 +77,7 @@ def _publish(ledger: Ledger, bookie: int) -> None:
             if one == bookie and (fragment.first_entry, index, one) not in known:
                 task = Replacement(fragment.first_entry, index, one, ledger.now, next_entry=fragment.first_entry)
                 ledger.repair.replacements.append(task)
+                ledger.event("underreplicated", bookie, fragment.first_entry)
 
 
 def copy(ledger: Ledger) -> None:
@@ -110,6 +111,8 @@ def _work_on(ledger: Ledger, task: Replacement) -> bool:
             copied += 1
         task.next_entry += 1
     task.copied = task.next_entry >= end
+    if task.copied:
+        ledger.event("copied", task.target, fragment.first_entry, task.next_entry)
     return True
 
 
@@ -147,6 +150,9 @@ def _fill(ledger: Ledger, bookie: int) -> None:
             else:
                 complete = False
     if complete:
+        ledger.event("filled", bookie)
+        if ledger.bookies[bookie].limbo:
+            ledger.event("limbo_left", bookie)
         ledger.bookies[bookie].limbo = False
         ledger.repair.filling.discard(bookie)
 

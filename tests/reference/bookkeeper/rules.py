@@ -21,6 +21,10 @@ class Rules:
     recover_tail (6): entries above the LAC are looked for. Off: the ledger is closed at the LAC that was heard.
 
     enough_missing (6): Qf = Qw - Qa + 1 answers of every write set end fencing, Qf explicit `no`s end the log. Off: Qa.
+
+    limbo_is_unknown (1): a damaged bookie that is back doesn't say no of what it may have lost. Off: it does.
+
+    damaged_are_fenced (1): a damaged bookie that is back is fenced, since it may have lost a fence. Off: it isn't.
     """
 
     recovery_reads_fence: bool = True
@@ -29,6 +33,8 @@ class Rules:
     lac_floor: bool = True
     recover_tail: bool = True
     enough_missing: bool = True
+    limbo_is_unknown: bool = True
+    damaged_are_fenced: bool = True
 
 
 REAL = Rules()
@@ -40,4 +46,9 @@ MUTANTS: dict[str, Rules] = {
     "no-lac-floor": Rules(lac_floor=False),
     "close-at-lac": Rules(recover_tail=False),
     "ack-quorum-as-fence-quorum": Rules(enough_missing=False),
+    "limbo-says-no": Rules(limbo_is_unknown=False),
+    "damaged-not-fenced": Rules(damaged_are_fenced=False),
 }
+
+OF_DAMAGE = ("limbo-says-no", "damaged-not-fenced")
+"""Mutants that differ only where bookies lose something (schedules.py: lossy_schedule)."""

@@ -3,13 +3,14 @@
 python -m reference.bookkeeper.schedules [SCHEDULES [NAME ...]]     (from the tests folder; names as in SUBJECTS)
 
 A schedule has a writer, one to three recoveries, up to six faults, and quiet rounds at the end in which recoveries get
-done. No bookie loses what it stored (`lossy` ones are for limbo): that is no fault of the protocol.
+done. No bookie loses what it stored (`lossy` ones are for limbo): that is no fault of the protocol. Schedules of repair have
+spare bookies, longer outages, decommissioning and checks of the ledger on top; in some of them bookies lose what they stored.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..schedule_command import print_broken
@@ -80,6 +81,51 @@ def lossy_schedule(seed: int, integrity_check: bool) -> dict[str, Any]:
     return {**case, "faults": faults, "config": config, "topic_config": shape}
 
 
+def repair_schedule(seed: int) -> dict[str, Any]:
+    """A schedule in which bookies are away for longer, lose what they have, are decommissioned and filled again."""
+    rng = random.Random(f"bookkeeper/repair/{seed}")
+    case = schedule(seed)
+    brokers = [*case["brokers"], *(len(case["brokers"]) + 1 + more for more in range(rng.randint(0, 2)))]
+    config = {
+        **case["config"],
+        "autoRecoveryDaemonEnabled": rng.random() < 0.9,
+        "lostBookieRecoveryDelay": rng.choice((0, 0, 1, 3)),
+        "openLedgerRereplicationGracePeriod": rng.choice((0, 1000, 5000)),
+        "rereplicationEntryBatchSize": rng.choice((1, 1, 2, 3, 5)),
+        "flushInterval": rng.choice((1500, 5000, 60_000)),
+    }
+    outages = ["broker_crash", "broker_crash", "broker_pause", "isolation", "controlled_shutdown"]
+    if rng.random() < 0.5:
+        config["dataIntegrityCheckingEnabled"] = rng.random() < 0.7
+        config["journalWriteData"] = rng.random() < 0.5
+        config["journalSyncData"] = rng.random() < 0.5
+        outages += ["disk_loss", "disk_loss", "power_loss", "broker_crash"]
+    faults = list(case["faults"][:3])
+    for _ in range(rng.randint(1, 4)):
+        from_round = rng.randint(0, TROUBLE_ROUNDS + 10)
+        to_round = from_round + rng.choice((1, 2, 4, 8, 20, 60))
+        faults.append(
+            {"kind": rng.choice(outages), "broker": rng.choice(brokers), "from_round": from_round, "to_round": to_round}
+        )
+    commands = [one for one in case["commands"] if rng.random() < 0.7]
+    for _ in range(rng.randint(0, 2)):
+        commands.append({"kind": "check_ledger", "round": rng.randint(4, TROUBLE_ROUNDS + 20)})
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        round_ = rng.randint(2, TROUBLE_ROUNDS + 10)
+        commands.append({"kind": "decommission_bookie", "round": round_, "broker": rng.choice(brokers)})
+    return {**case, "brokers": brokers, "config": config, "faults": faults, "commands": commands}
+
+
+def may_lose(case: Mapping[str, Any]) -> bool:
+    """Tell whether a bookie may lose something that it stored, which is no fault of the protocol."""
+    config = case.get("config", {})
+    journal = config.get("journalWriteData", True)
+    kinds = {fault["kind"] for fault in case.get("faults", [])}
+    synced = journal and config.get("journalSyncData", True)
+    lossy = {"disk_loss", *(() if journal else ("broker_crash", "rack_loss")), *(() if synced else ("power_loss",))}
+    return bool(kinds & lossy)
+
+
 def _workload(rng: random.Random, trouble: int) -> list[dict[str, Any]]:
     rows = [(0, rng.choice((trouble, trouble + 1, trouble + 4, TROUBLE_ROUNDS)))]
     rows += [(start, start + rng.randint(1, 3)) for start in (trouble + rng.randint(0, 10) for _ in range(rng.randint(0, 2)))]
@@ -138,10 +184,15 @@ def _commands(rng: random.Random, trouble: int) -> list[dict[str, Any]]:
 
 
 def broken(rules: Rules, seeds: Iterable[int]) -> dict[str, list[int]]:
-    """For each invariant that the rules break the seeds of the schedules in which they do."""
+    """For each invariant that the rules break the seeds of the schedules in which they do.
+
+    Rules that differ only where something is lost get schedules with losses.
+    """
     found: dict[str, list[int]] = {}
+    lossy = not (rules.limbo_is_unknown and rules.damaged_are_fenced)
     for seed in seeds:
-        result = simulate({**schedule(seed), "rules": rules}, watch=True, trace=False)
+        case = lossy_schedule(seed, integrity_check=True) if lossy else schedule(seed)
+        result = simulate({**case, "rules": rules}, watch=True, trace=False)
         for name in sorted({violation.invariant for violation in result.violations}):
             found.setdefault(name, []).append(seed)
     return found

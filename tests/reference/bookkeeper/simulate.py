@@ -89,7 +89,7 @@ def take_inputs(ledger: Ledger) -> None:
         if damaged:
             lost = bookie.lose_unflushed()
         if status.disk_lost:
-            lost = bookie.lose_everything()
+            lost = sorted({*lost, *bookie.lose_everything()})
         if lost:
             ledger.event("entries_lost", bookie.broker, lost[0], lost[-1] + 1)
         if damaged or status.disk_lost:
@@ -119,9 +119,13 @@ def _check_returned(ledger: Ledger) -> None:
         if not any(broker in fragment.ensemble for fragment in ledger.metadata.fragments):
             continue
         ledger.repair.filling.add(broker)
-        bookie.fenced = True
+        if ledger.rules.damaged_are_fenced and not bookie.fenced:
+            ledger.event("fence", broker)
+            bookie.fenced = True
         if ledger.metadata.state != CLOSED:
-            bookie.limbo = True
+            if ledger.rules.limbo_is_unknown and not bookie.limbo:
+                ledger.event("limbo_entered", broker)
+                bookie.limbo = True
             ledger.start_recovery(f"bookie-{broker}")
 
 

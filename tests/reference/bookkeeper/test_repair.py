@@ -8,7 +8,8 @@ import pytest
 
 from .given import adds, case, command, crash, end_of, fault, fragments
 from .repair import holders
-from .schedules import lossy_schedule
+from .rules import MUTANTS, OF_DAMAGE
+from .schedules import broken, lossy_schedule
 from .simulate import Result, simulate
 
 NO_JOURNAL = {"journalWriteData": False, "flushInterval": 1_000_000}
@@ -62,6 +63,17 @@ def test_lost_entry_with_limbo() -> None:
     assert violated(result) == set()
     assert holders(result.ledger, 0) == [1, 2, 3]
     assert not result.ledger.bookies[1].limbo
+
+
+@pytest.mark.parametrize("mutant", OF_DAMAGE)
+def test_mutants_lose_what_limbo_saves(mutant: str) -> None:
+    saved_by = {"limbo-says-no": LOST_ENTRY, "damaged-not-fenced": FORGOTTEN_FENCE}[mutant]
+    result = simulate({**saved_by, "config": WITH_LIMBO, "rules": MUTANTS[mutant]}, watch=True)
+    assert "AllAckedEntriesAreReadable" in violated(result)
+
+
+def test_random_losses_are_lost_without_limbo() -> None:
+    assert broken(MUTANTS["limbo-says-no"], range(80, 120))
 
 
 @pytest.mark.parametrize(("config", "kind", "kept"), [

@@ -121,11 +121,13 @@ def play_round(partition: TieredPartition) -> None:
     if not partition.deleted:
         _take_inputs(partition)
     if not partition.deleted:
-        _replicate(partition)
+        hw_at_start = {broker: replica.hw for broker, replica in partition.replicas.items()}
+        _replicate(partition, hw_at_start)
         _tier(partition)
         election.report_all(partition)
         kafka.checkpoint_and_flush(partition)
         kafka.count_outcomes(partition)
+        kafka.count_waiting(partition, hw_at_start)
     expiry.delete_partition(partition)
 
 
@@ -152,9 +154,8 @@ def _delete_topic(partition: TieredPartition) -> None:
     partition.ledger.event(partition.now, "topic_deleted", NO_LEADER, controller.epoch)
 
 
-def _replicate(partition: TieredPartition) -> None:
+def _replicate(partition: TieredPartition, hw_at_start: Mapping[int, int]) -> None:
     """Steps 2 to 8."""
-    hw_at_start = {broker: replica.hw for broker, replica in partition.replicas.items()}
     ends_at_start = log_ends(partition)
     fence_and_elect(partition)
     partition.pin_transactions()

@@ -24,7 +24,7 @@ CUTS = (5, 12, 19, 84)
 SEEDS = range(100, 150 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 Tables = dict[str, dict[str, list[Row]]]
 LOSSY_SEEDS, RACK_SEEDS = range(30), range(30)
-REPAIR_SEEDS = range(60 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
+REPAIR_SEEDS = range(40 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 MUTANT_SEEDS = (*range(12), 16, 45, 84, 97, 136, 1282, 1293)
 """Some at random, and such as show what each mutant does (tests/reference/bookkeeper/test_schedules.py)."""
 

@@ -18,7 +18,7 @@ from tests.reference.bookkeeper.given import adds, case, command, crash, fault
 from tests.reference.bookkeeper.schedules import may_lose, repair_schedule
 from tests.reference.bookkeeper.simulate import simulate
 
-SEEDS = range(100, 130 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
+SEEDS = range(100, 116 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 ROUNDS = 400
 AUTO = {"autoRecoveryDaemonEnabled": True, "rereplicationEntryBatchSize": 1, "openLedgerRereplicationGracePeriod": 60_000}
 UNSYNCED = {**AUTO, "journalSyncData": False, "flushInterval": 20_000, "lostBookieRecoveryDelay": 20}

@@ -300,21 +300,22 @@ def explain_command(
     """
     from emulator.explain.ledger import ledger_lines
     from emulator.explain.page import refuse_unwritable, write_page
-    from emulator.explain.reading import read_partition
+    from emulator.explain.reading import find_subject, read_partition
     from emulator.explain.story import tell
     from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
+    from emulator.rounds.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
 
     _refuse_missing_folder(folder, master, conf)
     if html is not None:
         refuse_unwritable(html)
     with _session(master, conf, f"{PROGRAM} explain") as spark:
-        lines = ledger_lines(folder, spark, topic, partition, scenario, rounds)
-        if lines is not None:
+        subject = find_subject(folder, spark, topic, partition, scenario, rounds)
+        if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
             if html is not None:
                 raise InputError("--html: the story of a ledger has no page; allowed: no --html")
-            _print_lines(lines)
+            _print_lines(ledger_lines(folder, spark, subject))
             return DONE
-        story = tell(*read_partition(folder, spark, topic, partition, scenario, rounds))
+        story = tell(*read_partition(folder, spark, subject))
     if not story.traced:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)
     width = shutil.get_terminal_size((USUAL_WIDTH, 0)).columns

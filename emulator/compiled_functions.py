@@ -84,11 +84,10 @@ class CompiledFunctions:
             return self._with(result, zero, finished)
         merged = self._set(total, self._looped(fold.merge().function()))
         steps = self._map([element], self._catalyst.IsNull(merged), fold.argument())
-        folded = self._with(total, zero, self._after(steps, self._with(result, total, finished)))
-        if not fold.argument().nullable():
-            return folded
-        no_array = self._catalyst.IsNull(self._looped(fold.argument()))
-        return self._catalyst.If(no_array, self._null_of(fold), folded)
+        # Of no array there are no steps, and no result.
+        no_array = self._catalyst.IsNull(steps)
+        ended = self._catalyst.If(no_array, self._null_of(finished), self._with(result, total, finished))
+        return self._with(total, zero, ended if fold.nullable() else self._catalyst.KnownNotNull(ended))
 
     def _transform(self, function: Any) -> Any:
         variables, body = self._lambda(function)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from emulator.configs import INT_MAX, ConfigKey, ConfigValue
 
+DEFAULT_ENTRY_BYTES = 1000
+"""Of entries whose size nothing says."""
+
 MAX_ENSEMBLE = 12
 """As many as a replica list may have."""
 MAX_BATCH = 10_000

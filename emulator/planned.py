@@ -16,7 +16,7 @@ emulator/compiled_functions.py only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
+from enum import Enum
 from itertools import groupby
 from typing import Any
 
@@ -37,7 +37,7 @@ _SETTINGS = {
 }
 
 
-class Compiling(IntEnum):
+class Compiling(Enum):
     """What of a round has code of its own; what has none is interpreted."""
 
     NOTHING = 0
@@ -89,7 +89,7 @@ class _Evaluators:
         class_named = jvm.java.lang.Class.forName
         self._fallback = class_named("org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback")
         self._leaf = class_named("org.apache.spark.sql.catalyst.expressions.LeafExpression")
-        self._functions = CompiledFunctions(spark)
+        self._functions = CompiledFunctions(spark) if compiling is Compiling.FUNCTIONS else None
         self._expression = self._sql.types.ObjectType(class_named("org.apache.spark.sql.catalyst.expressions.Expression"))
 
     def of(self, plan: Any) -> list[Any]:
@@ -175,7 +175,7 @@ class _Evaluators:
 
     def _compiled_function(self, bound: Any) -> tuple[Any, str] | None:
         """The object and its method; none if functions are not compiled, or this one is too large for Java."""
-        if self._compiling < Compiling.FUNCTIONS:
+        if self._functions is None:
             return None
         try:
             return self._catalyst.Literal(self._functions.of(bound), self._functions.type), "apply"

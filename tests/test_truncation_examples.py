@@ -142,7 +142,8 @@ def reference() -> dict[Place, End]:
 
 
 def test_every_example_is_here() -> None:
-    assert {path for path in EXAMPLES.glob("*.toml") if path.stem not in ("demo", "kip_966", "tiering_policies")} == set(FILES)
+    of_truncation = ("kafka_*.toml", "kip_101*.toml", "kip_279*.toml", "kip_320*.toml")
+    assert {path for names in of_truncation for path in EXAMPLES.glob(names)} == set(FILES)
 
 
 @pytest.mark.parametrize("place", ENDS, ids="/".join)

@@ -13,6 +13,7 @@ from datasets.bookkeeper.metadata_text import SIZES, LedgerText, parse_metadata,
 from datasets.output_folder import check_out, write_import
 from datasets.text_input import is_topic_name
 from emulator.errors import InputError
+from emulator.ledger_configs import DEFAULT_ENTRY_BYTES
 
 NO_OWNER = "ledgers"
 """Topic of ledgers whose metadata name no managed ledger."""
@@ -153,8 +154,9 @@ def _end(text: LedgerText, held: TopicLedger | None, notes: Counter[str]) -> tup
     least = text.fragments[-1][0] - 1
     if held is not None and held.entries - 1 >= least:
         return held.entries - 1, held.size_bytes
-    notes["ledgers that are not closed, and no broker counts their entries: up to their last fragment, of 1000 bytes each"] += 1
-    return least, 1000 * (least + 1)
+    guess = f"up to their last fragment, of {DEFAULT_ENTRY_BYTES} bytes each"
+    notes[f"ledgers that are not closed, and no broker counts their entries: {guess}"] += 1
+    return least, DEFAULT_ENTRY_BYTES * (least + 1)
 
 
 def _names(found: Sequence[LedgerText], owners: Mapping[int, str]) -> dict[int, str]:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from emulator.explain.reading import ask, check_partition, choose_rounds, choose_scenario, literal
+from emulator.explain.reading import Subject, ask, literal
 from emulator.explain.rows import Row
-from emulator.rounds.bookkeeper.rules import RULES
 
 _ORDER = (
     *("entries_lost", "limbo_entered", "ensemble_change", "recovery_started", "ledger_closed", "rereplicated", "fence"),
@@ -17,32 +16,20 @@ _ORDER = (
 """Events of one round, in the order in which its steps cause them."""
 
 
-def ledger_lines(
-    folder: str, spark: SparkSession, topic: str, partition: int, scenario: str | None, rounds: tuple[int, int] | None
-) -> list[str] | None:
-    """The story of a ledger; None if the scenario has partitions.
-
-    `scenario`: name or id, None for the only one or base; `rounds`: first and last to tell of, None for all. Raises InputError
-    for what the run does not have.
-    """
-    chosen = choose_scenario(ask(folder, spark, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
-    if chosen["protocol"] not in RULES:
-        return None
-    first, last = choose_rounds(chosen, rounds)
-    in_scenario = f"scenario_id = {chosen['scenario_id']}"
-    topics = f"SELECT topic, max(partition) AS last FROM partitions WHERE {in_scenario} GROUP BY topic ORDER BY topic"
-    check_partition(ask(folder, spark, topics), topic, partition)
-    here = f"{in_scenario} AND topic = {literal(topic)} AND partition = {partition}"
+def ledger_lines(folder: str, spark: SparkSession, subject: Subject) -> list[str]:
+    """The story of a ledger."""
+    chosen, first, last = subject.scenario, subject.first, subject.last
 
     def rows(table: str, more: str = "") -> list[Row]:
-        return ask(folder, spark, f"SELECT * FROM {table} WHERE {here} {more}")
+        return ask(folder, spark, f"SELECT * FROM {table} WHERE {subject.here} {more}")
 
     (ledger,) = rows("ledgers")
     fragments, bookies = rows("fragments", "ORDER BY first_entry"), rows("bookies", "ORDER BY broker")
-    lines = [f"ledger {topic}:{partition}, scenario {chosen['name']} ({chosen['protocol']}), rounds {first} to {last}", ""]
+    of_scenario = f"scenario {chosen['name']} ({chosen['protocol']}), rounds {first} to {last}"
+    lines = [f"ledger {subject.topic}:{subject.partition}, {of_scenario}", ""]
     lines += [_state(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
     concerned = sorted({b for f in fragments for b in f["ensemble"]} | {b["broker"] for b in bookies})
-    lines += _happenings(ask(folder, spark, _faults_sql(in_scenario, topic, partition, concerned)), rows("events"), first, last)
+    lines += _happenings(ask(folder, spark, _faults_sql(subject, concerned)), rows("events"), first, last)
     clients = rows("ledger_clients", "ORDER BY client, number")
     lines += ["", *(_client(client) for client in clients)] if clients else []
     lines += ["", "bookies at the end:", *(_bookie(bookie) for bookie in bookies)]
@@ -50,10 +37,11 @@ def ledger_lines(
     return lines + [f"violated in round {v['round']}: {v['invariant']}: {v['witness']}" for v in violations]
 
 
-def _faults_sql(in_scenario: str, topic: str, partition: int, bookies: Sequence[int]) -> str:
+def _faults_sql(subject: Subject, bookies: Sequence[int]) -> str:
     of_bookies = f"(broker IS NULL OR broker IN ({', '.join(map(str, bookies or [-1]))}))"
-    of_ledger = f"(topic IS NULL OR topic = {literal(topic)}) AND (partition IS NULL OR partition = {partition})"
-    return f"SELECT * FROM faults WHERE {in_scenario} AND {of_bookies} AND {of_ledger} ORDER BY fault_id"
+    of_topic = f"(topic IS NULL OR topic = {literal(subject.topic)})"
+    of_ledger = f"{of_topic} AND (partition IS NULL OR partition = {subject.partition})"
+    return f"SELECT * FROM faults WHERE {subject.in_scenario} AND {of_bookies} AND {of_ledger} ORDER BY fault_id"
 
 
 def _state(ledger: Row) -> str:

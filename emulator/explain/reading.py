@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
@@ -14,30 +15,58 @@ _TRACE = "round, broker, role, leader_epoch, leo, hw, remote_leo, fetch_state, t
 _CONTROLLERS = "round, leader, leader_epoch, isr, elr"
 
 
-def read_partition(
-    folder: str, spark: SparkSession, topic: str, partition: int, scenario: str | None, rounds: tuple[int, int] | None
-) -> tuple[PartitionRows, int, int]:
-    """Returns the rows of a partition, and the first and the last round to tell of.
+@dataclass(frozen=True)
+class Subject:
+    """The partition, or ledger, of a scenario that is told of, and the first and the last round."""
 
-    `scenario`: name or id, None for the only one or base; `rounds`: first and last, None for all. Of the trace the
-    rows of these rounds and of the one before are read. Raises InputError for what the run does not have.
+    scenario: Row
+    topic: str
+    partition: int
+    first: int
+    last: int
+
+    @property
+    def in_scenario(self) -> str:
+        """SQL: whether a row is of the scenario."""
+        return f"scenario_id = {self.scenario['scenario_id']}"
+
+    @property
+    def here(self) -> str:
+        """SQL: whether a row is of the partition."""
+        return f"{self.in_scenario} AND topic = {literal(self.topic)} AND partition = {self.partition}"
+
+
+def find_subject(
+    folder: str, spark: SparkSession, topic: str, partition: int, scenario: str | None, rounds: tuple[int, int] | None
+) -> Subject:
+    """Returns what is to be told of; raises InputError for what the run does not have.
+
+    `scenario`: name or id, None for the only one or base; `rounds`: first and last, None for all.
     """
     chosen = choose_scenario(ask(folder, spark, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
-    first, last = choose_rounds(chosen, rounds)
-    in_scenario = f"scenario_id = {chosen['scenario_id']}"
-    topics = f"SELECT topic, max(partition) AS last FROM partitions WHERE {in_scenario} GROUP BY topic ORDER BY topic"
+    subject = Subject(chosen, topic, partition, *choose_rounds(chosen, rounds))
+    of_scenario = f"FROM partitions WHERE {subject.in_scenario}"
+    topics = f"SELECT topic, max(partition) AS last {of_scenario} GROUP BY topic ORDER BY topic"
     check_partition(ask(folder, spark, topics), topic, partition)
-    here = f"{in_scenario} AND topic = {literal(topic)} AND partition = {partition}"
+    return subject
+
+
+def read_partition(folder: str, spark: SparkSession, subject: Subject) -> tuple[PartitionRows, int, int]:
+    """Returns the rows of a partition, and the first and the last round to tell of.
+
+    Of the trace the rows of these rounds and of the one before are read. Raises InputError for what the run does not have.
+    """
+    topic, partition, first, last = subject.topic, subject.partition, subject.first, subject.last
 
     def rows(table: str, columns: str = "*", more: str = "true") -> list[Row]:
-        return ask(folder, spark, f"SELECT {columns} FROM {table} WHERE {here} AND {more}")
+        return ask(folder, spark, f"SELECT {columns} FROM {table} WHERE {subject.here} AND {more}")
 
     in_rounds = f"round BETWEEN {first - 1} AND {last} ORDER BY round"
     places, outcomes = rows("partitions"), rows("outcomes")
     if not places or not outcomes:
         raise InputError(f"{folder}: the tables partitions and outcomes have no row of {topic}:{partition}; run it again")
     found = PartitionRows(
-        scenario=chosen,
+        scenario=subject.scenario,
         topic=topic,
         partition=partition,
         replicas=places[0]["replicas"],
@@ -50,8 +79,8 @@ def read_partition(
         controllers=rows("trace_partitions", _CONTROLLERS, in_rounds),
     )
     brokers = ", ".join(map(str, found.columns))
-    racks = ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {in_scenario} AND broker IN ({brokers})")
-    faults = f"SELECT * FROM faults WHERE {in_scenario} AND {_concerns(topic, partition, found.columns, racks)}"
+    racks = ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {subject.in_scenario} AND broker IN ({brokers})")
+    faults = f"SELECT * FROM faults WHERE {subject.in_scenario} AND {_concerns(topic, partition, found.columns, racks)}"
     ordered = ask(folder, spark, f"{faults} ORDER BY fault_id")
     return PartitionRows(**{**vars(found), "brokers": racks, "faults": ordered}), first, last
 

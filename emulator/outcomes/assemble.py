@@ -16,6 +16,7 @@ from emulator.outcomes.broker_rounds import DISK_BYTES
 from emulator.outcomes.consumers import CONSUMER_TABLES, consumer_tables
 from emulator.outcomes.names import Names, names
 from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
+from emulator.rounds.columns import texts
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS, OF_NOBODY
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import local_start
@@ -38,7 +39,7 @@ _FENCES = pa.schema(
     ]
 )
 _BROKERS = pa.schema([("scenario_id", pa.int32()), ("broker", pa.int32()), ("rack", pa.string())])
-_EVENT_KINDS = "array(" + ", ".join(f"'{kind}'" for kind in EVENT_KINDS) + ")"
+_EVENT_KINDS = texts(EVENT_KINDS)
 
 
 def brokers_in(mask: str) -> str:
@@ -133,7 +134,7 @@ def _remote_segments(state: DataFrame, known: Names) -> DataFrame:
         "cache", F.expr(f"IF(client_leader >= 0 AND {_IS_REPLICA}, {epoch_cache('log', 'log_start_offset')}, null)")
     )
     rows = rows.select(*_ROW_IDS, "cache", "leo", "remote_events", F.explode("remote_segments").alias("s"))
-    names = "array(" + ", ".join(f"'{name}'" for name in STATE_NAMES) + ")"
+    names = texts(STATE_NAMES)
     entry = "named_struct('epoch', coalesce(e.epoch, -1), 'start_offset', coalesce(e.start_offset, -1L))"
     columns = {
         "segment": "s.id",

@@ -12,14 +12,14 @@ from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.consumers import groups_of
 from emulator.outcomes.names import Names
+from emulator.rounds.columns import texts
 from emulator.rounds.kafka.reading.step import ended
 from emulator.rounds.kafka.reading.types import CAUSES, COUNTERS
 from emulator.schema import OUTPUT_TABLES
 
 CONSUMER_TABLES = ("consumer_groups", "unread")
 UNREAD_KINDS = ("stretch", "skip", "loss")
-_CAUSES = "array(" + ", ".join(f"'{cause}'" for cause in CAUSES) + ")"
-_KINDS = "array(" + ", ".join(f"'{kind}'" for kind in UNREAD_KINDS) + ")"
+_CAUSES, _KINDS = texts(CAUSES), texts(UNREAD_KINDS)
 
 
 def consumer_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs], known: Names) -> dict[str, DataFrame]:

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.bookkeeper.invariants import AT_THE_END, EVERY_ROUND
+from emulator.rounds.columns import texts
 from emulator.schema import OUTPUT_TABLES
 
 _KEYS = ("scenario_id", "partition_id", "feed_id")
@@ -16,7 +17,7 @@ _KEYS = ("scenario_id", "partition_id", "feed_id")
 
 def ledger_violations(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> DataFrame:
     """Every violation: the state's keys, round, invariant, witness, cause."""
-    names = "array(" + ", ".join(f"'{i.name}'" for i in EVERY_ROUND) + ")"
+    names = texts(i.name for i in EVERY_ROUND)
     fragments = "concat_ws(', ', transform(v.fragments, p_ -> concat(p_.first_entry, ': [', concat_ws(', ', p_.ensemble), ']')))"
     words = (
         "concat(IF(v.entry >= 0, concat('entry ', v.entry, ' is on no bookie of its write set; '), ''), 'acknowledged up to ',"

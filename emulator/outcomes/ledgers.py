@@ -27,7 +27,7 @@ from emulator.rounds.bookkeeper.state import (
     WRITER_STATES,
 )
 from emulator.rounds.bookkeeper.texts import OPEN_RUN, last_of
-from emulator.rounds.columns import struct
+from emulator.rounds.columns import struct, texts
 from emulator.schema import OUTPUT_TABLES
 
 
@@ -62,8 +62,8 @@ def _members(bookies: str) -> str:
     return f"transform({bookies}, b_ -> coalesce(b_, -1))"
 
 
-def _name(texts: tuple[str, ...], number: str) -> str:
-    return f"get(array({', '.join(repr(text) for text in texts)}), {number})"
+def _name(names: tuple[str, ...], number: str) -> str:
+    return f"get({texts(names)}, {number})"
 
 
 def _partitions(state: DataFrame, known: Names) -> DataFrame:

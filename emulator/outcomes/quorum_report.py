@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 from emulator.outcomes.compare import check_groups, groups_sql, same_partition
 
-LARGEST_BATCH = 100
-"""Records of a batch read, as in the view quorum_partitions."""
-
 
 def quorum_report_sql(by: Sequence[str] = ()) -> str:
     """SQL over the views of a run: one row per scenario and group of partitions, its columns in docs/quorums_and_isr.md.
@@ -40,7 +37,7 @@ kept AS (
     sum(unacked_rounds) AS unacked_rounds,
     avg(answers_to_fence) AS answers_to_fence,
     sum(read_requests) AS read_requests,
-    sum(ceil(readable / {LARGEST_BATCH})) AS batches,
+    sum(batches) AS batches,
     sum(joins) AS joins,
     sum(joined_bytes) AS joined_bytes
   FROM quorum_partitions q

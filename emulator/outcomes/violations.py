@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
+from emulator.rounds.columns import texts
 from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.rounds.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, OF_TIERS, Invariant
 
@@ -49,7 +50,7 @@ def invariant_rows() -> list[tuple[str, str, str, str, str]]:
 
 
 def _while_running(state: DataFrame) -> DataFrame:
-    names = "array(" + ", ".join(f"'{i.name}'" for i in EVERY_ROUND + OF_TIERS) + ")"
+    names = texts(i.name for i in EVERY_ROUND + OF_TIERS)
     damage = f"array_min(transform(filter(events, e -> e.kind = {EVENT_KINDS.index('log_damaged')}), e -> e.round))"
     first_damage = F.min(F.expr(damage)).over(Window.partitionBy("scenario_id", "partition_id"))
     found = state.withColumn("first_damage", first_damage).filter("size(violations) > 0")

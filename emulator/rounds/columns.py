@@ -12,7 +12,7 @@ A phase adds its steps with `withColumns`. Two things keep a round cheap (docs/d
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
 from typing import ParamSpec
 
@@ -82,6 +82,11 @@ def let(name: str, value: str, body: str) -> str:
 def struct(values: Mapping[str, str]) -> str:
     """A struct of these texts."""
     return "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in values.items()) + ")"
+
+
+def texts(values: Iterable[str]) -> str:
+    """An array of texts, which have no quotes in them."""
+    return "array(" + ", ".join(f"'{value}'" for value in values) + ")"
 
 
 def with_changes(source: str, fields: Mapping[str, str], **changes: str) -> str:

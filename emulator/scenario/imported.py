@@ -82,7 +82,7 @@ class Imported:
 
     def with_racks(self, racks: int) -> Imported:
         """Returns the same cluster with broker b in rack (b - 1) mod racks."""
-        return replace(self, brokers=tuple(Broker(b.id, str((b.id - 1) % racks)) for b in self.brokers))
+        return replace(self, brokers=in_racks(self.brokers, racks))
 
 
 def read_import(folder: str, files: TableFiles) -> Imported:
@@ -114,6 +114,11 @@ def read_import(folder: str, files: TableFiles) -> Imported:
         remote_segments = remote.table.select(INITIAL_REMOTE_SEGMENTS_SCHEMA.names).cast(INITIAL_REMOTE_SEGMENTS_SCHEMA)
     partitions = rows.table.select(INITIAL_PARTITIONS_SCHEMA.names).take(order).cast(INITIAL_PARTITIONS_SCHEMA)
     return Imported(brokers, topics, partitions.combine_chunks(), replicas, remote_segments.combine_chunks())
+
+
+def in_racks(brokers: Sequence[Broker], racks: int) -> tuple[Broker, ...]:
+    """The same brokers with broker b in rack (b - 1) mod racks."""
+    return tuple(Broker(b.id, str((b.id - 1) % racks)) for b in brokers)
 
 
 def exists(folder: str, name: str) -> bool:

@@ -10,10 +10,11 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
+from datasets.bookkeeper.metadata_text import STATES
 from datasets.tables import Column
 from emulator.configs import ConfigValue
 from emulator.ledger_configs import LEDGER_KEYS
-from emulator.scenario.imported import BROKER_COLUMNS, CONFIG_COLUMNS, read_brokers
+from emulator.scenario.imported import BROKER_COLUMNS, CONFIG_COLUMNS, in_racks, read_brokers
 from emulator.scenario.initial_ledgers import check_ledger_rows
 from emulator.scenario.model import FRAGMENTS, INITIAL_LEDGERS_SCHEMA, Broker, Topic
 from emulator.scenario.rows import Rows, TableFiles
@@ -27,7 +28,6 @@ LEDGER_COLUMNS: Mapping[str, Column] = {
     "bytes": Column(pa.int64(), True),
     "fragments": Column(FRAGMENTS, True),
 }
-_STATES = ("OPEN", "IN_RECOVERY", "CLOSED")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class ImportedLedgers:
 
     def with_racks(self, racks: int) -> ImportedLedgers:
         """Returns the same cluster with bookie b in rack (b - 1) mod racks."""
-        return replace(self, brokers=tuple(Broker(b.id, str((b.id - 1) % racks)) for b in self.brokers))
+        return replace(self, brokers=in_racks(self.brokers, racks))
 
 
 def read_ledger_import(folder: str, files: TableFiles) -> ImportedLedgers:
@@ -49,7 +49,7 @@ def read_ledger_import(folder: str, files: TableFiles) -> ImportedLedgers:
     rows = files.rows(posixpath.join(folder, LEDGERS_FILE), LEDGER_COLUMNS, extra=True)
     rows.check_range("last_entry", -1)
     rows.check_range("bytes", 0)
-    rows.check_member("state", _STATES, "state", ", ".join(_STATES))
+    rows.check_member("state", STATES, "state", ", ".join(STATES))
     configs = _configs(files.rows(posixpath.join(folder, "topic_configs.parquet"), CONFIG_COLUMNS, extra=True))
     ledgers = rows.table.select(INITIAL_LEDGERS_SCHEMA.names).cast(INITIAL_LEDGERS_SCHEMA)
     topics = []

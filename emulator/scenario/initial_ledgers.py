@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from emulator.configs import ConfigValue
 from emulator.errors import listing, quoted
-from emulator.ledger_configs import effective
+from emulator.ledger_configs import DEFAULT_ENTRY_BYTES, effective
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.initial import check_keys
 from emulator.scenario.model import INITIAL_LEDGERS_SCHEMA, Broker, Topic
@@ -18,7 +18,6 @@ from emulator.scenario.rows import Rows, rows_of_list
 from emulator.scenario.shapes import InitialLedgerShape, InitialShape
 from emulator.scenario.topics import Layout
 
-DEFAULT_ENTRY_BYTES = 1000
 _OF_PARTITIONS = ("partitions", "replicas", "remote_segments")
 
 

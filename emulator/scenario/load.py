@@ -64,10 +64,10 @@ def load_run(path: str) -> Run:
     shape = _check_shape(base)
     variants = check_variants(base)
     both = has_both_systems(base)
-    scenarios = [_resolve(base, 0, BASE_NAME, {}, files, both)]
+    scenarios = [_resolve(*_own(base, both, shape), 0, BASE_NAME, {}, files, both)]
     for index, variant in enumerate(variants):
         merged = merge_variant(base, index)
-        scenarios.append(_resolve(merged, index + 1, variant["name"], list_overrides(variant), files, both))
+        scenarios.append(_resolve(*_own(merged, both), index + 1, variant["name"], list_overrides(variant), files, both))
     name = shape.name or posixpath.basename(path).removesuffix(".toml")
     return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios))
 
@@ -79,10 +79,23 @@ def _check_shape(places: Places) -> ScenarioShape:
         raise places.shape_error(error) from None
 
 
-def _resolve(places: Places, scenario_id: int, name: str, overrides: dict[str, str], files: TableFiles, both: bool) -> Scenario:
-    """One scenario, checked. `both`: the file has partitions and ledgers, so that what only the other has is passed over."""
-    places = own_part(places) if both else places
-    shape = _check_shape(places)
+def _own(places: Places, both: bool, shape: ScenarioShape | None = None) -> tuple[Places, ScenarioShape]:
+    """What of a scenario is its system's, checked: of a file with both systems a part. `shape`: of the whole, if it is known."""
+    if both:
+        places, shape = own_part(places), None
+    return places, shape or _check_shape(places)
+
+
+def _resolve(
+    places: Places,
+    shape: ScenarioShape,
+    scenario_id: int,
+    name: str,
+    overrides: dict[str, str],
+    files: TableFiles,
+    both: bool,
+) -> Scenario:
+    """One scenario. `both`: the file has partitions and ledgers, so that what only the other has is passed over."""
     check_protocol(places, shape.protocol)
     folder = posixpath.dirname(places.file)
     brokers, imported = resolve_cluster(places, shape.cluster, folder, files)

@@ -50,6 +50,7 @@ SELECT
   o.acked_lost,
   IF(l.state IS NULL, 1, l.ensemble_size - l.ack_quorum + 1) AS answers_to_fence,
   IF(l.state IS NULL, o.hw, l.writer_lac + 1) AS readable,
+  ceil(IF(l.state IS NULL, o.hw, l.writer_lac + 1) / 100) AS batches,
   IF(l.state IS NULL, ceil(o.hw / 100), coalesce(r.requests, 0)) AS read_requests,
   IF(l.state IS NULL, coalesce(c.joins, 0), l.ensemble_changes) AS joins,
   CAST(

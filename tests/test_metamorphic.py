@@ -15,6 +15,7 @@ from tests.reference.random_scenarios import random_batch, to_toml
 
 # broker_rounds has buckets of the longest scenario's length: it is told in other portions among others.
 TABLES = ("outcomes", "events", "replicas", "leader_epochs", "partitions", "trace", "trace_partitions")
+PARTITIONS = 15
 VARIANTS = """
 [[variants]]
 name = "longer"
@@ -32,15 +33,15 @@ def content(tables: dict[str, list[Row]], scenario: str) -> dict[str, Counter[st
 
 
 def test_fusing_tasks_and_company_change_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = to_toml(random_batch(0, 25))
+    text = to_toml(random_batch(0, PARTITIONS))
     among_others = emulate(spark, text + VARIANTS, tmp_path / "many")
 
-    monkeypatch.setattr(engine, "fused_rounds", lambda _: 3)
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 5)
+    monkeypatch.setattr(engine, "fused_rounds", lambda _: 7)
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 3)
     alone = emulate(spark, text, tmp_path / "alone")
 
     expected = content(alone, "base")
-    assert sum(expected["outcomes"].values()) == 25
+    assert sum(expected["outcomes"].values()) == PARTITIONS
     for name in ("base", "base-again"):
         seen = content(among_others, name)
         for table in TABLES:

@@ -31,9 +31,13 @@ _PIECES = pa.schema(
 
 
 def with_entry_sizes(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> DataFrame:
-    """The state with `sizes`: from_entry to to_entry - 1 have `bytes` / `records` bytes each, those of the start first."""
+    """The state with `sizes`: from_entry to to_entry - 1 have `bytes` / `records` bytes each, those of the start first.
+
+    Entry 0 of a ledger of a topic's list is the topic's message number `first_message`.
+    """
     before = {"from_entry": "0L", "to_entry": "first_own_entry", "records": "first_own_entry", "bytes": "given_bytes"}
-    moved = {"from_entry": "p_.from_entry + first_own_entry", "to_entry": "p_.to_entry + first_own_entry"}
+    begin = "first_own_entry - coalesce(first_message, 0L)"
+    moved = {"from_entry": f"p_.from_entry + {begin}", "to_entry": f"p_.to_entry + {begin}"}
     moved |= {name: f"p_.{name}" for name in ("records", "bytes")}
     own = f"transform(sizes, p_ -> {struct(moved)})"
     given = f"IF(first_own_entry > 0, concat(array({struct(before)}), {own}), {own})"

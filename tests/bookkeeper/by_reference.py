@@ -147,7 +147,7 @@ def by_scenario(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, list[Row
 
 def differences(expected: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs: name -> (of the reference, of the engine); of events only those that one side has more of."""
-    found = {name: (expected[name], seen[name]) for name in expected if expected[name] != seen[name]}
+    found = {name: (expected[name], seen.get(name)) for name in expected if expected[name] != seen.get(name)}
     if "events" in found:
         left, right = found["events"]
         found["events"] = (left - right, right - left)

@@ -116,6 +116,36 @@ def repair_schedule(seed: int) -> dict[str, Any]:
     return {**case, "brokers": brokers, "config": config, "faults": faults, "commands": commands}
 
 
+def topic_schedule(seed: int) -> dict[str, Any]:
+    """A schedule for a topic that is a list of ledgers (topics.py): small ledgers, takeovers, crashes, retention.
+
+    Half of them have bookies that are away for longer, lose what they have and are filled again.
+    """
+    rng = random.Random(f"bookkeeper/topics/{seed}")
+    case = repair_schedule(seed) if rng.random() < 0.5 else schedule(seed)
+    round_ms = rng.choice((500, 500, 20_000, 30_000, 60_000))
+    minutes = 0 if round_ms == 500 else rng.choice((0, 1, 1, 2))
+    config = {
+        **case["config"],
+        "managedLedgerMaxEntriesPerLedger": rng.choice((1, 2, 3, 4, 6, 50)),
+        "managedLedgerMaxSizePerLedgerMbytes": rng.choice((1, 1, 2, 2048)),
+        "managedLedgerMinLedgerRolloverTimeMinutes": minutes,
+        "managedLedgerMaxLedgerRolloverTimeMinutes": minutes + rng.choice((1, 3, 240)),
+        "defaultRetentionTimeInMinutes": rng.choice((-1, -1, 0, 1, 3)),
+        "defaultRetentionSizeInMB": rng.choice((-1, -1, 0, 1, 2)),
+        "retentionCheckIntervalInSeconds": rng.choice((1, 2, 60)),
+    }
+    record_bytes = rng.choice((1000, 200_000, 400_000))
+    workload = [{**row, "record_bytes": record_bytes} for row in case["workload"]]
+    workload.append({**workload[0], "from_round": rng.randint(0, 10), "to_round": TROUBLE_ROUNDS + rng.randint(0, 30)})
+    commands = [one for one in case["commands"] if one["kind"] in ("check_ledger", "decommission_bookie")]
+    rounds = [one["round"] for one in case["commands"] if one not in commands]
+    rounds += [rng.randint(0, TROUBLE_ROUNDS + 20) for _ in range(rng.randint(0, 2))]
+    commands += [{"kind": "take_over", "round": max(0, round_)} for round_ in rounds]
+    given = {key: value for key, value in case.items() if key != "replicas"}
+    return {**given, "round_ms": round_ms, "config": config, "workload": workload, "commands": commands}
+
+
 def may_lose(case: Mapping[str, Any]) -> bool:
     """Tell whether a bookie may lose something that it stored, which is no fault of the protocol."""
     config = case.get("config", {})

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from .given import adds, case, command, crash, fault
-from .schedules import schedule
+from .rules import MUTANTS, OF_TOPICS
+from .schedules import may_lose, schedule, topic_schedule
 from .topics import Topic, play_topic
 
 KEEP = {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
@@ -119,3 +120,25 @@ def test_no_acknowledged_message_is_lost(seed: int) -> None:
     played = play_topic({**given, "commands": commands, "config": config})
     assert set(played.acked) <= set(played.readable)
     assert played.violations == []
+
+
+@pytest.mark.parametrize("seed", range(TAKEOVER_SCHEDULES // 4))
+def test_what_is_acknowledged_is_in_the_list_or_deleted(seed: int) -> None:
+    """Whatever happens but for lost entries, of which a recovery may know nothing."""
+    given = topic_schedule(seed)
+    played = play_topic(given)
+    if not may_lose(given):
+        gone = {message for part in played.parts if part.deleted_round is not None for message in part.messages[: part.entries]}
+        assert set(played.acked) <= set(played.readable) | gone
+        assert played.violations == []
+
+
+def test_a_list_written_over_loses_messages() -> None:
+    """The old owner finds its ledger closed, and writes the list that it knows over the one with the new owner's ledger."""
+    lost = [fault("drop_adds", broker, 0, 8, from_offset=5) for broker in (2, 3)]
+    given: dict[str, Any] = {"workload": [adds(0, 20)], "config": KEEP, "faults": lost, "commands": [command("take_over", 9)]}
+    assert set(topic(**given).acked) <= set(topic(**given).readable)
+    for mutant in OF_TOPICS:
+        played = topic(**given, rules=MUTANTS[mutant])
+        assert not set(played.acked) <= set(played.readable)
+        assert {violation.invariant for violation in played.violations} >= {"AckedMessagesAreListed"}

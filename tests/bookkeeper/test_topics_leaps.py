@@ -127,7 +127,7 @@ def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
     assert topic["ledgers_created"] == 18
     assert topic["ledgers_deleted"] > 10
     assert topic["acked"] == topic["readable"] + topic["messages_deleted"]
-    assert progress.iterations < 12 * topic["ledgers_created"]
+    assert progress.iterations < 15 * topic["ledgers_created"]
 
 
 def test_the_story_of_a_topic(both: tuple[Path, dict[str, list[Row]]], capsys: pytest.CaptureFixture[str]) -> None:

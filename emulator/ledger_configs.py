@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.configs import INT_MAX, ConfigKey, ConfigValue
+from emulator.configs import INT_MAX, LONG_MAX, ConfigKey, ConfigValue
 
 DEFAULT_ENTRY_BYTES = 1000
 """Of entries whose size nothing says."""
@@ -62,6 +62,9 @@ LEDGER_KEYS: Mapping[str, ConfigKey] = {
         _client("defaultRetentionTimeInMinutes", int, 0, (-1, MAX_MINUTES)),
         _client("defaultRetentionSizeInMB", int, 0, (-1, INT_MAX)),
         _client("retentionCheckIntervalInSeconds", int, 120, _SECONDS),
+        _client("managedLedgerOffloadAutoTriggerSizeThresholdBytes", int, -1, (-1, LONG_MAX)),
+        _client("managedLedgerOffloadThresholdInSeconds", int, -1, (-1, INT_MAX // 1000)),
+        _client("managedLedgerOffloadDeletionLagMs", int, 14_400_000, _MILLISECONDS),
     )
 }
 """A topic's config may have the writer's keys, the cluster's config all of them."""
@@ -73,6 +76,12 @@ OF_TOPICS = tuple(name for name in LEDGER_KEYS if name.startswith((MANAGED, MAX_
 def is_managed(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue]) -> bool:
     """Tell whether a topic is a list of ledgers."""
     return bool(effective(cluster, topic, MANAGED))
+
+
+def is_offloaded(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue]) -> bool:
+    """Tell whether closed ledgers of a topic may go to a remote store."""
+    keys = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
+    return is_managed(cluster, topic) and any(int(effective(cluster, topic, key)) >= 0 for key in keys)
 
 
 def effective(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue], key: str) -> ConfigValue:

@@ -391,6 +391,12 @@ OUTPUT_TABLES |= {
         _column("closed_round", _INT, "round at whose end it was closed first; null: never, or it is no list's", True),
         _column("deleted_round", _INT, "round in which retention deleted it; null likewise", True),
         _column("rolled_over", _TEXT, "why its owner went on to another one: entries, size, age, failure; null likewise", True),
+        _column("offload_started_round", _INT, "round in which its copy to remote storage was begun last; null likewise", True),
+        _column("offloaded_round", _INT, "round in which remote storage had all of it; null likewise", True),
+        _column(
+            "deleted_from_bookies_round", _INT, "round in which bookies deleted it, since it is offloaded; null likewise", True
+        ),
+        _column("remote_bytes", _LONG, "bytes of it in remote storage at the end"),
     ),
     "topics": _table(
         _SCENARIO,

@@ -14,12 +14,15 @@ _ORDER = (
     *("take_over", "ledger_created"),
     *("entries_lost", "limbo_entered", "ensemble_change", "recovery_started", "ledger_closed", "rereplicated", "fence"),
     *("add_failed", "underreplicated", "copied", "filled", "limbo_left"),
-    *("ledger_rolled_over", "ledger_deleted"),
+    *("ledger_rolled_over", "ledger_deleted", "offload_failed", "offloaded", "offload_started", "bookies_freed"),
 )
 """Events of one round, in the order in which its steps cause them."""
 
 
-OF_LISTS = ("take_over", "ledger_created", "ledger_rolled_over", "ledger_deleted")
+OF_LISTS = (
+    *("take_over", "ledger_created", "ledger_rolled_over", "ledger_deleted"),
+    *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
+)
 """Events of a topic that is a list of ledgers."""
 
 
@@ -81,7 +84,8 @@ def _list_lines(topic: Row, ledgers: Sequence[Row]) -> list[str]:
             row["state"],
         ]
         told += [] if row["rolled_over"] is None else [f"rolled over by {row['rolled_over']}"]
-        told += [f"{what} in round {row[f'{what}_round']}" for what in ("closed", "deleted") if row[f"{what}_round"] is not None]
+        ends = ("closed", "offloaded", "deleted_from_bookies", "deleted")
+        told += [f"{end.replace('_', ' ')} in round {row[f'{end}_round']}" for end in ends if row[f"{end}_round"] is not None]
         lines.append(f"  ledger {row['ledger']}: {', '.join(told)}")
     return lines
 
@@ -134,6 +138,10 @@ def _event(event: Row) -> str:
         "ledger_created": f"ledger {event['ledger']} was created, for messages from {start} on",
         "ledger_rolled_over": f"ledger {event['ledger']} is done with: its owner goes on to another one",
         "ledger_deleted": f"ledger {event['ledger']} was deleted",
+        "offload_started": f"ledger {event['ledger']} is being copied to the remote store",
+        "offload_failed": f"the copy of ledger {event['ledger']} to the remote store was given up",
+        "offloaded": f"the remote store has ledger {event['ledger']}",
+        "bookies_freed": f"bookies deleted ledger {event['ledger']}, which the remote store has",
     }[event["kind"]]
 
 

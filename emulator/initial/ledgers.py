@@ -62,6 +62,8 @@ _OF_LIST = {
     **dict.fromkeys(("topic_unacked", "topic_unacked_rounds", "topic_unwritable_rounds"), "0"),
     "tail": "array()",
     "owners": f"array({struct({name: f'CAST({_FIRST_OWNER[name]} AS {kind})' for name, kind in OWNER_FIELDS.items()})})",
+    "copied_bytes": "0",
+    "offloading": "-1",
     "list_full": "false",
     "place": "first_place",
     "writer_state": str(SHUT),

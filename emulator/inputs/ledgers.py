@@ -18,10 +18,10 @@ from emulator.faults.kinds import LEDGER_KINDS, FaultRow, read_fault_rows
 from emulator.inputs.change_types import FEED_KEY, WORLD_KEY, changes_schema
 from emulator.inputs.classifier import rows_by_member, rows_of_topic
 from emulator.inputs.feeds import WorkloadRow
-from emulator.inputs.managed_ledgers import ManagedLedgers
+from emulator.inputs.managed_ledgers import STORE_FAULTS, ManagedLedgers
 from emulator.inputs.scenario_inputs import ScenarioInputs
 from emulator.inputs.tables import PartitionTable
-from emulator.ledger_configs import LEDGER_KEYS, effective, is_managed
+from emulator.ledger_configs import LEDGER_KEYS, effective, is_managed, is_offloaded
 from emulator.rounds.bookkeeper.rules import PROTOCOL_NUMBERS, LedgerRules
 from emulator.rounds.bookkeeper.state import LEDGER_STATE
 from emulator.scenario import Command, Scenario, Topic
@@ -262,7 +262,8 @@ class LedgerInputs(ScenarioInputs):
         count = topic.partitions
         workload = rows_of_topic(self.scenario, topic.name, count)
         rows = rows_by_member([(number, ranges) for number, (_, ranges) in enumerate(workload)], np.arange(count))
-        own_faults = [f for f in faults if f.kind in LEDGER_KINDS and fnmatchcase(topic.name, f.topic or "*")]
+        kinds = (*LEDGER_KINDS, *STORE_FAULTS) if is_offloaded(self.scenario.config, topic.config) else LEDGER_KINDS
+        own_faults = [f for f in faults if f.kind in kinds and fnmatchcase(topic.name, f.topic or "*")]
         own_commands = [c for c in self.scenario.commands if c.topic is not None and fnmatchcase(topic.name, c.topic)]
         named = [f.partition for f in own_faults] + [c.partition for c in own_commands]
         alone = {ledger for ledger in named if ledger is not None}
@@ -349,7 +350,8 @@ def ledger_rules_of(inputs: Sequence[ScenarioInputs]) -> LedgerRules:
     racks = any(topic.policy == RACK_AWARE for i in inputs for topic in i.scenario.topics)
     repairs = any(_repairs(i.scenario) for i in inputs)
     topics = any(is_managed(i.scenario.config, topic.config) for i in inputs for topic in i.scenario.topics)
-    return LedgerRules(tuple(sorted({i.scenario.protocol for i in inputs})), racks, repairs, topics)
+    offloads = any(is_offloaded(i.scenario.config, topic.config) for i in inputs for topic in i.scenario.topics)
+    return LedgerRules(tuple(sorted({i.scenario.protocol for i in inputs})), racks, repairs, topics, offloads)
 
 
 def _repairs(scenario: Scenario) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 
 from emulator.faults.kinds import FaultRow
 from emulator.inputs.feeds import WorkloadRow
-from emulator.ledger_configs import MAX_LEDGERS, effective
+from emulator.ledger_configs import MAX_LEDGERS, effective, is_offloaded
 from emulator.scenario import Command, Scenario, Topic
 from emulator.scenario.ledgers import LOWEST_FREE_ID, TAKE_OVER, new_ensembles
 
 MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
 NO_LIMIT = 2**62
+STORE_FAULTS = ("remote_storage_outage", "slow_remote_storage")
 FAULTS_COUNTED = 16
 """Faults, at most, after which room is left for one more ledger each."""
 
@@ -40,7 +41,9 @@ class ManagedLedgers:
         self._registered = registered
         self.in_flight = max((row.max_in_flight or 1 for row in workload), default=1)
         self.rounds = {at for at, _ in registered} | {edge for at in self._takeovers for edge in (at, at + 1)}
-        self._settings = self._limits()
+        self._store_faults = [fault for fault in faults if fault.kind in STORE_FAULTS]
+        self.rounds |= {edge for fault in self._store_faults for edge in (fault.from_round, fault.to_round)}
+        self._settings = self._limits() | self._offloading()
         self.max_ledgers = self._value(MAX_LEDGERS) or self._expected()
         self._brokers = {b.id: b for b in scenario.brokers}
         self._ensembles = cache(self._new_ensembles)
@@ -65,6 +68,26 @@ class ManagedLedgers:
             "retention_bytes": -1 if megabytes < 0 else megabytes * MEGABYTE,
         }
 
+    def _offloading(self) -> dict[str, Any]:
+        """When closed ledgers are copied to a remote store, and after how many rounds bookies may delete them."""
+        round_ms, seconds = self._scenario.round_ms, self._value("managedLedgerOffloadThresholdInSeconds")
+        return {
+            "offloads": is_offloaded(self._scenario.config, self._topic.config),
+            "offload_bytes": self._value("managedLedgerOffloadAutoTriggerSizeThresholdBytes"),
+            "offload_rounds": -1 if seconds < 0 else -(-seconds * 1000 // round_ms),
+            "lag_rounds": self._value("managedLedgerOffloadDeletionLagMs") // round_ms,
+        }
+
+    def _store_at(self, round_: int) -> dict[str, Any]:
+        now = [fault for fault in self._store_faults if fault.from_round <= round_ < fault.to_round]
+        rates = [fault.bytes_per_second for fault in now if fault.kind == "slow_remote_storage"]
+        rates.append(self._scenario.remote_storage.copy_bytes_per_second)
+        known = [rate for rate in rates if rate is not None]
+        return {
+            "remote_up": not any(fault.kind == "remote_storage_outage" for fault in now),
+            "copy_bytes": min(known) * self._scenario.round_ms // 1000 if known else None,
+        }
+
     def _expected(self) -> int:
         """As many ledgers as the topic may need: by what it is given and by time, and some for takeovers and faults."""
         rounds, limits = self._scenario.rounds, self._settings
@@ -85,10 +108,14 @@ class ManagedLedgers:
         """The value in force in a round."""
         rows = [row for row in self._workload if row.from_round <= round_ < row.to_round]
         place = bisect_right([at for at, _ in self._registered], round_) - 1
-        return self._settings | {
-            "messages": sum(row.records for row in rows),
-            "take_overs": sum(at == round_ for at in self._takeovers),
-            "crash_round": max((at for at in self._crashes if at <= round_), default=-1),
-            "max_ledgers": self.max_ledgers,
-            "ensembles": self._ensembles(self._registered[place][1]),
-        }
+        return (
+            self._settings
+            | self._store_at(round_)
+            | {
+                "messages": sum(row.records for row in rows),
+                "take_overs": sum(at == round_ for at in self._takeovers),
+                "crash_round": max((at for at in self._crashes if at <= round_), default=-1),
+                "max_ledgers": self.max_ledgers,
+                "ensembles": self._ensembles(self._registered[place][1]),
+            }
+        )

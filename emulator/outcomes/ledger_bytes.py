@@ -82,6 +82,12 @@ def bytes_held(bookie: str, copies: bool) -> str:
     return f"aggregate(sizes, 0L, (b_, p_) -> b_ + {of_piece})"
 
 
+def entry_bytes(entries: str) -> str:
+    """SQL: bytes of the first so many entries of a ledger, of a row with `sizes`."""
+    of_piece = f"greatest(least(p_.to_entry, {entries}) - greatest(p_.from_entry, 0L), 0L) * p_.bytes DIV p_.records"
+    return f"aggregate(sizes, 0L, (b_, p_) -> b_ + {of_piece})"
+
+
 def _at_place(bookie: str, body: str) -> str:
     return let("place_", f"CAST(array_position(u_.ensemble, {bookie}) - 1 AS BIGINT)", body)
 

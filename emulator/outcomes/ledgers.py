@@ -9,9 +9,9 @@ from pyspark.sql import functions as F
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.ledgers import ledger_rules_of
 from emulator.outcomes.assemble import broker_rows, fault_rows
-from emulator.outcomes.ledger_bytes import bytes_held, entries_held, with_entry_sizes
+from emulator.outcomes.ledger_bytes import bytes_held, entries_held, entry_bytes, with_entry_sizes
 from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
-from emulator.outcomes.lists_of_ledgers import ACKED_LOST, check_rows, kept, newest, of_all_ledgers, there, topic_rows
+from emulator.outcomes.lists_of_ledgers import ACKED_LOST, ENTRIES, check_rows, kept, newest, of_all_ledgers, there, topic_rows
 from emulator.outcomes.names import Names, names
 from emulator.rounds.bookkeeper.bookies import has, has_in_run, header_lac, lac_of, last_stored
 from emulator.rounds.bookkeeper.repair.copies import is_copy
@@ -48,7 +48,9 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
         "partitions": _partitions(newest(state) if lists else state, known),
         "outcomes": _outcomes(state, known, lists),
         "events": _events(state, known),
-        "ledgers": _ledgers(all_ledgers, known),
+        "ledgers": _ledgers(
+            with_entry_sizes(spark, all_ledgers, inputs) if rules.offloads else all_ledgers, known, rules.offloads
+        ),
         "fragments": _fragments(held, known),
         "entries": _entries(held, known, copies),
         "bookies": _bookies(with_entry_sizes(spark, held, inputs), known, copies),
@@ -86,8 +88,12 @@ _ALL_BOOKIES = (
 """Every bookie that may have something of the ledger."""
 
 
-def _ledgers(state: DataFrame, known: Names) -> DataFrame:
+def _ledgers(state: DataFrame, known: Names, offloads: bool) -> DataFrame:
+    """`offloads`: some ledgers may be in remote storage; `state` has the sizes of entries then."""
+    is_remote = "offloaded_round IS NOT NULL AND deleted_round IS NULL"
     columns = {
+        "deleted_from_bookies_round": "freed_round",
+        "remote_bytes": f"IF({is_remote}, {entry_bytes(ENTRIES)}, 0L)" if offloads else "0L",
         **{name: f"feed.{name}" for name in ("ensemble_size", "write_quorum", "ack_quorum")},
         "state": _name(STATES, "ledger_state"),
         "last_entry": f"IF(ledger_state = {CLOSED}, last_entry, null)",

@@ -37,7 +37,7 @@ def there(state: DataFrame) -> DataFrame:
 
 def kept(state: DataFrame) -> DataFrame:
     """The ledgers that bookies still have."""
-    return there(state).filter("deleted_round IS NULL")
+    return there(state).filter("deleted_round IS NULL AND freed_round IS NULL")
 
 
 def newest(state: DataFrame) -> DataFrame:

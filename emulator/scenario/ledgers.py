@@ -40,7 +40,9 @@ LEDGER_COMMANDS: Mapping[str, CommandKind] = {
     DECOMMISSION: CommandKind("no ensemble takes the bookie any more", ("broker",)),
 }
 
-_UNUSED = ("remote_storage", "consumers")
+_UNUSED = ("consumers",)
+OF_REMOTE_STORAGE = ("copy_bytes_per_second",)
+"""What ledgers that are offloaded have of the remote store's table."""
 _UNUSED_OF_CLUSTER = (*("scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),)
 
 
@@ -54,6 +56,9 @@ def refuse_unused(places: Places, brokers: Sequence[Broker]) -> None:
     for key in _UNUSED:
         if key in places.data:
             raise places.error((key,), "ledgers have no use for it", "it with one of Kafka's protocols")
+    for key in places.data.get("remote_storage", {}):
+        if key not in OF_REMOTE_STORAGE:
+            raise places.error(("remote_storage", key), "ledgers have no use for it", listing(OF_REMOTE_STORAGE))
     for key in _UNUSED_OF_CLUSTER:
         if key in places.data.get("cluster", {}):
             raise places.error(("cluster", key), "ledgers have no use for it", "it with one of Kafka's protocols")

@@ -33,6 +33,8 @@ def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
     lines.append(f"placement = {json.dumps(case.get('placement', 'lowest_free_id'))}")
     lines.append(f"assignment = [{_value(case['replicas'])}]" if "replicas" in case else "partitions = 1")
     lines.append(f"config = {_value(case.get('topic_config', {}))}")
+    if case.get("copy_bytes_per_second") is not None:
+        lines += ["[remote_storage]", f"copy_bytes_per_second = {case['copy_bytes_per_second']}"]
     of_ledger = {"topic": "ledger", "partition": 0}
     for table in ("workload", "faults", "commands"):
         for row in case.get(table, []):

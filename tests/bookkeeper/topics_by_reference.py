@@ -11,11 +11,14 @@ from tests.engine_helpers import Row
 from tests.reference.bookkeeper.simulate import Result, snapshot
 from tests.reference.bookkeeper.topics import Part, Topic
 
-OF_TOPICS = ("ledger_created", "ledger_rolled_over", "ledger_deleted", "take_over")
+OF_TOPICS = (
+    *("ledger_created", "ledger_rolled_over", "ledger_deleted", "take_over"),
+    *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
+)
 """Kinds of events of a topic."""
 _OF_THE_TOPIC = ("events", "violations", "closes", "entries")
 """What of a ledger is compared by the topic, or follows from the rest."""
-_OF_DELETED = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed")
+_OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed")
 
 
 def as_engine_takes_it(case: Case, played: Topic) -> dict[str, Any]:
@@ -59,9 +62,13 @@ def _result(part: Part) -> Result:
 
 def _of_part(part: Part) -> dict[str, Any]:
     ended = of_reference(_result(part))
-    kept = [name for name in ended if name not in _OF_THE_TOPIC] if part.deleted_round is None else _OF_DELETED
-    of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over")
-    own = {name: getattr(part, name) for name in of_list}
+    kept = (
+        [name for name in ended if name not in _OF_THE_TOPIC]
+        if part.deleted_round is None and part.freed_round is None
+        else _OF_GONE
+    )
+    of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over", "offloaded_round")
+    own = {name: getattr(part, name) for name in of_list} | {"deleted_from_bookies_round": part.freed_round}
     return own | {name: ended[name] for name in kept} | {"messages": part.messages[: part.entries]}
 
 
@@ -105,8 +112,17 @@ def _of_row(ledger: Row, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         "violations": [],
     }
     ended = of_engine(own | common)
-    kept = [name for name in ended if name not in _OF_THE_TOPIC] if ledger["deleted_round"] is None else _OF_DELETED
-    of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over")
+    held = ledger["deleted_round"] is None and ledger["deleted_from_bookies_round"] is None
+    kept = [name for name in ended if name not in _OF_THE_TOPIC] if held else _OF_GONE
+    of_list = (
+        "owner",
+        "created_round",
+        "closed_round",
+        "deleted_round",
+        "rolled_over",
+        "offloaded_round",
+        "deleted_from_bookies_round",
+    )
     last = ledger["writer_lac"] if ledger["last_entry"] is None else ledger["last_entry"]
     messages = list(range(ledger["first_message"], ledger["first_message"] + last + 1))
     return {name: ledger[name] for name in of_list} | {name: ended[name] for name in kept} | {"messages": messages}

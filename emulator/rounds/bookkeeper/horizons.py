@@ -32,7 +32,7 @@ def horizon(rules: LedgerRules) -> str:
     never = f"{2**31 - 1}L"
     of_ledger = f"coalesce({_first(texts)}, {never})"
     if rules.topics:
-        of_ledger = f"least(IF({PLAYED}, {of_ledger}, {never}), coalesce({_first(topic_horizons())}, {never}))"
+        of_ledger = f"least(IF({PLAYED}, {of_ledger}, {never}), coalesce({_first(topic_horizons(rules))}, {never}))"
     return f"greatest(round, {of_ledger})"
 
 

@@ -62,13 +62,14 @@ class LedgerRules:
     """The rules of all protocols in a run, and which optional parts of a round it has: no expression speaks of the others.
 
     `racks`: a ledger asks for racks. `repairs`: copies are made (docs/bookkeeper_rounds.md, Limbo and Repair). `topics`: there
-    are topics with lists of ledgers (Topics).
+    are topics with lists of ledgers (Topics). `offloads`: some of them go to a remote store (Offloading).
     """
 
     protocols: tuple[str, ...] = field(default=("bookkeeper",))
     racks: bool = True
     repairs: bool = False
     topics: bool = False
+    offloads: bool = False
 
     @property
     def nested_counters(self) -> tuple[str, ...]:

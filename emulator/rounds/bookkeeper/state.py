@@ -49,6 +49,7 @@ EVENT_KINDS = (
     *("ensemble_change", "recovery_started", "ledger_closed", "fence", "entries_lost", "add_failed"),
     *("underreplicated", "copied", "rereplicated", "filled", "limbo_entered", "limbo_left"),
     *("ledger_created", "ledger_rolled_over", "ledger_deleted", "take_over"),
+    *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
 )
 
 FRAGMENT = "STRUCT<first_entry: BIGINT, ensemble: ARRAY<INT>>"
@@ -258,7 +259,7 @@ LEDGER_STATE = StateSchema(
     counters=(
         *("lac", "lac_told", "next_entry", "queued", "run_to"),
         *("refused_fenced", "refused_closed", "unwritable_rounds", "unacked", "entries_copied"),
-        *("messages", "topic_unacked", "topic_unwritable_rounds"),
+        *("messages", "topic_unacked", "topic_unwritable_rounds", "copied_bytes"),
     ),
     sums={"unacked_rounds": "unacked", "topic_unacked_rounds": "topic_unacked"},
     constants=(

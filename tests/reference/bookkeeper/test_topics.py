@@ -142,3 +142,33 @@ def test_a_list_written_over_loses_messages() -> None:
         played = topic(**given, rules=MUTANTS[mutant])
         assert not set(played.acked) <= set(played.readable)
         assert {violation.invariant for violation in played.violations} >= {"AckedMessagesAreListed"}
+
+
+OFFLOAD = {**ROLL, "managedLedgerOffloadAutoTriggerSizeThresholdBytes": 0, "retentionCheckIntervalInSeconds": 1}
+
+
+def test_a_closed_ledger_is_offloaded_and_then_deleted_from_bookies() -> None:
+    """4000 bytes at 2000 bytes a second take four rounds of half a second; the lag of 2 s is over in the fifth round after."""
+    config = {**OFFLOAD, "managedLedgerOffloadDeletionLagMs": 2000}
+    played = topic(workload=[adds(0, 10)], config=config, copy_bytes_per_second=2000)
+    first, second, last = played.parts
+    assert (first.closed_round, first.offloaded_round, first.freed_round) == (4, 8, 14)
+    assert second.offloaded_round is not None
+    assert last.offloaded_round is None
+    assert played.acked == played.readable == list(range(10))
+
+
+def test_offloading_by_size_and_time() -> None:
+    by_size = topic(workload=[adds(0, 14)], config={**OFFLOAD, "managedLedgerOffloadAutoTriggerSizeThresholdBytes": 4000})
+    assert [part.offloaded_round is not None for part in by_size.parts] == [True, True, False, False]
+    seconds = {"managedLedgerOffloadAutoTriggerSizeThresholdBytes": -1, "managedLedgerOffloadThresholdInSeconds": 5}
+    by_time = topic(workload=[adds(0, 14)], config={**OFFLOAD, **seconds})
+    closed = [part for part in by_time.parts if part.closed_round is not None]
+    assert [part.offloaded_round - part.closed_round for part in closed if part.offloaded_round is not None] == [11] * len(closed)
+
+
+def test_an_outage_of_the_remote_store_ends_a_copy() -> None:
+    away = [fault("remote_storage_outage", None, 6, 20), fault("slow_remote_storage", None, 20, 30, bytes_per_second=0)]
+    played = topic(workload=[adds(0, 5)], config=OFFLOAD, faults=away, copy_bytes_per_second=2000)
+    told = [(round_, kind) for round_, kind, _ in played.events if kind.startswith("offload")]
+    assert told == [(4, "offload_started"), (6, "offload_failed"), (20, "offload_started"), (33, "offloaded")]

@@ -3,8 +3,9 @@
     play_topic(case) -> Topic
 
 A case is that of a ledger (simulate.py; `workload` brings messages), with Pulsar's config keys in `config` or `topic_config`,
-`record_bytes` in the workload rows, and the command take_over: another broker serves the topic from that round on. check_ledger
-is of all its ledgers; `replicas`, `initial` and what else clients are told to do with a ledger mean nothing.
+`record_bytes` in the workload rows, `copy_bytes_per_second` of the remote store, and the command take_over: another broker
+serves the topic from that round on. check_ledger is of all its ledgers; `replicas`, `initial` and what else clients are told to
+do with a ledger mean nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 from .invariants import Violation, Watch
 from .ledger import Ledger
 from .metadata import CLOSED
+from .offload import DEFAULTS as OFFLOAD_DEFAULTS
+from .offload import offload
 from .placement import NotEnoughBookies
 from .rules import REAL, Rules
 from .simulate import play_round
@@ -30,6 +33,7 @@ DEFAULTS: dict[str, Any] = {
     "defaultRetentionTimeInMinutes": 0,
     "defaultRetentionSizeInMB": 0,
     "retentionCheckIntervalInSeconds": 120,
+    **OFFLOAD_DEFAULTS,
 }
 MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
 FENCE_LAST = 2
@@ -58,6 +62,9 @@ class Part:
     closed_round: int | None = None
     deleted_round: int | None = None
     dropped_round: int | None = None
+    copied_bytes: int = 0
+    offloaded_round: int | None = None
+    freed_round: int | None = None
     rolled_over: str | None = None
 
     @property
@@ -104,6 +111,7 @@ class Topic:
         self.owners = [Owner(0, CREATE)]
         self.messages = 0
         self.acked: list[int] = []
+        self.offloading: Part | None = None
         self.unwritable_rounds = 0
         self.unacked_rounds = 0
         self.violations: list[Violation] = []
@@ -114,6 +122,11 @@ class Topic:
     def alive(self) -> list[Part]:
         """The ledgers that aren't deleted."""
         return [part for part in self.parts if part.deleted_round is None]
+
+    @property
+    def on_bookies(self) -> list[Part]:
+        """Those that bookies still have."""
+        return [part for part in self.alive if part.freed_round is None]
 
     @property
     def listed(self) -> list[Part]:
@@ -128,6 +141,11 @@ class Topic:
     def readable(self) -> list[int]:
         """The messages that a reader gets from the ledgers of the list, in order."""
         return [message for part in self.listed for message in part.messages[: part.entries]]
+
+    def bytes_of(self, part: Part) -> int:
+        """Bytes of a ledger's entries, as rollover and retention count them."""
+        sizes = [row.get("record_bytes", 1000) for row in self.case.get("workload", [])]
+        return part.entries * max(sizes, default=0)
 
     def rounds(self, key: str, unit_ms: int) -> float:
         """A time of the config in rounds."""
@@ -146,7 +164,7 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
         for owner in topic.owners:
             _hand_over(owner)
         acked_before = len(topic.acked)
-        for part in topic.alive:
+        for part in topic.on_bookies:
             part.ledger.now = now
             play_round(part.ledger)
             topic.violations += part.watch.look()
@@ -160,8 +178,10 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
         for part in topic.alive:
             if part.dropped_round is not None and part.ledger.writer.lac >= 0:
                 topic.violations.append(Violation(now, "AckedMessagesAreListed", f"ledger {part.number}"))
-        if now % max(1, int(topic.rounds("retentionCheckIntervalInSeconds", 1000))) == 0:
+        retention_is_due = now % max(1, int(topic.rounds("retentionCheckIntervalInSeconds", 1000))) == 0
+        if retention_is_due:
             _delete_old(topic)
+        offload(topic, retention_is_due)
     return topic
 
 
@@ -186,7 +206,8 @@ def _use_list(topic: Topic, owner: Owner) -> None:
         owner.version, owner.known = topic.version, topic.listed
         owner.waits_for = topic.listed[-FENCE_LAST:]
         for part in owner.waits_for:
-            part.ledger.start_recovery(owner.name)
+            if part.freed_round is None:
+                part.ledger.start_recovery(owner.name)
         owner.phase = WAIT
     elif owner.phase == WAIT and all(part.ledger.metadata.state == CLOSED for part in owner.waits_for):
         owner.phase = CREATE
@@ -273,29 +294,24 @@ def _why_full(topic: Topic, part: Part) -> str | None:
         return None
     if part.entries >= given["managedLedgerMaxEntriesPerLedger"]:
         return ENTRIES
-    return SIZE if _bytes(topic, part) >= given["managedLedgerMaxSizePerLedgerMbytes"] * MEGABYTE else None
-
-
-def _bytes(topic: Topic, part: Part) -> int:
-    sizes = [row.get("record_bytes", 1000) for row in topic.case.get("workload", [])]
-    return part.entries * max(sizes, default=0)
+    return SIZE if topic.bytes_of(part) >= given["managedLedgerMaxSizePerLedgerMbytes"] * MEGABYTE else None
 
 
 def _delete_old(topic: Topic) -> None:
     """Delete ledgers from the front, whole ones, never the last: too old, or more than there may be with what is behind."""
     minutes, megabytes = topic.given["defaultRetentionTimeInMinutes"], topic.given["defaultRetentionSizeInMB"]
-    total = sum(_bytes(topic, part) for part in topic.listed)
+    total = sum(topic.bytes_of(part) for part in topic.listed)
     for part in topic.listed[:-1]:
         if part.closed_round is None:
             return
         age = topic.now - part.closed_round
         expired = minutes >= 0 and age > topic.rounds("defaultRetentionTimeInMinutes", MINUTE_MS)
-        too_much = megabytes >= 0 and total - _bytes(topic, part) >= megabytes * MEGABYTE
+        too_much = megabytes >= 0 and total - topic.bytes_of(part) >= megabytes * MEGABYTE
         if not expired and not too_much:
             return
         part.deleted_round = topic.now
         topic.event("ledger_deleted", part)
         topic.version += 1
-        total -= _bytes(topic, part)
+        total -= topic.bytes_of(part)
         for owner in topic.owners:
             owner.version += owner.version == topic.version - 1

@@ -39,11 +39,14 @@ were CLOSED at the end of the round before."""
 MANAGED = (
     "STRUCT<messages: BIGINT, take_overs: INT, crash_round: INT, max_ledgers: INT, ensembles: ARRAY<ARRAY<INT>>,"
     " entry_bytes: BIGINT, max_entries: BIGINT, size_entries: BIGINT, min_age_rounds: INT, max_age_rounds: INT,"
-    " check_rounds: INT, retention_rounds: INT, retention_bytes: BIGINT>"
+    " check_rounds: INT, retention_rounds: INT, retention_bytes: BIGINT, offloads: BOOLEAN, remote_up: BOOLEAN,"
+    " copy_bytes: BIGINT, offload_bytes: BIGINT, offload_rounds: INT, lag_rounds: INT>"
 )
 """Of a topic: messages due a round; takeovers and the last crash of whoever serves it (-1: none yet); the ensembles that the
 policy has for new ledgers, by the first bookie's place (null: none); bytes of an entry; entries, the same by size, and ages at
-which a ledger is rolled over; retention (-1: never)."""
+which a ledger is rolled over; retention (-1: never). Whether closed ledgers are copied to a remote store, whether that is there,
+how much of one it takes in a round (null: any); after how many bytes or rounds (-1: never) a ledger is copied, and after how many
+more bookies may delete it."""
 
 TOPIC_COLUMNS: dict[str, tuple[str, str]] = {
     # Of the topic, the same on all its rows
@@ -55,6 +58,7 @@ TOPIC_COLUMNS: dict[str, tuple[str, str]] = {
     "topic_unacked": ("BIGINT", "messages that wait for whoever serves the topic, or in flight, counter"),
     "topic_unacked_rounds": ("BIGINT", "what that was at the ends of all rounds, summed"),
     "topic_unwritable_rounds": ("BIGINT", "rounds at whose end messages wait, and in which none was acknowledged, counter"),
+    "offloading": ("INT", "the slot of the ledger that is copied to the remote store, -1: none"),
     "list_full": ("BOOLEAN", "a ledger could not be added for want of a row"),
     "place": ("INT", "number of the bookie from which on its first ledger takes its ensemble"),
     # Of the ledger
@@ -63,13 +67,17 @@ TOPIC_COLUMNS: dict[str, tuple[str, str]] = {
     "created_round": ("INT", "round in which it was created, null: not yet"),
     "closed_round": ("INT", "round at whose end it was CLOSED first"),
     "deleted_round": ("INT", "round in which retention deleted it"),
+    "copied_bytes": ("BIGINT", "what of it the remote store has, counter"),
+    "offload_started_round": ("INT", "round in which its copy was begun last"),
+    "offloaded_round": ("INT", "round in which the remote store had all of it"),
+    "freed_round": ("INT", "round in which bookies deleted it, since the remote store has it"),
     "dropped_round": ("INT", "round in which a list without it was written over the one that had it"),
     "rolled_over": ("INT", "of ROLLED_OVER_BY, null: not yet"),
 }
 """Null of ledgers that are no topic's."""
 
-PLAYED = "(feed.managed IS NULL OR (created_round IS NOT NULL AND deleted_round IS NULL))"
-"""Whether the ledger is there: neither spare nor deleted."""
+PLAYED = "(feed.managed IS NULL OR (created_round IS NOT NULL AND deleted_round IS NULL AND freed_round IS NULL))"
+"""Whether bookies have the ledger: it is neither spare nor deleted, by retention or since it was offloaded."""
 
 LISTED = "(created_round IS NOT NULL AND deleted_round IS NULL AND dropped_round IS NULL)"
 """Whether it is one of a topic's list."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import WRITING
 from emulator.rounds.bookkeeper.topics.columns import PLAYED
+from emulator.rounds.bookkeeper.topics.offload import offload_horizons
 from emulator.rounds.bookkeeper.topics.retention import next_deletion
 
 
-def topic_horizons() -> tuple[str, ...]:
+def topic_horizons(rules: LedgerRules) -> tuple[str, ...]:
     """SQL texts: rounds that have to be run; null for none. `drift`: emulator/leaps.py."""
     writes = f"(feed.managed IS NOT NULL AND writer_state = {WRITING} AND {PLAYED})"
 
@@ -22,4 +24,5 @@ def topic_horizons() -> tuple[str, ...]:
         of_age("feed.managed.max_age_rounds"),
         of_age("feed.managed.min_age_rounds"),
         f"IF({writes} AND drift.lac > 0 AND {lacking} > 0, {filled}, null)",
+        *(offload_horizons() if rules.offloads else ()),
     )

@@ -165,7 +165,7 @@ def _recover() -> Step:
     concerned = f"{reads} AND array_contains(get(owners, i_).waits_for, slot) AND NOT {about_it}"
     starting = f"filter(sequence(0, size(owners) - 1), i_ -> {concerned})"
     started = f"transform(starting, (i_, k_) -> {new_recovery('size(recoveries) + k_', f'{BY_OWNER} - i_')})"
-    recovers = "size(starting) > 0 AND created_round IS NOT NULL AND deleted_round IS NULL"
+    recovers = "size(starting) > 0 AND created_round IS NOT NULL AND deleted_round IS NULL AND freed_round IS NULL"
     return {"recoveries": let("starting", starting, f"IF({recovers}, concat(recoveries, {started}), recoveries)")}
 
 

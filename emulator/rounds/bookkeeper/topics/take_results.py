@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import CLOSED, CLOSING, CRASHED, FENCED_OFF, SHUT, WRITING
 from emulator.rounds.bookkeeper.texts import event_if, is_tick, ledger_step, where_busy
+from emulator.rounds.bookkeeper.topics import offload
 from emulator.rounds.bookkeeper.topics.columns import (
     AGE,
     CLOSE,
@@ -42,7 +43,9 @@ def take_results(state: DataFrame, rules: LedgerRules) -> DataFrame:
     """Owners go on to the next ledger when theirs is full or failed; retention deletes old ones."""
     if not rules.topics:
         return state
-    state = state.withColumns(_look()).withColumns(_tell())
+    state = state.withColumns(_look())
+    state = state.withColumns(offload_look()) if rules.offloads else state
+    state = state.withColumns(_tell(rules))
     partition = Window.partitionBy("scenario_id", "partition_id")
     return (
         state.withColumns({name: F.expr(text).over(partition) for name, text in _SEEN.items()})
@@ -75,8 +78,11 @@ def _look() -> Step:
     }
 
 
+offload_look = ledger_step(offload.look)
+
+
 @ledger_step
-def _tell() -> Step:
+def _tell(rules: LedgerRules) -> Step:
     age = "(round + 1 - created_round)"
     full = (
         f"CASE WHEN writer_state != {WRITING} THEN 0 WHEN {age} >= feed.managed.max_age_rounds"
@@ -96,8 +102,11 @@ def _tell() -> Step:
         "closed_round": "fact_closed_round",
         "bytes": size,
     }
+    if rules.offloads:
+        fact |= {"copied_bytes": "copied_now", "to_be_copied": "to_be_copied"}
     concerned = f"exists(owners, o_ -> o_.part = slot OR (o_.phase = {WAIT} AND array_contains(o_.waits_for, slot)))"
-    told = f"feed.managed IS NOT NULL AND ({concerned} OR (fact_listed AND {is_tick('feed.managed.check_rounds')}))"
+    told = f"feed.managed IS NOT NULL AND ({concerned} OR (fact_listed AND {is_tick('feed.managed.check_rounds')})"
+    told += " OR slot = offloading OR to_be_copied)" if rules.offloads else ")"
     return {
         "fact": f"IF({told}, {struct(fact)}, null)",
         "ledger_bytes": size,
@@ -106,13 +115,14 @@ def _tell() -> Step:
 
 
 def _outputs(rules: LedgerRules) -> tuple[str, ...]:
-    return (*_OUTPUTS, *_OF_REPAIR) if rules.repairs else _OUTPUTS
+    return (*_OUTPUTS, *(offload.OUTPUTS if rules.offloads else ()), *(_OF_REPAIR if rules.repairs else ()))
 
 
 @ledger_step
 def _decide(rules: LedgerRules) -> Step:
     steps = [_own(), _go_on(), _delete(), _count()]
-    steps += [_stop_repair()] if rules.repairs else []
+    steps += offload.offload_steps() if rules.offloads else []
+    steps += [_stop_repair(rules)] if rules.repairs else []
     return where_busy("taken_over", "feed.managed IS NOT NULL", steps, *_outputs(rules))[0]
 
 
@@ -185,6 +195,7 @@ def _count() -> Step:
     }
 
 
-def _stop_repair() -> Step:
+def _stop_repair(rules: LedgerRules) -> Step:
     """Nobody repairs a ledger that is gone."""
-    return {name: f"IF(deletes, filter({name}, x_ -> false), {name})" for name in _OF_REPAIR}
+    ends = "deletes OR frees" if rules.offloads else "deletes"
+    return {name: f"IF({ends}, filter({name}, x_ -> false), {name})" for name in _OF_REPAIR}

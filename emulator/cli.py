@@ -278,6 +278,7 @@ def compare_command(
 @click.argument("folder", metavar="DIR")
 @click.option("--topic", metavar="T", required=True, help="Topic of the partition.")
 @click.option("--partition", metavar="N", type=int, required=True, help="Its number within the topic.")
+@click.option("--ledger", metavar="N", type=click.IntRange(min=0), help="Of a topic that is a list of ledgers, one of these.")
 @click.option("--scenario", metavar="NAME_OR_ID", help="Default: base, or the only one.")
 @click.option("--rounds", metavar="A-B", callback=parse_rounds_option, help="Rounds to tell of, both included, or only one.")
 @click.option("--html", metavar="FILE", help="Write the story as a page with a drawing as well.")
@@ -287,6 +288,7 @@ def explain_command(
     folder: str,
     topic: str,
     partition: int,
+    ledger: int | None,
     scenario: str | None,
     rounds: tuple[int, int] | None,
     html: str | None,
@@ -313,8 +315,10 @@ def explain_command(
         if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
             if html is not None:
                 raise InputError("--html: the story of a ledger has no page; allowed: no --html")
-            _print_lines(ledger_lines(folder, spark, subject))
+            _print_lines(ledger_lines(folder, spark, subject, ledger))
             return DONE
+        if ledger is not None:
+            raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
         story = tell(*read_partition(folder, spark, subject))
     if not story.traced:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)

@@ -1,10 +1,10 @@
-"""BookKeeper's configuration keys that an emulation knows, by their own names and with their defaults (4.17)."""
+"""BookKeeper's (4.17) and Pulsar's (4.0) configuration keys that an emulation knows, by their own names, with their defaults."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.configs import INT_MAX, ConfigKey, ConfigValue
+from emulator.configs import INT_MAX, LONG_MAX, ConfigKey, ConfigValue
 
 DEFAULT_ENTRY_BYTES = 1000
 """Of entries whose size nothing says."""
@@ -24,7 +24,14 @@ def _bookie(name: str, kind: type, default: ConfigValue, span: tuple[int, int] |
     return ConfigKey(name, kind, default, topic=False, setting=name, span=span)
 
 
+MANAGED = "managedLedger"
+"""Our own key: the topic is a list of ledgers, which its owner rolls over (Pulsar's managed ledger)."""
+MAX_LEDGERS = "maxLedgers"
+"""Our own key: how many ledgers such a topic may ever have, which takes a row each; worked out if absent."""
+
 _SIZE, _SECONDS, _MILLISECONDS = (1, MAX_ENSEMBLE), (1, INT_MAX // 1000), (0, INT_MAX)
+_COUNT = (1, INT_MAX)
+MAX_MINUTES = INT_MAX // 60_000
 
 LEDGER_KEYS: Mapping[str, ConfigKey] = {
     key.name: key
@@ -46,9 +53,35 @@ LEDGER_KEYS: Mapping[str, ConfigKey] = {
         _bookie("lostBookieRecoveryDelay", int, 0, (0, INT_MAX // 1000)),
         _bookie("openLedgerRereplicationGracePeriod", int, 30_000, _MILLISECONDS),
         _bookie("rereplicationEntryBatchSize", int, 10, (1, MAX_BATCH)),
+        _client(MANAGED, bool, False),
+        _client(MAX_LEDGERS, int, 0, (1, 100_000)),
+        _client("managedLedgerMaxEntriesPerLedger", int, 50_000, _COUNT),
+        _client("managedLedgerMaxSizePerLedgerMbytes", int, 2048, _COUNT),
+        _client("managedLedgerMinLedgerRolloverTimeMinutes", int, 10, (0, MAX_MINUTES)),
+        _client("managedLedgerMaxLedgerRolloverTimeMinutes", int, 240, (1, MAX_MINUTES)),
+        _client("defaultRetentionTimeInMinutes", int, 0, (-1, MAX_MINUTES)),
+        _client("defaultRetentionSizeInMB", int, 0, (-1, INT_MAX)),
+        _client("retentionCheckIntervalInSeconds", int, 120, _SECONDS),
+        _client("managedLedgerOffloadAutoTriggerSizeThresholdBytes", int, -1, (-1, LONG_MAX)),
+        _client("managedLedgerOffloadThresholdInSeconds", int, -1, (-1, INT_MAX // 1000)),
+        _client("managedLedgerOffloadDeletionLagMs", int, 14_400_000, _MILLISECONDS),
     )
 }
 """A topic's config may have the writer's keys, the cluster's config all of them."""
+
+OF_TOPICS = tuple(name for name in LEDGER_KEYS if name.startswith((MANAGED, MAX_LEDGERS, "defaultRetention", "retentionCheck")))
+"""Those that mean something for a list of ledgers only."""
+
+
+def is_managed(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue]) -> bool:
+    """Tell whether a topic is a list of ledgers."""
+    return bool(effective(cluster, topic, MANAGED))
+
+
+def is_offloaded(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue]) -> bool:
+    """Tell whether closed ledgers of a topic may go to a remote store."""
+    keys = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
+    return is_managed(cluster, topic) and any(int(effective(cluster, topic, key)) >= 0 for key in keys)
 
 
 def effective(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue], key: str) -> ConfigValue:

@@ -32,6 +32,7 @@ from emulator.rounds.bookkeeper.state import LEDGER_STATE
 from emulator.rounds.bookkeeper.take_answers import take_writers_answers
 from emulator.rounds.bookkeeper.take_inputs import take_inputs
 from emulator.rounds.bookkeeper.take_recoveries import take_recoveries_answers
+from emulator.rounds.bookkeeper.topics.take_results import take_results
 from emulator.rounds.bookkeeper.use_store import use_store
 from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
 from emulator.rounds.kafka.append import append
@@ -148,6 +149,7 @@ BOOKKEEPER: tuple[Phase, ...] = (
     fill_bookies,
     check_ledgers,
     extend,
+    take_results,
     finish,
 )
 """BookKeeper; what sets its mutants apart is in emulator/rounds/bookkeeper/rules.py."""

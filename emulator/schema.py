@@ -55,6 +55,7 @@ def _table(*columns: StructField) -> StructType:
 _SCENARIO = _column("scenario_id", _INT, "scenario: 0 is base, variants from 1 in the order of the file")
 _TOPIC = _column("topic", _TEXT, "topic name")
 _PARTITION = _column("partition", _INT, "partition number within the topic")
+_LEDGER = _column("ledger", _INT, "number of the ledger in its topic's list; 0: a ledger by itself")
 _BROKER = _column("broker", _INT, "broker id")
 _ROUND = _column("round", _INT, "round number, from 0")
 _ROLE = _column("role", _TEXT, "leader, follower or offline")
@@ -202,6 +203,7 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("from_offset", _LONG, "offset: first concerned (truncate: old log end); null: none", True),
         _column("to_offset", _LONG, "offset: end, exclusive (truncate: new log end); null: none", True),
         _column("cause", _INT, "faults.fault_id behind it; null: no fault", True),
+        _column("ledger", _INT, "number in the topic's list of the ledger it happened to; null: it is no list's", True),
     ),
     "replicas": _table(
         _SCENARIO,
@@ -360,6 +362,7 @@ OUTPUT_TABLES |= {
         _SCENARIO,
         _TOPIC,
         _PARTITION,
+        _LEDGER,
         _column("ensemble_size", _INT, "bookies of its ensembles (E)"),
         _column("write_quorum", _INT, "bookies that get an entry (Qw)"),
         _column("ack_quorum", _INT, "answers that acknowledge it (Qa)"),
@@ -377,11 +380,46 @@ OUTPUT_TABLES |= {
         _column("unwritable_rounds", _LONG, "rounds with something to write in which nothing was acknowledged"),
         _column("entries_copied", _LONG, "copies of entries that replication workers made"),
         _column("underreplicated", _INT, "bookies of its fragments that are still to be replaced"),
+        _column(
+            "owner",
+            _INT,
+            "who created it: 0 for the first to serve the topic, 1 after a takeover, ...; null: it is no list's",
+            True,
+        ),
+        _column("first_message", _LONG, "message of the topic that is its entry 0; null likewise", True),
+        _column("created_round", _INT, "round from which on it takes adds; null likewise", True),
+        _column("closed_round", _INT, "round at whose end it was closed first; null: never, or it is no list's", True),
+        _column("deleted_round", _INT, "round in which retention deleted it; null likewise", True),
+        _column("rolled_over", _TEXT, "why its owner went on to another one: entries, size, age, failure; null likewise", True),
+        _column("offload_started_round", _INT, "round in which its copy to remote storage was begun last; null likewise", True),
+        _column("offloaded_round", _INT, "round in which remote storage had all of it; null likewise", True),
+        _column(
+            "deleted_from_bookies_round", _INT, "round in which bookies deleted it, since it is offloaded; null likewise", True
+        ),
+        _column("remote_bytes", _LONG, "bytes of it in remote storage at the end"),
+    ),
+    "topics": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _column("messages", _LONG, "messages that were due"),
+        _column("acked", _LONG, "of these acknowledged"),
+        _column("unacked", _LONG, "that whoever serves the topic hasn't acknowledged"),
+        _column("acked_lost", _LONG, "acknowledged ones that no ledger of the list has, but for what retention deleted"),
+        _column("readable", _LONG, "entries that readers of its list get; a message sent again may stand twice"),
+        _column("messages_deleted", _LONG, "entries that retention deleted"),
+        _column("unwritable_rounds", _LONG, "rounds at whose end messages wait, and in which none was acknowledged"),
+        _column("ledgers_created", _INT, "ledgers that were added to its list"),
+        _column("ledgers_listed", _INT, "ledgers of the list at the end"),
+        _column("ledgers_deleted", _INT, "ledgers that retention deleted"),
+        _column("list_version", _INT, "how often the list was written"),
+        _column("take_overs", _INT, "brokers that took the topic over"),
     ),
     "fragments": _table(
         _SCENARIO,
         _TOPIC,
         _PARTITION,
+        _LEDGER,
         _column("first_entry", _LONG, "entry: first of the fragment"),
         _column("ensemble", _BROKERS, "bookie ids in the order of their indices"),
     ),
@@ -389,6 +427,7 @@ OUTPUT_TABLES |= {
         _SCENARIO,
         _TOPIC,
         _PARTITION,
+        _LEDGER,
         _column("entry", _LONG, "entry of a traced ledger that some bookie has"),
         _column("bookies", _BROKERS, "bookie ids that have it, sorted"),
         _column("lac_stored", ArrayType(_LONG, containsNull=False), "LAC in its header on each of them"),
@@ -397,6 +436,7 @@ OUTPUT_TABLES |= {
         _SCENARIO,
         _TOPIC,
         _PARTITION,
+        _LEDGER,
         _BROKER,
         _column("last_entry", _LONG, "entry: the last one that the bookie has; null: none", True),
         _column("lac", _LONG, "entry: what it knows to be confirmed, -1: none"),
@@ -409,6 +449,7 @@ OUTPUT_TABLES |= {
         _SCENARIO,
         _TOPIC,
         _PARTITION,
+        _LEDGER,
         _column("client", _TEXT, "recovery, reader (open_no_recovery) or close"),
         _column("number", _INT, "number of the client among those of its kind"),
         _column("phase", _TEXT, "how far it is: mark, fence, read, write, close, done or failed"),

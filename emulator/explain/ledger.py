@@ -2,39 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import SparkSession
 
+from emulator.errors import InputError
 from emulator.explain.reading import Subject, ask, literal
 from emulator.explain.rows import Row
 
 _ORDER = (
+    *("take_over", "ledger_created"),
     *("entries_lost", "limbo_entered", "ensemble_change", "recovery_started", "ledger_closed", "rereplicated", "fence"),
     *("add_failed", "underreplicated", "copied", "filled", "limbo_left"),
+    *("ledger_rolled_over", "ledger_deleted", "offload_failed", "offloaded", "offload_started", "bookies_freed"),
 )
 """Events of one round, in the order in which its steps cause them."""
 
 
-def ledger_lines(folder: str, spark: SparkSession, subject: Subject) -> list[str]:
-    """The story of a ledger."""
+OF_LISTS = (
+    *("take_over", "ledger_created", "ledger_rolled_over", "ledger_deleted"),
+    *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
+)
+"""Events of a topic that is a list of ledgers."""
+
+
+def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int | None = None) -> list[str]:
+    """The story of a ledger, or of a topic that is a list of ledgers.
+
+    `number`: which ledger of the list is told of, None: the list. Raises InputError for one that isn't there.
+    """
     chosen, first, last = subject.scenario, subject.first, subject.last
 
     def rows(table: str, more: str = "") -> list[Row]:
         return ask(folder, spark, f"SELECT * FROM {table} WHERE {subject.here} {more}")
 
-    (ledger,) = rows("ledgers")
-    fragments, bookies = rows("fragments", "ORDER BY first_entry"), rows("bookies", "ORDER BY broker")
-    of_scenario = f"scenario {chosen['name']} ({chosen['protocol']}), rounds {first} to {last}"
-    lines = [f"ledger {subject.topic}:{subject.partition}, {of_scenario}", ""]
+    here, of_scenario = f"{subject.topic}:{subject.partition}", f"scenario {chosen['name']} ({chosen['protocol']})"
+    heading = f"{here}, {of_scenario}, rounds {first} to {last}"
+    topic = rows("topics")
+    _refuse_other_ledger(here, topic, number)
+    faults = _reader_of_faults(folder, spark, subject)
+    if topic and number is None:
+        of_list = [event for event in rows("events") if event["kind"] in OF_LISTS]
+        told = _happenings(faults(()), of_list, first, last)
+        return [f"topic {heading}", "", *_list_lines(topic[0], rows("ledgers", "ORDER BY ledger")), "", *told]
+    own = f"AND ledger = {number or 0}"
+    (ledger,) = rows("ledgers", own)
+    fragments, bookies = rows("fragments", f"{own} ORDER BY first_entry"), rows("bookies", f"{own} ORDER BY broker")
+    place = "" if number is None else f"{number} of "
+    lines = [f"ledger {place}{heading}", ""]
     lines += [_state(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
     concerned = sorted({b for f in fragments for b in f["ensemble"]} | {b["broker"] for b in bookies})
-    lines += _happenings(ask(folder, spark, _faults_sql(subject, concerned)), rows("events"), first, last)
-    clients = rows("ledger_clients", "ORDER BY client, number")
+    lines += _happenings(faults(concerned), rows("events", own if topic else ""), first, last)
+    clients = rows("ledger_clients", f"{own} ORDER BY client, number")
     lines += ["", *(_client(client) for client in clients)] if clients else []
     lines += ["", "bookies at the end:", *(_bookie(bookie) for bookie in bookies)]
-    violations = rows("violations", "ORDER BY round NULLS LAST, invariant")
+    of_ledger = "" if number is None else f"AND witness LIKE 'ledger {number}: %'"
+    violations = rows("violations", f"{of_ledger} ORDER BY round NULLS LAST, invariant")
     return lines + [f"violated in round {v['round']}: {v['invariant']}: {v['witness']}" for v in violations]
+
+
+def _refuse_other_ledger(here: str, topic: Sequence[Row], number: int | None) -> None:
+    if number is None:
+        return
+    if not topic:
+        raise InputError(f"--ledger: {here} is one ledger; allowed: no --ledger")
+    if number >= topic[0]["ledgers_created"]:
+        last = topic[0]["ledgers_created"] - 1
+        allowed = f"0 to {last}" if last >= 0 else "no --ledger"
+        raise InputError(f"--ledger: {here} has no ledger {number}; allowed: {allowed}")
+
+
+def _list_lines(topic: Row, ledgers: Sequence[Row]) -> list[str]:
+    """The list as it was, and what became of its messages."""
+    said = f"{topic['messages']} messages, {topic['acked']} acknowledged, {topic['acked_lost']} of these lost"
+    lines = [f"{said}; readers get {topic['readable']} entries, retention deleted {topic['messages_deleted']}"]
+    for row in ledgers:
+        end = row["writer_lac"] if row["last_entry"] is None else row["last_entry"]
+        told = [
+            f"from round {row['created_round']} on",
+            f"messages from {row['first_message']} on, {end + 1} entries",
+            row["state"],
+        ]
+        told += [] if row["rolled_over"] is None else [f"rolled over by {row['rolled_over']}"]
+        ends = ("closed", "offloaded", "deleted_from_bookies", "deleted")
+        told += [f"{end.replace('_', ' ')} in round {row[f'{end}_round']}" for end in ends if row[f"{end}_round"] is not None]
+        lines.append(f"  ledger {row['ledger']}: {', '.join(told)}")
+    return lines
+
+
+def _reader_of_faults(folder: str, spark: SparkSession, subject: Subject) -> Callable[[Sequence[int]], list[Row]]:
+    """Reads the faults that concern the subject: those of these bookies, and those of none."""
+    return lambda bookies: ask(folder, spark, _faults_sql(subject, bookies))
 
 
 def _faults_sql(subject: Subject, bookies: Sequence[int]) -> str:
@@ -76,6 +134,14 @@ def _event(event: Row) -> str:
         "filled": f"bookie {bookie} has all of its entries",
         "limbo_entered": f"bookie {bookie} is in limbo: it doesn't know what it lost",
         "limbo_left": f"bookie {bookie} is out of limbo",
+        "take_over": "another broker takes the topic over",
+        "ledger_created": f"ledger {event['ledger']} was created, for messages from {start} on",
+        "ledger_rolled_over": f"ledger {event['ledger']} is done with: its owner goes on to another one",
+        "ledger_deleted": f"ledger {event['ledger']} was deleted",
+        "offload_started": f"ledger {event['ledger']} is being copied to the remote store",
+        "offload_failed": f"the copy of ledger {event['ledger']} to the remote store was given up",
+        "offloaded": f"the remote store has ledger {event['ledger']}",
+        "bookies_freed": f"bookies deleted ledger {event['ledger']}, which the remote store has",
     }[event["kind"]]
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.ledgers import given_ledgers, ledger_rules_of
+from emulator.ledger_configs import is_managed
 from emulator.rounds.bookkeeper.state import (
     CLOSED,
     COLUMNS,
@@ -24,11 +25,11 @@ from emulator.rounds.bookkeeper.state import (
     WRITER,
     WRITING,
 )
+from emulator.rounds.bookkeeper.topics.columns import CREATE, OWNER_FIELDS, TOPIC_COLUMNS
 from emulator.rounds.columns import struct
 from emulator.scenario.model import INITIAL_LEDGERS_SCHEMA
 
 _AT_START = {
-    "slot": "0",
     "round": "0",
     "ledger_state": str(OPEN),
     "fragments": f"array({struct({'first_entry': '0L', 'ensemble': 'ensemble'})})",
@@ -45,9 +46,29 @@ _AT_START = {
     "world": "null",
     "feed": "null",
     "trace": "null",
+    **dict.fromkeys(TOPIC_COLUMNS, "null"),
 }
 """What isn't zero or empty."""
 
+
+_FIRST_OWNER = {name: "array()" if kind.startswith("ARRAY") else "0" for name, kind in OWNER_FIELDS.items()} | {
+    "phase": str(CREATE),
+    "part": "-1",
+    "to_message": "null",
+    "ready": "false",
+}
+_OF_LIST = {
+    **dict.fromkeys(("list_version", "parts", "messages"), "0"),
+    **dict.fromkeys(("topic_unacked", "topic_unacked_rounds", "topic_unwritable_rounds"), "0"),
+    "tail": "array()",
+    "owners": f"array({struct({name: f'CAST({_FIRST_OWNER[name]} AS {kind})' for name, kind in OWNER_FIELDS.items()})})",
+    "copied_bytes": "0",
+    "offloading": "-1",
+    "list_full": "false",
+    "place": "first_place",
+    "writer_state": str(SHUT),
+}
+"""Of the rows of a topic that is a list of ledgers: all of them are spare, and somebody is about to create the first ledger."""
 
 _GIVEN_FIELDS = ("last_entry", "bytes", "fragments")
 _END = "given.last_entry + 1"
@@ -81,6 +102,8 @@ were sent one by one. An OPEN ledger's writer goes on; of one IN_RECOVERY the wr
 def initial_ledgers(spark: SparkSession, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]) -> DataFrame:
     """One row per (scenario, ledger) as it is before round 0: empty, or as its scenario's `initial_ledgers` has it.
 
+    A topic that is a list of ledgers has as many rows as it may come to have ledgers.
+
     `traced`: scenario_id -> flags by partition_id.
     """
     tables, worlds, feeds = [], 0, 0
@@ -99,18 +122,31 @@ def initial_ledgers(spark: SparkSession, inputs: list[ScenarioInputs], traced: d
         name: f"IF(given IS NULL, CAST({values[name]} AS {COLUMNS[name][0]}), CAST({text} AS {COLUMNS[name][0]}))"
         for name, text in _GIVEN.items()
     }
+    if ledger_rules_of(inputs).topics:
+        values |= {n: f"IF(first_place IS NULL, {values[n]}, CAST({text} AS {COLUMNS[n][0]}))" for n, text in _OF_LIST.items()}
     rows = rows.withColumns({name: F.expr(f"CAST({text} AS {COLUMNS[name][0]})") for name, text in values.items()})
     # The keys stay bare: an alias, once optimised away, would hide the partitioning from the checkpointed frame.
     keys = ("scenario_id", "partition_id")
     return rows.select([F.col(n) if n in keys else F.col(n).cast(kind).alias(n) for n, (kind, _) in COLUMNS.items()])
 
 
+def _places(inputs: ScenarioInputs, ids: np.ndarray) -> pa.Array:
+    """The place of the bookie from which on a topic's first ledger takes its ensemble; null: the ledger is no list's."""
+    scenario, table = inputs.scenario, inputs.partition_table
+    lists = np.array([is_managed(scenario.config, topic.config) for topic in scenario.topics], bool)
+    places = table.partition[ids] % len(scenario.brokers)
+    return pa.array(places.astype(np.int32), mask=~lists[table.topic_index[ids]])
+
+
 _GIVEN_TYPE = pa.struct([("state", pa.int32()), *((name, INITIAL_LEDGERS_SCHEMA.field(name).type) for name in _GIVEN_FIELDS)])
 
 
 def _ledger_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, first_feed: int) -> pa.Table:
-    table, ids = inputs.partition_table, inputs.states
-    members = np.ones(len(ids), np.int32) if inputs.alike is None else inputs.alike.sizes.astype(np.int32)
+    table, states = inputs.partition_table, inputs.states
+    counts = table.slot_count[states]
+    ids = np.repeat(states, counts)
+    slots = np.arange(len(ids)) - np.repeat(np.cumsum(counts) - counts, counts)
+    members = np.ones(len(states), np.int32) if inputs.alike is None else inputs.alike.sizes.astype(np.int32)
     ensembles: list[list[int]] = []
     first = np.cumsum([0, *(topic.partitions for topic in inputs.scenario.topics)])
     for index, topic in enumerate(inputs.scenario.topics):
@@ -126,9 +162,11 @@ def _ledger_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, f
             "partition_id": pa.array(ids.astype(np.int64)),
             "world_id": pa.array((table.world_id[ids] + first_world).astype(np.int32)),
             "feed_id": pa.array(table.feed_id[ids].astype(np.int64) + first_feed),
-            "members": pa.array(members),
+            "members": pa.array(np.repeat(members, counts)),
+            "slot": pa.array(slots.astype(np.int32)),
             "traced": pa.array(traced[ids]),
             "ensemble": pa.array(ensembles, pa.list_(pa.int32())),
             "given": pa.array(starts, _GIVEN_TYPE),
+            "first_place": _places(inputs, ids),
         }
     )

@@ -18,13 +18,14 @@ from emulator.faults.kinds import LEDGER_KINDS, FaultRow, read_fault_rows
 from emulator.inputs.change_types import FEED_KEY, WORLD_KEY, changes_schema
 from emulator.inputs.classifier import rows_by_member, rows_of_topic
 from emulator.inputs.feeds import WorkloadRow
+from emulator.inputs.managed_ledgers import STORE_FAULTS, ManagedLedgers
 from emulator.inputs.scenario_inputs import ScenarioInputs
 from emulator.inputs.tables import PartitionTable
-from emulator.ledger_configs import LEDGER_KEYS, effective
+from emulator.ledger_configs import LEDGER_KEYS, effective, is_managed, is_offloaded
 from emulator.rounds.bookkeeper.rules import PROTOCOL_NUMBERS, LedgerRules
 from emulator.rounds.bookkeeper.state import LEDGER_STATE
 from emulator.scenario import Command, Scenario, Topic
-from emulator.scenario.ledgers import DECOMMISSION, RACK_AWARE
+from emulator.scenario.ledgers import DECOMMISSION, RACK_AWARE, TAKE_OVER
 
 _WORLD_CHANGES = changes_schema(WORLD_KEY, LEDGER_STATE.world)
 _FEED_CHANGES = changes_schema(FEED_KEY, LEDGER_STATE.feed)
@@ -56,6 +57,16 @@ class Bookies:
             rounds.update(timeline.rounds)
             rounds.update(at + 1 for at, state in zip(timeline.rounds, timeline.states, strict=True) if state.is_marked)
         self.rounds = sorted(at for at in rounds if at < scenario.rounds)
+
+    def registered(self) -> list[tuple[int, tuple[int, ...]]]:
+        """From which round on which bookies an ensemble may take; neighbours differ."""
+        known: list[tuple[int, tuple[int, ...]]] = []
+        for at in self.rounds:
+            away = set(self.at(at)["unregistered"])
+            ids = tuple(bookie for bookie in range(self._first, self._last + 1) if bookie not in away)
+            if not known or known[-1][1] != ids:
+                known.append((at, ids))
+        return known
 
     def _rack_numbers(self, scenario: Scenario) -> list[int]:
         numbers = {rack: number for number, rack in enumerate(sorted({b.rack for b in scenario.brokers if b.rack is not None}))}
@@ -117,11 +128,18 @@ class LedgerFeed:
     """Workload, settings and commands of ledgers that have them in common."""
 
     def __init__(
-        self, scenario: Scenario, topic: Topic, workload: list[WorkloadRow], faults: list[FaultRow], commands: list[Command]
+        self,
+        scenario: Scenario,
+        topic: Topic,
+        workload: list[WorkloadRow],
+        faults: list[FaultRow],
+        commands: list[Command],
+        managed: ManagedLedgers | None = None,
     ) -> None:
         self._workload, self._faults, self._commands = workload, faults, commands
         self._settings = _settings(scenario, topic)
-        rounds = {0}
+        self.managed = managed
+        rounds = {0} | (set() if managed is None else managed.rounds)
         rounds.update(edge for row in workload for edge in (row.from_round, row.to_round))
         rounds.update(edge for fault in faults for edge in (fault.from_round, fault.to_round))
         rounds.update(edge for command in commands for edge in (command.round, command.round + 1))
@@ -148,11 +166,17 @@ class LedgerFeed:
     def at(self, round_: int) -> dict[str, Any]:
         """The value in force in a round."""
         rows = [row for row in self._workload if row.from_round <= round_ < row.to_round]
-        now = [command for command in self._commands if command.round == round_]
-        return self._settings | {
+        now = [command for command in self._commands if command.round == round_ and command.kind != TAKE_OVER]
+        of_writer: dict[str, Any] = {
+            "managed": None,
             "records": sum(row.records for row in rows),
             "in_flight": max((row.max_in_flight or 1 for row in rows), default=None),
             "crashed": any(f.kind == "client_crash" and f.from_round <= round_ for f in self._faults),
+        }
+        if self.managed is not None:
+            of_writer = {"managed": self.managed.at(round_), "records": 0, "in_flight": self.managed.in_flight, "crashed": False}
+        return self._settings | {
+            **of_writer,
             "drops": on_the_way(self._faults, "drop_adds", round_),
             "holds": on_the_way(self._faults, "delay_adds", round_),
             "marks": bool(now),
@@ -204,6 +228,8 @@ class LedgerInputs(ScenarioInputs):
         super().__init__(scenario, {})
         faults = read_fault_rows(scenario.faults, scenario.rounds)
         self._bookies = Bookies(scenario, faults)
+        lists = any(is_managed(scenario.config, topic.config) for topic in scenario.topics)
+        self._registered = self._bookies.registered() if lists else []
         self.ledger_feeds: list[LedgerFeed] = []
         self._start_numbers: dict[object, int] = {}
         self.partitions = self._classify(faults)
@@ -215,8 +241,11 @@ class LedgerInputs(ScenarioInputs):
             count, size = topic.assignment.shape
             columns["topic_index"].append(np.full(count, index, np.int32))
             columns["partition"].append(np.arange(count, dtype=np.int32))
-            columns["slot_count"].append(np.ones(count, np.int32))
-            columns["feed_id"].append(self._feeds_of(topic, faults))
+            feeds = self._feeds_of(topic, faults)
+            lists = [feed.managed for feed in self.ledger_feeds]
+            rows = np.array([1 if one is None else one.max_ledgers for one in lists], np.int32)
+            columns["slot_count"].append(rows[feeds])
+            columns["feed_id"].append(feeds)
             unique, inverse = np.unique(topic.assignment, axis=0, return_inverse=True)
             known = self._start_numbers
             numbers = [known.setdefault(ensemble.tobytes(), len(known)) for ensemble in unique]
@@ -233,7 +262,8 @@ class LedgerInputs(ScenarioInputs):
         count = topic.partitions
         workload = rows_of_topic(self.scenario, topic.name, count)
         rows = rows_by_member([(number, ranges) for number, (_, ranges) in enumerate(workload)], np.arange(count))
-        own_faults = [f for f in faults if f.kind in LEDGER_KINDS and fnmatchcase(topic.name, f.topic or "*")]
+        kinds = (*LEDGER_KINDS, *STORE_FAULTS) if is_offloaded(self.scenario.config, topic.config) else LEDGER_KINDS
+        own_faults = [f for f in faults if f.kind in kinds and fnmatchcase(topic.name, f.topic or "*")]
         own_commands = [c for c in self.scenario.commands if c.topic is not None and fnmatchcase(topic.name, c.topic)]
         named = [f.partition for f in own_faults] + [c.partition for c in own_commands]
         alone = {ledger for ledger in named if ledger is not None}
@@ -245,7 +275,10 @@ class LedgerInputs(ScenarioInputs):
                 feeds[key] = len(self.ledger_feeds)
                 mine = [f for f in own_faults if f.partition in (None, ledger)]
                 asked = [c for c in own_commands if c.partition in (None, ledger)]
-                self.ledger_feeds.append(LedgerFeed(self.scenario, topic, [workload[n][0] for n in rows[ledger]], mine, asked))
+                own = [workload[n][0] for n in rows[ledger]]
+                lists = is_managed(self.scenario.config, topic.config)
+                managed = ManagedLedgers(self.scenario, topic, own, mine, asked, self._registered) if lists else None
+                self.ledger_feeds.append(LedgerFeed(self.scenario, topic, own, mine, asked, managed))
             ids[ledger] = feeds[key]
         return ids
 
@@ -316,7 +349,9 @@ def ledger_rules_of(inputs: Sequence[ScenarioInputs]) -> LedgerRules:
     """The rules of all protocols of a run, and which of the optional parts of a round it needs."""
     racks = any(topic.policy == RACK_AWARE for i in inputs for topic in i.scenario.topics)
     repairs = any(_repairs(i.scenario) for i in inputs)
-    return LedgerRules(tuple(sorted({i.scenario.protocol for i in inputs})), racks, repairs)
+    topics = any(is_managed(i.scenario.config, topic.config) for i in inputs for topic in i.scenario.topics)
+    offloads = any(is_offloaded(i.scenario.config, topic.config) for i in inputs for topic in i.scenario.topics)
+    return LedgerRules(tuple(sorted({i.scenario.protocol for i in inputs})), racks, repairs, topics, offloads)
 
 
 def _repairs(scenario: Scenario) -> bool:

@@ -174,13 +174,14 @@ def _events(spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: li
     lost = losses.filter("kind IN ('acked_lost', 'committed_lost')").withColumn("of_nobody", F.lit(False))
     rows = own.unionByName(lost.select(own.columns))
     broker = f"IF(of_nobody, -1, {_BROKER})"
-    events = known.add_all(rows).withColumn("broker", F.expr(broker)).select(columns)
+    no_ledger = F.lit(None).cast("int")
+    events = known.add_all(rows).withColumns({"broker": F.expr(broker), "ledger": no_ledger}).select(columns)
     fences = _fence_rows(inputs)
     if fences.num_rows == 0:
         return events
     replicas = known.add_all(_initial_replicas(spark, state, inputs)).withColumn("broker", F.expr(_BROKER))
     fenced = replicas.join(F.broadcast(frame_of(spark, fences)), ["scenario_id", "broker"])
-    for name in ("leader_epoch", "from_offset", "to_offset"):
+    for name in ("leader_epoch", "from_offset", "to_offset", "ledger"):
         fenced = fenced.withColumn(name, F.lit(None).cast(OUTPUT_TABLES["events"][name].dataType))
     return events.unionByName(fenced.select(columns))
 

@@ -31,9 +31,13 @@ _PIECES = pa.schema(
 
 
 def with_entry_sizes(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> DataFrame:
-    """The state with `sizes`: from_entry to to_entry - 1 have `bytes` / `records` bytes each, those of the start first."""
+    """The state with `sizes`: from_entry to to_entry - 1 have `bytes` / `records` bytes each, those of the start first.
+
+    Entry 0 of a ledger of a topic's list is the topic's message number `first_message`.
+    """
     before = {"from_entry": "0L", "to_entry": "first_own_entry", "records": "first_own_entry", "bytes": "given_bytes"}
-    moved = {"from_entry": "p_.from_entry + first_own_entry", "to_entry": "p_.to_entry + first_own_entry"}
+    begin = "first_own_entry - coalesce(first_message, 0L)"
+    moved = {"from_entry": f"p_.from_entry + {begin}", "to_entry": f"p_.to_entry + {begin}"}
     moved |= {name: f"p_.{name}" for name in ("records", "bytes")}
     own = f"transform(sizes, p_ -> {struct(moved)})"
     given = f"IF(first_own_entry > 0, concat(array({struct(before)}), {own}), {own})"
@@ -75,6 +79,12 @@ def _copies_held(bookie: str, from_entry: str, to_entry: str) -> str:
 def bytes_held(bookie: str, copies: bool) -> str:
     """SQL: bytes of all entries that a bookie has, of such a row with `sizes`."""
     of_piece = f"({entries_held(bookie, copies, 'p_.from_entry', 'p_.to_entry')}) * p_.bytes DIV p_.records"
+    return f"aggregate(sizes, 0L, (b_, p_) -> b_ + {of_piece})"
+
+
+def entry_bytes(entries: str) -> str:
+    """SQL: bytes of the first so many entries of a ledger, of a row with `sizes`."""
+    of_piece = f"greatest(least(p_.to_entry, {entries}) - greatest(p_.from_entry, 0L), 0L) * p_.bytes DIV p_.records"
     return f"aggregate(sizes, 0L, (b_, p_) -> b_ + {of_piece})"
 
 

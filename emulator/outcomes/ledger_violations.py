@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
-from emulator.rounds.bookkeeper.invariants import AT_THE_END, EVERY_ROUND
+from emulator.rounds.bookkeeper.invariants import AT_THE_END, EVERY_ROUND, OF_TOPICS
 from emulator.rounds.columns import texts
 from emulator.schema import OUTPUT_TABLES
 
@@ -17,14 +17,15 @@ _KEYS = ("scenario_id", "partition_id", "feed_id")
 
 def ledger_violations(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> DataFrame:
     """Every violation: the state's keys, round, invariant, witness, cause."""
-    names = texts(i.name for i in EVERY_ROUND)
+    names = texts(i.name for i in EVERY_ROUND + OF_TOPICS)
     fragments = "concat_ws(', ', transform(v.fragments, p_ -> concat(p_.first_entry, ': [', concat_ws(', ', p_.ensemble), ']')))"
     words = (
-        "concat(IF(v.entry >= 0, concat('entry ', v.entry, ' is on no bookie of its write set; '), ''), 'acknowledged up to ',"
+        "concat(IF(list_version IS NULL, '', concat('ledger ', slot, ': ')),"
+        " IF(v.entry >= 0, concat('entry ', v.entry, ' is on no bookie of its write set; '), ''), 'acknowledged up to ',"
         " v.lac, ', the ledger ends at ', IF(v.last_entry >= -1, CAST(v.last_entry AS STRING), 'no entry yet'),"
         f" ', the writer writes to [', concat_ws(', ', v.ensemble), '], fragments ', {fragments})"
     )
-    seen = state.filter("size(violations) > 0").select(*_KEYS, F.explode("violations").alias("v"))
+    seen = state.filter("size(violations) > 0").select(*_KEYS, "list_version", "slot", F.explode("violations").alias("v"))
     seen = seen.select(
         *_KEYS,
         "v.round",
@@ -47,7 +48,7 @@ def ledger_violations(spark: SparkSession, state: DataFrame, inputs: list[Scenar
 
 def ledger_invariant_rows() -> pa.Table:
     """The table `invariants`."""
-    looks = ((EVERY_ROUND, "every round"), (AT_THE_END, "end"))
+    looks = ((EVERY_ROUND + OF_TOPICS, "every round"), (AT_THE_END, "end"))
     rows = [(i.name, i.says, i.violated, when, i.source) for group, when in looks for i in group]
     columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
     return pa.table(columns, OUTPUT_TABLES["invariants"].names)

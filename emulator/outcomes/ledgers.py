@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.ledgers import ledger_rules_of
 from emulator.outcomes.assemble import broker_rows, fault_rows
-from emulator.outcomes.ledger_bytes import bytes_held, entries_held, with_entry_sizes
+from emulator.outcomes.ledger_bytes import bytes_held, entries_held, entry_bytes, with_entry_sizes
 from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
+from emulator.outcomes.lists_of_ledgers import ACKED_LOST, ENTRIES, check_rows, kept, newest, of_all_ledgers, there, topic_rows
 from emulator.outcomes.names import Names, names
 from emulator.rounds.bookkeeper.bookies import has, has_in_run, header_lac, lac_of, last_stored
 from emulator.rounds.bookkeeper.repair.copies import is_copy
@@ -27,6 +28,7 @@ from emulator.rounds.bookkeeper.state import (
     WRITER_STATES,
 )
 from emulator.rounds.bookkeeper.texts import OPEN_RUN, last_of
+from emulator.rounds.bookkeeper.topics.columns import ROLLED_OVER_BY
 from emulator.rounds.columns import struct, texts
 from emulator.schema import OUTPUT_TABLES
 
@@ -36,19 +38,27 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
 
     `state`: one row per (scenario, ledger), columns of emulator/rounds/bookkeeper/state.py.
     """
-    known, copies = names(spark, inputs), ledger_rules_of(inputs).repairs
-    state = state.withColumns({name: F.expr(text) for name, text in _WITH_OPEN_RUN.items()})
+    rules, known = ledger_rules_of(inputs), names(spark, inputs)
+    copies, lists = rules.repairs, rules.topics
+    if lists:
+        check_rows(state, inputs)
+    state = state.withColumns({name: F.expr(text) for name, text in _WITH_OPEN_RUN.items()}).withColumn("ledger", F.col("slot"))
+    all_ledgers, held = (there(state), kept(state)) if lists else (state, state)
     computed = {
-        "partitions": _partitions(state, known),
-        "outcomes": _outcomes(state, known),
+        "partitions": _partitions(newest(state) if lists else state, known),
+        "outcomes": _outcomes(state, known, lists),
         "events": _events(state, known),
-        "ledgers": _ledgers(state, known),
-        "fragments": _fragments(state, known),
-        "entries": _entries(state, known, copies),
-        "bookies": _bookies(with_entry_sizes(spark, state, inputs), known, copies),
-        "ledger_clients": _clients(state, known),
-        "violations": known.add_partitions(ledger_violations(spark, state, inputs)),
+        "ledgers": _ledgers(
+            with_entry_sizes(spark, all_ledgers, inputs) if rules.offloads else all_ledgers, known, rules.offloads
+        ),
+        "fragments": _fragments(held, known),
+        "entries": _entries(held, known, copies),
+        "bookies": _bookies(with_entry_sizes(spark, held, inputs), known, copies),
+        "ledger_clients": _clients(all_ledgers, known),
+        "violations": known.add_partitions(ledger_violations(spark, all_ledgers, inputs)),
     }
+    if lists:
+        computed["topics"] = topic_rows(state, known)
     tables: dict[str, DataFrame | pa.Table] = {n: frame.select(OUTPUT_TABLES[n].names) for n, frame in computed.items()}
     return tables | {"invariants": ledger_invariant_rows(), "brokers": broker_rows(inputs), "faults": fault_rows(inputs)}
 
@@ -78,8 +88,12 @@ _ALL_BOOKIES = (
 """Every bookie that may have something of the ledger."""
 
 
-def _ledgers(state: DataFrame, known: Names) -> DataFrame:
+def _ledgers(state: DataFrame, known: Names, offloads: bool) -> DataFrame:
+    """`offloads`: some ledgers may be in remote storage; `state` has the sizes of entries then."""
+    is_remote = "offloaded_round IS NOT NULL AND deleted_round IS NULL"
     columns = {
+        "deleted_from_bookies_round": "freed_round",
+        "remote_bytes": f"IF({is_remote}, {entry_bytes(ENTRIES)}, 0L)" if offloads else "0L",
         **{name: f"feed.{name}" for name in ("ensemble_size", "write_quorum", "ack_quorum")},
         "state": _name(STATES, "ledger_state"),
         "last_entry": f"IF(ledger_state = {CLOSED}, last_entry, null)",
@@ -88,6 +102,7 @@ def _ledgers(state: DataFrame, known: Names) -> DataFrame:
         "writer": _name(WRITER_STATES, "writer_state"),
         "entries_copied": "coalesce(entries_copied, 0L)",
         "underreplicated": "coalesce(size(replacements), 0)",
+        "rolled_over": f"IF(rolled_over IS NULL, null, {_name(ROLLED_OVER_BY, 'rolled_over - 1')})",
     }
     return known.add_partitions(state).withColumns({name: F.expr(text) for name, text in columns.items()})
 
@@ -98,7 +113,7 @@ def _fragments(state: DataFrame, known: Names) -> DataFrame:
     return known.add_partitions(exploded).withColumns({name: F.expr(text) for name, text in columns.items()})
 
 
-_KEYS = ("scenario_id", "partition_id", "feed_id")
+_KEYS = ("scenario_id", "partition_id", "feed_id", "ledger")
 _HOLDINGS = ("feed", "runs", "stored", "lost", "copies", "fenced", "told", "limbo")
 
 
@@ -171,16 +186,25 @@ def _clients(state: DataFrame, known: Names) -> DataFrame:
     return known.add_partitions(rows.select(*_KEYS, "at.*"))
 
 
-def _outcomes(state: DataFrame, known: Names) -> DataFrame:
-    """A ledger in the columns of a partition: its LAC is the high watermark, its ensemble the ISR; the writer is no broker."""
+def _outcomes(state: DataFrame, known: Names, lists: bool) -> DataFrame:
+    """A ledger in the columns of a partition: its LAC is the high watermark, its ensemble the ISR; the writer is no broker.
+
+    `lists`: there are topics that are lists of ledgers, whose ledgers count together.
+    """
     zero = "0L"
     end = f"IF(ledger_state = {CLOSED}, last_entry + 1, next_entry)"
-    columns = {
+    of_ledger = {
         "appended": "next_entry - first_own_entry",
         "acked": "lac + 1 - first_own_entry",
-        "acked_lost": f"greatest(lac + 1 - {end}, 0L)",
+        "acked_lost": ACKED_LOST,
         "refused": "refused_fenced + refused_closed + failed_adds",
         "elections": "ensemble_changes",
+        "hw": "lac + 1",
+        "leo": end,
+    }
+    of_topic = {"leaderless_rounds": "topic_unwritable_rounds", "unwritable_rounds": "topic_unwritable_rounds"}
+    of_topic |= {"unacked_rounds": "topic_unacked_rounds", "leader_epoch": "parts"}
+    columns = of_ledger | {
         "leaderless_rounds": "unwritable_rounds",
         "unwritable_rounds": "unwritable_rounds",
         "unacked_rounds": "unacked_rounds",
@@ -188,9 +212,11 @@ def _outcomes(state: DataFrame, known: Names) -> DataFrame:
         "leader_epoch": "size(fragments)",
         "isr": f"array_sort({_members(last_of('fragments') + '.ensemble')})",
         "elr": "transform(filter(array(0), b_ -> false), b_ -> coalesce(b_, -1))",
-        "hw": "lac + 1",
-        "leo": end,
     }
+    if lists:
+        state = of_all_ledgers(state, of_ledger)
+        columns |= {name: f"all_{name}" for name in of_ledger}
+        columns |= {name: f"IF(list_version IS NULL, {columns[name]}, {text})" for name, text in of_topic.items()}
     fields = OUTPUT_TABLES["outcomes"].fields
     texts = {f.name: columns.get(f.name, zero) for f in fields if f.name not in ("scenario_id", "topic", "partition")}
     typed = {name: F.expr(text).cast(OUTPUT_TABLES["outcomes"][name].dataType) for name, text in texts.items()}
@@ -198,7 +224,7 @@ def _outcomes(state: DataFrame, known: Names) -> DataFrame:
 
 
 def _events(state: DataFrame, known: Names) -> DataFrame:
-    rows = state.filter("size(events) > 0").select(*_KEYS, F.explode("events").alias("at"))
+    rows = state.filter("size(events) > 0").select(*_KEYS, "list_version", F.explode("events").alias("at"))
     columns = {
         "round": "at.round",
         "kind": _name(EVENT_KINDS, "at.kind"),
@@ -207,6 +233,7 @@ def _events(state: DataFrame, known: Names) -> DataFrame:
         "from_offset": "at.from_offset",
         "to_offset": "at.to_offset",
         "cause": "CAST(null AS INT)",
+        "ledger": f"IF(list_version IS NULL OR at.kind = {EVENT_KINDS.index('take_over')}, null, ledger)",
     }
     return known.add_partitions(rows).withColumns({name: F.expr(text) for name, text in columns.items()})
 

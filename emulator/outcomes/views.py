@@ -39,6 +39,7 @@ HELPER_VIEWS = (
     "tiering_fleets",
     "tiering_cost_items",
     "quorum_holdings",
+    "ledger_tiers",
     "quorum_partitions",
 )
 

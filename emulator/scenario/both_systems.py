@@ -15,13 +15,13 @@ from emulator.ledger_configs import LEDGER_KEYS
 from emulator.rounds.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
 from emulator.rounds.kafka.rules import RULES as KAFKA_PROTOCOLS
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
-from emulator.scenario.ledgers import LEDGER_COMMANDS, POLICIES, has_ledgers
+from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, POLICIES, has_ledgers
 from emulator.scenario.model import Command
 from emulator.scenario.places import Places
 from emulator.scenario.topics import PLACEMENTS
 
 _DEFAULT = "kafka"
-_OF_PARTITIONS = ("remote_storage", "consumers")
+_OF_PARTITIONS = ("consumers",)
 _STARTS = {True: ("partitions", "replicas", "remote_segments"), False: ("ledgers",)}
 """Tables of `initial` that only partitions, and only ledgers, know."""
 _OF_KAFKAS_CLUSTER = ("features",)
@@ -47,6 +47,8 @@ def own_part(places: Places) -> Places:
     own, other = (LEDGER_KEYS, KEYS) if ledgers else (KEYS, LEDGER_KEYS)
     foreign = {key for key in other if key not in own}
     data = _without(places.data, _OF_PARTITIONS if ledgers else ())
+    if ledgers and isinstance(data.get("remote_storage"), dict):
+        data["remote_storage"] = {key: value for key, value in data["remote_storage"].items() if key in OF_REMOTE_STORAGE}
     if isinstance(data.get("initial"), dict):
         data["initial"] = _without(data["initial"], _STARTS[ledgers])
     if isinstance(data.get("cluster"), dict):

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.configs import ConfigValue
-from emulator.errors import quoted
+from emulator.errors import listing, quoted
 from emulator.faults.bookies import bookie_timelines
 from emulator.faults.kinds import LEDGER_KINDS, read_fault_rows
-from emulator.ledger_configs import LEDGER_KEYS, effective
+from emulator.ledger_configs import LEDGER_KEYS, MANAGED, OF_TOPICS, effective, is_managed
 from emulator.rounds.bookkeeper.rules import RULES
 from emulator.scenario.commands import CommandKind, check_config, check_replicas
-from emulator.scenario.model import Broker, Topic
+from emulator.scenario.globs import matching_topics
+from emulator.scenario.model import Broker, Command, Topic
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import MAX_PARTITIONS, ScenarioShape, TopicShape
 
@@ -23,6 +25,10 @@ LOWEST_FREE_ID, RACK_AWARE = "lowest_free_id", "rack_aware"
 POLICIES = (LOWEST_FREE_ID, RACK_AWARE)
 DECOMMISSION = "decommission_bookie"
 """The command that is about a bookie, not about ledgers."""
+TAKE_OVER = "take_over"
+"""The command that is about topics which are lists of ledgers."""
+OF_LISTS = (TAKE_OVER, "check_ledger")
+"""The commands that such a topic takes."""
 SIZES = ("ensembleSize", "writeQuorumSize", "ackQuorumSize")
 
 LEDGER_COMMANDS: Mapping[str, CommandKind] = {
@@ -30,10 +36,13 @@ LEDGER_COMMANDS: Mapping[str, CommandKind] = {
     "close_ledger": CommandKind("the writer's application closes the ledger", ("topic",), ("partition",)),
     "open_no_recovery": CommandKind("another client opens the ledger without recovery", ("topic",), ("partition",)),
     "check_ledger": CommandKind("its bookies get what they lack of the ledger", ("topic",), ("partition",)),
+    TAKE_OVER: CommandKind("another broker serves the topic, a list of ledgers", ("topic",), ("partition",)),
     DECOMMISSION: CommandKind("no ensemble takes the bookie any more", ("broker",)),
 }
 
-_UNUSED = ("remote_storage", "consumers")
+_UNUSED = ("consumers",)
+OF_REMOTE_STORAGE = ("copy_bytes_per_second",)
+"""What ledgers that are offloaded have of the remote store's table."""
 _UNUSED_OF_CLUSTER = (*("scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),)
 
 
@@ -47,6 +56,9 @@ def refuse_unused(places: Places, brokers: Sequence[Broker]) -> None:
     for key in _UNUSED:
         if key in places.data:
             raise places.error((key,), "ledgers have no use for it", "it with one of Kafka's protocols")
+    for key in places.data.get("remote_storage", {}):
+        if key not in OF_REMOTE_STORAGE:
+            raise places.error(("remote_storage", key), "ledgers have no use for it", listing(OF_REMOTE_STORAGE))
     for key in _UNUSED_OF_CLUSTER:
         if key in places.data.get("cluster", {}):
             raise places.error(("cluster", key), "ledgers have no use for it", "it with one of Kafka's protocols")
@@ -160,6 +172,10 @@ def _ledgers_of(
         problem = f"ensembleSize {size}, writeQuorumSize {write}, ackQuorumSize {ack}"
         raise places.error((*here, "config"), problem, "ensembleSize >= writeQuorumSize >= ackQuorumSize")
     policy = shape.placement or LOWEST_FREE_ID
+    if _check_list(places, here, shape, config):
+        if len(brokers) < size:
+            raise places.error((*here, "config"), f"ensembleSize {size}, but {len(brokers)} bookies", f"1 to {len(brokers)}")
+        return Topic(shape.name, _in_turn(brokers, size, shape.partitions or 0), {**shape.config}, policy)
     if shape.assignment is not None:
         ids = frozenset(b.id for b in brokers)
         for ledger, ensemble in enumerate(shape.assignment):
@@ -173,16 +189,82 @@ def _ledgers_of(
         raise places.error((*here, "config"), problem, f"1 to {len(registered)}")
     least = min(int(effective(config, shape.config, "minNumRacksPerWriteQuorum")), write)
     enforced = bool(effective(config, shape.config, "enforceMinNumRacksPerWriteQuorum"))
-    ensembles = []
-    for first in range(len(registered)):
-        turned = [*registered[first:], *registered[:first]]
-        chosen = _new_ensemble(turned, size, write, least, enforced) if policy == RACK_AWARE else turned[:size]
-        if chosen is None:
-            problem = f"no ensemble of {size} bookies has {least} racks in every write quorum"
-            raise places.error((*here, "placement"), problem, "more racks, or enforceMinNumRacksPerWriteQuorum = false")
-        ensembles.append([b.id for b in chosen])
+    ensembles = new_ensembles(registered, policy, size, write, least, enforced)
+    if None in ensembles:
+        problem = f"no ensemble of {size} bookies has {least} racks in every write quorum"
+        raise places.error((*here, "placement"), problem, "more racks, or enforceMinNumRacksPerWriteQuorum = false")
     places_of = np.arange(shape.partitions or 0) % len(registered)
     return Topic(shape.name, np.array(ensembles, np.int32)[places_of], {**shape.config}, policy)
+
+
+def _check_list(places: Places, here: Location, shape: TopicShape, config: Mapping[str, ConfigValue]) -> bool:
+    """Whether the topic is a list of ledgers; raises InputError for what doesn't go with that."""
+    if not is_managed(config, shape.config):
+        for key in OF_TOPICS:
+            if key != MANAGED and key in shape.config:
+                problem = "means something for a topic that is a list of ledgers only"
+                raise places.error((*here, "config", key), problem, f"{MANAGED} = true beside it")
+        return False
+    if shape.assignment is not None:
+        problem = "the ledgers of a list take their bookies by the policy"
+        raise places.error((*here, "assignment"), problem, "partitions, the number of topic partitions")
+    least, most = (
+        int(effective(config, shape.config, f"managedLedger{key}RolloverTimeMinutes")) for key in ("MinLedger", "MaxLedger")
+    )
+    if most < least:
+        problem = f"managedLedgerMinLedgerRolloverTimeMinutes {least}, managedLedgerMaxLedgerRolloverTimeMinutes {most}"
+        raise places.error((*here, "config"), problem, "the least time at or below the largest")
+    return True
+
+
+def _in_turn(brokers: Sequence[Broker], size: int, partitions: int) -> npt.NDArray[np.int32]:
+    """Bookies for ledgers that aren't there yet: what stands for their ensembles until they are created."""
+    ids = np.array([b.id for b in brokers], np.int32)
+    return ids[(np.arange(partitions)[:, None] + np.arange(size)) % len(ids)]
+
+
+def check_lists_commands(
+    places: Places, commands: Sequence[Command], topics: Sequence[Topic], config: Mapping[str, ConfigValue]
+) -> None:
+    """Raises InputError for a command that a topic which is a list of ledgers doesn't take, or only such a topic does."""
+    lists = {topic.name: is_managed(config, topic.config) for topic in topics}
+    for index, command in enumerate(commands):
+        for name in matching_topics(command.topic, lists) if command.topic is not None else ():
+            if command.kind == TAKE_OVER and not lists[name]:
+                problem = f"{name} is no list of ledgers"
+                raise places.error(("commands", index, "kind"), problem, f"{TAKE_OVER} for topics with {MANAGED} = true")
+            if command.kind in LEDGER_COMMANDS and command.kind not in OF_LISTS and lists[name]:
+                problem = f"{name} is a list of ledgers, which its owner opens and closes"
+                raise places.error(("commands", index, "kind"), problem, listing(OF_LISTS))
+
+
+def refuse_given_lists(places: Places, ledgers: pa.Table, topics: Sequence[Topic], config: Mapping[str, ConfigValue]) -> None:
+    """Raises InputError if a topic that is a list of ledgers is to start with one."""
+    lists = {topic.name for topic in topics if is_managed(config, topic.config)}
+    for name in ledgers.column("topic").to_pylist():
+        if name in lists:
+            problem = f"{name} is a list of ledgers, which starts empty"
+            raise places.error(("initial", "ledgers"), problem, f"ledgers of topics without {MANAGED} = true")
+
+
+def new_ensembles(
+    bookies: Sequence[Broker], policy: str, size: int, write: int, least: int, enforced: bool
+) -> list[list[int] | None]:
+    """The ensemble of a new ledger, by the place of the bookie that is taken first; None: the policy has none there.
+
+    `bookies`: those that are registered. `least`: racks that a write quorum shall have, and must if `enforced`.
+    """
+    ensembles: list[list[int] | None] = []
+    for first in range(len(bookies)):
+        turned = [*bookies[first:], *bookies[:first]]
+        if size > len(turned):
+            chosen = None
+        elif policy == RACK_AWARE:
+            chosen = _new_ensemble(turned, size, write, least, enforced)
+        else:
+            chosen = turned[:size]
+        ensembles.append(None if chosen is None else [b.id for b in chosen])
+    return ensembles
 
 
 def _new_ensemble(order: Sequence[Broker], size: int, write: int, least: int, enforced: bool) -> list[Broker] | None:

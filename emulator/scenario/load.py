@@ -24,8 +24,10 @@ from emulator.scenario.initial_ledgers import refuse_ledgers, resolve_initial_le
 from emulator.scenario.ledgers import (
     LEDGER_COMMANDS,
     check_ledger_config,
+    check_lists_commands,
     count_ledgers,
     has_ledgers,
+    refuse_given_lists,
     refuse_other_systems,
     refuse_unused,
     resolve_ledgers,
@@ -126,6 +128,9 @@ def _resolve(
     initial = _initial(places, shape, topics, brokers, config, imported)
     kinds = LEDGER_COMMANDS if ledgers else COMMAND_KINDS
     commands = resolve_commands(places, shape.commands, brokers, partitions, ALL_COMMANDS if both else kinds)
+    if ledgers:
+        check_lists_commands(places, commands, topics, config)
+        refuse_given_lists(places, initial[3], topics, config)
     return Scenario(
         scenario_id=scenario_id,
         name=name,

@@ -33,6 +33,8 @@ def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
     lines.append(f"placement = {json.dumps(case.get('placement', 'lowest_free_id'))}")
     lines.append(f"assignment = [{_value(case['replicas'])}]" if "replicas" in case else "partitions = 1")
     lines.append(f"config = {_value(case.get('topic_config', {}))}")
+    if case.get("copy_bytes_per_second") is not None:
+        lines += ["[remote_storage]", f"copy_bytes_per_second = {case['copy_bytes_per_second']}"]
     of_ledger = {"topic": "ledger", "partition": 0}
     for table in ("workload", "faults", "commands"):
         for row in case.get(table, []):
@@ -147,7 +149,7 @@ def by_scenario(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, list[Row
 
 def differences(expected: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs: name -> (of the reference, of the engine); of events only those that one side has more of."""
-    found = {name: (expected[name], seen[name]) for name in expected if expected[name] != seen[name]}
+    found = {name: (expected[name], seen.get(name)) for name in expected if expected[name] != seen.get(name)}
     if "events" in found:
         left, right = found["events"]
         found["events"] = (left - right, right - left)

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from emulator import engine
 from tests.bookkeeper.by_reference import by_scenario, differences, first_few, of_engine, of_reference, run_of_cases
 from tests.engine_helpers import Row, emulate
-from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, REAL
+from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
 from tests.reference.bookkeeper.schedules import lossy_schedule, may_lose, repair_schedule, schedule
 from tests.reference.bookkeeper.simulate import simulate
 
@@ -77,7 +77,7 @@ def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatc
 def test_mutants_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
     cases, protocols = {}, {}
-    protocol_mutants = {name: rules for name, rules in MUTANTS.items() if name not in OF_DAMAGE}
+    protocol_mutants = {name: rules for name, rules in MUTANTS.items() if name not in (*OF_DAMAGE, *OF_TOPICS)}
     for name, rules in {"": REAL, **protocol_mutants}.items():
         for seed in MUTANT_SEEDS:
             case = f"{name or 'real'}_{seed}"

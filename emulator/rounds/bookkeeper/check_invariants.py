@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from emulator.rounds.bookkeeper.bookies import edges, has
-from emulator.rounds.bookkeeper.invariants import EVERY_ROUND
+from emulator.rounds.bookkeeper.invariants import EVERY_ROUND, OF_TOPICS, LedgerInvariant
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import CLOSED, RECOVERY_FIELDS, VIOLATION
 from emulator.rounds.bookkeeper.texts import QA, WRITE_PLACES, ledger_step, where_busy
@@ -21,7 +21,7 @@ def check_invariants(state: DataFrame, rules: LedgerRules) -> DataFrame:
 
 @ledger_step
 def _decide(rules: LedgerRules) -> Step:
-    steps = [_written(rules), _suspects(), _entries(rules), _broken(), _note()]
+    steps = [_written(rules), _suspects(), _entries(rules), _broken(rules), _note(rules)]
     return where_busy("checked", "busy", steps, *_OUTPUTS)[0]
 
 
@@ -73,16 +73,20 @@ def _entries(rules: LedgerRules) -> Step:
     }
 
 
-def _broken() -> Step:
-    flags = (f"IF({one.violated}, {1 << number}, 0)" for number, one in enumerate(EVERY_ROUND))
+def _looked_at(rules: LedgerRules) -> tuple[LedgerInvariant, ...]:
+    return EVERY_ROUND + OF_TOPICS if rules.topics else EVERY_ROUND
+
+
+def _broken(rules: LedgerRules) -> Step:
+    flags = (f"IF({one.violated}, {1 << number}, 0)" for number, one in enumerate(_looked_at(rules)))
     return {"broken_now": " | ".join(flags)}
 
 
-def _note() -> Step:
+def _note(rules: LedgerRules) -> Step:
     fields = {"round": "round", "invariant": "i_", "entry": "coalesce(unreadable, missing, -1L)"}
     fields |= {name: name for name in ("lac", "last_entry", "ensemble", "fragments")}
     one = f"CAST({struct(fields)} AS {VIOLATION})"
-    new = f"filter(sequence(0, {len(EVERY_ROUND) - 1}), i_ -> (broken_now & ~broken & shiftleft(1, i_)) != 0)"
+    new = f"filter(sequence(0, {len(_looked_at(rules)) - 1}), i_ -> (broken_now & ~broken & shiftleft(1, i_)) != 0)"
     return {
         "violations": f"IF((broken_now & ~broken) = 0, violations, concat(violations, transform({new}, i_ -> {one})))",
         "broken": "broken_now",

@@ -15,6 +15,7 @@ from emulator.rounds.bookkeeper.state import (
     WRITING,
 )
 from emulator.rounds.bookkeeper.texts import OPEN_RUN, is_tick, ledger_step, where_busy
+from emulator.rounds.bookkeeper.topics.columns import PLAYED
 from emulator.rounds.columns import Step, struct, with_changes
 from emulator.state_schema import added
 
@@ -83,7 +84,7 @@ def _flush(rules: LedgerRules) -> Step:
     if rules.repairs:
         on_disk = with_changes("w_", COPIES_FIELDS, flushed=f"IF({flushing.format('w_.bookie')}, w_.entries, w_.flushed)")
         steps[0]["copies"] = f"transform(copies, w_ -> {on_disk})"
-    guard = f"feed.flush_rounds > 0 AND (({tick}) OR size(world.stopped) > 0)"
+    guard = f"feed.flush_rounds > 0 AND (({tick}) OR size(world.stopped) > 0){f' AND {PLAYED}' if rules.topics else ''}"
     return where_busy("flushed", guard, steps, *_outputs(rules))[0]
 
 

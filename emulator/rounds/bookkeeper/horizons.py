@@ -5,6 +5,8 @@ from __future__ import annotations
 from emulator.rounds.bookkeeper.repair.repair_horizons import repair_horizons
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import FENCE, WRITING
+from emulator.rounds.bookkeeper.topics.columns import PLAYED
+from emulator.rounds.bookkeeper.topics.rollover_horizons import topic_horizons
 
 
 def _tick(period: str) -> str:
@@ -27,4 +29,12 @@ def horizon(rules: LedgerRules) -> str:
         f"{fencing} + feed.read_timeout",
         *(repair_horizons() if rules.repairs else ()),
     )
-    return f"greatest(round, coalesce(least({', '.join(f'CAST({text} AS BIGINT)' for text in texts)}), {2**31 - 1}L))"
+    never = f"{2**31 - 1}L"
+    of_ledger = f"coalesce({_first(texts)}, {never})"
+    if rules.topics:
+        of_ledger = f"least(IF({PLAYED}, {of_ledger}, {never}), coalesce({_first(topic_horizons(rules))}, {never}))"
+    return f"greatest(round, {of_ledger})"
+
+
+def _first(texts: tuple[str, ...]) -> str:
+    return f"least({', '.join(f'CAST({text} AS BIGINT)' for text in texts)})"

@@ -70,6 +70,16 @@ EVERY_ROUND: tuple[LedgerInvariant, ...] = (
     ),
 )
 
+OF_TOPICS: tuple[LedgerInvariant, ...] = (
+    LedgerInvariant(
+        "AckedMessagesAreListed",
+        "a topic's acknowledged messages stand in ledgers of its list, until retention deletes these",
+        "coalesce(dropped_round IS NOT NULL AND deleted_round IS NULL AND lac >= 0, false)",
+        "Pulsar, ManagedLedgerImpl: the list of ledgers is written by compare-and-set; shared notes on logs from ledgers",
+    ),
+)
+"""Looked at every round as well, in runs with topics that are lists of ledgers."""
+
 AT_THE_END: tuple[LedgerInvariant, ...] = (
     LedgerInvariant(
         "RecoveryEnds",
@@ -81,4 +91,4 @@ AT_THE_END: tuple[LedgerInvariant, ...] = (
     ),
 )
 
-INVARIANTS = EVERY_ROUND + AT_THE_END
+INVARIANTS = EVERY_ROUND + OF_TOPICS + AT_THE_END

@@ -23,6 +23,8 @@ class Rules:
     enough_missing (6): Qf = Qw - Qa + 1 answers of every write set end fencing, Qf explicit `no`s end the log. Off: Qa.
     limbo_is_unknown (1): a damaged bookie that is back doesn't say no of what it may have lost. Off: it does.
     damaged_are_fenced (1): a damaged bookie that is back is fenced, since it may have lost a fence. Off: it isn't.
+    list_is_checked (Topics): a ledger is added to the list only if it is the list that the owner knows. Off: the owner writes the
+    list that it knows, with its own ledger at the end, over what is there.
     """
 
     recovery_reads_fence: bool = True
@@ -33,6 +35,7 @@ class Rules:
     enough_missing: bool = True
     limbo_is_unknown: bool = True
     damaged_are_fenced: bool = True
+    list_is_checked: bool = True
 
 
 MUTANT_PREFIX = "bookkeeper-mutant-"
@@ -47,6 +50,7 @@ RULES: dict[str, Rules] = {
     MUTANT_PREFIX + "ack-quorum-as-fence-quorum": Rules(enough_missing=False),
     MUTANT_PREFIX + "limbo-says-no": Rules(limbo_is_unknown=False),
     MUTANT_PREFIX + "damaged-not-fenced": Rules(damaged_are_fenced=False),
+    MUTANT_PREFIX + "list-not-checked": Rules(list_is_checked=False),
 }
 """Protocol name -> rules; a protocol's place here is `feed.protocol`."""
 
@@ -57,12 +61,15 @@ PROTOCOL_NUMBERS = {name: number for number, name in enumerate(RULES)}
 class LedgerRules:
     """The rules of all protocols in a run, and which optional parts of a round it has: no expression speaks of the others.
 
-    `racks`: a ledger asks for racks. `repairs`: copies are made (docs/bookkeeper_rounds.md, Limbo and Repair).
+    `racks`: a ledger asks for racks. `repairs`: copies are made (docs/bookkeeper_rounds.md, Limbo and Repair). `topics`: there
+    are topics with lists of ledgers (Topics). `offloads`: some of them go to a remote store (Offloading).
     """
 
     protocols: tuple[str, ...] = field(default=("bookkeeper",))
     racks: bool = True
     repairs: bool = False
+    topics: bool = False
+    offloads: bool = False
 
     @property
     def nested_counters(self) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
 """The state of ledgers: one row each. What stands in arrays is small; a steady ledger only moves counters.
 
 A ledger's clients and its metadata are one state machine, which every bookie's row would have to compute alike, and any bookie
-of the cluster may come into its ensembles: so a ledger is one row, bookies stand in it by id, and a round looks at no other row.
+of the cluster may come into its ensembles: so a ledger is one row, bookies stand in it by id, and a round looks at no other row
+but those of the same topic's list, if it is in one (topics/columns.py).
 """
 
 from __future__ import annotations
 
+from emulator.rounds.bookkeeper.topics.columns import MANAGED, TOPIC_COLUMNS
 from emulator.state_schema import StateSchema
 
 OPEN, IN_RECOVERY, CLOSED = range(3)
@@ -41,11 +43,13 @@ WRITER = -1
 """The writer's number among the clients; recoveries count from 0."""
 
 BY_COMMAND, BY_WORKER = -1, -2
-"""Who started a recovery, if not a bookie."""
+"""Who started a recovery, if not a bookie, or a topic's owner (topics/columns.py)."""
 
 EVENT_KINDS = (
     *("ensemble_change", "recovery_started", "ledger_closed", "fence", "entries_lost", "add_failed"),
     *("underreplicated", "copied", "rereplicated", "filled", "limbo_entered", "limbo_left"),
+    *("ledger_created", "ledger_rolled_over", "ledger_deleted", "take_over"),
+    *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
 )
 
 FRAGMENT = "STRUCT<first_entry: BIGINT, ensemble: ARRAY<INT>>"
@@ -158,17 +162,18 @@ FEED = (
     " journal: BOOLEAN, synced: BOOLEAN, flush_rounds: INT,"
     f" crashed: BOOLEAN, drops: {OF_SOME_ENTRIES}, holds: {OF_SOME_ENTRIES},"
     " marks: BOOLEAN, closes: INT, recoveries: ARRAY<BOOLEAN>, openings: INT, checked: BOOLEAN,"
-    " autorecovery: BOOLEAN, lost_rounds: INT, grace_rounds: INT, batch: INT"
+    " autorecovery: BOOLEAN, lost_rounds: INT, grace_rounds: INT, batch: INT,"
+    f" managed: {MANAGED}"
 )
 """Workload, settings and commands of a ledger. `in_flight`: null without a workload row in force. `flush_rounds`: 0 where
 nothing can be lost by not flushing. `recoveries`: of each that starts now whether it retries. `checked`: a check_ledger is given
 now. `lost_rounds`, `grace_rounds`: after them a lost bookie is replaced, and an open ledger recovered for that; `batch`: entries
-copied a round."""
+copied a round. `managed`: of a topic that is a list of ledgers, null for others; it has no `records`, and a crash of its own."""
 
 COLUMNS: dict[str, tuple[str, str]] = {
     "scenario_id": ("INT", "scenario"),
     "partition_id": ("BIGINT", "ledger within the scenario, in topic order"),
-    "slot": ("INT", "0: a ledger is one row"),
+    "slot": ("INT", "number of the ledger in its topic's list; 0: of a ledger by itself"),
     "round": ("INT", "round to run next"),
     "traced": ("BOOLEAN", "whether every round is recorded"),
     "members": ("INT", "ledgers that go through the same as this one, it included"),
@@ -219,6 +224,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "missed": ("ARRAY<STRUCT<bookie: INT, since: INT>>", "bookies that the auditor misses, and since when"),
     "limbo": ("ARRAY<INT>", "bookies that don't know what they lost"),
     "entries_copied": ("BIGINT", "entries that replication workers copied, counter"),
+    # Of a topic's list (null of other ledgers)
+    **TOPIC_COLUMNS,
     # Outcomes
     "refused_fenced": ("BIGINT", "adds answered LedgerFenced without being sent, counter"),
     "refused_closed": ("BIGINT", "adds answered LedgerClosed without being sent, counter"),
@@ -240,17 +247,21 @@ LEDGER_STATE = StateSchema(
     world=WORLD,
     feed=FEED,
     nullable={
-        *("world", "feed", "racks", "in_flight", "entries_copied"),
+        *("world", "feed", "racks", "in_flight", "entries_copied", "managed", *TOPIC_COLUMNS),
         *(name for name, (kind, _) in COLUMNS.items() if kind.startswith("ARRAY")),
     },
-    groups={"repair": ("copies", "replacements", "filling", "missed", "limbo", "entries_copied")},
-    optional_groups={"repair": "entries_copied"},
+    groups={
+        "repair": ("copies", "replacements", "filling", "missed", "limbo", "entries_copied"),
+        "of_topic": tuple(TOPIC_COLUMNS),
+    },
+    optional_groups={"repair": "entries_copied", "of_topic": "list_version"},
     nested_drifts={"copies": "ARRAY<BIGINT>", "replacements": "ARRAY<BIGINT>"},
     counters=(
         *("lac", "lac_told", "next_entry", "queued", "run_to"),
         *("refused_fenced", "refused_closed", "unwritable_rounds", "unacked", "entries_copied"),
+        *("messages", "topic_unacked", "topic_unwritable_rounds", "copied_bytes"),
     ),
-    sums={"unacked_rounds": "unacked"},
+    sums={"unacked_rounds": "unacked", "topic_unacked_rounds": "topic_unacked"},
     constants=(
         *("scenario_id", "partition_id", "slot", "traced", "members", "world_id", "feed_id"),
         *("first_own_entry", "given_bytes", "world", "feed"),

@@ -22,6 +22,8 @@ from emulator.rounds.bookkeeper.state import (
     WRITING,
 )
 from emulator.rounds.bookkeeper.texts import OPEN_RUN, event_if, is_heard, is_tick, ledger_step, new_recovery, where_busy
+from emulator.rounds.bookkeeper.topics.columns import PLAYED
+from emulator.rounds.bookkeeper.topics.serve_list import serve_list
 from emulator.rounds.bookkeeper.window import NO_ADDS
 from emulator.rounds.columns import Step, struct
 
@@ -29,10 +31,13 @@ from emulator.rounds.columns import Step, struct
 def take_inputs(state: DataFrame, rules: LedgerRules) -> DataFrame:
     """Bring `world` and `feed` up to this round; `busy` tells whether the ledger needs the steps of its clients one by one.
 
+    Topics serve their lists in between.
+
     An ordinary ledger's adds of this round are stored, answered and acknowledged in it, by everybody they go to, or nothing is
     sent at all; `extend` (finish.py) does that at once. Everything else goes through the steps.
     """
-    state = state.withColumns(_in_force()).withColumns(_queue()).withColumns(_busy(rules))
+    state = serve_list(state.withColumns(_in_force()), rules)
+    state = state.withColumns(_queue()).withColumns(_busy(rules))
     return state.withColumns(_decide(rules)).withColumns(_apply(rules))
 
 
@@ -70,11 +75,18 @@ def _busy(rules: LedgerRules) -> Step:
     )
     explicit = is_tick("feed.explicit_lac_rounds")
     told = f"NOT ({explicit} AND queued = 0 AND lac > lac_told)"
-    crashes = f"feed.crashed AND writer_state != {CRASHED}"
+    crashes = f"{_is_gone(rules)} AND writer_state != {CRASHED}"
     flushes = is_tick("feed.flush_rounds")
     writes = f"IF(writer_state = {WRITING}, (queued = 0 OR ({no_trouble})) AND {told}, writer_state != {CLOSING})"
     commits = f" OR {to_be_committed()}" if rules.repairs else ""
-    return {"busy": f"NOT ({nothing_open} AND NOT (feed.marks OR world.marks OR {crashes} OR {flushes}{commits}) AND {writes})"}
+    busy = f"NOT ({nothing_open} AND NOT (feed.marks OR world.marks OR {crashes} OR {flushes}{commits}) AND {writes})"
+    return {"busy": f"{PLAYED} AND ({busy} OR dropped_round IS NOT NULL)" if rules.topics else busy}
+
+
+def _is_gone(rules: LedgerRules) -> str:
+    """Whether the writer's client has crashed; who serves a topic may have done so before the ledger was created."""
+    since = " OR coalesce(feed.managed.crash_round > created_round, false)" if rules.topics else ""
+    return f"(feed.crashed{since})"
 
 
 _OUTPUTS = (
@@ -97,8 +109,8 @@ _OUTPUTS = (
 
 @ledger_step
 def _decide(rules: LedgerRules) -> Step:
-    steps = [_close_run(), *damage_steps(rules), _crash(), _obey()]
-    steps += [fill_asked(), return_damaged(rules)] if rules.repairs else []
+    steps = [_close_run(), *damage_steps(rules), _crash(rules), _obey()]
+    steps += [fill_asked(rules), return_damaged(rules)] if rules.repairs else []
     return where_busy("taken", "busy", steps, *_outputs(rules))[0]
 
 
@@ -132,8 +144,8 @@ def _close_run() -> Step:
     }
 
 
-def _crash() -> Step:
-    crashes = f"feed.crashed AND writer_state != {CRASHED}"
+def _crash(rules: LedgerRules) -> Step:
+    crashes = f"{_is_gone(rules)} AND writer_state != {CRASHED}"
     return {
         "adds": f"IF({crashes}, {NO_ADDS}, adds)",
         "changing": f"IF({crashes}, null, changing)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +31,12 @@ class Opening:
 
 
 class Ledger:
-    """A ledger from its creation on; `case` as in simulate.py."""
+    """A ledger from its creation on; `case` as in simulate.py.
 
-    def __init__(self, case: Case, now: int = 0) -> None:
+    `first_bookie`: which of the registered ones an ensemble that the policy chooses is taken from on.
+    """
+
+    def __init__(self, case: Case, now: int = 0, first_bookie: int = 0, decommissioned: Iterable[int] = ()) -> None:
         self.case = case
         self.now = now
         self.started = False
@@ -42,7 +45,7 @@ class Ledger:
         self.rules: Rules = case.get("rules", REAL)
         self.faults = list(case.get("faults", []))
         self.statuses = _statuses(case)
-        self.decommissioned: set[int] = set()
+        self.decommissioned = set(decommissioned)
         self.damaged: set[int] = set()
         self.bookies = {broker: Bookie(broker) for broker in case["brokers"]}
         self.placement = Placement(
@@ -52,7 +55,8 @@ class Ledger:
             min_racks=self.settings.min_racks,
             enforce_min_racks=self.settings.enforce_min_racks,
         )
-        ensemble = list(case["replicas"]) if "replicas" in case else self.placement.new_ensemble(self.registered)
+        chosen = case["replicas"] if "replicas" in case else self.placement.new_ensemble(self.registered, first_bookie)
+        ensemble = list(chosen)
         self.metadata = Metadata([Fragment(0, ensemble)])
         self.writer = Writer(
             window=Window(

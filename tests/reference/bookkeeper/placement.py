@@ -2,7 +2,8 @@
 
 `lowest_free_id`: the lowest ids. `rack_aware`: every write set shall lie in `minNumRacksPerWriteQuorum` racks (at most Qw);
 with `enforceMinNumRacksPerWriteQuorum` a bookie that breaks this is no choice at all, else it is one if there is no other.
-Among equals: the rack of the bookie that is replaced, then racks that the ensemble hasn't, then the lowest id.
+Among equals: the rack of the bookie that is replaced, then racks that the ensemble hasn't, then the lowest id. A new ensemble may
+be taken from a later bookie on, as if ids began there.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ class Placement:
             new[index] = chosen
         return new
 
-    def new_ensemble(self, registered: Iterable[int]) -> list[int]:
-        """An ensemble for a new ledger."""
-        registered = sorted(registered)
+    def new_ensemble(self, registered: Iterable[int], first: int = 0) -> list[int]:
+        """An ensemble for a new ledger, from number `first` of the registered bookies on, round and round."""
+        ids = sorted(registered)
+        turned = [ids[(first + place) % len(ids)] for place in range(len(ids))]
         ensemble: list[int] = []
         for index in range(self.quorums.ensemble):
-            candidates = [one for one in registered if one not in ensemble]
+            candidates = [one for one in turned if one not in ensemble]
             chosen = self._choose([*ensemble, -1], index, candidates)
             if chosen is None:
                 raise NotEnoughBookies
@@ -65,15 +67,16 @@ class Placement:
         return ensemble
 
     def _choose(self, ensemble: Sequence[int], index: int, candidates: Sequence[int]) -> int | None:
+        """Among equals the first of the candidates."""
         if self.policy == LOWEST_FREE_ID:
-            return min(candidates, default=None)
+            return candidates[0] if candidates else None
         others = {self.racks.get(one) for place, one in enumerate(ensemble) if place != index}
         old_rack = self.racks.get(ensemble[index])
 
         def rank(candidate: int) -> tuple[bool, int, int]:
             rack = self.racks.get(candidate)
             nearness = 0 if rack == old_rack and old_rack is not None else 1 if rack not in others else 2
-            return not self._spreads(ensemble, index, candidate), nearness, candidate
+            return not self._spreads(ensemble, index, candidate), nearness, candidates.index(candidate)
 
         best = min(candidates, key=rank, default=None)
         if best is None or (self.enforce_min_racks and not self._spreads(ensemble, index, best)):

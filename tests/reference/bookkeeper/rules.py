@@ -25,6 +25,9 @@ class Rules:
     limbo_is_unknown (1): a damaged bookie that is back doesn't say no of what it may have lost. Off: it does.
 
     damaged_are_fenced (1): a damaged bookie that is back is fenced, since it may have lost a fence. Off: it isn't.
+
+    list_is_checked (Topics): a ledger is added to the list only if it is the list that the owner knows. Off: the owner writes the
+    list that it knows, with its own ledger at the end, over what is there.
     """
 
     recovery_reads_fence: bool = True
@@ -35,6 +38,7 @@ class Rules:
     enough_missing: bool = True
     limbo_is_unknown: bool = True
     damaged_are_fenced: bool = True
+    list_is_checked: bool = True
 
 
 REAL = Rules()
@@ -48,7 +52,11 @@ MUTANTS: dict[str, Rules] = {
     "ack-quorum-as-fence-quorum": Rules(enough_missing=False),
     "limbo-says-no": Rules(limbo_is_unknown=False),
     "damaged-not-fenced": Rules(damaged_are_fenced=False),
+    "list-not-checked": Rules(list_is_checked=False),
 }
 
 OF_DAMAGE = ("limbo-says-no", "damaged-not-fenced")
 """Mutants that differ only where bookies lose something (schedules.py: lossy_schedule)."""
+
+OF_TOPICS = ("list-not-checked",)
+"""Mutants that differ only where a topic has several ledgers (topics.py)."""

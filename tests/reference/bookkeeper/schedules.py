@@ -116,6 +116,48 @@ def repair_schedule(seed: int) -> dict[str, Any]:
     return {**case, "brokers": brokers, "config": config, "faults": faults, "commands": commands}
 
 
+def topic_schedule(seed: int) -> dict[str, Any]:
+    """A schedule for a topic that is a list of ledgers (topics.py): small ledgers, takeovers, crashes, retention.
+
+    Half of them have bookies that are away for longer, lose what they have and are filled again.
+    """
+    rng = random.Random(f"bookkeeper/topics/{seed}")
+    case = repair_schedule(seed) if rng.random() < 0.5 else schedule(seed)
+    round_ms = rng.choice((500, 500, 20_000, 30_000, 60_000))
+    minutes = 0 if round_ms == 500 else rng.choice((0, 1, 1, 2))
+    config = {
+        **case["config"],
+        "managedLedgerMaxEntriesPerLedger": rng.choice((1, 2, 3, 4, 6, 50)),
+        "managedLedgerMaxSizePerLedgerMbytes": rng.choice((1, 1, 2, 2048)),
+        "managedLedgerMinLedgerRolloverTimeMinutes": minutes,
+        "managedLedgerMaxLedgerRolloverTimeMinutes": minutes + rng.choice((1, 3, 240)),
+        "defaultRetentionTimeInMinutes": rng.choice((-1, -1, 0, 1, 3)),
+        "defaultRetentionSizeInMB": rng.choice((-1, -1, 0, 1, 2)),
+        "retentionCheckIntervalInSeconds": rng.choice((1, 2, 60)),
+    }
+    if rng.random() < 0.5:
+        config |= {
+            "managedLedgerOffloadAutoTriggerSizeThresholdBytes": rng.choice((-1, 0, 0, 1_000_000, 3_000_000)),
+            "managedLedgerOffloadThresholdInSeconds": rng.choice((-1, -1, 5, 60)),
+            "managedLedgerOffloadDeletionLagMs": rng.choice((0, 5_000, 60_000)),
+        }
+    record_bytes = rng.choice((1000, 200_000, 400_000))
+    workload = [{**row, "record_bytes": record_bytes} for row in case["workload"]]
+    workload.append({**workload[0], "from_round": rng.randint(0, 10), "to_round": TROUBLE_ROUNDS + rng.randint(0, 30)})
+    commands = [one for one in case["commands"] if one["kind"] in ("check_ledger", "decommission_bookie")]
+    rounds = [one["round"] for one in case["commands"] if one not in commands]
+    rounds += [rng.randint(0, TROUBLE_ROUNDS + 20) for _ in range(rng.randint(0, 2))]
+    commands += [{"kind": "take_over", "round": max(0, round_)} for round_ in rounds]
+    faults = list(case["faults"])
+    for kind in ("remote_storage_outage", "slow_remote_storage") if rng.random() < 0.5 else ():
+        begin = rng.randint(0, TROUBLE_ROUNDS + 20)
+        rate = {"bytes_per_second": rng.choice((0, 1000, 40_000))} if kind == "slow_remote_storage" else {}
+        faults.append({"kind": kind, "from_round": begin, "to_round": begin + rng.randint(1, 12), **rate})
+    rate = rng.choice((None, 20_000, 300_000))
+    given = {key: value for key, value in case.items() if key != "replicas"} | {"faults": faults, "copy_bytes_per_second": rate}
+    return {**given, "round_ms": round_ms, "config": config, "workload": workload, "commands": commands}
+
+
 def may_lose(case: Mapping[str, Any]) -> bool:
     """Tell whether a bookie may lose something that it stored, which is no fault of the protocol."""
     config = case.get("config", {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .rules import MUTANTS, OF_DAMAGE, REAL
+from .rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
 from .schedules import SCHEDULES, broken, may_lose, repair_schedule, schedule
 from .simulate import simulate
 
@@ -20,8 +20,8 @@ CAUGHT = {
 
 
 def test_every_mutant_is_to_be_caught() -> None:
-    """Those about damage by test_repair.py."""
-    assert sorted([*CAUGHT, *OF_DAMAGE]) == sorted(MUTANTS)
+    """Those about damage by test_repair.py, those about lists of ledgers by test_topics.py."""
+    assert sorted([*CAUGHT, *OF_DAMAGE, *OF_TOPICS]) == sorted(MUTANTS)
 
 
 def test_the_protocol_breaks_nothing() -> None:

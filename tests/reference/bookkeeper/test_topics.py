@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from .given import adds, case, command, crash, fault
-from .schedules import schedule
+from .rules import MUTANTS, OF_TOPICS
+from .schedules import may_lose, schedule, topic_schedule
 from .topics import Topic, play_topic
 
 KEEP = {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
@@ -119,3 +120,55 @@ def test_no_acknowledged_message_is_lost(seed: int) -> None:
     played = play_topic({**given, "commands": commands, "config": config})
     assert set(played.acked) <= set(played.readable)
     assert played.violations == []
+
+
+@pytest.mark.parametrize("seed", range(TAKEOVER_SCHEDULES // 4))
+def test_what_is_acknowledged_is_in_the_list_or_deleted(seed: int) -> None:
+    """Whatever happens but for lost entries, of which a recovery may know nothing."""
+    given = topic_schedule(seed)
+    played = play_topic(given)
+    if not may_lose(given):
+        gone = {message for part in played.parts if part.deleted_round is not None for message in part.messages[: part.entries]}
+        assert set(played.acked) <= set(played.readable) | gone
+        assert played.violations == []
+
+
+def test_a_list_written_over_loses_messages() -> None:
+    """The old owner finds its ledger closed, and writes the list that it knows over the one with the new owner's ledger."""
+    lost = [fault("drop_adds", broker, 0, 8, from_offset=5) for broker in (2, 3)]
+    given: dict[str, Any] = {"workload": [adds(0, 20)], "config": KEEP, "faults": lost, "commands": [command("take_over", 9)]}
+    assert set(topic(**given).acked) <= set(topic(**given).readable)
+    for mutant in OF_TOPICS:
+        played = topic(**given, rules=MUTANTS[mutant])
+        assert not set(played.acked) <= set(played.readable)
+        assert {violation.invariant for violation in played.violations} >= {"AckedMessagesAreListed"}
+
+
+OFFLOAD = {**ROLL, "managedLedgerOffloadAutoTriggerSizeThresholdBytes": 0, "retentionCheckIntervalInSeconds": 1}
+
+
+def test_a_closed_ledger_is_offloaded_and_then_deleted_from_bookies() -> None:
+    """4000 bytes at 2000 bytes a second take four rounds of half a second; the lag of 2 s is over in the fifth round after."""
+    config = {**OFFLOAD, "managedLedgerOffloadDeletionLagMs": 2000}
+    played = topic(workload=[adds(0, 10)], config=config, copy_bytes_per_second=2000)
+    first, second, last = played.parts
+    assert (first.closed_round, first.offloaded_round, first.freed_round) == (4, 8, 14)
+    assert second.offloaded_round is not None
+    assert last.offloaded_round is None
+    assert played.acked == played.readable == list(range(10))
+
+
+def test_offloading_by_size_and_time() -> None:
+    by_size = topic(workload=[adds(0, 14)], config={**OFFLOAD, "managedLedgerOffloadAutoTriggerSizeThresholdBytes": 4000})
+    assert [part.offloaded_round is not None for part in by_size.parts] == [True, True, False, False]
+    seconds = {"managedLedgerOffloadAutoTriggerSizeThresholdBytes": -1, "managedLedgerOffloadThresholdInSeconds": 5}
+    by_time = topic(workload=[adds(0, 14)], config={**OFFLOAD, **seconds})
+    closed = [part for part in by_time.parts if part.closed_round is not None]
+    assert [part.offloaded_round - part.closed_round for part in closed if part.offloaded_round is not None] == [11] * len(closed)
+
+
+def test_an_outage_of_the_remote_store_ends_a_copy() -> None:
+    away = [fault("remote_storage_outage", None, 6, 20), fault("slow_remote_storage", None, 20, 30, bytes_per_second=0)]
+    played = topic(workload=[adds(0, 5)], config=OFFLOAD, faults=away, copy_bytes_per_second=2000)
+    told = [(round_, kind) for round_, kind, _ in played.events if kind.startswith("offload")]
+    assert told == [(4, "offload_started"), (6, "offload_failed"), (20, "offload_started"), (33, "offloaded")]

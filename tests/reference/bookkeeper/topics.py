@@ -3,7 +3,9 @@
     play_topic(case) -> Topic
 
 A case is that of a ledger (simulate.py; `workload` brings messages), with Pulsar's config keys in `config` or `topic_config`,
-`record_bytes` in the workload rows, and the command take_over: another broker serves the topic from that round on.
+`record_bytes` in the workload rows, `copy_bytes_per_second` of the remote store, and the command take_over: another broker
+serves the topic from that round on. check_ledger is of all its ledgers; `replicas`, `initial` and what else clients are told to
+do with a ledger mean nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from typing import Any
 from .invariants import Violation, Watch
 from .ledger import Ledger
 from .metadata import CLOSED
+from .offload import DEFAULTS as OFFLOAD_DEFAULTS
+from .offload import offload
 from .placement import NotEnoughBookies
+from .rules import REAL, Rules
 from .simulate import play_round
 from .status import covers, store_is_up
 from .writer import CRASHED, FENCED_OFF, LEDGER_FENCED, OK, SHUT, WRITING
@@ -28,24 +33,39 @@ DEFAULTS: dict[str, Any] = {
     "defaultRetentionTimeInMinutes": 0,
     "defaultRetentionSizeInMB": 0,
     "retentionCheckIntervalInSeconds": 120,
+    **OFFLOAD_DEFAULTS,
 }
 MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
 FENCE_LAST = 2
 
 RECOVER, WAIT, CREATE, WRITE, CLOSE, STOPPED = "recover", "wait", "create", "write", "close", "stopped"
+ENTRIES, SIZE, AGE, FAILURE = "entries", "size", "age", "failure"
+"""Why a ledger was rolled over."""
+PASSED_ON = ("check_ledger", "decommission_bookie")
+"""Commands that every ledger of the list obeys."""
 
 
 @dataclass
 class Part:
-    """One ledger of the list: `messages` are its entries' in order, as far as its owner handed them over."""
+    """One ledger of the list: `messages` are its entries' in order, as far as its owner handed them over.
+
+    `dropped_round`: when somebody wrote a list without it over the one that had it (a mutant does).
+    """
 
     ledger: Ledger
     watch: Watch
+    number: int
+    owner: int
     created_round: int
     messages: list[int] = field(default_factory=list)
     results_seen: int = 0
     closed_round: int | None = None
     deleted_round: int | None = None
+    dropped_round: int | None = None
+    copied_bytes: int = 0
+    offloaded_round: int | None = None
+    freed_round: int | None = None
+    rolled_over: str | None = None
 
     @property
     def entries(self) -> int:
@@ -56,14 +76,26 @@ class Part:
 
 @dataclass
 class Owner:
-    """A broker that serves, or served, the topic. `version` is that of the list that it knows."""
+    """A broker that serves, or served, the topic. `known` is the list as it knows it, with its `version`."""
 
-    name: str
+    number: int
     phase: str
     version: int = 0
+    known: list[Part] = field(default_factory=list)
     queue: list[int] = field(default_factory=list)
     part: Part | None = None
     waits_for: list[Part] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What its recoveries are called."""
+        return f"owner-{self.number}"
+
+    @property
+    def unacked(self) -> int:
+        """Messages that it was given and hasn't acknowledged."""
+        in_flight = 0 if self.part is None else len(self.part.messages) - self.part.ledger.writer.lac - 1
+        return len(self.queue) + in_flight
 
 
 class Topic:
@@ -75,20 +107,45 @@ class Topic:
         self.now = 0
         self.version = 0
         self.parts: list[Part] = []
-        self.owners = [Owner("owner-0", CREATE)]
+        self.rules: Rules = case.get("rules", REAL)
+        self.owners = [Owner(0, CREATE)]
         self.messages = 0
         self.acked: list[int] = []
+        self.offloading: Part | None = None
+        self.unwritable_rounds = 0
+        self.unacked_rounds = 0
         self.violations: list[Violation] = []
+        self.events: list[tuple[int, str, int | None]] = []
+        """(round, kind, number of the ledger)."""
+
+    @property
+    def alive(self) -> list[Part]:
+        """The ledgers that aren't deleted."""
+        return [part for part in self.parts if part.deleted_round is None]
+
+    @property
+    def on_bookies(self) -> list[Part]:
+        """Those that bookies still have."""
+        return [part for part in self.alive if part.freed_round is None]
 
     @property
     def listed(self) -> list[Part]:
-        """The ledgers that aren't deleted."""
-        return [part for part in self.parts if part.deleted_round is None]
+        """The ledgers of the list."""
+        return [part for part in self.alive if part.dropped_round is None]
+
+    def event(self, kind: str, part: Part | None = None) -> None:
+        """Note what happened."""
+        self.events.append((self.now, kind, None if part is None else part.number))
 
     @property
     def readable(self) -> list[int]:
         """The messages that a reader gets from the ledgers of the list, in order."""
         return [message for part in self.listed for message in part.messages[: part.entries]]
+
+    def bytes_of(self, part: Part) -> int:
+        """Bytes of a ledger's entries, as rollover and retention count them."""
+        sizes = [row.get("record_bytes", 1000) for row in self.case.get("workload", [])]
+        return part.entries * max(sizes, default=0)
 
     def rounds(self, key: str, unit_ms: int) -> float:
         """A time of the config in rounds."""
@@ -106,7 +163,8 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
                 _use_list(topic, owner)
         for owner in topic.owners:
             _hand_over(owner)
-        for part in topic.listed:
+        acked_before = len(topic.acked)
+        for part in topic.on_bookies:
             part.ledger.now = now
             play_round(part.ledger)
             topic.violations += part.watch.look()
@@ -114,15 +172,24 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
                 part.closed_round = now
         for owner in topic.owners:
             _take_results(topic, owner)
-        if now % max(1, int(topic.rounds("retentionCheckIntervalInSeconds", 1000))) == 0:
+        unacked = topic.owners[-1].unacked
+        topic.unwritable_rounds += unacked > 0 and len(topic.acked) == acked_before
+        topic.unacked_rounds += unacked
+        for part in topic.alive:
+            if part.dropped_round is not None and part.ledger.writer.lac >= 0:
+                topic.violations.append(Violation(now, "AckedMessagesAreListed", f"ledger {part.number}"))
+        retention_is_due = now % max(1, int(topic.rounds("retentionCheckIntervalInSeconds", 1000))) == 0
+        if retention_is_due:
             _delete_old(topic)
+        offload(topic, retention_is_due)
     return topic
 
 
 def _take_inputs(topic: Topic) -> None:
     for command in topic.case.get("commands", []):
         if command["kind"] == "take_over" and command["round"] == topic.now:
-            topic.owners.append(Owner(f"owner-{len(topic.owners)}", RECOVER))
+            topic.owners.append(Owner(len(topic.owners), RECOVER))
+            topic.event("take_over")
     for fault in topic.case.get("faults", []):
         if fault["kind"] == "client_crash" and fault["from_round"] == topic.now and topic.owners[-1].part is None:
             topic.owners[-1].phase = STOPPED
@@ -136,40 +203,50 @@ def _take_inputs(topic: Topic) -> None:
 def _use_list(topic: Topic, owner: Owner) -> None:
     """What an owner does with the list in the metadata store: read it and fence its end, or add a new ledger to it."""
     if owner.phase == RECOVER:
-        owner.version = topic.version
+        owner.version, owner.known = topic.version, topic.listed
         owner.waits_for = topic.listed[-FENCE_LAST:]
         for part in owner.waits_for:
-            part.ledger.start_recovery(owner.name)
+            if part.freed_round is None:
+                part.ledger.start_recovery(owner.name)
         owner.phase = WAIT
     elif owner.phase == WAIT and all(part.ledger.metadata.state == CLOSED for part in owner.waits_for):
         owner.phase = CREATE
     if owner.phase != CREATE:
         return
-    if owner.version != topic.version:  # somebody else changed the list: the new owner looks again, an old one gives up
+    if topic.rules.list_is_checked and owner.version != topic.version:
+        # Somebody else changed the list: the new owner looks again, an old one gives up.
         owner.phase = RECOVER if owner is topic.owners[-1] else STOPPED
         return
     try:
-        owner.part = _new_part(topic)
+        owner.part = _new_part(topic, owner)
     except NotEnoughBookies:
         return
+    for part in topic.listed:
+        if owner.version != topic.version and part not in owner.known:
+            part.dropped_round = topic.now  # the list that is written doesn't have it
     topic.parts.append(owner.part)
+    topic.event("ledger_created", owner.part)
     topic.version += 1
-    owner.version = topic.version
+    owner.version, owner.known = topic.version, topic.listed
     owner.phase = WRITE
 
 
-def _new_part(topic: Topic) -> Part:
+def _new_part(topic: Topic, owner: Owner) -> Part:
+    """The n-th ledger takes its bookies from number n on, among those that are registered."""
     own = {key: value for key, value in topic.case.items() if key not in ("replicas", "initial")}
     faults = [one for one in topic.case.get("faults", []) if one["kind"] != "client_crash" or one["from_round"] > topic.now]
-    ledger = Ledger({**own, "workload": [], "commands": [], "faults": faults}, topic.now)
+    commands = [one for one in topic.case.get("commands", []) if one["kind"] in PASSED_ON]
+    left = {one["broker"] for one in commands if one["kind"] == "decommission_bookie" and one["round"] <= topic.now}
+    case = {**own, "workload": [], "commands": commands, "faults": faults}
+    ledger = Ledger(case, topic.now, first_bookie=len(topic.parts), decommissioned=left)
     windows = [row.get("max_in_flight", 1) for row in topic.case.get("workload", [])]
     ledger.writer.window_size = max(windows, default=1)
-    return Part(ledger, Watch(ledger), topic.now)
+    return Part(ledger, Watch(ledger), len(topic.parts), owner.number, topic.now)
 
 
 def _hand_over(owner: Owner) -> None:
     """Messages go to the ledger that the owner writes; those that it can't send yet wait in its queue."""
-    if owner.phase != WRITE or owner.part is None:
+    if owner.phase != WRITE or owner.part is None or owner.part.deleted_round is not None:
         return
     writer = owner.part.ledger.writer
     room = max(0, writer.window_size - len(writer.window.pending)) if writer.state == WRITING else 0
@@ -181,7 +258,7 @@ def _hand_over(owner: Owner) -> None:
 def _take_results(topic: Topic, owner: Owner) -> None:
     """Acknowledge messages; go on to the next ledger when this one is full or failed, with what wasn't acknowledged."""
     part = owner.part
-    if part is None:
+    if part is None or part.deleted_round is not None:
         return
     writer = part.ledger.writer
     new = writer.results[part.results_seen :]
@@ -189,45 +266,52 @@ def _take_results(topic: Topic, owner: Owner) -> None:
     part.results_seen = len(writer.results)
     taken_over = owner is not topic.owners[-1] and any(result == LEDGER_FENCED for _, result in new)
     if writer.state == CRASHED or taken_over:  # who serves the topic goes on when it is fenced, an old owner doesn't
+        owner.queue = part.messages[writer.lac + 1 :] + owner.queue
         owner.part, owner.phase = None, STOPPED
     elif writer.state in (SHUT, FENCED_OFF):
         owner.queue = part.messages[writer.lac + 1 :] + owner.queue
+        _roll_over(topic, part, FAILURE)
         owner.part, owner.phase = None, CREATE
-    elif writer.state == WRITING and _is_full(topic, part):
+    elif writer.state == WRITING and (why := _why_full(topic, part)) is not None:
+        _roll_over(topic, part, why)
         owner.phase = CLOSE  # nothing new; what is in flight gets done
         if not writer.window.pending:
             writer.ask_to_close()
 
 
-def _is_full(topic: Topic, part: Part) -> bool:
+def _roll_over(topic: Topic, part: Part, why: str) -> None:
+    if part.rolled_over is None:
+        part.rolled_over = why
+        topic.event("ledger_rolled_over", part)
+
+
+def _why_full(topic: Topic, part: Part) -> str | None:
     """By entries or bytes, but not before the least age; by the largest age, if it has any entry."""
     given, age = topic.given, topic.now + 1 - part.created_round
     if age >= topic.rounds("managedLedgerMaxLedgerRolloverTimeMinutes", MINUTE_MS):
-        return part.entries > 0
-    full = part.entries >= given["managedLedgerMaxEntriesPerLedger"]
-    full = full or _bytes(topic, part) >= given["managedLedgerMaxSizePerLedgerMbytes"] * MEGABYTE
-    return full and age >= topic.rounds("managedLedgerMinLedgerRolloverTimeMinutes", MINUTE_MS)
-
-
-def _bytes(topic: Topic, part: Part) -> int:
-    sizes = [row.get("record_bytes", 1000) for row in topic.case.get("workload", [])]
-    return part.entries * max(sizes, default=0)
+        return AGE if part.entries > 0 else None
+    if age < topic.rounds("managedLedgerMinLedgerRolloverTimeMinutes", MINUTE_MS):
+        return None
+    if part.entries >= given["managedLedgerMaxEntriesPerLedger"]:
+        return ENTRIES
+    return SIZE if topic.bytes_of(part) >= given["managedLedgerMaxSizePerLedgerMbytes"] * MEGABYTE else None
 
 
 def _delete_old(topic: Topic) -> None:
     """Delete ledgers from the front, whole ones, never the last: too old, or more than there may be with what is behind."""
     minutes, megabytes = topic.given["defaultRetentionTimeInMinutes"], topic.given["defaultRetentionSizeInMB"]
-    total = sum(_bytes(topic, part) for part in topic.listed)
+    total = sum(topic.bytes_of(part) for part in topic.listed)
     for part in topic.listed[:-1]:
         if part.closed_round is None:
             return
         age = topic.now - part.closed_round
         expired = minutes >= 0 and age > topic.rounds("defaultRetentionTimeInMinutes", MINUTE_MS)
-        too_much = megabytes >= 0 and total - _bytes(topic, part) >= megabytes * MEGABYTE
+        too_much = megabytes >= 0 and total - topic.bytes_of(part) >= megabytes * MEGABYTE
         if not expired and not too_much:
             return
         part.deleted_round = topic.now
+        topic.event("ledger_deleted", part)
         topic.version += 1
-        total -= _bytes(topic, part)
+        total -= topic.bytes_of(part)
         for owner in topic.owners:
             owner.version += owner.version == topic.version - 1

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import REPLACEMENT
 from emulator.rounds.bookkeeper.texts import INDICES, event, ledger_step, where_busy
+from emulator.rounds.bookkeeper.topics.columns import PLAYED
 from emulator.rounds.columns import Step, struct
 
 _OUTPUTS = ("missed", "replacements", "events")
@@ -19,7 +20,7 @@ _GUARD = (
 
 def audit(state: DataFrame, rules: LedgerRules) -> DataFrame:
     """Who is registered again is not replaced; who is not, is after the delay, or at once if decommissioned."""
-    return state.withColumns(_decide()).withColumns(_apply()) if rules.repairs else state
+    return state.withColumns(_decide(rules)).withColumns(_apply()) if rules.repairs else state
 
 
 def due_round(missed: str) -> str:
@@ -28,8 +29,9 @@ def due_round(missed: str) -> str:
 
 
 @ledger_step
-def _decide() -> Step:
-    return where_busy("audited", _GUARD, [_miss(), _publish(), _tell()], *_OUTPUTS)[0]
+def _decide(rules: LedgerRules) -> Step:
+    guard = f"{PLAYED} AND {_GUARD}" if rules.topics else _GUARD
+    return where_busy("audited", guard, [_miss(), _publish(), _tell()], *_OUTPUTS)[0]
 
 
 @ledger_step

@@ -8,12 +8,16 @@ from emulator.rounds.bookkeeper.texts import event, new_recovery
 from emulator.rounds.columns import Step
 
 
-def fill_asked() -> Step:
-    """check_ledger: every bookie of the ledger. Also `back`: the bookies of it that are back after damage."""
+def fill_asked(rules: LedgerRules) -> Step:
+    """check_ledger: every bookie of the ledger. Also `back`: the bookies of it that are back after damage.
+
+    A ledger that is created in the very round had nothing to lose.
+    """
     members = "array_distinct(flatten(transform(fragments, p_ -> p_.ensemble)))"
+    is_new = " AND NOT coalesce(created_round = round, false)" if rules.topics else ""
     return {
         "filling": f"IF(feed.checked, array_sort(array_union(filling, {members})), filling)",
-        "back": "filter(world.returned, b_ -> exists(fragments, p_ -> array_contains(p_.ensemble, b_)))",
+        "back": f"filter(world.returned, b_ -> exists(fragments, p_ -> array_contains(p_.ensemble, b_)){is_new})",
     }
 
 

@@ -1,0 +1,144 @@
+"""Topics that are lists of ledgers: leaps give what plain rounds give, in few iterations; too many ledgers; a topic's story."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.cli import main
+from emulator.errors import InputError
+from emulator.run import run_emulation
+from emulator.scenario import load_run
+from tests.bookkeeper.test_ledgers_leaps import tables_of
+from tests.engine_helpers import Iterations, Row, read_table
+
+LONG = """
+protocol = "bookkeeper"
+rounds = 300
+round_ms = 5000
+[cluster]
+brokers = 6
+racks = 3
+session_timeout_rounds = 6
+config = { autoRecoveryDaemonEnabled = true, journalSyncData = false, flushInterval = 200000 }
+[[topics]]
+name = "aged"
+partitions = 2
+config = { managedLedger = true, maxLedgers = 9, managedLedgerMinLedgerRolloverTimeMinutes = 1, \
+managedLedgerMaxLedgerRolloverTimeMinutes = 4, defaultRetentionTimeInMinutes = 6, defaultRetentionSizeInMB = -1, \
+ensembleSize = 3, writeQuorumSize = 3, ackQuorumSize = 2 }
+[[topics]]
+name = "sized"
+partitions = 1
+placement = "rack_aware"
+config = { managedLedger = true, maxLedgers = 9, managedLedgerMaxSizePerLedgerMbytes = 2, \
+managedLedgerMinLedgerRolloverTimeMinutes = 0, defaultRetentionTimeInMinutes = -1, defaultRetentionSizeInMB = 3, \
+retentionCheckIntervalInSeconds = 60 }
+[[topics]]
+name = "ledger"
+partitions = 1
+[[workload]]
+topic = "*"
+records_per_round = 2
+record_bytes = 20000
+max_in_flight = 3
+[[faults]]
+kind = "broker_crash"
+broker = 2
+from_round = 60
+to_round = 80
+[[faults]]
+kind = "metadata_store_outage"
+from_round = 96
+to_round = 106
+[[faults]]
+kind = "client_crash"
+topic = "aged"
+partition = 1
+from_round = 125
+[[commands]]
+kind = "take_over"
+topic = "aged"
+partition = 1
+round = 140
+[[commands]]
+kind = "take_over"
+topic = "sized"
+partition = 0
+round = 200
+"""
+
+
+@pytest.fixture(scope="module")
+def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Row]]]:
+    """The tables of leaps, and those of plain rounds."""
+    folder = tmp_path_factory.mktemp("lists")
+    (folder / "long.toml").write_text(LONG)
+    run = load_run(str(folder / "long.toml"))
+    run_emulation(run, str(folder / "leap"), spark, mode="leap")
+    run_emulation(run, str(folder / "plain"), spark, mode="plain")
+    return folder / "leap", tables_of(folder / "plain")
+
+
+def test_leaps_of_topics_give_what_plain_rounds_give(both: tuple[Path, dict[str, list[Row]]]) -> None:
+    folder, expected = both
+    seen = tables_of(folder)
+    assert {name: rows for name, rows in seen.items() if rows != expected[name]} == {}
+    assert {row["rolled_over"] for row in seen["ledgers"]} == {None, "size", "age"}
+    assert {row["kind"] for row in seen["events"]} >= {"ledger_created", "ledger_rolled_over", "ledger_deleted", "take_over"}
+    assert [row["acked_lost"] for row in seen["topics"]] == [0] * 3
+    assert {(row["topic"], row["partition"]): row["unwritable_rounds"] > 14 for row in seen["topics"]}[("aged", 1)]
+
+
+SHORT = """
+protocol = "bookkeeper"
+rounds = {rounds}
+[cluster]
+brokers = 5
+[[topics]]
+name = "orders"
+partitions = 1
+config = {{ managedLedger = true, managedLedgerMaxEntriesPerLedger = 1000, defaultRetentionTimeInMinutes = 60{more} }}
+[[workload]]
+topic = "orders"
+records_per_round = 2
+max_in_flight = 4
+"""
+
+
+def test_a_list_of_too_many_ledgers(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT.format(rounds=7200, more=", maxLedgers = 3"))
+    with pytest.raises(InputError, match=r"scenario base: orders:0 needs more than 3 ledgers; allowed: maxLedgers = 6"):
+        run_emulation(load_run(str(tmp_path / "short.toml")), str(tmp_path / "out"), spark, mode="leap")
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
+    """A ledger every ten minutes: some iterations each, not the rounds between them."""
+    rounds = 3 * 7200
+    (tmp_path / "hours.toml").write_text(SHORT.format(rounds=rounds, more=""))
+    progress = Iterations()
+    run_emulation(load_run(str(tmp_path / "hours.toml")), str(tmp_path / "out"), spark, mode="leap", progress=progress)
+    (topic,) = read_table(tmp_path / "out" / "topics")
+    assert topic["messages"] == 2 * rounds
+    assert topic["messages"] - topic["acked"] == topic["unacked"] <= 8
+    assert topic["ledgers_created"] == 18
+    assert topic["ledgers_deleted"] > 10
+    assert topic["acked"] == topic["readable"] + topic["messages_deleted"]
+    assert progress.iterations < 15 * topic["ledgers_created"]
+
+
+def test_the_story_of_a_topic(both: tuple[Path, dict[str, list[Row]]], capsys: pytest.CaptureFixture[str]) -> None:
+    folder, _ = both
+    here = ["explain", str(folder), "--topic", "aged", "--partition", "1"]
+    assert main(here) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("topic aged:1, scenario base (bookkeeper), rounds 0 to 299")
+    assert "  ledger 0: from round 0 on, messages from 0 on, " in told
+    assert "\nround 140: another broker takes the topic over\n" in told
+    assert main([*here, "--ledger", "2"]) == 0
+    assert capsys.readouterr().out.startswith("ledger 2 of aged:1, scenario base (bookkeeper)")
+    assert main([*here, "--ledger", "99"]) == 2
+    assert "--ledger: aged:1 has no ledger 99; allowed: 0 to " in capsys.readouterr().err

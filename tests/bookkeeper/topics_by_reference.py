@@ -1,0 +1,128 @@
+"""Topics of the reference (tests/reference/bookkeeper/topics.py) as scenarios of the engine, and both sides' results alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tests.bookkeeper.by_reference import Case, first_rounds, of_engine, of_reference
+from tests.engine_helpers import Row
+from tests.reference.bookkeeper.simulate import Result, snapshot
+from tests.reference.bookkeeper.topics import Part, Topic
+
+OF_TOPICS = (
+    *("ledger_created", "ledger_rolled_over", "ledger_deleted", "take_over"),
+    *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
+)
+"""Kinds of events of a topic."""
+_OF_THE_TOPIC = ("events", "violations", "closes", "entries")
+"""What of a ledger is compared by the topic, or follows from the rest."""
+_OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed")
+
+
+def as_engine_takes_it(case: Case, played: Topic) -> dict[str, Any]:
+    """The case with the keys by which the engine knows a list, and as many rows as it needs."""
+    of_list = {"managedLedger": True, "maxLedgers": max(1, len(played.parts))}
+    given = {key: value for key, value in case.items() if key not in ("replicas", "rules")}
+    return {**given, "topic_config": {**case.get("topic_config", {}), **of_list}}
+
+
+def of_played(topic: Topic) -> dict[str, Any]:
+    """What the reference ends with."""
+    return _flat(_of_part(part) for part in topic.parts) | {
+        "acked": sorted(topic.acked),
+        "readable": len(topic.readable),
+        "listed": len(topic.listed),
+        "messages": topic.messages,
+        "unacked": topic.owners[-1].unacked,
+        "unwritable_rounds": topic.unwritable_rounds,
+        "unacked_rounds": topic.unacked_rounds,
+        "list_version": topic.version,
+        "take_overs": len(topic.owners) - 1,
+        "events": Counter(topic.events) + Counter(_events_of_parts(topic)),
+        "violations": first_rounds((v.invariant, v.round) for v in topic.violations),
+    }
+
+
+def _flat(ledgers: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    rows = list(ledgers)
+    of_each = {f"ledger {number}: {name}": value for number, row in enumerate(rows) for name, value in row.items()}
+    return {"ledgers": len(rows), **of_each}
+
+
+def _events_of_parts(topic: Topic) -> list[tuple[Any, ...]]:
+    told = [(part, key) for part in topic.parts for key in of_reference(_result(part))["events"].elements()]
+    return [(*key[:3], part.number, *key[3:]) for part, key in told]
+
+
+def _result(part: Part) -> Result:
+    return Result(part.ledger, [snapshot(part.ledger)], [])
+
+
+def _of_part(part: Part) -> dict[str, Any]:
+    ended = of_reference(_result(part))
+    kept = (
+        [name for name in ended if name not in _OF_THE_TOPIC]
+        if part.deleted_round is None and part.freed_round is None
+        else _OF_GONE
+    )
+    of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over", "offloaded_round")
+    own = {name: getattr(part, name) for name in of_list} | {"deleted_from_bookies_round": part.freed_round}
+    return own | {name: ended[name] for name in kept} | {"messages": part.messages[: part.entries]}
+
+
+def of_tables(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
+    """What the engine wrote of one topic."""
+    (topic,) = tables["topics"]
+    (outcomes,) = tables["outcomes"]
+    rows = sorted(tables["ledgers"], key=lambda row: row["ledger"])
+    assert (topic["acked"], topic["unwritable_rounds"]) == (outcomes["acked"], outcomes["unwritable_rounds"])
+    return _flat(_of_row(row, tables) for row in rows) | {
+        "acked": sorted(m for row in rows for m in range(row["first_message"], row["first_message"] + row["writer_lac"] + 1)),
+        "readable": topic["readable"],
+        "listed": topic["ledgers_listed"],
+        "messages": topic["messages"],
+        "unacked": topic["unacked"],
+        "unwritable_rounds": topic["unwritable_rounds"],
+        "unacked_rounds": outcomes["unacked_rounds"],
+        "list_version": topic["list_version"],
+        "take_overs": topic["take_overs"],
+        "events": Counter(_event(row) for row in tables["events"] if row["kind"] != "add_failed"),
+        "violations": first_rounds((v["invariant"], v["round"]) for v in tables["violations"]),
+    }
+
+
+def _event(row: Row) -> tuple[Any, ...]:
+    if row["kind"] in OF_TOPICS:
+        return (row["round"], row["kind"], row["ledger"])
+    return (row["round"], row["kind"], row["broker"], row["ledger"], row["from_offset"], row["to_offset"])
+
+
+def _of_row(ledger: Row, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
+    own = {
+        name: [row for row in tables[name] if row["ledger"] == ledger["ledger"]]
+        for name in ("fragments", "bookies", "ledger_clients")
+    }
+    common = {
+        "ledgers": [ledger],
+        "outcomes": [{"acked": ledger["writer_lac"] + 1}],
+        "entries": [],
+        "events": [],
+        "violations": [],
+    }
+    ended = of_engine(own | common)
+    held = ledger["deleted_round"] is None and ledger["deleted_from_bookies_round"] is None
+    kept = [name for name in ended if name not in _OF_THE_TOPIC] if held else _OF_GONE
+    of_list = (
+        "owner",
+        "created_round",
+        "closed_round",
+        "deleted_round",
+        "rolled_over",
+        "offloaded_round",
+        "deleted_from_bookies_round",
+    )
+    last = ledger["writer_lac"] if ledger["last_entry"] is None else ledger["last_entry"]
+    messages = list(range(ledger["first_message"], ledger["first_message"] + last + 1))
+    return {name: ledger[name] for name in of_list} | {name: ended[name] for name in kept} | {"messages": messages}

@@ -1,0 +1,82 @@
+"""Closed ledgers of a topic are copied to a remote store, and then go from bookies (docs/bookkeeper_rounds.md, "Offloading")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .status import covers
+
+if TYPE_CHECKING:
+    from .topics import Part, Topic
+
+DEFAULTS: dict[str, Any] = {
+    "managedLedgerOffloadAutoTriggerSizeThresholdBytes": -1,
+    "managedLedgerOffloadThresholdInSeconds": -1,
+    "managedLedgerOffloadDeletionLagMs": 14_400_000,
+}
+
+
+def offload(topic: Topic, retention_is_due: bool) -> None:
+    """Go on with the copy under way, begin another one, and in rounds of retention let bookies delete what is copied."""
+    _copy(topic)
+    if topic.offloading is None and not _faults(topic, "remote_storage_outage"):
+        topic.offloading = next((part for part in topic.listed if _is_due(topic, part)), None)
+        if topic.offloading is not None:
+            topic.event("offload_started", topic.offloading)
+    if retention_is_due:
+        lag = topic.rounds("managedLedgerOffloadDeletionLagMs", 1)
+        for part in topic.listed:
+            copied = part.offloaded_round
+            if copied is not None and part.freed_round is None and topic.now - copied > lag:
+                part.freed_round = topic.now
+                topic.event("bookies_freed", part)
+
+
+def _copy(topic: Topic) -> None:
+    part = topic.offloading
+    if part is None:
+        return
+    if part.deleted_round is not None or _faults(topic, "remote_storage_outage"):
+        part.copied_bytes, topic.offloading = 0, None  # nothing of it stays
+        if part.deleted_round is None:
+            topic.event("offload_failed", part)
+        return
+    if not _is_readable(part):
+        return
+    part.copied_bytes = min(topic.bytes_of(part), part.copied_bytes + _bytes_a_round(topic, part))
+    if part.copied_bytes == topic.bytes_of(part):
+        part.offloaded_round, topic.offloading = topic.now, None
+        topic.event("offloaded", part)
+
+
+def _bytes_a_round(topic: Topic, part: Part) -> int:
+    rates = [fault["bytes_per_second"] for fault in _faults(topic, "slow_remote_storage")]
+    if topic.case.get("copy_bytes_per_second") is not None:
+        rates.append(topic.case["copy_bytes_per_second"])
+    return int(min(rates) * topic.case["round_ms"] // 1000) if rates else topic.bytes_of(part)
+
+
+def _faults(topic: Topic, kind: str) -> list[Any]:
+    return [fault for fault in topic.case.get("faults", []) if fault["kind"] == kind and covers(fault, topic.now)]
+
+
+def _is_readable(part: Part) -> bool:
+    """Of every entry some bookie that should have it is heard."""
+    ledger = part.ledger
+    for fragment in ledger.metadata.fragments:
+        heard = [ledger.is_heard(bookie) for bookie in fragment.ensemble]
+        for first in range(len(heard)):
+            if not any(heard[(first + i) % len(heard)] for i in range(ledger.quorums.write)):
+                return False
+    return True
+
+
+def _is_due(topic: Topic, part: Part) -> bool:
+    """Closed, not empty, not copied yet; too much is closed from it on, or it was closed long enough ago."""
+    if part.closed_round is None or part.offloaded_round is not None or part.entries == 0:
+        return False
+    most, seconds = (topic.given[f"managedLedgerOffload{key}"] for key in ("AutoTriggerSizeThresholdBytes", "ThresholdInSeconds"))
+    behind = [one for one in topic.listed if one.number >= part.number and one.closed_round is not None]
+    closed = sum(topic.bytes_of(one) for one in behind if one.offloaded_round is None)
+    age = topic.now - part.closed_round
+    return (most >= 0 and closed > most) or (seconds >= 0 and age >= topic.rounds("managedLedgerOffloadThresholdInSeconds", 1000))

@@ -21,10 +21,10 @@ from tests.reference.bookkeeper.schedules import lossy_schedule, may_lose, repai
 from tests.reference.bookkeeper.simulate import simulate
 
 CUTS = (5, 12, 19, 84)
-SEEDS = range(100, 150 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
+SEEDS = range(100, 130 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 Tables = dict[str, dict[str, list[Row]]]
-LOSSY_SEEDS, RACK_SEEDS = range(30), range(30)
-REPAIR_SEEDS = range(40 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
+LOSSY_SEEDS, RACK_SEEDS = range(20), range(20)
+REPAIR_SEEDS = range(24 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 MUTANT_SEEDS = (*range(12), 16, 45, 84, 97, 136, 1282, 1293)
 """Some at random, and such as show what each mutant does (tests/reference/bookkeeper/test_schedules.py)."""
 

@@ -18,7 +18,7 @@ from tests.reference.bookkeeper.rules import MUTANTS, OF_TOPICS
 from tests.reference.bookkeeper.schedules import may_lose, topic_schedule
 from tests.reference.bookkeeper.topics import play_topic
 
-SEEDS = range(30 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
+SEEDS = range(18 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 TABLES = ("scenarios", "outcomes", "events", "ledgers", "topics", "fragments", "bookies", "ledger_clients", "violations")
 Tables = dict[str, dict[str, list[Row]]]
 

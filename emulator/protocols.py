@@ -52,6 +52,7 @@ from emulator.rounds.kafka.rules import RULES
 from emulator.rounds.kafka.run_rules import rules_of as kafka_rules_of
 from emulator.rounds.kafka.serve_consumers import serve_consumers
 from emulator.rounds.kafka.state import KAFKA_STATE
+from emulator.rounds.kafka.tier import listing
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_state
 from emulator.rounds.kafka.tier.run_tier_tasks import run_tier_tasks
 from emulator.rounds.kafka.tier.take_tier_inputs import take_tier_inputs
@@ -132,7 +133,10 @@ KAFKA_SYSTEM = System(
     initial_state=initial_state,
     tables=kafka_tables,
     trace_tables=trace_tables,
-    nested_counters={"readers": NestedCounters(leaping.alike, leaping.drift, leaping.moved)},
+    nested_counters={
+        "readers": NestedCounters(leaping.alike, leaping.drift, leaping.moved),
+        "tier_counts": NestedCounters(listing.alike, listing.drift, listing.moved),
+    },
 )
 
 BOOKKEEPER: tuple[Phase, ...] = (

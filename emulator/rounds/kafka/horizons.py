@@ -16,7 +16,7 @@ from emulator.rounds.kafka.reading.horizons import horizon as reader_horizon
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import ACTIVE_NEWEST, LOCAL_BYTES, local_start
 from emulator.rounds.kafka.serve_consumers import asked_row
-from emulator.rounds.kafka.tier.tier_horizons import TIER_HORIZONS
+from emulator.rounds.kafka.tier.tier_horizons import tier_horizons
 from emulator.rounds.log import epoch_cache, last_run
 from emulator.rounds.slots import has
 
@@ -112,7 +112,7 @@ def horizon(rules: RunRules) -> str:
     if rules.segments:
         texts += [f"IF(segments IS NULL, null, CAST({h.round_sql} AS BIGINT))" for h in OF_SEGMENTS]
     if rules.tiers:
-        texts += [f"IF(segments IS NULL OR is_deleted, null, CAST({text} AS BIGINT))" for text in TIER_HORIZONS.values()]
+        texts += [f"IF(segments IS NULL OR is_deleted, null, CAST({text} AS BIGINT))" for text in tier_horizons(rules).values()]
     if rules.consumers:
         texts.append(_of_readers(rules))
     return f"greatest(round, coalesce(least({', '.join(texts)}), {2**31 - 1}L))"

@@ -340,6 +340,7 @@ KAFKA_STATE = StateSchema(
     nested_drifts={"readers": READERS_DRIFT, "tier_counts": "BIGINT"},
     samples=SAMPLES,
     sums={"unacked_rounds": "unacked"},
+    resets={"segment_bytes": ("segment_base_offset", "log_bytes"), "flushed_offset": ("segment_base_offset", None)},
     constants=CONSTANTS,
     dense_arrays=("log", "leader_log"),
     has_buckets=True,

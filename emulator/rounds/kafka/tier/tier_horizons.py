@@ -70,7 +70,7 @@ _LIMITS = let(
     "s_",
     _OF_COPIED,
     "least(IF(feed.storage.retention_ms >= 0, " + _TOO_OLD + ", null), IF(feed.storage.retention_bytes < 0, null,"
-    f" CASE WHEN {_SPARE} <= 0 THEN round WHEN drift.segment_bytes > 0 THEN round + {_SPARE} DIV drift.segment_bytes END))",
+    f" CASE WHEN {_SPARE} <= 0 THEN round WHEN drift.segment_bytes > 0 THEN round + ({_SPARE} - 1) DIV drift.segment_bytes END))",
 )
 _EPOCHS = epoch_cache("log", "log_start_offset")
 _UNREAD = "array_min(transform(filter(remote_events, e -> e.slot != slot AND e.round >= metadata_read), e -> e.round))"
@@ -78,6 +78,9 @@ _UNREAD = "array_min(transform(filter(remote_events, e -> e.slot != slot AND e.r
 _EXPIRES = let("l_", _LIMITS, f"IF(l_ IS NULL, null, {_next_run('expiry_task', 'greatest(round, l_)')})")
 
 _COPIES_LATE = let("l_", _HAS_WAITED, f"IF(l_ IS NULL, null, {_next_run('copy_task', 'greatest(round, l_)')})")
+
+CALM_HORIZONS = ("copy", "delayed copy", "copy done", "follower", "metadata")
+"""What comes then is noted, and decides only what other tasks and checks find."""
 
 
 def tier_horizons(rules: RunRules) -> dict[str, str]:

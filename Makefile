@@ -5,13 +5,16 @@ FUZZ_BATCHES ?= 20
 SCHEDULES ?= 2400
 PROTOCOLS ?= kafka,kafka+elr,kafka-high-watermark,kafka-kip101,kafka-kip279
 
+TIER_SCHEDULES ?= 240
+TIER_PROTOCOLS ?= kafka,kafka-mutant-delete-before-copy
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo test bench lint fuzz verify
+.PHONY: setup demo test bench lint fuzz verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -67,3 +70,10 @@ verify: setup
 	$(BIN)/python -m datasets.schedules $(SCHEDULES) $(PROTOCOLS) > build/schedules.toml
 	$(BIN)/emulator run build/schedules.toml --out build/schedules --mode plain
 	@$(BIN)/emulator sql build/schedules @which_invariants_were_violated
+
+# The same of tiered partitions, store and metadata in trouble as well; TIER_PROTOCOLS=kafka alone is today's.
+verify-tiers: setup
+	@mkdir -p build
+	$(BIN)/python -m datasets.tier_schedules $(TIER_SCHEDULES) $(TIER_PROTOCOLS) > build/tier-schedules.toml
+	$(BIN)/emulator run build/tier-schedules.toml --out build/tier-schedules --mode plain
+	@$(BIN)/emulator sql build/tier-schedules @which_protocols_broke_invariants

@@ -21,8 +21,10 @@ import json
 import random
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import permutations, product
+from itertools import permutations
 from typing import Any
+
+from datasets.toml_text import table, value
 
 ROUNDS, ROUND_MS, RECORD_BYTES = 30, 500, 100
 TOPICS, FAULT_SETS, LOSSY_EVERY = 60, 150, 6
@@ -40,9 +42,8 @@ _STOPS = (
 )
 _LOSSY_STOPS = ("power_loss", "disk_loss")
 _OTHERS = ("link_cut", "link_cut", "stale_metadata", "stale_metadata", "slow_link")
-_SLOTS = range(3)
-_STARTS = tuple(product(permutations(_SLOTS), _SLOTS))
-"""How a partition may lie on the brokers of its fault set: the order of the replicas, and which of them leads first."""
+Start = tuple[list[int], int]
+"""The replicas of a partition in their order, and which of them leads first."""
 
 
 def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -> str:
@@ -61,17 +62,17 @@ def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -
         f"brokers = {3 * sets * TOPICS}",
         "session_timeout_rounds = 2",
         f"features = {{ {_elr(first)} }}",
-        f"config = {_value(CONFIG)}",
+        f"config = {value(CONFIG)}",
     ]
     for number in range(TOPICS):
         trouble = rng.randint(5, 9)
         first_set = number * sets
         for fault_set in range(first_set, first_set + sets):
-            brokers = _brokers(fault_set)
+            brokers = brokers_of(fault_set)
             for fault in _faults(rng, brokers, trouble, lossy=fault_set % LOSSY_EVERY == 0):
-                lines += _table("faults", fault)
+                lines += table("faults", fault)
             for command in _slow_fetchers(rng, brokers):
-                lines += _table("commands", command)
+                lines += table("commands", command)
         fault_sets = [first_set + partition % sets for partition in range(partitions)]
         lines += _topic(rng, f"s{number:02d}", number, trouble, fault_sets)
     for name in others:
@@ -79,7 +80,8 @@ def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -
     return "\n".join(lines) + "\n"
 
 
-def _brokers(fault_set: int) -> list[int]:
+def brokers_of(fault_set: int) -> list[int]:
+    """The three brokers of a fault set."""
     return [3 * fault_set + i for i in (1, 2, 3)]
 
 
@@ -115,34 +117,34 @@ def _slow_fetchers(rng: random.Random, brokers: list[int]) -> Iterable[dict[str,
 
 
 def _topic(rng: random.Random, name: str, number: int, trouble: int, fault_sets: list[int]) -> list[str]:
-    starts = _starts(rng, fault_sets)
+    starts = starts_of(rng, fault_sets, 3)
     config = {"min.insync.replicas": 2 if number % 3 == 2 else 1}
-    lines = _table("topics", {"name": name, "assignment": [replicas for replicas, _ in starts], "config": config})
+    lines = table("topics", {"name": name, "assignment": [replicas for replicas, _ in starts], "config": config})
     for partition, (replicas, leader) in enumerate(starts):
         if leader != replicas[0]:
-            lines += _table("initial.partitions", {"topic": name, "partition": partition, "leader": leader})
+            lines += table("initial.partitions", {"topic": name, "partition": partition, "leader": leader})
     flows = [(0, rng.choice((ROUNDS, trouble, trouble + 1, trouble + 2)))]
     flows += [(start, start + 1) for start in (trouble + rng.randint(-2, 8) for _ in range(rng.randint(0, 3)))]
     for from_round, to_round in flows:
         row = {"topic": name, "from_round": from_round, "to_round": to_round, "records_per_round": rng.randint(1, 3)}
-        lines += _table("workload", {**row, "record_bytes": RECORD_BYTES, "acks": "1" if number % 2 else "all"})
+        lines += table("workload", {**row, "record_bytes": RECORD_BYTES, "acks": "1" if number % 2 else "all"})
     round_ = trouble
     for _ in range(rng.choice((5, 6, 8))):
-        lines += _table("commands", {"round": round_, "kind": "preferred_leader_election", "topic": name})
+        lines += table("commands", {"round": round_, "kind": "preferred_leader_election", "topic": name})
         round_ += rng.randint(1, 3)
     return lines
 
 
-def _starts(rng: random.Random, fault_sets: list[int]) -> list[tuple[list[int], int]]:
+def starts_of(rng: random.Random, fault_sets: Sequence[int], replicas: int) -> list[Start]:
     """The replicas and the first leader of each partition: no two of a fault set are the same, while there are others."""
-    left: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+    left: dict[int, list[Start]] = {}
     starts = []
     for fault_set in fault_sets:
         if not left.get(fault_set):
-            left[fault_set] = rng.sample(_STARTS, len(_STARTS))
-        order, leader = left[fault_set].pop()
-        brokers = _brokers(fault_set)
-        starts.append(([brokers[slot] for slot in order], brokers[leader]))
+            brokers = brokers_of(fault_set)
+            every = [(list(o), leader) for o in permutations(brokers, replicas) for leader in brokers if leader in o]
+            left[fault_set] = rng.sample(every, len(every))
+        starts.append(left[fault_set].pop())
     return starts
 
 
@@ -152,24 +154,11 @@ def _variant(name: str) -> list[str]:
         variant["cluster"] = {"features": {"eligible.leader.replicas.version": 1}}
         config = {"min.insync.replicas": 2}
         variant["topics"] = [{"name": f"s{number:02d}", "config": config} for number in range(TOPICS)]
-    return _table("variants", variant)
+    return table("variants", variant)
 
 
 def _elr(protocol: str) -> str:
     return f'"eligible.leader.replicas.version" = {int(protocol.endswith(WITH_ELR))}'
-
-
-def _table(name: str, row: dict[str, Any]) -> list[str]:
-    return [f"[[{name}]]", *(f"{key} = {_value(value)}" for key, value in row.items())]
-
-
-def _value(value: Any) -> str:
-    """A TOML value: JSON but for tables."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value)
 
 
 if __name__ == "__main__":

@@ -134,6 +134,8 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _broker("log.remote.copy.lag.ms", int, 0, _OR_NONE_LONG, of="remote.copy.lag.ms"),
     _topic("remote.copy.lag.bytes", int, -1, _OR_NONE_LONG),
     _broker("log.remote.copy.lag.bytes", int, -1, _OR_NONE_LONG, of="remote.copy.lag.bytes"),
+    _topic("leader.election.eligible.local.log.ms", int, -1, _OR_NONE_LONG),
+    _topic("leader.election.eligible.local.log.bytes", int, -1, _OR_NONE_LONG),
     _broker("remote.log.storage.system.enable", bool, False),
     _broker("remote.log.manager.task.interval.ms", int, 30_000, _POSITIVE_LONG),
     _broker("remote.log.manager.task.retry.backoff.ms", int, 500, _POSITIVE_INT),

@@ -10,6 +10,10 @@ h ends before the next change of any input, before the horizon that the protocol
 of a period, and guards whose distance is known), and never after `stop`, up to where the inputs are attached. A partition whose
 clock has reached `stop` stays as it is.
 
+Some changes disturb nothing that leaps rely on (state_schema.Calm: what a remote log manager notes, a segment that is rolled
+or deleted): a round that makes no others counts as quiet. Where such a change is foreseen a leap ends in that very round, which
+is the probe, and the next leap begins with it.
+
 Nothing here knows a protocol's rules: which columns are counters (`counters`), which sample a counter by a period (`samples`),
 and which add one up round by round (`sums`), stands in the system's StateSchema; only the byte counters that time buckets cut are
 known by name. All rows of a partition decide alike, by one look at the partition.
@@ -24,7 +28,7 @@ from pyspark.sql import functions as F
 
 from emulator.outcomes.broker_rounds import BUCKETS_TYPE, bucket_entries
 from emulator.rounds.columns import Step, columns_of, let
-from emulator.state_schema import LARGEST_SUM, NestedCounters, StateSchema
+from emulator.state_schema import LARGEST_SUM, Calm, NestedCounters, StateSchema
 
 SHRINKS_BY = 8
 """A leap whose probe failed is tried again so many times shorter."""
@@ -62,23 +66,25 @@ def with_leaps(
     tracing: bool,
     schema: StateSchema,
     nested: Mapping[str, NestedCounters],
+    calm: Calm,
 ) -> DataFrame:
     """One iteration: a round, then for every partition a leap, a step back, or neither.
 
     `state`: the packed state with its attached changes and LEAP_COLUMNS. `horizon`: SQL of the first round that must be run.
-    `nested`: the columns whose nested counters move in the run.
+    `nested`: the columns whose nested counters move in the run. `calm`: changes over which leaps go on.
     """
 
     def columns(step: Step) -> dict[str, Column]:
         return columns_of(step, schema)
 
     played = one_round(state.withColumns(columns(_remember(tracing, schema))))
-    played = played.withColumns(columns(_look(schema, nested))).withColumns(columns(_horizon(horizon)))
+    played = played.withColumns(columns(_look(schema, nested, calm))).withColumns(columns(_horizon(horizon, calm)))
     partition = Window.partitionBy("scenario_id", "partition_id")
     seen = {
         "quiet": F.min("row_quiet").over(partition),
         "steady": F.min("row_steady").over(partition),
         "horizon": F.min("row_horizon").over(partition),
+        "calm_horizon": F.min("row_calm_horizon").over(partition),
     }
     played = played.withColumns(seen).withColumns(columns(_decide(bucket_rounds, schema)))
     return played.withColumns(columns(_move(bucket_rounds, tracing, schema, nested)))
@@ -93,15 +99,18 @@ def _remember(tracing: bool, schema: StateSchema) -> Step:
     return {"was": "named_struct(" + ", ".join(f"'{name}', {name}" for name in kept) + ")"}
 
 
-def _look(schema: StateSchema, nested: Mapping[str, NestedCounters]) -> Step:
+def _look(schema: StateSchema, nested: Mapping[str, NestedCounters], calm: Calm) -> Step:
     """Whether the row's round was quiet, and its drift."""
     special = {*schema.counters, *schema.samples, *schema.sums, *nested}
-    alike = []
+    alike: list[str] = []
+    undisturbed: list[str] = []
     for name in _compared(schema):
-        if name in schema.groups and special & set(schema.groups[name]):
-            alike += [f"{field} <=> {_was(field, schema)}" for field in schema.groups[name] if field not in special]
-        elif name not in special:
-            alike.append(f"{name} <=> was.{name}")
+        fields = schema.groups.get(name, (name,))
+        if name in schema.groups and not (special | {*calm.columns}) & {*fields}:
+            fields = (name,)
+        for field in fields:
+            if field not in special:
+                (undisturbed if field in calm.columns else alike).append(f"{field} <=> {_was(field, schema)}")
     # A count of rounds moves by one at most; more (heard for the first time, say) is a change.
     alike += [f"abs({name} - {_was(name, schema)}) <= 1" for name in schema.counters_of_rounds]
     alike += [f"({name} IS NULL) = ({_was(name, schema)} IS NULL)" for name in schema.counters]
@@ -111,19 +120,25 @@ def _look(schema: StateSchema, nested: Mapping[str, NestedCounters]) -> Step:
         drift[name] = f"{name} - {sampled}"
     for name, kind in schema.nested_drifts.items():
         drift[name] = f"CAST(null AS {kind})"
+    for name, (mark, as_counter) in schema.resets.items():
+        jumps = f"NOT {mark} <=> {_was(mark, schema)}"
+        drift[name] = f"IF({jumps}, {'0L' if as_counter is None else drift[as_counter]}, {drift[name]})"
     for name, of_name in nested.items():
-        alike.append(of_name.alike(name, _was(name, schema)))
+        (undisturbed if name in calm.columns else alike).append(of_name.alike(name, _was(name, schema)))
         drift[name] = of_name.drift(name, _was(name, schema))
+    if undisturbed:
+        alike.append(f"(({' AND '.join(undisturbed)}) OR coalesce({calm.condition}, false))")
     return {
         "row_quiet": f"IF({' AND '.join(alike)}, 1, 0)",
         "drift": "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in drift.items()) + ")",
     }
 
 
-def _horizon(horizon: str) -> Step:
+def _horizon(horizon: str, calm: Calm) -> Step:
     changes = ", ".join(f"coalesce(get({kind}_changes, {kind}_next).from_round, stop)" for kind in ("world", "feed"))
     return {
         "row_horizon": f"CAST(IF(traced, round, least({horizon}, {changes}, stop)) AS INT)",
+        "row_calm_horizon": f"CAST(least({calm.horizon}, {2**31 - 1}L) AS INT)",
         "row_steady": "IF(drift <=> leap.drift, 1, 0)",
     }
 
@@ -138,7 +153,7 @@ def _decide(bucket_rounds: int, schema: StateSchema) -> Step:
     fails = f"({leapt} > 0 AND NOT (quiet = 1 AND steady = 1))"
     fence = "IF(leap.fence >= round, leap.fence, null)"
     edge = f"(round DIV {bucket_rounds} + 1) * {bucket_rounds}"
-    room = f"least(horizon, {edge}, ends) - 1 - round"
+    room = f"least(calm_horizon, least(horizon, {edge}, ends) - 1) - round"
     ahead = f"IF(quiet = 1, greatest(least({room}, coalesce(({fence} - round) DIV 2, {room})), 0), 0)"
     shorter = f"{leapt} DIV {SHRINKS_BY}"
 

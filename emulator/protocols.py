@@ -43,7 +43,7 @@ from emulator.rounds.kafka.count_outcomes import count_outcomes
 from emulator.rounds.kafka.delete_segments import delete_segments
 from emulator.rounds.kafka.elect_leader import elect_leader
 from emulator.rounds.kafka.fetch import fetch
-from emulator.rounds.kafka.horizons import horizon
+from emulator.rounds.kafka.horizons import calm, horizon
 from emulator.rounds.kafka.judge_in_sync import judge_in_sync
 from emulator.rounds.kafka.learn import learn
 from emulator.rounds.kafka.observe import observe
@@ -53,12 +53,13 @@ from emulator.rounds.kafka.rules import RULES
 from emulator.rounds.kafka.run_rules import rules_of as kafka_rules_of
 from emulator.rounds.kafka.serve_consumers import serve_consumers
 from emulator.rounds.kafka.state import KAFKA_STATE
+from emulator.rounds.kafka.tier import listing
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_state
 from emulator.rounds.kafka.tier.run_tier_tasks import run_tier_tasks
 from emulator.rounds.kafka.tier.take_tier_inputs import take_tier_inputs
 from emulator.rounds.record_trace import record_trace
 from emulator.scenario import Scenario
-from emulator.state_schema import NestedCounters, StateSchema
+from emulator.state_schema import Calm, NestedCounters, StateSchema
 
 
 class RulesOfRun(Protocol):
@@ -85,7 +86,8 @@ class System:
     to stop. `record_trace`: appends the round to the trace of traced rows. `rules_of`: the rules of a run's scenarios.
     `inputs`: all that comes from outside into a scenario. `initial_state`: the rows before round 0; flags by scenario_id say
     which partitions are traced. `tables`: the output tables that follow from the final state (and the traced partitions).
-    `trace_tables`: those of traced rounds. `nested_counters`: how leaps move the columns of `schema.nested_drifts`.
+    `trace_tables`: those of traced rounds. `nested_counters`: how leaps move the columns of `schema.nested_drifts`. `calm`:
+    changes over which leaps go on, by the rules of a run.
     """
 
     name: str
@@ -99,6 +101,7 @@ class System:
     tables: Callable[[SparkSession, DataFrame, list[ScenarioInputs]], dict[str, DataFrame | pa.Table]]
     trace_tables: Callable[[SparkSession, DataFrame, list[ScenarioInputs]], dict[str, DataFrame]]
     nested_counters: Mapping[str, NestedCounters] = field(default_factory=dict)
+    calm: Callable[[Any], Calm] = lambda rules: Calm()
 
 
 KAFKA: tuple[Phase, ...] = (
@@ -133,7 +136,11 @@ KAFKA_SYSTEM = System(
     initial_state=initial_state,
     tables=kafka_tables,
     trace_tables=trace_tables,
-    nested_counters={"readers": NestedCounters(leaping.alike, leaping.drift, leaping.moved)},
+    nested_counters={
+        "readers": NestedCounters(leaping.alike, leaping.drift, leaping.moved),
+        "tier_counts": NestedCounters(listing.alike, listing.drift, listing.moved),
+    },
+    calm=calm,
 )
 
 BOOKKEEPER: tuple[Phase, ...] = (

@@ -52,7 +52,7 @@ def plan_leaps(
             return one_round(state, rules, tracing)
 
         nested = {name: system.nested_counters[name] for name in rules.nested_counters}
-        leapt = with_leaps(state, played, horizon, bucket_rounds, tracing, schema, nested)
+        leapt = with_leaps(state, played, horizon, bucket_rounds, tracing, schema, nested, system.calm(rules))
         return leapt.select(leaping_columns(schema))
 
     def plan() -> PlannedRound:

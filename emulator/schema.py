@@ -185,6 +185,8 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("moved_to_tiered_storage", _LONG, "fetches answered with OFFSET_MOVED_TO_TIERED_STORAGE"),
         _column("aux_state_requests", _LONG, "questions of followers about their auxiliary state that a leader answered"),
         _column("aux_state_errors", _LONG, "those that came to nothing in remote storage"),
+        _column("aux_state_downloads", _LONG, "auxiliary states that were read from remote storage"),
+        _column("remote_list_requests", _LONG, 'LIST requests for metadata, with metadata = "list": see tiered_rounds.md'),
         _LEADER,
         _CONTROLLER_EPOCH,
         _ISR,

@@ -30,6 +30,19 @@ class NestedCounters:
     moved: Callable[[str, str, str], str]
 
 
+@dataclass(frozen=True)
+class Calm:
+    """Changes over which leaps go on: what they change decides nothing but what `horizon` and the other horizons foresee.
+
+    `columns`: those that may change. `horizon`: SQL, the first round in which that may happen, null: none is foreseen; a leap may
+    end in it. `condition`: SQL that must hold on every row after such a round.
+    """
+
+    columns: tuple[str, ...] = ()
+    horizon: str = "CAST(null AS BIGINT)"
+    condition: str = "false"
+
+
 @dataclass(frozen=True, eq=False)
 class StateSchema:
     """The state of one system while rounds run: a row has `columns`, by name with (DDL type, meaning).
@@ -40,7 +53,9 @@ class StateSchema:
     `counters_of_rounds`: those of them that count rounds, as INT. `nested_drifts`: columns that have such within -> DDL of by how
     much a round moves them. `samples`: columns that take a counter's value at the end of
     rounds divisible by a period (0: never): column -> (counter, period). `sums`: columns to which the end of every round adds a
-    counter: column -> counter; they stop at LARGEST_SUM. `constants`: columns that no round changes.
+    counter: column -> counter; they stop at LARGEST_SUM. `resets`: counters that jump in rounds which change another column, and
+    then go on moving as before: counter -> (that column, the counter whose drift it has; null: it stays). `constants`: columns
+    that no round changes.
     `dense_arrays`: arrays of structs without nulls. `has_buckets`: rows count broker traffic by time buckets.
     """
 
@@ -56,6 +71,7 @@ class StateSchema:
     nested_drifts: Mapping[str, str] = field(default_factory=dict)
     samples: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     sums: Mapping[str, str] = field(default_factory=dict)
+    resets: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     dense_arrays: Collection[str] = ()
     has_buckets: bool = False
 

@@ -124,9 +124,13 @@ TIERED = {
 }
 
 
+A_IS_TIERED = [{"topic": "a", "key": "remote.storage.enable", "value": "true"}]
+SYSTEM_ON = 'config = { "remote.log.storage.system.enable" = true }\n'
+
+
 def test_an_import_with_remote_storage(tmp_path: Path) -> None:
-    write_real(tmp_path, **TIERED)
-    base = base_of(tmp_path)
+    write_real(tmp_path, **TIERED, topic_configs=A_IS_TIERED)
+    base = base_of(tmp_path, cluster=SYSTEM_ON)
     kept = ("log_start_offset", "local_log_start_offset", "leo", "hw", "record_bytes")
     # a HW is not below the local log start; bytes are those of the records on the disk
     assert [tuple(row[key] for key in kept) for row in base.initial_replicas.to_pylist()] == [
@@ -147,17 +151,20 @@ def test_a_segment_that_the_log_start_cuts_begins_with_the_local_log(tmp_path: P
 
 
 def test_remote_segments_of_the_import_and_of_the_file(tmp_path: Path) -> None:
-    tiered = [{"topic": topic, "key": "remote.storage.enable", "value": "true"} for topic in ("a", "b")]
-    write_real(tmp_path, **TIERED, topic_configs=tiered)
-    more = 'config = { "remote.log.storage.system.enable" = true }\n'
-    more += '[[initial.remote_segments]]\ntopic = "b"\npartition = 0\nbase_offset = 0\nend_offset = 9\nbytes = 7\n'
+    write_real(tmp_path, **TIERED, topic_configs=[*A_IS_TIERED, {**A_IS_TIERED[0], "topic": "b"}])
+    more = SYSTEM_ON + '[[initial.remote_segments]]\ntopic = "b"\npartition = 0\nbase_offset = 0\nend_offset = 9\nbytes = 7\n'
     segments = base_of(tmp_path, cluster=more).initial_remote_segments.to_pylist()
     assert [(row["topic"], row["base_offset"]) for row in segments] == [("a", 2), ("a", 12), ("a", 25), ("b", 0)]
 
 
-def test_scaled_remote_segments(tmp_path: Path) -> None:
+def test_remote_segments_of_a_topic_without_remote_storage(tmp_path: Path) -> None:
     write_real(tmp_path, **TIERED)
-    base = base_of(tmp_path, cluster="scale = { partitions = 7, brokers = 6 }")
+    assert 'cluster.import: has remote segments of topic "a", which has no remote storage; allowed: ' in message_of(tmp_path)
+
+
+def test_scaled_remote_segments(tmp_path: Path) -> None:
+    write_real(tmp_path, **TIERED, topic_configs=A_IS_TIERED)
+    base = base_of(tmp_path, cluster=SYSTEM_ON + "scale = { partitions = 7, brokers = 6 }")
     found = [(row["partition"], row["base_offset"]) for row in base.initial_remote_segments.to_pylist()]
     # partition 0 is copied as 2 and 4, each with all of its segments
     assert sorted(found) == [(partition, base) for partition in (0, 2, 4) for base in (2, 12, 25)]

@@ -87,9 +87,7 @@ def differences(expected: Result, tables: Mapping[str, list[Row]]) -> Difference
 
 def test_tiered_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    cases = {f"s{seed}": schedule(seed, by_local_log=False) for seed in SEEDS} | {
-        f"given-{seed}": given_schedule(seed) for seed in SEEDS
-    }
+    cases = {f"s{seed}": schedule(seed) for seed in SEEDS} | {f"given-{seed}": given_schedule(seed) for seed in SEEDS}
     cases["trace_e"] = real_case()
     cases |= {f"bootstrap-{at}": bootstrap_case(leader, pending) for at, (_, leader, pending, _) in enumerate(BOOTSTRAP)}
     tables = by_scenario(emulate(spark, as_run(cases, tmp_path), tmp_path / "out"))

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.initial.readers import READERS_AT_START, reader_columns
-from emulator.initial.tiers import NULL_AT_START, TIER_AT_START, remote_columns
+from emulator.initial.tiers import NULL_AT_START, TIER_AT_START, enough_local, remote_columns
 from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RULES
@@ -203,6 +203,7 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
             "keeps_segments": pa.array(keeps[table.feed_id[ids]]),
             "tiered_at_start": pa.array(tiered[table.feed_id[ids]]),
             **remote_columns(inputs, given["leader"]),
+            "given_enough_local": pa.array(enough_local(inputs, given["record_bytes"])),
             **reader_columns(inputs),
             "members": pa.array(members),
             "late_news": pa.array(np.full(count, inputs.has_late_news)),

@@ -24,6 +24,7 @@ TIER_AT_START = {
     "remote_events": f"coalesce(given_remote_events, CAST(array() AS ARRAY<{REMOTE_EVENT}>))",
     "remote_from": "0",
     "expired_up_to": "0L",
+    "enough_local": "given_enough_local",
     "tier_broken": "0",
     "highest_remote": "-1L",
     "duty": "0",
@@ -66,3 +67,24 @@ def remote_columns(inputs: ScenarioInputs, leaders: np.ndarray) -> dict[str, pa.
         "given_remote_segments": pa.array(segments, arrow_type(f"ARRAY<{REMOTE_SEGMENT}>")),
         "given_remote_events": pa.array(events, arrow_type(f"ARRAY<{REMOTE_EVENT}>")),
     }
+
+
+def enough_local(inputs: ScenarioInputs, record_bytes: np.ndarray) -> np.ndarray:
+    """For every state's partition the mask of replicas that have enough of the log themselves (KIP-1303).
+
+    `record_bytes`: of each state's records. What was there before round 0 spans no time.
+    """
+    found = np.full(len(inputs.states), -1, np.int32)
+    if not inputs.prefers_local_log:
+        return found
+    places = {partition: at for at, partition in enumerate(inputs.states.tolist())}
+    table = inputs.partition_table
+    for row in inputs.scenario.initial_replicas.to_pylist():
+        partition = inputs.partition_id(row["topic"], row["partition"])
+        at, limit = places.get(partition), inputs.feeds[int(table.feed_id[partition])].eligible_local_log_bytes
+        log_start = row["log_start_offset"] or 0
+        local_start = log_start if row["local_log_start_offset"] is None else row["local_log_start_offset"]
+        if at is None or local_start == log_start or (row["leo"] - local_start) * int(record_bytes[at]) >= limit:
+            continue
+        found[at] &= ~(1 << inputs.worlds[int(table.world_id[partition])].brokers.index(row["broker"]))
+    return found

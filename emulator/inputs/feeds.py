@@ -11,7 +11,16 @@ from typing import Any
 from emulator import configs
 from emulator.faults.kinds import FaultRow
 from emulator.inputs.consumers import consumer_settings, workload_bytes
-from emulator.inputs.storage_settings import accepted, is_ever_tiered, is_tiered, may_delete, storage_settings
+from emulator.inputs.storage_settings import (
+    MOST_BYTES,
+    accepted,
+    eligible_local_log,
+    is_ever_tiered,
+    is_tiered,
+    may_delete,
+    prefers_local_log,
+    storage_settings,
+)
 from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
 from emulator.rounds.slots import pack_order
 from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario
@@ -63,6 +72,8 @@ class Feed:
         """Whether the topic has remote storage in some round, is deleted, or a group waits for its transactions."""
         self.keeps_segments = self.is_tiered or may_delete(scenario, topic_config, self._alterations, deletes)
         """Whether a local segment may be deleted in the run."""
+        self.prefers_local_log = self.is_tiered and prefers_local_log(scenario, topic_config, self._alterations)
+        """Whether elections go by what replicas have themselves (KIP-1303)."""
         self.consumers = consumers
         self._store_faults = store_faults
         self._slot_of = slot_of
@@ -81,6 +92,12 @@ class Feed:
     def tiered_at_start(self) -> bool:
         """Whether the topic has remote storage before round 0."""
         return is_tiered(lambda key: configs.effective(self._scenario.config, self._topic_config, key))
+
+    @property
+    def eligible_local_log_bytes(self) -> int:
+        """What makes a replica a leader like any other before round 0 (KIP-1303), 0: everybody is."""
+        limits = eligible_local_log(lambda key: configs.effective(self._scenario.config, self._topic_config, key))
+        return (limits["bytes"] or MOST_BYTES) if any(limits.values()) else 0
 
     @property
     def workload_bytes(self) -> int:

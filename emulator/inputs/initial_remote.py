@@ -30,6 +30,7 @@ def initial_remote_segments(rows: Sequence[Mapping[str, Any]], leader: int, lead
                 "was_finished": state >= COPY_FINISHED,
                 "stored_bytes": 0 if state in (COPY_STARTED, DELETE_FINISHED) else row["bytes"],
                 "moved_bytes": 0,
+                "started_round": None,
                 "copied_round": BEFORE_THE_RUN if state >= COPY_FINISHED else None,
                 "deleted_round": BEFORE_THE_RUN if state == DELETE_FINISHED else None,
             }

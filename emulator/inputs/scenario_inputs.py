@@ -112,6 +112,11 @@ class ScenarioInputs:
         return any(feed.is_tiered for feed in self.feeds)
 
     @property
+    def prefers_local_log(self) -> bool:
+        """Whether elections go by what replicas have themselves (KIP-1303)."""
+        return any(feed.prefers_local_log for feed in self.feeds)
+
+    @property
     def has_consumers(self) -> bool:
         """Whether a group reads a partition."""
         return any(feed.consumers for feed in self.feeds)

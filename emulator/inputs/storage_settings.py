@@ -18,6 +18,9 @@ LONGEST_LAG = 1 << 62
 MOST_ROUNDS, MOST_COPY_BYTES, MOST_BYTES = 2**30, 2**50, 2**62
 """Of a period, of one copy in a round, of a log: what is longer or larger is never met, and would overflow when added to."""
 
+ELIGIBLE_LOCAL_LOG = "leader.election.eligible.local.log"
+"""Of the keys of KIP-1303, with .ms and .bytes behind it."""
+
 STORE_FAULTS = ("remote_storage_outage", "slow_remote_storage", "open_transaction")
 """Kinds that are about partitions, not about brokers."""
 
@@ -86,6 +89,7 @@ def storage_settings(
         "copy_quota": None if quota >= configs.NEVER else copy_quota(quota, round_ms),
         "copy_lag_ms": lag("remote.copy.lag.ms", "retention.ms"),
         "copy_lag_bytes": lag("remote.copy.lag.bytes", "retention.bytes"),
+        **{f"eligible_log_{unit}": limit for unit, limit in eligible_local_log(value).items()},
         "transactions": [row.fault_id for row in now if row.kind == "open_transaction"],
         "deletes_topic": deletes_topic,
     }
@@ -104,6 +108,19 @@ def _limit(value: int, most: int) -> int:
 def is_tiered(value: Value) -> bool:
     """Whether the topic has remote storage."""
     return bool(value("remote.log.storage.system.enable") and value("remote.storage.enable"))
+
+
+def eligible_local_log(value: Value) -> dict[str, int]:
+    """The `ms` and `bytes` of the log that make a replica a leader like any other (KIP-1303); 0: no such limit."""
+    most = {"ms": LONGEST_LAG, "bytes": MOST_BYTES}
+    found = {unit: value(f"{ELIGIBLE_LOCAL_LOG}.{unit}") if is_tiered(value) else 0 for unit in most}
+    return {unit: max(0, min(limit, most[unit])) for unit, limit in found.items()}
+
+
+def prefers_local_log(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]) -> bool:
+    """Whether elections of the topic go by what replicas have themselves in any round (KIP-1303)."""
+    configurations = [topic_config, scenario.config, *(command.config or {} for command in alterations)]
+    return any(config.get(f"{ELIGIBLE_LOCAL_LOG}.{unit}", -1) > 0 for config in configurations for unit in ("ms", "bytes"))
 
 
 def accepted(value: Value, config: Mapping[str, Any]) -> dict[str, Any]:

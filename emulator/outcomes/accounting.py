@@ -48,7 +48,15 @@ _PARTITION_VALUES = (
 )
 _REPLICA_COUNTERS = ("appended", "truncated", "replicated_bytes", "refused")
 
-_TIER_COUNTERS = {"local_deleted_bytes": "local_deleted_bytes", **{name: f"tier_counts.{name}" for name in TIER_COUNTERS}}
+_LISTS = (
+    "IF(feed.storage.by_list, tier_counts.listing_rounds DIV feed.storage.task_rounds"
+    " + IF(feed.storage.from_leader, 0L, tier_counts.aux_state_requests), 0L)"
+)
+_TIER_COUNTERS = {
+    "local_deleted_bytes": "local_deleted_bytes",
+    **{name: f"tier_counts.{name}" for name in TIER_COUNTERS if name != "listing_rounds"},
+    "remote_list_requests": _LISTS,
+}
 
 _LAST_ACKED = (
     "IF(acked_to > acked_from, concat(acked_ranges, array(named_struct('from_offset', acked_from, 'to_offset',"

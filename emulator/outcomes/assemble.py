@@ -133,7 +133,7 @@ def _remote_segments(state: DataFrame, known: Names) -> DataFrame:
     rows = rows.withColumn(
         "cache", F.expr(f"IF(client_leader >= 0 AND {_IS_REPLICA}, {epoch_cache('log', 'log_start_offset')}, null)")
     )
-    rows = rows.select(*_ROW_IDS, "cache", "leo", "remote_events", F.explode("remote_segments").alias("s"))
+    rows = rows.select(*_ROW_IDS, "cache", "leo", F.explode("remote_segments").alias("s"))
     names = texts(STATE_NAMES)
     entry = "named_struct('epoch', coalesce(e.epoch, -1), 'start_offset', coalesce(e.start_offset, -1L))"
     columns = {
@@ -142,7 +142,7 @@ def _remote_segments(state: DataFrame, known: Names) -> DataFrame:
         **{name: f"transform(s.{name}, e -> {entry})" for name in ("epochs", "checkpoint")},
         "state": f"get({names}, s.state)",
         "broker": broker_or_none("s.slot"),
-        "started_round": f"nullif(array_min(filter(remote_events, e -> e.segment = s.id).round), {BEFORE_THE_RUN})",
+        "started_round": "s.started_round",
         "copied_round": f"IF(s.copied_round = {BEFORE_THE_RUN}, null, s.copied_round)",
         "in_lineage": f"coalesce({is_in_lineage('s', 'cache', 'leo')}, false)",
     }

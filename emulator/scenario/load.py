@@ -114,7 +114,8 @@ def _resolve(
         config = resolve_config(places, shape.cluster)
         refuse_ledgers(places, shape.initial)
         topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else ())
-        check_tiered_topics(places, shape, topics, config)
+        remote = imported.remote_segments["topic"].unique().to_pylist() if isinstance(imported, Imported) else ()
+        check_tiered_topics(places, shape, topics, config, remote)
         partitions = {topic.name: topic.partitions for topic in topics}
     workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds)
     fault_sources = _fault_sources(places, shape, folder, files)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from emulator.configs import ConfigValue, effective
 from emulator.errors import quoted
+from emulator.rounds.kafka.rules import TIERED_PROTOCOLS
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import ScenarioShape
@@ -16,15 +17,18 @@ LAGS = {"remote.copy.lag.ms": "retention.ms", "remote.copy.lag.bytes": "retentio
 RETENTIONS = ("retention.ms", "retention.bytes")
 AS_RETENTION, NO_LIMIT = -2, -1
 ENABLE, SYSTEM = "remote.storage.enable", "remote.log.storage.system.enable"
-TIERED_PROTOCOL = "kafka"
 
 
 def check_tiered_topics(
-    places: Places, shape: ScenarioShape, topics: Sequence[Topic], cluster_config: Mapping[str, ConfigValue]
+    places: Places,
+    shape: ScenarioShape,
+    topics: Sequence[Topic],
+    cluster_config: Mapping[str, ConfigValue],
+    imported_topics: Iterable[str] = (),
 ) -> None:
     """Raises InputError for the first topic, or alter_config, that turns remote storage on where it may not be.
 
-    Also for the first remote segment of a topic that has none.
+    Also for the first topic that has remote segments and no remote storage. `imported_topics`: those with imported segments.
     """
     at = {topic.name: index for index, topic in enumerate(shape.topics)}
     for topic in topics:
@@ -40,6 +44,9 @@ def check_tiered_topics(
             here = ("initial", "remote_segments", index, "topic")
             problem = f"topic {quoted(row.topic)} has no remote storage"
             raise places.error(here, problem, f"a topic with {quoted(ENABLE)} = true in its config")
+    for name in sorted({*imported_topics} - tiered):
+        problem = f"has remote segments of topic {quoted(name)}, which has no remote storage"
+        raise places.error(("cluster", "import"), problem, f"them with {quoted(ENABLE)} = true in the topic's config")
 
 
 def _check_topic(
@@ -98,6 +105,6 @@ def _check(
     policy = str(effective(cluster_config, config, "cleanup.policy"))
     if "compact" in policy:
         raise places.error((*here, ENABLE), f"the topic's cleanup.policy is {quoted(policy)}", 'it with cleanup.policy "delete"')
-    if shape.protocol != TIERED_PROTOCOL:
+    if shape.protocol not in TIERED_PROTOCOLS:
         problem = f"protocol {quoted(shape.protocol)} has no remote storage"
-        raise places.error((*here, ENABLE), problem, f"protocol {quoted(TIERED_PROTOCOL)}")
+        raise places.error((*here, ENABLE), problem, f"protocols {', '.join(map(quoted, TIERED_PROTOCOLS))}")

@@ -113,15 +113,15 @@ def test_report(report: list[dict[str, Any]]) -> None:
         "held_twice_mean_gb": round((290 + 330 + 1314 + 601) / 730, 6), "held_twice_end_gb": 4, "unreferenced_gb": 3.4,
         "copied_again_gb": 0.5, "copy_errors": 2,
         # 26 parts and 4 copies of 4 more, 35 parts and 4 copies of 4 more
-        "put_requests": 42 + 51, "get_requests": 6, "list_requests": 0, "delete_requests": 3, "moved_to_tiered_storage": 1,
+        "put_requests": 42 + 51, "get_requests": 6, "list_requests": 40, "delete_requests": 3, "moved_to_tiered_storage": 1,
         "new_followers": 3, "new_follower_gb": 0.6, "new_follower_seconds": 36_000, "slowest_new_follower_seconds": 36_000,
         "returning_followers": 1, "slowest_returning_follower_seconds": 18_000, "never_joined": 1,
         # from 10 to 199, of 10 MB each
         "only_remote_records": 190, "only_remote_gb": 1.9, "acked_lost": 0, "leaderless_seconds": 3_600,
         # out of brokers: 1,971 MB to followers and 4,800 MB to the store in 1,314,000 s, 5,153 bytes/s
         "brokers_for_storage": 3, "brokers_for_network": 3, "brokers_for_disks": 6, "limited_by": "disk throughput",
-        "instances_cost": 8_760, "local_cost": 1.2, "remote_cost": 0.05, "put_cost": 0.37, "get_cost": 0.01, "list_cost": 0,
-        "delete_cost": 0, "month_cost": 8_761.67,
+        "instances_cost": 8_760, "local_cost": 1.2, "remote_cost": 0.05, "put_cost": 0.37, "get_cost": 0.01, "list_cost": 0.2,
+        "delete_cost": 0, "month_cost": 8_761.87,
     }  # fmt: skip
     assert {name: tiered[name] for name in of_tiered} == of_tiered
     # a tenth of a month, 2 brokers by the replication factor, and 8 GB of volume: a month costs ten times as much
@@ -140,6 +140,7 @@ def test_every_total_is_the_sum_of_its_items(run: SparkSession, report: list[dic
     assert exact["tiered", "remote storage"] == pytest.approx(remote)
     assert exact["tiered", "PUT requests"] == pytest.approx(0.372)
     assert exact["tiered", "GET requests"] == pytest.approx(0.006)
+    assert exact["tiered", "LIST requests"] == pytest.approx(0.2)
     totals = {row["scenario"]: row["run_cost"] for row in report}
     for scenario, total in totals.items():
         assert total == pytest.approx(sum(cost for (of, _), cost in exact.items() if of == scenario), abs=0.005)
@@ -154,7 +155,7 @@ def test_by_topic(run: SparkSession) -> None:
     assert [tiered[topic]["new_followers"] for topic in ("t", "u", None)] == [2, 1, None]
     assert [tiered[topic]["local_peak_gb"] for topic in ("t", "u", None)] == [None, None, 6]
     assert [tiered[topic]["brokers_needed"] for topic in ("t", "u", None)] == [None, None, 6]
-    assert tiered["t"]["month_cost"] == round(0.372 + 0.006 + (1866.5 + 2110) / 730 * 0.01, 2)
+    assert tiered["t"]["month_cost"] == round(0.372 + 0.006 + 0.2 + (1866.5 + 2110) / 730 * 0.01, 2)
     assert tiered[None]["month_cost"] == 8_761.24
     assert tiered[None]["instances_cost"] == 8_760
 

@@ -106,7 +106,7 @@ def _broker_rounds() -> list[Row]:
 
 def _outcomes() -> list[Row]:
     tier = {"remote_copy_errors": 2, "remote_copied_again_bytes": 500_000_000, "moved_to_tiered_storage": 1}
-    requests = {"aux_state_requests": 3, "remote_delete_requests": 1}
+    requests = {"aux_state_downloads": 3, "remote_list_requests": 40, "remote_delete_requests": 1}
     special: dict[tuple[int, str, int], Row] = {
         (0, "t", 0): {"acked_lost": 7, "committed_lost": 5, "leaderless_rounds": 3},
         (0, "u", 0): {"leaderless_rounds": 2},

@@ -51,6 +51,7 @@ def _segment(one: RemoteSegment) -> dict[str, Any]:
         "was_finished": one.was_finished,
         "stored_bytes": one.stored_bytes,
         "moved_bytes": one.moved_bytes,
+        "started_round": one.started_round,
         "copied_round": one.copied_round,
         "deleted_round": one.deleted_round,
     }
@@ -170,7 +171,9 @@ def expected(given: Situation, asked: dict[str, Any]) -> dict[str, Any]:
         base, end, entries = chosen[0].base_offset, ends[0], log.cache.entries
         epochs, checkpoint = lineage.epochs_in_range(entries, base, end), lineage.epochs_in_range(entries, -1, end)
         assert chosen[0].last_round is not None
-        one = RemoteSegment(9, base, end - 1, epochs, checkpoint, chosen[0].size_bytes, chosen[0].last_round, 1, 7)
+        one = RemoteSegment(
+            9, base, end - 1, epochs, checkpoint, chosen[0].size_bytes, chosen[0].last_round, 1, 7, started_round=NOW
+        )
         says["started"] = _segment(one)
     says["copied_before"] = [_is_copied_again(partition, one) for one in segments]
     says["retry_round"] = NOW + partition.settings.retry_rounds(asked["failures"])

@@ -121,7 +121,7 @@ ANSWERS = {
     "remote_log_start": lineage.remote_log_start("index", "epochs", "local_log_start"),
     "lookup": metadata.lookup("complete", "asked_epoch", "asked_offset", "lookup_by_epoch"),
     "candidates": "transform(candidates, x -> struct(x.base_offset, x.end_offset))",
-    "started": f"IF(size(candidates) = 0, null, {copying.started_segment('9', 'candidates[0]', 'epochs', '1', '7')})",
+    "started": f"IF(size(candidates) = 0, null, {copying.started_segment('9', 'candidates[0]', 'epochs', '1', '7', str(NOW))})",
     "copied_before": f"transform(segments, s_ -> {copying.copied_before('s_', 'segments')})",
     "after_truncation": copying.after_truncation("known_remote", "leo", "forget_on_truncation"),
     "retry_round": f"{NOW} + {writes.rounds_to_retry('failures - 1', 'retry_rounds')}",

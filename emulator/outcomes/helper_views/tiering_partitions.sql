@@ -70,10 +70,10 @@ SELECT
   greatest(coalesce(s.local_log_start_offset - s.log_start_offset, 0), 0) AS only_remote_records,
   coalesce(n.only_remote_bytes, 0) AS only_remote_bytes,
   coalesce(r.copies * z.puts_per_copy + r.parts, 0) AS put_requests,
-  coalesce(o.aux_state_requests, 0) * z.gets_per_aux_state
+  coalesce(o.aux_state_downloads, 0) * z.gets_per_aux_state
     + coalesce(c.remote_requests, 0) * z.gets_per_remote_read
     + coalesce(c.index_misses, 0) * z.gets_per_index_miss AS get_requests,
-  CAST(0 AS BIGINT) AS list_requests,
+  coalesce(o.remote_list_requests, 0) AS list_requests,
   coalesce(o.remote_delete_requests, 0) * z.deletes_per_segment AS delete_requests,
   coalesce(o.remote_copied_again_bytes, 0) AS copied_again_bytes,
   coalesce(o.remote_copy_errors, 0) AS copy_errors,

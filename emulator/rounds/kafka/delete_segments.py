@@ -9,6 +9,7 @@ from emulator.rounds.columns import Step, applied, built_once, decided, unchange
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import ACTIVE_NEWEST, FIRST_BASE, LOCAL_BYTES, local_start, with_closed
 from emulator.rounds.kafka.tier.check_tiers import check_tiers
+from emulator.rounds.kafka.tier.local_leaders import learn_reports, own_report
 from emulator.rounds.kafka.tier.share import own_share, share
 from emulator.rounds.log import bytes_at, truncate_from_start
 from emulator.rounds.slots import mine
@@ -30,8 +31,9 @@ def delete_segments(state: DataFrame, rules: RunRules) -> DataFrame:
     seen = {"leader_start": F.first("own_start", ignorenulls=True).over(partition)}
     if rules.tiers:
         seen["shares"] = F.collect_list("own_share").over(partition)
+        seen |= {"enough_seen": F.bit_or("own_enough").over(partition)} if rules.by_local_log else {}
         seen["leading_start"] = F.max("own_leading_start").over(partition)
-    state = state.withColumns(seen).withColumns(_learn())
+    state = state.withColumns(seen).withColumns(_learn(rules))
     return check_tiers(share(state, rules), rules) if rules.tiers else state
 
 
@@ -87,9 +89,8 @@ def _may_go(rules: RunRules) -> str:
     """Whether a segment needs no copy, or has one, or lies below the log start."""
     if not rules.tiers:
         return "true"
-    return (
-        "(NOT feed.storage.copies OR a.end_offset <= highest_remote + 1 OR (NOT a.active AND a.end_offset <= log_start_offset))"
-    )
+    needs_copy = rules.choose("copy_before_delete", "feed.storage.copies", "false")
+    return f"(NOT {needs_copy} OR a.end_offset <= highest_remote + 1 OR (NOT a.active AND a.end_offset <= log_start_offset))"
 
 
 def _pass(name: str, breaks: str, left: str, rules: RunRules) -> list[Step]:
@@ -143,12 +144,14 @@ def _own_view(rules: RunRules) -> Step:
     if rules.tiers:
         own["own_leading_start"] = f"CASE WHEN is_leader AND NOT {mine('world.offline')} THEN log_start_offset END"
         own["own_share"] = own_share()
+        own |= own_report(rules) if rules.by_local_log else {}
     return own
 
 
 @built_once
-def _learn() -> Step:
+def _learn(rules: RunRules) -> Step:
     return {
+        **(learn_reports() if rules.by_local_log else {}),
         "leader_log_start": "coalesce(leader_start.log_start_offset, leader_log_start)",
         "leader_local_start": "IF(segments IS NULL, null, leader_start.local_start)",
     }

@@ -8,6 +8,7 @@ from emulator.rounds.columns import Step, applied, built_once, decided, unchange
 from emulator.rounds.kafka import eligible_leaders
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import NO_SEGMENTS, local_start
+from emulator.rounds.kafka.tier.local_leaders import may_replace, preferred
 from emulator.rounds.log import assign_epoch
 from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, has, mask_of_order
 
@@ -93,7 +94,7 @@ def _decide(rules: RunRules) -> Step:
         _second_stage(rules),
         _commands(rules),
         _target(slots),
-        _completion(slots),
+        _completion(rules),
         _reassignment(rules),
         _new_leader(rules),
         _new_leadership(rules),
@@ -142,11 +143,11 @@ def _fence(rules: RunRules) -> Step:
 
 def _candidate(unfenced: str, rules: RunRules) -> str:
     slots = rules.slots
-    clean = first_in_order("replica_order", f"(isr & assigned & {unfenced})", slots)
+    clean = first_in_order("replica_order", preferred(f"(isr & assigned & {unfenced})", rules), slots)
     unclean = first_in_order("replica_order", f"(assigned & {unfenced})", slots)
     return (
         f"CASE WHEN (isr & assigned & {unfenced}) != 0 THEN named_struct('slot', {clean}, 'unclean', false)"
-        + (eligible_leaders.elect(unfenced, slots) if rules.elr else "")
+        + (eligible_leaders.elect(unfenced, rules) if rules.elr else "")
         + f" WHEN feed.unclean_election THEN named_struct('slot', {unclean}, 'unclean', true)"
         " ELSE named_struct('slot', -1, 'unclean', false) END"
     )
@@ -167,7 +168,7 @@ def _second_stage(rules: RunRules) -> Step:
 
 def _commands(rules: RunRules) -> Step:
     elected = "coalesce(stage_2.slot, leader)"
-    preferred = f"({_at_first()})"
+    first = f"({_at_first()})"
     alone = "stage_2.unclean OR isr = 0" if rules.elr else "stage_2.unclean"
     isr = f"IF(coalesce(stage_2.slot >= 0 AND ({alone}), false), {bit('stage_2.slot')}, isr)"
     rebalance = _rebalances()
@@ -178,7 +179,8 @@ def _commands(rules: RunRules) -> Step:
         **(eligible_leaders.after_election(isr) if rules.elr else {}),
         "leader": (
             f"CASE WHEN world.controller_up AND (feed.preferred_election OR {rebalance}) AND {elected} >= 0"
-            f" AND {has(f'({isr} & world.unfenced & assigned)', preferred)} THEN {preferred} ELSE {elected} END"
+            f" AND {has(f'({isr} & world.unfenced & assigned)', first)} AND {may_replace(first, elected, rules)}"
+            f" THEN {first} ELSE {elected} END"
         ),
         "leader_before_commands": elected,
         "epoch_1": "leader_epoch + IF(leader_lost, 1, 0) + IF(stage_2.slot >= 0, 1, 0)",
@@ -196,12 +198,13 @@ def _target(slots: int) -> Step:
     return {"target": target, "adding": f"IF(reassigns, {target} & ~(assigned & ~adding), adding)"}
 
 
-def _completion(slots: int) -> Step:
+def _completion(rules: RunRules) -> Step:
+    heirs = preferred("(isr & world.unfenced & target)", rules)
     return {
         "reassigned": "world.controller_up AND target_order != 0 AND (adding & ~isr) = 0 AND (isr & target) != 0",
         "leader_kept": has("target", "leader"),
         "drops": "(assigned & ~target) != 0",
-        "leader_moved": first_in_order("target_order", "(isr & world.unfenced & target)", slots),
+        "leader_moved": first_in_order("target_order", heirs, rules.slots),
         "preferred_elected": "leader != leader_before_commands",
     }
 

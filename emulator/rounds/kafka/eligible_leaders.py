@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from emulator.rounds.columns import Step
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.tier.local_leaders import preferred
 from emulator.rounds.log import last_epoch
 from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, mask_of_slots, mine
 
@@ -74,13 +75,14 @@ def candidates() -> str:
     return f"IF(feed.elr, elr | last_known_elr | {answered}, 0)"
 
 
-def elect(unfenced: str, slots: int) -> str:
+def elect(unfenced: str, rules: RunRules) -> str:
     """Cases that come after the ISR's: the ELR, the last known leader, and who a recovery strategy finds."""
+    slots = rules.slots
     eligible, last_known = f"(elr & assigned & {unfenced})", f"(last_known_elr & assigned & {unfenced})"
     nobody = "feed.elr AND isr = 0 AND elr = 0"
     return (
         f" WHEN feed.elr AND isr = 0 AND {eligible} != 0"
-        f" THEN named_struct('slot', {first_in_order('replica_order', eligible, slots)}, 'unclean', false)"
+        f" THEN named_struct('slot', {first_in_order('replica_order', preferred(eligible, rules), slots)}, 'unclean', false)"
         f" WHEN {nobody} AND feed.recovery = 0 AND {last_known} != 0"
         f" THEN named_struct('slot', {first_in_order('replica_order', last_known, slots)}, 'unclean', true)"
         f" WHEN feed.elr AND feed.recovery != 0 THEN named_struct('slot', {_recovered(unfenced, nobody)}, 'unclean', true)"

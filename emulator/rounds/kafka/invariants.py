@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from emulator.rounds.kafka.eligible_leaders import min_isr
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.kafka.tier.check_tiers import ABOVE_LAST_STABLE, GAP, NEVER_COPIED
+from emulator.rounds.kafka.tier.check_tiers import (
+    ABOVE_LAST_STABLE,
+    GAP,
+    HOLE,
+    NEVER_COPIED,
+    OTHER_RECORD,
+    WITHOUT_LAG,
+    WRONG_STATE,
+)
 from emulator.rounds.slots import has, mine
 
 
@@ -33,6 +41,7 @@ _FOLLOWS = "slot != client_leader AND client_leader >= 0"
 _LACKS = f"{_FOLLOWS} AND agreed_to < leader_hw AND NOT impaired"
 # A new leader's high watermark may be below what was committed before it (KIP-966: lagging high watermark).
 _TRUE_HW = "IF(committed_before <= least(leader_epoch_start, lead.leo), greatest(leader_hw, committed_before), leader_hw)"
+_NEVER_UNCLEAN = "unclean_elections = 0 AND NOT coalesce(election.unclean_elected, false)"  # those of before, and of this round
 _ONCE = "slot = 0"
 _LOCAL_START = local_start(RunRules(1, segments=True))
 _OF_LEADER = "slot = client_leader AND leader_leads"
@@ -41,8 +50,7 @@ EVERY_ROUND: tuple[Invariant, ...] = (
     Invariant(
         "StrongIsr",
         "what lies below the high watermark of a leader is on every member of the controller's ISR",
-        f"{mine('isr')} AND ((leader_leads AND {_LACKS})"
-        " OR (compared.misled IS NOT NULL AND NOT impaired AND unclean_elections = 0))",
+        f"{mine('isr')} AND ((leader_leads AND {_LACKS}) OR (compared.misled IS NOT NULL AND NOT impaired AND {_NEVER_UNCLEAN}))",
         "hachikuji/kafka-specification, KafkaReplication.tla: StrongIsr",
     ),
     Invariant(
@@ -139,6 +147,30 @@ OF_TIERS: tuple[Invariant, ...] = (
         "what retention takes from a disk was copied once, or expired, or is not of the leader's lineage",
         f"coalesce(tier_broken & {NEVER_COPIED}, 0) != 0",
         "KIP-405; UnifiedLog.deletableSegments",
+    ),
+    Invariant(
+        "CopyWaitsForItsLag",
+        "what a copy begins with was old enough, or had enough behind it on the copier's disk",
+        f"coalesce(tier_broken & {WITHOUT_LAG}, 0) != 0",
+        "KIP-1241; RemoteLogManager: RLMCopyTask",
+    ),
+    Invariant(
+        "RemoteServesLineage",
+        "what a leader's epochs find in remote storage has the record that they say",
+        f"coalesce(tier_broken & {OTHER_RECORD}, 0) != 0",
+        "KIP-405; RemoteLogLeaderEpochState",
+    ),
+    Invariant(
+        "RemoteStateMachine",
+        "the states of a remote segment follow each other as they may",
+        f"coalesce(tier_broken & {WRONG_STATE}, 0) != 0",
+        "KIP-405; RemoteLogSegmentState",
+    ),
+    Invariant(
+        "LocalLogIsWhole",
+        "a replica has on its disk all from its local log start to its log end",
+        f"coalesce(tier_broken & {HOLE}, 0) != 0",
+        "KIP-405; TierStateMachine, UnifiedLog.truncateFullyAndStartAt",
     ),
 )
 """Looked at in every round of runs with remote storage, beside EVERY_ROUND."""

@@ -6,7 +6,7 @@ one that holds for all or none is a constant, which Spark folds away. Steps: doc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from emulator.rounds.mixed_rules import holds
 
@@ -29,6 +29,18 @@ class Rules:
     hold_below_min_isr (6): the high watermark stays while |ISR| < min.insync.replicas.
     remove_unclean_from_elr (2): who restarts after an unclean stop leaves the ELR.
     response_in_leader_epoch (7, 8): a response that comes after the follower learned of another leader or epoch is dropped.
+    Of tiered storage (docs/tiered_rounds.md):
+    below_last_stable (copy): a segment is copied when it ends below the last stable offset, else as soon as it is closed.
+    wait_for_lag (copy): a segment is copied when it has waited for its lag (KIP-1241), else as soon as it is closed.
+    finished_counts (copy): the highest remote offset rises when a copy is finished, else when it is started.
+    within_lineage (copy): it is looked up by the log's own epochs, else by any epoch.
+    forget_on_truncation (copy): a truncation lowers it, else (Kafka to 4.3) it never falls while the broker runs.
+    copy_before_delete (local retention): only what is copied goes from the disk.
+    log_start_first (expiry): the log start rises before remote segments go, else in a later run, to what is left.
+    check_transitions (metadata): an event that a segment's state does not allow changes nothing.
+    lookup_by_epoch (lookup): a segment is looked up by the log's epoch at the offset, else any that has the offset is taken.
+    build_epochs (followers): who starts behind remote storage takes the epochs before from there, else it starts without.
+    drop_log (followers): and its own log goes, else its segments stay on the disk.
     """
 
     epochs_in_fetch: bool = True
@@ -45,6 +57,17 @@ class Rules:
     hold_below_min_isr: bool = True
     remove_unclean_from_elr: bool = True
     response_in_leader_epoch: bool = True
+    below_last_stable: bool = True
+    wait_for_lag: bool = True
+    finished_counts: bool = True
+    within_lineage: bool = True
+    forget_on_truncation: bool = True
+    copy_before_delete: bool = True
+    log_start_first: bool = True
+    check_transitions: bool = True
+    lookup_by_epoch: bool = True
+    build_epochs: bool = True
+    drop_log: bool = True
 
 
 _BEFORE_KIP320 = {"epochs_in_fetch": False, "join_at_epoch_start": False, "fetch_in_leader_epoch": False}
@@ -65,8 +88,28 @@ RULES: dict[str, Rules] = {
     MUTANT_PREFIX + "high-watermark-below-min-isr": Rules(hold_below_min_isr=False),
     MUTANT_PREFIX + "unclean-kept-in-elr": Rules(remove_unclean_from_elr=False),
     MUTANT_PREFIX + "response-after-epoch-moved": Rules(response_in_leader_epoch=False),
+    MUTANT_PREFIX + "copy-above-last-stable": Rules(below_last_stable=False),
+    MUTANT_PREFIX + "copy-without-lag": Rules(wait_for_lag=False),
+    MUTANT_PREFIX + "started-counts-as-copied": Rules(finished_counts=False),
+    MUTANT_PREFIX + "resume-after-any-epoch": Rules(within_lineage=False),
+    MUTANT_PREFIX + "remote-offset-kept-on-truncation": Rules(forget_on_truncation=False),
+    MUTANT_PREFIX + "delete-before-copy": Rules(copy_before_delete=False),
+    MUTANT_PREFIX + "delete-before-log-start": Rules(log_start_first=False),
+    MUTANT_PREFIX + "any-transition": Rules(check_transitions=False),
+    MUTANT_PREFIX + "lookup-without-epoch": Rules(lookup_by_epoch=False),
+    MUTANT_PREFIX + "follower-without-epochs": Rules(build_epochs=False),
+    MUTANT_PREFIX + "follower-keeps-log": Rules(drop_log=False),
 }
 """Protocol name -> rules; a protocol's place here is `feed.protocol`."""
+
+TIER_GUARDS = (
+    *("below_last_stable", "wait_for_lag", "finished_counts", "within_lineage", "forget_on_truncation", "copy_before_delete"),
+    *("log_start_first", "check_transitions", "lookup_by_epoch", "build_epochs", "drop_log"),
+)
+"""The rules about remote storage."""
+
+TIERED_PROTOCOLS = tuple(name for name, rules in RULES.items() if replace(rules, **dict.fromkeys(TIER_GUARDS, True)) == Rules())
+"""Those that topics with remote storage may have: Kafka of today, and mutants that lack one of TIER_GUARDS."""
 
 PROTOCOL_NUMBERS = {name: number for number, name in enumerate(RULES)}
 
@@ -77,7 +120,8 @@ class RunRules:
 
     `elr`: a scenario of it has eligible leader replicas (KIP-966); `late_news`: in one news may come late; `budgets`: in one
     brokers' bandwidth is limited; `segments`: in one retention may delete local segments; `tiers`: a topic is tiered, or deleted
-    (then `segments` as well); `consumers`: groups read. Else no expression speaks of them.
+    (then `segments` as well); `lists`: brokers ask the remote store itself for metadata; `by_local_log`:
+    elections go by what replicas have themselves (KIP-1303); `consumers`: groups read. Else no expression speaks of them.
     """
 
     slots: int
@@ -87,12 +131,14 @@ class RunRules:
     budgets: bool = False
     segments: bool = False
     tiers: bool = False
+    lists: bool = False
+    by_local_log: bool = False
     consumers: bool = False
 
     @property
     def nested_counters(self) -> tuple[str, ...]:
         """Columns whose counters move in this run."""
-        return ("readers",) if self.consumers else ()
+        return (*(("readers",) if self.consumers else ()), *(("tier_counts",) if self.lists else ()))
 
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""

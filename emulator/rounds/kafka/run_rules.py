@@ -18,5 +18,7 @@ def rules_of(inputs: list[ScenarioInputs]) -> RunRules:
         budgets=any(limits_bandwidth(i.scenario) for i in inputs),
         segments=any(i.keeps_segments for i in inputs),
         tiers=any(i.has_remote_storage for i in inputs),
+        lists=any(i.has_remote_storage and i.scenario.remote_storage.metadata == "list" for i in inputs),
+        by_local_log=any(i.prefers_local_log for i in inputs),
         consumers=any(i.has_consumers for i in inputs),
     )

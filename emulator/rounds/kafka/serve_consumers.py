@@ -114,7 +114,11 @@ def asked_row(rules: RunRules) -> Asked:
         found = let(
             "e_",
             epoch_of("epochs", "r.position"),
-            let("f_id_", lookup("metadata_index", "e_", "r.position"), segment_of("remote_segments", "f_id_")),
+            let(
+                "f_id_",
+                lookup("metadata_index", "e_", "r.position", rules.holds("lookup_by_epoch")),
+                segment_of("remote_segments", "f_id_"),
+            ),
         )
         segment = f"IF(segments IS NULL OR r.position IS NULL, null, {found})"
     return Asked(

@@ -18,13 +18,16 @@ TASK = "STRUCT<next: INT, period: INT, failures: INT>"
 TIER_COUNTERS = (
     *("remote_copy_requests", "remote_copy_bytes", "remote_copied_again_bytes", "remote_copy_errors"),
     *("remote_delete_requests", "remote_delete_errors", "remote_deleted_bytes"),
-    *("moved_to_tiered_storage", "aux_state_requests", "aux_state_errors"),
+    *("moved_to_tiered_storage", "aux_state_requests", "aux_state_errors", "aux_state_downloads", "listing_rounds"),
 )
+"""What is counted of remote storage, all but the last in outcomes. listing_rounds: those in which the broker asks the store for
+metadata every now and then (metadata = "list")."""
 STORAGE = (
     "retention_ms: BIGINT, retention_bytes: BIGINT, local_retention_ms: BIGINT, local_retention_bytes: BIGINT,"
     " check_rounds: INT, round_ms: INT, tiered: BOOLEAN, copies: BOOLEAN, task_rounds: INT, retry_rounds: ARRAY<INT>,"
     " backoff_rounds: INT, store_up: BOOLEAN, copy_bytes: BIGINT, by_list: BOOLEAN, metadata_lag: INT, finishes: BOOLEAN,"
     " from_leader: BOOLEAN, at_pending_upload: BOOLEAN, copy_quota: BIGINT, copy_lag_ms: BIGINT, copy_lag_bytes: BIGINT,"
+    " eligible_log_ms: BIGINT, eligible_log_bytes: BIGINT,"
     " transactions: ARRAY<INT>, deletes_topic: BOOLEAN"
 )
 CONSUMERS = (
@@ -140,6 +143,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "remote_from": ("INT", "id of the first of them since remote storage was turned on last"),
     "leaving": ("STRUCT<segments: ARRAY<INT>, next: INT, failures: INT>", "what is removed as a whole, null: nothing"),
     "expired_up_to": ("BIGINT", "highest log start of any leader so far: what lies below may be gone"),
+    "enough_local": ("INT", "mask of replicas that have enough of the log themselves, as they reported last (KIP-1303)"),
     # Of the replica's broker
     "highest_remote": ("BIGINT", "last offset that it knows to be tiered, -1: none"),
     "duty": ("INT", "0: none, 1: leader, 2: follower"),
@@ -244,7 +248,15 @@ NULLABLE = {
     *("was_tiered", "is_deleted", "pins", "remote_segments", "remote_events", "remote_from", "leaving", "highest_remote"),
     *("duty", "duty_epoch", "copied", "knows_log_start", "copy_task", "expiry_task", "follower_task", "copy_under_way"),
     *("copy_starts", "aux_state", "metadata_read", "metadata_index", "tier_counts", "expired_up_to", "tier_broken"),
-    *("leader_throttled", "follower_throttled", "storage", "leader_local_start", "segments", "local_deleted_bytes"),
+    *(
+        "enough_local",
+        "leader_throttled",
+        "follower_throttled",
+        "storage",
+        "leader_local_start",
+        "segments",
+        "local_deleted_bytes",
+    ),
 }
 """Columns and fields that may be null."""
 
@@ -281,7 +293,7 @@ STATE_GROUPS: dict[str, tuple[str, ...]] = {
         *("remote_segments", "remote_events", "remote_from", "leaving"),
         *("highest_remote", "duty", "duty_epoch", "copied", "knows_log_start", "copy_task", "expiry_task", "follower_task"),
         *("copy_under_way", "copy_starts", "aux_state", "metadata_read", "metadata_index", "tier_counts"),
-        *("expired_up_to", "tier_broken"),
+        *("expired_up_to", "enough_local", "tier_broken"),
     ),
     "reading": ("readers", "reader_groups", "cold_below", "cached_indexes", "site"),
     "led": ("lead_start", "acked_from", "acked_ranges", "leaderships", "leadership_ends"),
@@ -325,9 +337,10 @@ KAFKA_STATE = StateSchema(
     optional_groups=OPTIONAL_GROUPS,
     counters=COUNTERS,
     counters_of_rounds=COUNTERS_OF_ROUNDS,
-    nested_drifts={"readers": READERS_DRIFT},
+    nested_drifts={"readers": READERS_DRIFT, "tier_counts": "BIGINT"},
     samples=SAMPLES,
     sums={"unacked_rounds": "unacked"},
+    resets={"segment_bytes": ("segment_base_offset", "log_bytes"), "flushed_offset": ("segment_base_offset", None)},
     constants=CONSTANTS,
     dense_arrays=("log", "leader_log"),
     has_buckets=True,

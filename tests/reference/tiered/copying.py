@@ -181,6 +181,13 @@ def _prepare(partition: TieredPartition, replica: Replica, tier: Tier) -> bool:
     return True
 
 
+def count_listing(partition: TieredPartition) -> None:
+    """Rounds in which brokers ask the store for metadata every now and then, where it has them (`list`)."""
+    if partition.settings.is_tiered:
+        running = [broker for broker in partition.replicas if partition.status(broker).running]
+        partition.listing_rounds.update(running)
+
+
 def candidate_segments(partition: TieredPartition, replica: Replica, from_offset: int) -> list[Segment]:
     """The segments from the one with `from_offset` on that end below the last stable offset; never the active one.
 
@@ -219,6 +226,7 @@ def _start(partition: TieredPartition, replica: Replica, tier: Tier, segment: Se
         segment.last_round,
         replica.broker,
         tier.epoch,
+        started_round=partition.now,
     )
     partition.budget_of(replica.broker).start(partition.number, segment.size_bytes, partition.now)
     partition.segments.append(remote)

@@ -143,6 +143,7 @@ def _ask_store(partition: TieredPartition, follower: Replica, leader: Replica) -
     if not partition.store_up:
         partition.coverage["aux_store_away"] += 1
         return False
+    partition.ledger.counts["aux_state_downloads"] += 1
     epochs = list(segment.checkpoint) if partition.tier_rules.build_epochs else []
     return _start_at(partition, follower, segment.end_offset + 1, start.log_start, epochs)
 

@@ -48,6 +48,7 @@ class RemoteSegment:
     state: str | None = None
     stored_bytes: int = 0
     moved_bytes: int = 0
+    started_round: int | None = None
     copied_round: int | None = None
     deleted_round: int | None = None
     was_finished: bool = False

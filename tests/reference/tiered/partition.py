@@ -8,6 +8,7 @@ Choices where docs/tiered_rounds.md is silent:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 from ..log import Log, Record
 from ..partition import DEFAULT_RECORD_BYTES, Leadership, Partition, Replica
 from . import election, following
-from .election import LocalLog
 from .lineage import epochs_in_range
 from .metadata import (
     COPY_FINISHED,
@@ -126,7 +126,8 @@ class TieredPartition(Partition):
         self.deletions: list[Deletion] = []
         self.pins: dict[int, int] = {}
         self.deleted = False
-        self.reported: dict[int, LocalLog] = {}
+        self.listing_rounds: Counter[int] = Counter()  # by broker
+        self.has_enough: dict[int, bool] = {}  # by broker, as it reported last
         super().__init__(case)
         self.was_tiered = self.settings.is_tiered
         self._put_initial_segments()

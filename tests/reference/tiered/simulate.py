@@ -39,7 +39,7 @@ from .store import CopyBudget
 TIER_COUNTERS = (
     "remote_copy_requests", "remote_copy_bytes", "remote_copied_again_bytes", "remote_copy_errors", "remote_delete_requests",
     "remote_delete_errors", "remote_deleted_bytes", "local_deleted_bytes", "moved_to_tiered_storage", "aux_state_requests",
-    "aux_state_errors",
+    "aux_state_errors", "aux_state_downloads",
 )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ class _Run:
             self.trace,
             self.trace_partitions,
             remote_segment_rows(partition),
-            {**kafka.outcomes(partition), **counts},
+            {**kafka.outcomes(partition), **counts, "remote_list_requests": list_requests(partition)},
             partition.ledger.events,
             partition.coverage,
             self.violations,
@@ -176,7 +176,17 @@ def _tier(partition: TieredPartition) -> None:
     expiry.run_expiry_tasks(partition)
     copying.run_copy_tasks(partition)
     copying.run_follower_tasks(partition)
+    copying.count_listing(partition)
     retention.delete_old_segments(partition)
+
+
+def list_requests(partition: TieredPartition) -> int:
+    """LIST requests for metadata: one in every interval of a broker's tasks, and one for each question of a follower."""
+    if partition.store.metadata != "list":
+        return 0
+    asked = 0 if partition.store.aux_state == "leader" else partition.ledger.counts["aux_state_requests"]
+    interval = partition.settings.task_interval_rounds
+    return asked + sum(rounds // interval for rounds in partition.listing_rounds.values())
 
 
 def trace_row(partition: TieredPartition, replica: Replica) -> dict[str, Any]:
@@ -239,6 +249,7 @@ def remote_segment_rows(partition: TieredPartition) -> list[dict[str, Any]]:
             "state": segment.state,
             "broker": segment.broker,
             "leader_epoch": segment.leader_epoch,
+            "started_round": segment.started_round,
             "copied_round": None if segment.copied_round == BEFORE_THE_RUN else segment.copied_round,
             "deleted_round": segment.deleted_round,
             "in_lineage": leader is not None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .cases import RECORD_BYTES, at, fault, given_log, produce, remote, tiered_case
-from .election import LocalLog, preferred_first
+from .election import LocalLog, is_enough, preferred_first
 from .partition import TieredPartition
 from .simulate import Result, simulate
 
@@ -144,12 +144,13 @@ THRESHOLDS: list[tuple[dict[str, int], list[int]]] = [
 def test_the_order(config: dict[str, int], order: list[int]) -> None:
     """4 has little, but all that there is."""
     partition = TieredPartition(_case(config))
-    partition.reported = {
+    logs = {
         1: LocalLog(500, 500, False),
         2: LocalLog(1000, 500, False),
         3: LocalLog(500, 1000, False),
         4: LocalLog(500, 500, True),
     }
+    partition.has_enough = {broker: is_enough(partition.settings, log) for broker, log in logs.items()}
     assert preferred_first(partition, [1, 2, 3, 4]) == order
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
 from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.segments import NO_SEGMENTS, local_start
+from emulator.rounds.kafka.segments import NO_SEGMENTS, local_start, with_closed
 from emulator.rounds.kafka.tier.following import asked_leader, built_by_leader, built_from_store, where_to_start
 from emulator.rounds.kafka.tier.take_tier_inputs import RUNS, USABLE
 from emulator.rounds.kafka.tier.writes import counted
@@ -56,9 +56,11 @@ def _decide(rules: RunRules) -> Step:
     of_others = f"get(transform({other}, x -> {told('x')}), 0)"
     source = f"CASE WHEN NOT {passes} THEN null WHEN {of_clients} THEN {told('lead')} ELSE {of_others} END"
     own_start = local_start(rules)
+    kept = f"IF(segment_bytes > 0, {with_closed()}, segments)"  # a mutant's: all that it had, before a hole
     at_pending = f"(coalesce(get(world.at_pending_upload, slot), feed.storage.at_pending_upload) AND leo = {own_start})"
     its = ("source.log_start_offset", "source.local_start", "source.highest_remote", "its_epochs")
-    store = built_from_store("start", "metadata_index", "remote_segments", "usable", "feed.storage.store_up")
+    guards = (rules.holds("build_epochs"), rules.holds("lookup_by_epoch"))
+    store = built_from_store("start", "metadata_index", "remote_segments", "usable", "feed.storage.store_up", *guards)
     asked = asked_leader("aux_state.asked", "start", "its_epochs", "source.leo", "source.log_start_offset")
     of_runs = epoch_cache("its_runs", "built.log_start")
     own_runs = "filter(source.log, x -> x.start_offset < built.start_offset)"
@@ -98,7 +100,7 @@ def _decide(rules: RunRules) -> Step:
             "flushed_offset": "IF(is_built, built.start_offset, flushed_offset)",
             "segment_base_offset": "IF(is_built, built.start_offset, segment_base_offset)",
             "segment_bytes": "IF(is_built, 0L, segment_bytes)",
-            "segments": f"IF(is_built, {NO_SEGMENTS}, segments)",
+            "segments": f"IF(is_built, {rules.choose('drop_log', NO_SEGMENTS, kept)}, segments)",
             "verified": "verified AND NOT is_built",
             "aux_state": (
                 "IF(is_built, null, named_struct('leader', aux_state.leader, 'epoch', aux_state.epoch, 'next', round +"
@@ -110,6 +112,9 @@ def _decide(rules: RunRules) -> Step:
                 {
                     "aux_state_requests": "IF(source IS NULL, 0, 1)",
                     "aux_state_errors": "IF(source IS NULL OR is_built OR feed.storage.from_leader, 0, 1)",
+                    "aux_state_downloads": (
+                        "IF(is_built AND NOT feed.storage.from_leader AND start.start_offset > start.log_start, 1, 0)"
+                    ),
                 },
             ),
         },

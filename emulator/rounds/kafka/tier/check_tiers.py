@@ -6,13 +6,13 @@ from pyspark.sql import DataFrame
 
 from emulator.rounds.columns import Step, applied, built_once, decided, let, unchanged
 from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.kafka.tier.metadata import index_of
+from emulator.rounds.kafka.segments import LOCAL_BYTES, local_start
+from emulator.rounds.kafka.tier.metadata import index_of, is_allowed, lookup
 from emulator.rounds.kafka.tier.types import SERVED, empty_index
-from emulator.rounds.log import epoch_cache
+from emulator.rounds.log import bytes_at, epoch_cache
 from emulator.rounds.slots import has
 
-GAP, ABOVE_LAST_STABLE, NEVER_COPIED = 1, 2, 4
+GAP, ABOVE_LAST_STABLE, NEVER_COPIED, WITHOUT_LAG, OTHER_RECORD, WRONG_STATE, HOLE = (1 << bit for bit in range(7))
 """Bits of `tier_broken`, each of which an invariant looks at (invariants.py)."""
 
 
@@ -21,7 +21,8 @@ def check_tiers(state: DataFrame, rules: RunRules) -> DataFrame:
 
     All of it changes only by rare steps, so it is looked at where one was made, and where something was broken before. What a
     leader, a superseded one too, has expired may be gone before the client leader's log start is behind it: up to
-    `expired_up_to` nothing is missed.
+    `expired_up_to` nothing is missed. What a guard makes impossible (a lookup that finds another record, a state that may not
+    follow) is looked at where a protocol of the run lacks the guard.
     """
     return state.withColumns(_decide(rules)).withColumns(_apply())
 
@@ -50,6 +51,7 @@ def _check(rules: RunRules) -> list[Step]:
     leads = f"(slot = client_leader AND {has('world.running', 'client_leader')} AND leader_ready AND feed.storage.tiered)"
     above = "exists(tier_copy.started, s -> s.end_offset >= hw OR exists(pins, p -> s.end_offset >= p.offset))"
     remote = _pieces("epochs", "leo", "missed_from", "local_from")
+    checks = rules.holds("check_transitions")
     ranges = ", ".join(f"retention.deleted_{name}" for name in ("log_start", "size", "age"))
     return [
         {"expired_up_to": "greatest(expired_up_to, leading_start)", "leads_tiers": leads},
@@ -63,13 +65,16 @@ def _check(rules: RunRules) -> list[Step]:
             "gone": f"IF(feed.storage.copies, filter(array({ranges}), x -> x IS NOT NULL), null)",
             "its_epochs": f"IF(retention IS NULL, null, {epoch_cache('lead.log', 'lead.log_start_offset')})",
         },
-        {"known_to_all": f"IF(pieces IS NULL, {empty_index()}, {index_of('remote_events', 'remote_segments')})"},
+        {"known_to_all": f"IF(pieces IS NULL, {empty_index()}, {index_of('remote_events', 'remote_segments', checks)})"},
         {
             "tier_broken": (
                 f"IF(coalesce(get(epochs, 0).start_offset > missed_from AND pieces IS NOT NULL, false)"
                 f" OR coalesce(exists(pieces, y -> {_has_gap('y')}), false), {GAP}, 0)"
                 f" | IF(coalesce({above}, false), {ABOVE_LAST_STABLE}, 0)"
                 f" | IF(coalesce(exists(gone, g -> {_never_copied('g')}), false), {NEVER_COPIED}, 0)"
+                f" | IF(coalesce(exists(tier_copy.started, s -> {_has_not_waited('s')}), false), {WITHOUT_LAG}, 0)"
+                f" | IF(leo > local_from AND {LOCAL_BYTES} < log_bytes - {bytes_at('log', 'local_from')}, {HOLE}, 0)"
+                + "".join(f" | IF(coalesce({broken}, false), {bit}, 0)" for bit, broken in _without_guard(rules).items())
             )
         },
     ]
@@ -111,3 +116,36 @@ def _never_copied(gone: str) -> str:
     own = _pieces("epochs", "leo", from_offset, f"{gone}.to_offset")
     their_own = _pieces("its_epochs", "lead.leo", from_offset, f"{gone}.to_offset")
     return let("its_", their_own, f"exists({own}, y -> coalesce({lo} < {hi} AND {reached} < {hi}, false))")
+
+
+def _has_not_waited(segment: str) -> str:
+    """Whether a segment whose copy began in this round was too young, with too little behind it on its copier's disk."""
+    ms = "CAST(feed.storage.round_ms AS BIGINT)"
+    too_young = f"(round - {segment}.newest_round) * {ms} < feed.storage.copy_lag_ms"
+    too_short = f"log_bytes - {bytes_at('log', f'({segment}.end_offset + 1)')} < feed.storage.copy_lag_bytes"
+    has_lag = "feed.storage.copy_lag_ms != 0 AND feed.storage.copy_lag_bytes != 0"
+    return f"({has_lag}) AND (feed.storage.copy_lag_ms < 0 OR {too_young}) AND (feed.storage.copy_lag_bytes < 0 OR {too_short})"
+
+
+def _without_guard(rules: RunRules) -> dict[int, str]:
+    """Bit of `tier_broken` -> whether it is broken, of those that only a protocol without a guard can break."""
+    found: dict[int, str] = {}
+    if rules.some_lack("lookup_by_epoch"):
+        found[OTHER_RECORD] = f"exists(pieces, y -> {_finds_other_record('y', rules)})"
+    if rules.some_lack("check_transitions"):
+        states = "filter(remote_events, e -> e.segment = s.id)"
+        allowed = is_allowed("known", "e.state")
+        replayed = f"aggregate({states}, CAST(null AS INT), (known, e) -> IF({allowed}, e.state, known))"
+        now = "exists(remote_events, e -> e.segment = s.id AND e.round = round)"
+        found[WRONG_STATE] = f"exists(remote_segments, s -> s.id >= remote_from AND {now} AND NOT s.state <=> {replayed})"
+    return found
+
+
+def _finds_other_record(piece: str, rules: RunRules) -> str:
+    """Whether a lookup of an offset of the piece finds a segment that has not the record of its epoch there."""
+    ends = "flatten(transform(known_to_all.entries, x -> array(x.start_offset, x.end_offset + 1)))"
+    offsets = f"filter(concat(array({piece}.lo), {ends}), p -> p >= {piece}.lo AND p < {piece}.hi)"
+    has = f"x.segment = f_ AND x.epoch = {piece}.epoch AND p BETWEEN x.start_offset AND x.end_offset"
+    other = f"f_ IS NOT NULL AND NOT exists(known_to_all.entries, x -> {has})"
+    found = lookup("known_to_all", f"{piece}.epoch", "p", rules.holds("lookup_by_epoch"))
+    return f"exists({offsets}, p -> {let('f_', found, other)})"

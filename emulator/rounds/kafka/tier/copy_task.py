@@ -52,8 +52,10 @@ def copy_steps(rules: RunRules) -> list[Step]:
         f" 'orphaned', {_COPY}.orphaned)"
     )
     started = remote_log_start("metadata_index", "epochs", "local_from")
-    found = highest_remote_offset("metadata_index", "epochs", "leo")
-    listed = candidates("segments", "segment_base_offset", "greatest(copied + 1, log_start_offset)", LAST_STABLE_OFFSET, "leo")
+    found = highest_remote_offset("metadata_index", "epochs", "leo", rules.holds("within_lineage"))
+    from_offset, below = "greatest(copied + 1, log_start_offset)", rules.holds("below_last_stable")
+    listed = candidates("segments", "segment_base_offset", from_offset, LAST_STABLE_OFFSET, "leo", below)
+    waited = that_have_waited("to_copy", "segments", "segment_bytes", "round", "feed.storage")
     at = "size(writes)"
     fails = write(OF_COPY, at, FAILED, f"{_COPY}.segment", moved, "usable")
     finishes = write(OF_COPY, at, FINISHED, f"{_COPY}.segment", f"{segment}.bytes")
@@ -89,7 +91,7 @@ def copy_steps(rules: RunRules) -> list[Step]:
                 f" THEN {rebased} ELSE {_COPY} END"
             ),
         },
-        known_by_writing("remote_segments"),
+        known_by_writing("remote_segments", rules),
         {"copy_due": f"runs AND NOT copy_fails AND {_COPY} IS NULL AND (duty = 1 OR copy_ends) AND {due('copy_task')}"},
         {"copies_now": "copy_due AND duty = 1 AND feed.storage.copies"},
         {"new_start": f"IF(copies_now AND usable AND NOT knows_log_start, {started}, null)"},
@@ -109,8 +111,8 @@ def copy_steps(rules: RunRules) -> list[Step]:
             "copied": "coalesce(copied, looked_up)",
         },
         {"to_copy": f"IF(prepared, {listed}, {candidates('segments', 'segment_base_offset', 'leo', '-1L', 'leo')})"},
-        {"to_copy": that_have_waited("to_copy", "segments", "segment_bytes", "round", "feed.storage")},
-        {"walked": f"aggregate(to_copy, {_start()}, (a, c) -> IF(a.status = {GOING}, {_next()}, a))"},
+        {"to_copy": rules.choose("wait_for_lag", waited, "to_copy")},
+        {"walked": f"aggregate(to_copy, {_start()}, (a, c) -> IF(a.status = {GOING}, {_next(rules)}, a))"},
         {
             "writes": "concat(writes, walked.writes)",
             "started": "walked.started",
@@ -127,7 +129,7 @@ def copy_steps(rules: RunRules) -> list[Step]:
             ),
         },
         {"with_started": "concat(remote_segments, started)"},
-        known_by_writing("with_started"),
+        known_by_writing("with_started", rules),
     ]
 
 
@@ -150,14 +152,14 @@ def _start() -> str:
     return "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in fields.items()) + ")"
 
 
-def _next() -> str:
+def _next(rules: RunRules) -> str:
     """What becomes of the next segment: it waits, fails, is under way, or done."""
     rounds = f"greatest({QUOTA_WINDOW_MS} DIV feed.storage.round_ms, 1)"
     recent = f"filter(a.starts, s -> round - s.round < {rounds})"
     taken = f"aggregate({recent}, 0L, (sum, s) -> sum + s.bytes)"
     allowed = f"coalesce({taken} * 1000 <= {_QUOTA} * CAST({rounds} * feed.storage.round_ms AS BIGINT), true)"
     number = "(size(remote_segments) + size(a.started))"
-    segment = started_segment(number, "c", "epochs", "slot", "duty_epoch")
+    segment = started_segment(number, "c", "epochs", "slot", "duty_epoch", "round")
     at = "size(writes) + size(a.writes)"
     moved = "IF(a.left IS NULL, c.bytes, least(c.bytes, a.left))"
     starts = write(OF_COPY, at, STARTED, number)
@@ -182,7 +184,7 @@ def _next() -> str:
             f" WHEN {ends} THEN array({_event(number, str(COPY_FINISHED))}) ELSE filter(array({started}), e -> false) END)"
         ),
         "copied": f"IF({ends}, c.end_offset - 1, a.copied)",
-        "highest": f"IF({ends}, greatest(a.highest, c.end_offset - 1), a.highest)",
+        "highest": f"IF({rules.choose('finished_counts', ends, 'true')}, greatest(a.highest, c.end_offset - 1), a.highest)",
         "starts": f"concat({recent}, array(named_struct('round', round, 'bytes', c.bytes)))",
         "copy": f"IF(store_up AND moved_ < c.bytes, {copy}, a.copy)",
     }

@@ -45,7 +45,7 @@ def that_have_waited(listed: str, closed: str, active_bytes: str, now: str, stor
     )
 
 
-def started_segment(id: str, local: str, epochs: str, slot: str, leader_epoch: str) -> str:
+def started_segment(id: str, local: str, epochs: str, slot: str, leader_epoch: str, now: str) -> str:
     """The remote segment that an attempt to copy a local one (with its end) begins with; no event has told of it yet."""
     values = {
         "id": id,
@@ -61,6 +61,7 @@ def started_segment(id: str, local: str, epochs: str, slot: str, leader_epoch: s
         "was_finished": "false",
         "stored_bytes": "0L",
         "moved_bytes": "0L",
+        "started_round": now,
         "copied_round": "null",
         "deleted_round": "null",
     }

@@ -44,16 +44,25 @@ def where_to_start(
     return let("b_", offset, f"IF(b_ IS NULL, null, {start})")
 
 
-def built_from_store(start: str, index: str, segments: str, metadata_up: str, store_up: str, build_epochs: str = "true") -> str:
+def built_from_store(
+    start: str,
+    index: str,
+    segments: str,
+    metadata_up: str,
+    store_up: str,
+    build_epochs: str = "true",
+    lookup_by_epoch: str = "true",
+) -> str:
     """Option 2: the log (BUILT) by the remote segment that has the record before the start, null: try again later.
 
-    metadata_up: the follower can ask for metadata. A mutant (`build_epochs` false) starts without epochs.
+    metadata_up: the follower can ask for metadata. Mutants start without epochs (`build_epochs` false), or with those of any
+    segment that has the record's offset (`lookup_by_epoch` false).
     """
     nothing = f"CAST(array() AS {EPOCHS})"
     at_log_start = _built(f"{start}.start_offset", f"{start}.log_start", nothing)
     of_segment = epochs_in_range("s_.checkpoint", f"{start}.log_start", "s_.end_offset + 1")
     behind = _built("s_.end_offset + 1", f"{start}.log_start", chosen(build_epochs, of_segment, nothing))
-    found = segment_of(segments, lookup(index, f"{start}.epoch_before", f"{start}.start_offset - 1"))
+    found = segment_of(segments, lookup(index, f"{start}.epoch_before", f"{start}.start_offset - 1", lookup_by_epoch))
     asked = let("s_", f"IF({metadata_up} AND {store_up}, {found}, null)", f"IF(s_ IS NULL, null, {behind})")
     is_there = f"{start}.start_offset <= {start}.log_start"
     return f"CASE WHEN {start} IS NULL THEN null WHEN {is_there} THEN {at_log_start} ELSE {asked} END"

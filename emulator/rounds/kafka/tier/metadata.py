@@ -97,7 +97,7 @@ def is_allowed(state: str, new: str, check_transitions: str = "true") -> str:
 
 _FIELDS = (
     "id", "base_offset", "end_offset", "epochs", "checkpoint", "bytes", "newest_round", "slot", "leader_epoch", "state",
-    "was_finished", "stored_bytes", "moved_bytes", "copied_round", "deleted_round",
+    "was_finished", "stored_bytes", "moved_bytes", "started_round", "copied_round", "deleted_round",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from emulator.rounds.kafka.tier.copy_task import COPY_DUE, COPY_RATE, copy_steps
 from emulator.rounds.kafka.tier.copying import after_truncation
 from emulator.rounds.kafka.tier.expiry_task import expiry_steps
 from emulator.rounds.kafka.tier.lineage import highest_remote_offset
+from emulator.rounds.kafka.tier.listing import count_listing
 from emulator.rounds.kafka.tier.take_tier_inputs import RUNS, USABLE
 from emulator.rounds.kafka.tier.writes import (
     GAVE_UP,
@@ -40,7 +41,7 @@ def run_tier_tasks(state: DataFrame, rules: RunRules) -> DataFrame:
     for decide in (_decide_duties, _decide_expiry, _decide_copy, _decide_follower):
         step = decide(rules)
         state = state.withColumns(step).withColumns(_applied(next(iter(step))))
-    return state
+    return state.withColumns(_count_listing()) if rules.lists else state
 
 
 _OF_DUTIES = unchanged(
@@ -71,7 +72,7 @@ def _decide_duties(rules: RunRules) -> Step:
         f"{_IS_KEPT} AND ({_IS_STALE} OR {pins} OR ({mine('assigned')} AND highest_remote >= leo) OR {changes_duty}"
         f" OR (duty != 0 AND NOT {RUNS} AND ({missed})))"
     )
-    steps = [_facts(), _duties(rules)]
+    steps = [_facts(rules), _duties(rules)]
     return decided("tier_duties", f"coalesce({guard}, false)", steps, _OF_DUTIES | unchanged("writes"))
 
 
@@ -93,7 +94,12 @@ def _decide_copy(rules: RunRules) -> Step:
 @built_once
 def _decide_follower(rules: RunRules) -> Step:
     guard = f"{_IS_KEPT} AND duty = 2 AND {RUNS} AND {due('follower_task')}"
-    return decided("tier_follower", f"coalesce({guard}, false)", [_known(rules), _follow()], _OF_FOLLOWER)
+    return decided("tier_follower", f"coalesce({guard}, false)", [_known(rules), _follow(rules)], _OF_FOLLOWER)
+
+
+@built_once
+def _count_listing() -> Step:
+    return count_listing()
 
 
 @built_once
@@ -119,16 +125,17 @@ def _known(rules: RunRules) -> Step:
     }
 
 
-def _facts() -> Step:
+def _facts(rules: RunRules) -> Step:
     """What was asked of another leader is of no use; transactions begin; a log that was cut is no further tiered than it goes."""
     known = "get(filter(pins, p -> p.fault = f), 0)"
     begins = "lead.leo - accepted_records"
     led = has("assigned", "client_leader")
+    forgets = rules.holds("forget_on_truncation")
     pin = f"coalesce({known}, IF({led}, named_struct('fault', f, 'offset', CAST({begins} AS BIGINT)), null))"
     return {
         "aux_state": f"IF({_IS_STALE}, null, aux_state)",
         "pins": f"filter(transform({_OPEN}, f -> {pin}), p -> p IS NOT NULL)",
-        "highest_remote": f"IF({mine('assigned')}, {after_truncation('highest_remote', 'leo')}, highest_remote)",
+        "highest_remote": f"IF({mine('assigned')}, {after_truncation('highest_remote', 'leo', forgets)}, highest_remote)",
         "runs": RUNS,
         "usable": USABLE,
         "new_duty": _DUTY,
@@ -165,9 +172,9 @@ def _duties(rules: RunRules) -> Step:
     }
 
 
-def _follow() -> Step:
+def _follow(rules: RunRules) -> Step:
     """Followers look up how far their own log is tiered (RLMFollowerTask)."""
-    found = highest_remote_offset("metadata_index", "epochs", "leo")
+    found = highest_remote_offset("metadata_index", "epochs", "leo", rules.holds("within_lineage"))
     return {
         "highest_remote": f"IF(usable, greatest(highest_remote, {found}), highest_remote)",
         "follower_task": f"IF(usable, {done('follower_task')}, {failed('follower_task')})",

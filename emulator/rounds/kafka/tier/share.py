@@ -49,7 +49,7 @@ _FACTS = ("told", "removed")
 @built_once
 def _decide(rules: RunRules) -> Step:
     guard = "segments IS NOT NULL AND (size(shares) > 0 OR coalesce(round >= leaving.next, false))"
-    steps = [_gather(), _place(), _take(), _own(), *_remove()]
+    steps = [_gather(), _place(), _take(rules), _own(rules), *_remove()]
     return decided("shared", f"coalesce({guard}, false)", steps, _OUTPUTS | unchanged(*_FACTS))
 
 
@@ -79,22 +79,23 @@ def _place() -> Step:
     }
 
 
-def _take() -> Step:
+def _take(rules: RunRules) -> Step:
     """One write after the other: states, bytes in the store, the row's own counters and events."""
     start = (
         "named_struct('segments', attempts, 'counts', tier_counts,"
         f" 'told', CAST(array() AS ARRAY<{TOLD}>), 'events', CAST(array() AS ARRAY<{REMOTE_EVENT}>))"
     )
-    return {"taken": f"aggregate(all_writes, {start}, (m, w) -> {let('s_', 'get(m.segments, w.segment)', _after())})"}
+    return {"taken": f"aggregate(all_writes, {start}, (m, w) -> {let('s_', 'get(m.segments, w.segment)', _after(rules))})"}
 
 
-def _after() -> str:
+def _after(rules: RunRules) -> str:
     up = "feed.storage.store_up"
     first = (
         f"CASE w.kind WHEN {STARTED} THEN {COPY_STARTED} WHEN {FINISHED} THEN {COPY_FINISHED}"
         f" WHEN {DELETED} THEN {DELETE_STARTED} WHEN {FAILED} THEN IF(w.tells, {DELETE_STARTED}, null) END"
     )
-    after_first = f"IF(first_ IS NOT NULL AND {is_allowed('s_.state', 'first_')}, first_, s_.state)"
+    allowed = is_allowed("s_.state", "first_", rules.holds("check_transitions"))
+    after_first = f"IF(first_ IS NOT NULL AND {allowed}, first_, s_.state)"
     deletes = f"(w.kind = {DELETED} AND {up})"
     state = f"IF({deletes} AND state_ >= {DELETE_STARTED}, {DELETE_FINISHED}, state_)"
     over = f"w.kind IN ({GAVE_UP}, {FINISHED}, {FAILED})"
@@ -137,7 +138,7 @@ def _after() -> str:
     return let("first_", first, let("state_", after_first, result))
 
 
-def _own() -> Step:
+def _own(rules: RunRules) -> Step:
     copy = "copy_under_way"
     moved = (
         f"named_struct('segment', {copy}.segment + shift, 'left_bytes', {copy}.left_bytes, 'as_of', {copy}.as_of,"
@@ -145,6 +146,7 @@ def _own() -> Step:
     )
     events = "concat(remote_events, taken.events)"
     known = visible("every_", "slot", "metadata_read")
+    anew = index_of(known, "taken.segments", rules.holds("check_transitions"))
     return {
         "remote_segments": "taken.segments",
         "remote_events": events,
@@ -154,7 +156,7 @@ def _own() -> Step:
         # What the row wrote of attempts that got other numbers it has to take in anew.
         "metadata_index": (
             f"IF(shift > 0 AND exists(all_writes, w -> w.slot = slot AND w.segment >= known),"
-            f" {let('every_', events, index_of(known, 'taken.segments'))}, metadata_index)"
+            f" {let('every_', events, anew)}, metadata_index)"
         ),
     }
 

@@ -62,7 +62,7 @@ def _decide(rules: RunRules) -> Step:
         f"segments IS NOT NULL AND NOT is_deleted AND (feed.storage.tiered != was_tiered OR ({_FORGETS} AND {_KNOWS_SOMETHING})"
         f" OR feed.storage.deletes_topic OR coalesce({reads}, false))"
     )
-    steps = [_facts(), _mark(), _raise_log_start(), _forget(), _read(), _delete()]
+    steps = [_facts(), _mark(), _raise_log_start(), _forget(), _read(rules), _delete()]
     return decided("tier_inputs", f"coalesce({guard}, false)", steps, _OUTPUTS | unchanged(*_FACTS))
 
 
@@ -126,10 +126,10 @@ def _forget() -> Step:
     }
 
 
-def _read() -> Step:
+def _read(rules: RunRules) -> Step:
     names = ("metadata_index", "remote_events", "remote_segments", "slot", "metadata_read", "reads_before")
     return {
-        "metadata_index": f"IF(reads_before IS NULL, metadata_index, {learned(*names)})",
+        "metadata_index": f"IF(reads_before IS NULL, metadata_index, {learned(*names, rules.holds('check_transitions'))})",
         "metadata_read": "greatest(metadata_read, reads_before)",
     }
 

@@ -7,9 +7,11 @@ SQL texts for horizons.py. A run of a task that finds nothing changes nothing, s
 from __future__ import annotations
 
 from emulator.rounds.columns import let
+from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.tier.copying import behind, with_ends
 from emulator.rounds.kafka.tier.expiry import local_bytes
 from emulator.rounds.kafka.tier.lineage import highest_remote_offset
+from emulator.rounds.kafka.tier.local_leaders import next_report
 from emulator.rounds.kafka.tier.take_tier_inputs import READS_BEFORE, RUNS
 from emulator.rounds.kafka.tier.types import COPY_FINISHED, DELETE_STARTED
 from emulator.rounds.log import epoch_cache
@@ -34,8 +36,7 @@ def _when(duty: int, task: str, finds: str) -> str:
 
 _NOT_LOOKED_UP = "(copied IS NULL OR NOT knows_log_start)"
 _HAS_CLOSED = "(size(segments) > 0 AND segment_base_offset > greatest(copied + 1, log_start_offset))"
-_WAITS = "(feed.storage.copy_lag_ms != 0 AND feed.storage.copy_lag_bytes != 0)"
-_TO_COPY = f"({_NOT_LOOKED_UP} OR (NOT {_WAITS} AND {_HAS_CLOSED}))"
+_HAS_LAG = "(feed.storage.copy_lag_ms != 0 AND feed.storage.copy_lag_bytes != 0)"
 
 _CLOSED = with_ends("segments", "segment_base_offset")
 _FIRST_TO_COPY = f"get(filter({_CLOSED}, x -> x.end_offset > greatest(copied + 1, log_start_offset)), 0)"
@@ -69,26 +70,35 @@ _LIMITS = let(
     "s_",
     _OF_COPIED,
     "least(IF(feed.storage.retention_ms >= 0, " + _TOO_OLD + ", null), IF(feed.storage.retention_bytes < 0, null,"
-    f" CASE WHEN {_SPARE} <= 0 THEN round WHEN drift.segment_bytes > 0 THEN round + {_SPARE} DIV drift.segment_bytes END))",
+    f" CASE WHEN {_SPARE} <= 0 THEN round WHEN drift.segment_bytes > 0 THEN round + ({_SPARE} - 1) DIV drift.segment_bytes END))",
 )
 _EPOCHS = epoch_cache("log", "log_start_offset")
-_FOUND = let("e_", _EPOCHS, highest_remote_offset("metadata_index", "e_", f"{_FAR}L"))
 _UNREAD = "array_min(transform(filter(remote_events, e -> e.slot != slot AND e.round >= metadata_read), e -> e.round))"
 
 _EXPIRES = let("l_", _LIMITS, f"IF(l_ IS NULL, null, {_next_run('expiry_task', 'greatest(round, l_)')})")
 
-_MAY_COPY_LATE = f"feed.storage.copies AND {_WAITS} AND {_HAS_CLOSED}"
 _COPIES_LATE = let("l_", _HAS_WAITED, f"IF(l_ IS NULL, null, {_next_run('copy_task', 'greatest(round, l_)')})")
 
-TIER_HORIZONS: dict[str, str] = {
-    "copy": f"IF({_COPY} IS NULL, {_when(1, 'copy_task', f'feed.storage.copies AND {_TO_COPY}')}, null)",
-    "delayed copy": f"IF({_COPY} IS NULL AND duty = 1 AND {RUNS} AND {_MAY_COPY_LATE}, {_COPIES_LATE}, null)",
-    "copy done": f"IF({_COPY}.rate > 0, {_COPY}.as_of + ({_COPY}.left_bytes - 1) DIV {_COPY}.rate, null)",
-    "expiry": _when(1, "expiry_task", f"(highest_remote < 0 AND size({_COPIED}) > 0) OR {_LEFT_BEHIND}"),
-    "retention": f"IF(duty = 1 AND {RUNS} AND size({_ENTRIES}) > 0, {_EXPIRES}, null)",
-    "follower": _when(2, "follower_task", f"{_FOUND} > highest_remote"),
-    "metadata": f"IF({_UNREAD} IS NULL OR {READS_BEFORE} IS NULL, null, {_UNREAD} + 1 + round - {READS_BEFORE})",
-    "removal": "leaving.next",
-    "auxiliary state": "aux_state.next",
-}
-"""Name -> SQL text of a round."""
+CALM_HORIZONS = ("copy", "delayed copy", "copy done", "follower", "metadata")
+"""What comes then is noted, and decides only what other tasks and checks find."""
+
+
+def tier_horizons(rules: RunRules) -> dict[str, str]:
+    """Name -> SQL text of a round."""
+    waits = rules.choose("wait_for_lag", _HAS_LAG, "false")
+    to_copy = f"({_NOT_LOOKED_UP} OR (NOT {waits} AND {_HAS_CLOSED}))"
+    may_copy_late = f"feed.storage.copies AND {waits} AND {_HAS_CLOSED}"
+    found = let("e_", _EPOCHS, highest_remote_offset("metadata_index", "e_", f"{_FAR}L", rules.holds("within_lineage")))
+    expires = f"(highest_remote < 0 AND size({_COPIED}) > 0) OR {_LEFT_BEHIND} OR NOT {rules.holds('log_start_first')}"
+    return {
+        "copy": f"IF({_COPY} IS NULL, {_when(1, 'copy_task', f'feed.storage.copies AND {to_copy}')}, null)",
+        "delayed copy": f"IF({_COPY} IS NULL AND duty = 1 AND {RUNS} AND {may_copy_late}, {_COPIES_LATE}, null)",
+        "copy done": f"IF({_COPY}.rate > 0, {_COPY}.as_of + ({_COPY}.left_bytes - 1) DIV {_COPY}.rate, null)",
+        "expiry": _when(1, "expiry_task", expires),
+        "retention": f"IF(duty = 1 AND {RUNS} AND size({_ENTRIES}) > 0, {_EXPIRES}, null)",
+        "follower": _when(2, "follower_task", f"{found} > highest_remote"),
+        "metadata": f"IF({_UNREAD} IS NULL OR {READS_BEFORE} IS NULL, null, {_UNREAD} + 1 + round - {READS_BEFORE})",
+        "removal": "leaving.next",
+        "auxiliary state": "aux_state.next",
+        **({"local log": next_report(rules)} if rules.by_local_log else {}),
+    }

@@ -32,9 +32,10 @@ LOCAL_SEGMENT = "STRUCT<base_offset: BIGINT, bytes: BIGINT, first_round: INT, ne
 REMOTE_SEGMENT = (
     f"STRUCT<id: INT, base_offset: BIGINT, end_offset: BIGINT, epochs: {EPOCHS}, checkpoint: {EPOCHS}, bytes: BIGINT,"
     " newest_round: INT, slot: INT, leader_epoch: INT, state: INT, was_finished: BOOLEAN, stored_bytes: BIGINT,"
-    " moved_bytes: BIGINT, copied_round: INT, deleted_round: INT>"
+    " moved_bytes: BIGINT, started_round: INT, copied_round: INT, deleted_round: INT>"
 )
-"""One attempt to copy; `id` is its place in the partition's array. state: of the last event that was allowed, null: none."""
+"""One attempt to copy; `id` is its place in the partition's array. state: of the last event that was allowed, null: none.
+started_round, copied_round: null where that is not, or was before the run (copied_round then BEFORE_THE_RUN)."""
 
 COPY = "STRUCT<segment: INT, left_bytes: BIGINT, as_of: INT, rate: BIGINT, orphaned: BOOLEAN>"
 """A copy under way: left_bytes at the start of round as_of, less by rate in each round from then on."""

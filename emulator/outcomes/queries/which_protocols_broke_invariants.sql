@@ -1,0 +1,34 @@
+-- Which protocols broke which invariants?
+--
+-- One row for each protocol and invariant, over all scenarios of the protocol; one that broke none has one row with none.
+-- partitions is how many partitions violated it, of how many, first the earliest case as scenario topic:partition and round, with
+-- its witness.
+WITH sizes AS (
+  SELECT s.protocol, count(*) AS all_partitions, min(s.scenario_id) AS at
+  FROM outcomes o
+  JOIN scenarios s ON s.scenario_id = o.scenario_id
+  GROUP BY s.protocol
+),
+broken AS (
+  SELECT
+    s.protocol,
+    v.invariant,
+    count(DISTINCT v.scenario_id, v.topic, v.partition) AS partitions,
+    min_by(
+      struct(s.name, v.topic, v.partition, v.round, v.witness),
+      struct(v.round, v.scenario_id, v.topic, v.partition, v.witness)
+    ) AS first
+  FROM violations v
+  JOIN scenarios s ON s.scenario_id = v.scenario_id
+  GROUP BY s.protocol, v.invariant
+)
+SELECT
+  n.protocol,
+  coalesce(b.invariant, 'none') AS invariant,
+  coalesce(b.partitions, 0) AS partitions,
+  n.all_partitions AS `of`,
+  concat(b.first.name, ' ', b.first.topic, ':', b.first.partition, ' round ', b.first.round) AS first,
+  b.first.witness
+FROM sizes n
+LEFT JOIN broken b ON b.protocol = n.protocol
+ORDER BY n.at, b.invariant

@@ -1,0 +1,45 @@
+"""Random schedules of tiered partitions by the command: Kafka of today breaks nothing, mutants do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from datasets.tier_schedules import STORES, TOPICS, tier_schedules_toml
+from emulator import engine
+from emulator.rounds.kafka.rules import MUTANT_PREFIX
+from emulator.scenario import load_run
+from tests.engine_helpers import emulate
+
+CAUGHT = {MUTANT_PREFIX + "delete-before-copy": "NoLocalDeleteBeforeCopy"}
+FEW_TOPICS = 4
+
+
+def test_as_many_schedules_as_asked(tmp_path: Path) -> None:
+    path = tmp_path / "schedules.toml"
+    path.write_text(tier_schedules_toml(2 * STORES * TOPICS - 1, ["kafka", *CAUGHT]))
+    scenarios = load_run(str(path)).scenarios
+    assert [s.protocol for s in scenarios] == ["kafka"] * STORES + [name for name in CAUGHT for _ in range(STORES)]
+    assert all(sum(topic.partitions for topic in s.topics) == 2 * TOPICS for s in scenarios)
+    lost = {row["kind"] for row in scenarios[0].faults.to_pylist()} & {
+        "disk_loss",
+        "remote_storage_outage",
+        "remote_metadata_lag",
+    }
+    assert len(lost) == 3
+
+
+def test_invariants_catch_mutants(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    schedules = tier_schedules_toml(STORES * FEW_TOPICS, ["kafka", *CAUGHT], topics=FEW_TOPICS)
+    tables = emulate(spark, schedules, tmp_path / "out", trace="none")
+    protocols = {row["scenario_id"]: row["protocol"] for row in tables["scenarios"]}
+    broken: dict[str, set[str]] = {}
+    for row in tables["violations"]:
+        broken.setdefault(protocols[row["scenario_id"]], set()).add(row["invariant"])
+    assert broken.get("kafka", set()) == set()
+    assert {name for name, invariant in CAUGHT.items() if invariant in broken.get(name, set())} == {*CAUGHT}
+    kinds = {row["kind"] for row in tables["events"]}
+    assert {"election", "copy_finished", "local_delete"} <= kinds

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
-from emulator.explain.reading import Subject, ask, literal
+from emulator.explain.reading import Subject, ask, read_faults
 from emulator.explain.rows import Row
 
 _ORDER = (
@@ -92,14 +92,7 @@ def _list_lines(topic: Row, ledgers: Sequence[Row]) -> list[str]:
 
 def _reader_of_faults(folder: str, spark: SparkSession, subject: Subject) -> Callable[[Sequence[int]], list[Row]]:
     """Reads the faults that concern the subject: those of these bookies, and those of none."""
-    return lambda bookies: ask(folder, spark, _faults_sql(subject, bookies))
-
-
-def _faults_sql(subject: Subject, bookies: Sequence[int]) -> str:
-    of_bookies = f"(broker IS NULL OR broker IN ({', '.join(map(str, bookies or [-1]))}))"
-    of_topic = f"(topic IS NULL OR topic = {literal(subject.topic)})"
-    of_ledger = f"{of_topic} AND (partition IS NULL OR partition = {subject.partition})"
-    return f"SELECT * FROM faults WHERE {subject.in_scenario} AND {of_bookies} AND {of_ledger} ORDER BY fault_id"
+    return lambda bookies: read_faults(folder, spark, subject, bookies)[1]
 
 
 def _state(ledger: Row) -> str:

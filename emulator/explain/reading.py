@@ -78,10 +78,7 @@ def read_partition(folder: str, spark: SparkSession, subject: Subject) -> tuple[
         trace=rows("trace", _TRACE, f"{in_rounds}, broker"),
         controllers=rows("trace_partitions", _CONTROLLERS, in_rounds),
     )
-    brokers = ", ".join(map(str, found.columns))
-    racks = ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {subject.in_scenario} AND broker IN ({brokers})")
-    faults = f"SELECT * FROM faults WHERE {subject.in_scenario} AND {_concerns(topic, partition, found.columns, racks)}"
-    ordered = ask(folder, spark, f"{faults} ORDER BY fault_id")
+    racks, ordered = read_faults(folder, spark, subject, found.columns)
     return PartitionRows(**{**vars(found), "brokers": racks, "faults": ordered}), first, last
 
 
@@ -121,9 +118,17 @@ def check_partition(topics: Sequence[Row], topic: str, partition: int) -> None:
         raise InputError(f"--partition: {problem}; allowed: 0 to {ends[topic]}")
 
 
+def read_faults(folder: str, spark: SparkSession, subject: Subject, brokers: Collection[int]) -> tuple[list[Row], list[Row]]:
+    """Returns the racks of these brokers, and the faults that concern the subject, which lies on them, in their order."""
+    ids = ", ".join(map(str, brokers)) or "-1"
+    racks = ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {subject.in_scenario} AND broker IN ({ids})")
+    concerns = _concerns(subject.topic, subject.partition, brokers, racks)
+    return racks, ask(folder, spark, f"SELECT * FROM faults WHERE {subject.in_scenario} AND {concerns} ORDER BY fault_id")
+
+
 def _concerns(topic: str, partition: int, brokers: Collection[int], racks: Sequence[Row]) -> str:
     """SQL text: whether a fault concerns a partition, which has replicas on these brokers."""
-    ids = ", ".join(map(str, brokers))
+    ids = ", ".join(map(str, brokers)) or "-1"
     names = ", ".join(literal(rack) for rack in sorted({row["rack"] for row in racks} - {None}))
     return " AND ".join(
         [

@@ -195,7 +195,7 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         if job.ends_bucket and run.schema.has_buckets:
             at_edge = job.to_round % run.bucket_rounds == 0
             ending = running if at_edge else [i for i in running if i.scenario.scenario_id in ended]
-            ended_bucket = (bucket_from, job.to_round, ending, run.quotas)
+            ended_bucket = (bucket_from, job.to_round, ending, run.quotas.saturated_rounds)
             run.tracks.broker_rounds += broker_bucket(run.spark, unpack(checkpointed, run.schema), run.inputs, *ended_bucket)
             if at_edge:
                 bucket_from = job.to_round
@@ -267,7 +267,9 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
             state = held(laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks))
             release_all(read)
     for bucket_from in range(0, max(run.ends.values()) if run.schema.has_buckets else 0, run.bucket_rounds):
-        run.tracks.broker_rounds += bucket_rows(run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas)
+        run.tracks.broker_rounds += bucket_rows(
+            run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas.saturated_rounds
+        )
     run.progress.finish()
     return state
 

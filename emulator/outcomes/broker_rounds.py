@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,9 +14,6 @@ from emulator.rounds.kafka.segments import LOCAL_BYTES
 from emulator.rounds.log import bytes_at
 from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
-
-if TYPE_CHECKING:
-    from emulator.bandwidth import Quotas
 
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
 
@@ -33,6 +31,9 @@ _CROSSES_RACKS = "coalesce(get(racks, at.slot) != get(racks, slot), false)"
 BucketSums = dict[tuple[int, int, int], dict[str, int]]
 """(scenario_id, to_round, broker) -> the sums of its rows."""
 
+SaturatedRounds = Callable[[int, int, int, int, Sequence[str]], int]
+"""scenario_id, broker, from_round, to_round, kinds -> rounds in which one of its budgets of these kinds was used up."""
+
 
 def broker_bucket(
     spark: SparkSession,
@@ -41,7 +42,7 @@ def broker_bucket(
     from_round: int,
     to_round: int,
     of: list[ScenarioInputs] | None = None,
-    quotas: Quotas | None = None,
+    saturated: SaturatedRounds | None = None,
 ) -> list[tuple[Any, ...]]:
     """The rows of `broker_rounds` for the bucket [from_round, to_round), in the order of its columns.
 
@@ -54,7 +55,7 @@ def broker_bucket(
     """
     ends = F.lit(to_round).alias("round")
     buckets = state.select(*_KEPT, ends, F.expr(_carried()).alias("at")).withColumn("buckets", F.expr(_entries("at", "round")))
-    return bucket_rows(of or inputs, _cut_short(bucket_sums(spark, buckets, inputs), inputs), from_round, to_round, quotas)
+    return bucket_rows(of or inputs, _cut_short(bucket_sums(spark, buckets, inputs), inputs), from_round, to_round, saturated)
 
 
 def bucket_entries(buckets: str, to_round: str) -> str:
@@ -92,24 +93,24 @@ def sums_from(rows: list[list[int]]) -> BucketSums:
 
 
 def bucket_rows(
-    inputs: list[ScenarioInputs], sums: BucketSums, from_round: int, to_round: int, quotas: Quotas | None = None
+    inputs: list[ScenarioInputs], sums: BucketSums, from_round: int, to_round: int, saturated: SaturatedRounds | None = None
 ) -> list[tuple[Any, ...]]:
     """The rows of one bucket; a scenario that ends in it has its sums at its end."""
     rows = []
     for times in _broker_times(inputs, from_round, to_round):
         found = sums.get((times["scenario_id"], times["to_round"], times["broker"]))
         values = times | {name: 0 if found is None else found[name] for name in _ADDED}
-        values |= _saturated(quotas, times)
+        values |= _saturated(saturated, times)
         rows.append(tuple(values[name] for name in OUTPUT_TABLES["broker_rounds"].names))
     return rows
 
 
-def _saturated(quotas: Quotas | None, times: dict[str, Any]) -> dict[str, int]:
+def _saturated(saturated: SaturatedRounds | None, times: dict[str, Any]) -> dict[str, int]:
     """In how many of the bucket's rounds which of the broker's budgets held fetches back."""
-    if quotas is None:
+    if saturated is None:
         return dict.fromkeys(_SATURATED, 0)
     span = (times["scenario_id"], times["broker"], times["from_round"], times["to_round"])
-    return {column: quotas.saturated_rounds(*span, kinds) for column, kinds in _SATURATED.items()}
+    return {column: saturated(*span, kinds) for column, kinds in _SATURATED.items()}
 
 
 _SATURATED = {

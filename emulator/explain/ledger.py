@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
@@ -10,20 +10,18 @@ from emulator.errors import InputError
 from emulator.explain.reading import Subject, ask, read_faults
 from emulator.explain.rows import Row
 
+_OF_LISTS_FIRST = ("take_over", "ledger_created")
+_OF_LISTS_LAST = ("ledger_rolled_over", "ledger_deleted", "offload_failed", "offloaded", "offload_started", "bookies_freed")
+_OF_LISTS = (*_OF_LISTS_FIRST, *_OF_LISTS_LAST)
+"""Events of a topic that is a list of ledgers."""
+
 _ORDER = (
-    *("take_over", "ledger_created"),
+    *_OF_LISTS_FIRST,
     *("entries_lost", "limbo_entered", "ensemble_change", "recovery_started", "ledger_closed", "rereplicated", "fence"),
     *("add_failed", "underreplicated", "copied", "filled", "limbo_left"),
-    *("ledger_rolled_over", "ledger_deleted", "offload_failed", "offloaded", "offload_started", "bookies_freed"),
+    *_OF_LISTS_LAST,
 )
 """Events of one round, in the order in which its steps cause them."""
-
-
-OF_LISTS = (
-    *("take_over", "ledger_created", "ledger_rolled_over", "ledger_deleted"),
-    *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
-)
-"""Events of a topic that is a list of ledgers."""
 
 
 def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int | None = None) -> list[str]:
@@ -40,10 +38,9 @@ def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int
     heading = f"{here}, {of_scenario}, rounds {first} to {last}"
     topic = rows("topics")
     _refuse_other_ledger(here, topic, number)
-    faults = _reader_of_faults(folder, spark, subject)
     if topic and number is None:
-        of_list = [event for event in rows("events") if event["kind"] in OF_LISTS]
-        told = _happenings(faults(()), of_list, first, last)
+        of_list = [event for event in rows("events") if event["kind"] in _OF_LISTS]
+        told = _happenings(read_faults(folder, spark, subject, ())[1], of_list, first, last)
         return [f"topic {heading}", "", *_list_lines(topic[0], rows("ledgers", "ORDER BY ledger")), "", *told]
     own = f"AND ledger = {number or 0}"
     (ledger,) = rows("ledgers", own)
@@ -52,7 +49,8 @@ def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int
     lines = [f"ledger {place}{heading}", ""]
     lines += [_state(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
     concerned = sorted({b for f in fragments for b in f["ensemble"]} | {b["broker"] for b in bookies})
-    lines += _happenings(faults(concerned), rows("events", own if topic else ""), first, last)
+    faults = read_faults(folder, spark, subject, concerned)[1]
+    lines += _happenings(faults, rows("events", own if topic else ""), first, last)
     clients = rows("ledger_clients", f"{own} ORDER BY client, number")
     lines += ["", *(_client(client) for client in clients)] if clients else []
     lines += ["", "bookies at the end:", *(_bookie(bookie) for bookie in bookies)]
@@ -88,11 +86,6 @@ def _list_lines(topic: Row, ledgers: Sequence[Row]) -> list[str]:
         told += [f"{end.replace('_', ' ')} in round {row[f'{end}_round']}" for end in ends if row[f"{end}_round"] is not None]
         lines.append(f"  ledger {row['ledger']}: {', '.join(told)}")
     return lines
-
-
-def _reader_of_faults(folder: str, spark: SparkSession, subject: Subject) -> Callable[[Sequence[int]], list[Row]]:
-    """Reads the faults that concern the subject: those of these bookies, and those of none."""
-    return lambda bookies: read_faults(folder, spark, subject, bookies)[1]
 
 
 def _state(ledger: Row) -> str:

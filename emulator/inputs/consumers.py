@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulator import configs
 from emulator.faults.kinds import FaultRow
+from emulator.inputs.remote_store import store_bytes
 from emulator.inputs.storage_settings import whole_rounds
 from emulator.rounds.kafka.reading.types import EARLIEST, LATEST, NO_POLICY
 from emulator.scenario import ConsumerRow, Scenario
@@ -38,12 +39,11 @@ def consumer_settings(
     """The fields of schema.CONSUMERS in a round. `rows`: those of the partition; `faults`: of its remote store."""
     racks, round_ms, store = racks_of(scenario), scenario.round_ms, scenario.remote_storage
     in_force = {row.group: row for row in rows if row.from_round <= round_ < row.to_round}
-    slow = [f.bytes_per_second for f in faults if f.kind == "slow_remote_storage" and f.from_round <= round_ < f.to_round]
-    rates = [rate for rate in (store.read_bytes_per_second, *slow) if rate is not None]
+    now = [fault for fault in faults if fault.from_round <= round_ < fault.to_round]
     return {
         "wants": [_want(in_force[group], racks, round_ms) if group in in_force else None for group in groups_of(rows)],
         "followers_serve": value("replica.selector.class") == configs.RACK_AWARE,
-        "store_bytes": min(MOST_BYTES, min(rates) * round_ms // 1000) if rates else None,
+        "store_bytes": store_bytes(store.read_bytes_per_second, now, round_ms, MOST_BYTES),
         "reads_per_thread": max(1, round_ms // store.read_ms) if store.read_ms > 0 else None,
         "threads": value("remote.log.reader.threads"),
         "queue": value("remote.log.reader.max.pending.tasks"),

@@ -9,13 +9,13 @@ from typing import Any
 
 from emulator.faults.kinds import FaultRow
 from emulator.inputs.feeds import WorkloadRow
+from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
 from emulator.ledger_configs import MAX_LEDGERS, effective, is_offloaded
 from emulator.scenario import Command, Scenario, Topic
 from emulator.scenario.ledgers import LOWEST_FREE_ID, TAKE_OVER, new_ensembles
 
 MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
 NO_LIMIT = 2**62
-STORE_FAULTS = ("remote_storage_outage", "slow_remote_storage")
 FAULTS_COUNTED = 16
 """Faults, at most, after which room is left for one more ledger each."""
 
@@ -80,13 +80,8 @@ class ManagedLedgers:
 
     def _store_at(self, round_: int) -> dict[str, Any]:
         now = [fault for fault in self._store_faults if fault.from_round <= round_ < fault.to_round]
-        rates = [fault.bytes_per_second for fault in now if fault.kind == "slow_remote_storage"]
-        rates.append(self._scenario.remote_storage.copy_bytes_per_second)
-        known = [rate for rate in rates if rate is not None]
-        return {
-            "remote_up": not any(fault.kind == "remote_storage_outage" for fault in now),
-            "copy_bytes": min(known) * self._scenario.round_ms // 1000 if known else None,
-        }
+        rate = self._scenario.remote_storage.copy_bytes_per_second
+        return {"remote_up": store_is_up(now), "copy_bytes": store_bytes(rate, now, self._scenario.round_ms, NO_LIMIT)}
 
     def _expected(self) -> int:
         """As many ledgers as the topic may need: by what it is given and by time, and some for takeovers and faults."""

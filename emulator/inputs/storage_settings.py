@@ -8,6 +8,7 @@ from typing import Any
 
 from emulator import configs
 from emulator.faults.kinds import FaultRow, read_fault_rows
+from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
 from emulator.rounds.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.scenario import Command, Scenario
 
@@ -21,7 +22,7 @@ MOST_ROUNDS, MOST_COPY_BYTES, MOST_BYTES = 2**30, 2**50, 2**62
 ELIGIBLE_LOCAL_LOG = "leader.election.eligible.local.log"
 """Of the keys of KIP-1303, with .ms and .bytes behind it."""
 
-STORE_FAULTS = ("remote_storage_outage", "slow_remote_storage", "open_transaction")
+PARTITION_FAULTS = (*STORE_FAULTS, "open_transaction")
 """Kinds that are about partitions, not about brokers."""
 
 Value = Callable[[str], Any]
@@ -30,9 +31,9 @@ Value = Callable[[str], Any]
 
 def store_faults(scenario: Scenario) -> list[FaultRow]:
     """The faults of the remote store, and open transactions."""
-    if not set(STORE_FAULTS) & set(scenario.faults.column("kind").to_pylist()):
+    if not set(PARTITION_FAULTS) & set(scenario.faults.column("kind").to_pylist()):
         return []
-    return [row for row in read_fault_rows(scenario.faults, scenario.rounds) if row.kind in STORE_FAULTS]
+    return [row for row in read_fault_rows(scenario.faults, scenario.rounds) if row.kind in PARTITION_FAULTS]
 
 
 def concerns(row: FaultRow, topic: str, partition: int) -> bool:
@@ -43,7 +44,7 @@ def concerns(row: FaultRow, topic: str, partition: int) -> bool:
 def storage_settings(
     scenario: Scenario, value: Value, faults: Sequence[FaultRow], round_: int, deletes_topic: bool
 ) -> dict[str, Any]:
-    """The fields of schema.STORAGE; limits of -1 are none. `faults`: those of STORE_FAULTS that concern the partition."""
+    """The fields of schema.STORAGE; limits of -1 are none. `faults`: those of PARTITION_FAULTS that concern the partition."""
     round_ms, store = scenario.round_ms, scenario.remote_storage
     most = {"retention.ms": 2**31 * round_ms, "retention.bytes": MOST_BYTES}
 
@@ -64,8 +65,6 @@ def storage_settings(
     now = [row for row in faults if row.from_round <= round_ < row.to_round]
     tiered = is_tiered(value)
     copies = tiered and not value("remote.log.copy.disable")
-    slow = [row.bytes_per_second for row in now if row.kind == "slow_remote_storage"]
-    rates = [rate for rate in [store.copy_bytes_per_second, *slow] if rate is not None]
     quota = value("remote.log.manager.copy.max.bytes.per.second")
     return {
         "retention_ms": total("retention.ms"),
@@ -79,8 +78,8 @@ def storage_settings(
         "task_rounds": rounds("remote.log.manager.task.interval.ms"),
         "retry_rounds": retry_rounds(value, round_ms),
         "backoff_rounds": rounds("replica.fetch.backoff.ms"),
-        "store_up": not any(row.kind == "remote_storage_outage" for row in now),
-        "copy_bytes": min(MOST_COPY_BYTES, min(rates) * round_ms // 1000) if rates else None,
+        "store_up": store_is_up(now),
+        "copy_bytes": store_bytes(store.copy_bytes_per_second, now, round_ms, MOST_COPY_BYTES),
         "by_list": store.metadata == "list",
         "metadata_lag": store.metadata_lag_rounds,
         "finishes": store.on_leadership_lost == "finish",

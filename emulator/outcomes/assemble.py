@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -174,16 +174,19 @@ def _events(spark: SparkSession, state: DataFrame, losses: DataFrame, inputs: li
     lost = losses.filter("kind IN ('acked_lost', 'committed_lost')").withColumn("of_nobody", F.lit(False))
     rows = own.unionByName(lost.select(own.columns))
     broker = f"IF(of_nobody, -1, {_BROKER})"
-    no_ledger = F.lit(None).cast("int")
-    events = known.add_all(rows).withColumns({"broker": F.expr(broker), "ledger": no_ledger}).select(columns)
+    events = known.add_all(rows).withColumns({"broker": F.expr(broker), "ledger": _null("ledger")}).select(columns)
     fences = _fence_rows(inputs)
     if fences.num_rows == 0:
         return events
     replicas = known.add_all(_initial_replicas(spark, state, inputs)).withColumn("broker", F.expr(_BROKER))
     fenced = replicas.join(F.broadcast(frame_of(spark, fences)), ["scenario_id", "broker"])
-    for name in ("leader_epoch", "from_offset", "to_offset", "ledger"):
-        fenced = fenced.withColumn(name, F.lit(None).cast(OUTPUT_TABLES["events"][name].dataType))
+    fenced = fenced.withColumns({name: _null(name) for name in ("leader_epoch", "from_offset", "to_offset", "ledger")})
     return events.unionByName(fenced.select(columns))
+
+
+def _null(name: str) -> Column:
+    """A null of the type of this column of `events`."""
+    return F.lit(None).cast(OUTPUT_TABLES["events"][name].dataType)
 
 
 def _replica_events(state: DataFrame) -> DataFrame:

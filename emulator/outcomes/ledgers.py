@@ -11,7 +11,7 @@ from emulator.inputs.ledgers import ledger_rules_of
 from emulator.outcomes.assemble import broker_rows, fault_rows
 from emulator.outcomes.ledger_bytes import bytes_held, entries_held, entry_bytes, with_entry_sizes
 from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
-from emulator.outcomes.lists_of_ledgers import ACKED_LOST, ENTRIES, check_rows, kept, newest, of_all_ledgers, there, topic_rows
+from emulator.outcomes.lists_of_ledgers import ACKED_LOST, check_rows, kept, newest, of_all_ledgers, there, topic_rows
 from emulator.outcomes.names import Names, names
 from emulator.rounds.bookkeeper.bookies import has, has_in_run, header_lac, lac_of, last_stored
 from emulator.rounds.bookkeeper.repair.copies import is_copy
@@ -27,7 +27,7 @@ from emulator.rounds.bookkeeper.state import (
     STATES,
     WRITER_STATES,
 )
-from emulator.rounds.bookkeeper.texts import OPEN_RUN, last_of
+from emulator.rounds.bookkeeper.texts import ENTRIES_READ, OPEN_RUN, last_of
 from emulator.rounds.bookkeeper.topics.columns import ROLLED_OVER_BY
 from emulator.rounds.columns import struct, texts
 from emulator.schema import OUTPUT_TABLES
@@ -93,7 +93,7 @@ def _ledgers(state: DataFrame, known: Names, offloads: bool) -> DataFrame:
     is_remote = "offloaded_round IS NOT NULL AND deleted_round IS NULL"
     columns = {
         "deleted_from_bookies_round": "freed_round",
-        "remote_bytes": f"IF({is_remote}, {entry_bytes(ENTRIES)}, 0L)" if offloads else "0L",
+        "remote_bytes": f"IF({is_remote}, {entry_bytes(ENTRIES_READ)}, 0L)" if offloads else "0L",
         **{name: f"feed.{name}" for name in ("ensemble_size", "write_quorum", "ack_quorum")},
         "state": _name(STATES, "ledger_state"),
         "last_entry": f"IF(ledger_state = {CLOSED}, last_entry, null)",

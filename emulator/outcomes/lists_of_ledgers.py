@@ -10,11 +10,14 @@ from emulator.inputs import ScenarioInputs
 from emulator.ledger_configs import MAX_LEDGERS
 from emulator.outcomes.names import Names
 from emulator.rounds.bookkeeper.state import CLOSED
-from emulator.rounds.bookkeeper.topics.columns import LISTED
+from emulator.rounds.bookkeeper.texts import ENTRIES_READ
+from emulator.rounds.bookkeeper.topics.columns import LISTED, PLAYED
 
 _KEYS = ("scenario_id", "partition_id")
-ENTRIES = f"(IF(ledger_state = {CLOSED}, last_entry, lac) + 1)"
-"""What a reader of the ledger gets."""
+ACKED_LOST = (
+    f"IF(dropped_round IS NOT NULL, lac + 1, greatest(lac + 1 - IF(ledger_state = {CLOSED}, last_entry + 1, next_entry), 0L))"
+)
+"""Entries that were acknowledged and aren't in the ledger, or in a ledger that isn't in the list."""
 
 
 def check_rows(state: DataFrame, inputs: list[ScenarioInputs]) -> None:
@@ -37,7 +40,7 @@ def there(state: DataFrame) -> DataFrame:
 
 def kept(state: DataFrame) -> DataFrame:
     """The ledgers that bookies still have."""
-    return there(state).filter("deleted_round IS NULL AND freed_round IS NULL")
+    return state.filter(PLAYED)
 
 
 def newest(state: DataFrame) -> DataFrame:
@@ -58,10 +61,10 @@ def topic_rows(state: DataFrame, known: Names) -> DataFrame:
     summed = {
         "acked": "lac + 1",
         "acked_lost": ACKED_LOST,
-        "readable": listed.format(ENTRIES, "0L"),
+        "readable": listed.format(ENTRIES_READ, "0L"),
         "ledgers_listed": listed.format("1", "0"),
         "ledgers_deleted": "IF(deleted_round IS NULL, 0, 1)",
-        "messages_deleted": f"IF(deleted_round IS NULL, 0L, {ENTRIES})",
+        "messages_deleted": f"IF(deleted_round IS NULL, 0L, {ENTRIES_READ})",
     }
     columns = {name: f"all_{name}" for name in summed} | {
         "unacked": "topic_unacked",
@@ -71,9 +74,3 @@ def topic_rows(state: DataFrame, known: Names) -> DataFrame:
     }
     rows = of_all_ledgers(state.filter("list_version IS NOT NULL"), summed)
     return known.add_partitions(rows).withColumns({name: F.expr(text) for name, text in columns.items()})
-
-
-ACKED_LOST = (
-    f"IF(dropped_round IS NOT NULL, lac + 1, greatest(lac + 1 - IF(ledger_state = {CLOSED}, last_entry + 1, next_entry), 0L))"
-)
-"""Entries that were acknowledged and aren't in the ledger, or in a ledger that isn't in the list."""

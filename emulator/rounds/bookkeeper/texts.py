@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from emulator.rounds.bookkeeper.state import (
+    CLOSED,
     ENTRY_RUN,
     EVENT,
     EVENT_KINDS,
@@ -22,6 +23,9 @@ ledger_step = partial(built_once, schema=LEDGER_STATE)
 QW, QA = "feed.write_quorum", "feed.ack_quorum"
 INDICES = "sequence(0, feed.ensemble_size - 1)"
 WRITE_PLACES = "sequence(0, feed.write_quorum - 1)"
+
+ENTRIES_READ = f"(IF(ledger_state = {CLOSED}, last_entry, lac) + 1)"
+"""Entries that a reader of the ledger gets."""
 
 
 def where_busy(name: str, guard: str, steps: list[Step], *outputs: str) -> tuple[Step, Step]:

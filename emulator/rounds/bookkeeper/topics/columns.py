@@ -76,8 +76,11 @@ TOPIC_COLUMNS: dict[str, tuple[str, str]] = {
 }
 """Null of ledgers that are no topic's."""
 
-PLAYED = "(feed.managed IS NULL OR (created_round IS NOT NULL AND deleted_round IS NULL AND freed_round IS NULL))"
-"""Whether bookies have the ledger: it is neither spare nor deleted, by retention or since it was offloaded."""
+ON_BOOKIES = "(created_round IS NOT NULL AND deleted_round IS NULL AND freed_round IS NULL)"
+"""Whether bookies have the topic's ledger: it is neither spare nor deleted, by retention or since it was offloaded."""
+
+PLAYED = f"(feed.managed IS NULL OR {ON_BOOKIES})"
+"""Whether bookies have the ledger, a topic's or one by itself."""
 
 LISTED = "(created_round IS NOT NULL AND deleted_round IS NULL AND dropped_round IS NULL)"
 """Whether it is one of a topic's list."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.rounds.bookkeeper.state import CLOSED
-from emulator.rounds.bookkeeper.texts import INDICES, WRITE_PLACES, event_if, is_heard, is_tick
+from emulator.rounds.bookkeeper.texts import ENTRIES_READ, INDICES, WRITE_PLACES, event_if, is_heard, is_tick
 from emulator.rounds.bookkeeper.topics.columns import LISTED
 from emulator.rounds.columns import Step, let
 
@@ -53,8 +52,7 @@ def _choose() -> Step:
 
 def _free() -> Step:
     late = "offloaded_round IS NOT NULL AND round - offloaded_round > feed.managed.lag_rounds"
-    may = "freed_round IS NULL AND deleted_round IS NULL AND dropped_round IS NULL"
-    frees = f"{is_tick('feed.managed.check_rounds')} AND {may} AND {late}"
+    frees = f"{is_tick('feed.managed.check_rounds')} AND {LISTED} AND freed_round IS NULL AND {late}"
     return {
         "starts": "offloading = slot AND offloading != before",
         "ends": "before = slot AND whole",
@@ -76,7 +74,7 @@ def _tell() -> Step:
 
 def offload_horizons() -> tuple[str, ...]:
     """SQL texts: rounds that have to be run; null for none."""
-    size = f"((IF(ledger_state = {CLOSED}, last_entry, lac) + 1) * feed.managed.entry_bytes)"
+    size = f"({ENTRIES_READ} * feed.managed.entry_bytes)"
     whole = f"round + ({size} - copied_bytes + drift.copied_bytes - 1) DIV drift.copied_bytes - 1"
     due = "(closed_round + feed.managed.offload_rounds)"
     period = "greatest(feed.managed.check_rounds, 1)"

@@ -7,7 +7,17 @@ from pyspark.sql import DataFrame
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import DONE, EVENT, FRAGMENT, OPEN, WRITING
 from emulator.rounds.bookkeeper.texts import empty, event, event_if, ledger_step, new_recovery, where_busy
-from emulator.rounds.bookkeeper.topics.columns import BY_OWNER, CREATE, OWNER, OWNER_FIELDS, RECOVER, STOPPED, WAIT, WRITE
+from emulator.rounds.bookkeeper.topics.columns import (
+    BY_OWNER,
+    CREATE,
+    ON_BOOKIES,
+    OWNER,
+    OWNER_FIELDS,
+    RECOVER,
+    STOPPED,
+    WAIT,
+    WRITE,
+)
 from emulator.rounds.bookkeeper.window import pending
 from emulator.rounds.columns import Step, let, struct, with_changes
 
@@ -165,7 +175,7 @@ def _recover() -> Step:
     concerned = f"{reads} AND array_contains(get(owners, i_).waits_for, slot) AND NOT {about_it}"
     starting = f"filter(sequence(0, size(owners) - 1), i_ -> {concerned})"
     started = f"transform(starting, (i_, k_) -> {new_recovery('size(recoveries) + k_', f'{BY_OWNER} - i_')})"
-    recovers = "size(starting) > 0 AND created_round IS NOT NULL AND deleted_round IS NULL AND freed_round IS NULL"
+    recovers = f"size(starting) > 0 AND {ON_BOOKIES}"
     return {"recoveries": let("starting", starting, f"IF({recovers}, concat(recoveries, {started}), recoveries)")}
 
 

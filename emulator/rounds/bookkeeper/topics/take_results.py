@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from emulator.rounds.bookkeeper.rules import LedgerRules
 from emulator.rounds.bookkeeper.state import CLOSED, CLOSING, CRASHED, FENCED_OFF, SHUT, WRITING
-from emulator.rounds.bookkeeper.texts import event_if, is_tick, ledger_step, where_busy
+from emulator.rounds.bookkeeper.texts import ENTRIES_READ, event_if, is_tick, ledger_step, where_busy
 from emulator.rounds.bookkeeper.topics import offload
 from emulator.rounds.bookkeeper.topics.columns import (
     AGE,
@@ -72,7 +72,7 @@ def _look() -> Step:
     return {
         "fact_listed": f"coalesce(feed.managed IS NOT NULL AND {LISTED}, false)",
         "fact_closed_round": f"IF(ledger_state = {CLOSED}, coalesce(closed_round, round), null)",
-        "ledger_entries": f"IF(ledger_state = {CLOSED}, last_entry, lac) + 1",
+        "ledger_entries": ENTRIES_READ,
         "hears_of_fence": f"({failed}) OR refused_fenced > refused_fenced_before",
         "acked_here": "IF(feed.managed IS NULL, 0L, lac - lac_before)",
     }

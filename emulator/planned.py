@@ -29,6 +29,9 @@ from emulator.session import settings_held
 PROJECTIONS_PER_STAGE = 3
 """Fewer copy each row more often; more make methods that Java's compiler gives up on, and then interprets."""
 
+LARGE = 8
+"""Leaves of an expression from which on an interpreted projection has it sealed."""
+
 _SETTINGS = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -89,6 +92,8 @@ class _Evaluators:
         class_named = jvm.java.lang.Class.forName
         self._fallback = class_named("org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback")
         self._leaf = class_named("org.apache.spark.sql.catalyst.expressions.LeafExpression")
+        self._binder = companion(self._catalyst, "BindReferences")
+        self._attributes = getattr(self._catalyst, "package$AttributeSeq")
         self._functions = CompiledFunctions(spark) if compiling is Compiling.FUNCTIONS else None
         self._expression = self._sql.types.ObjectType(class_named("org.apache.spark.sql.catalyst.expressions.Expression"))
 
@@ -122,7 +127,17 @@ class _Evaluators:
         )
 
     def _projection(self, operator: Any) -> Any:
-        return self._sql.execution.ProjectEvaluatorFactory(operator.projectList(), operator.child().output())
+        """An interpreted projection: every task binds it anew for each of its rounds, so what is large in it is bound here."""
+        columns, listed = operator.child().output(), operator.projectList()
+        sealed = [self._sealed_if_large(listed.apply(i)) for i in range(listed.size())]
+        bound = self._binder.bindReferences(self._seq(sealed), self._attributes(columns))
+        return self._sql.execution.ProjectEvaluatorFactory(bound, columns)
+
+    def _sealed_if_large(self, named: Any) -> Any:
+        if self._leaf.isInstance(named):
+            return named
+        expression = named.child()
+        return self._sealed(expression) if expression.collectLeaves().size() > LARGE else expression
 
     def _compiled(self, scan: Any, projections: list[Any]) -> list[Any]:
         """One stage; where its code is too large for Java, one of each half, at last the projection by itself."""
@@ -164,8 +179,7 @@ class _Evaluators:
 
     def _sealed(self, expression: Any) -> Any:
         read = expression.references().toSeq()
-        binder = companion(self._catalyst, "BindReferences")
-        bound = binder.bindReference(expression, getattr(self._catalyst, "package$AttributeSeq")(read), False)
+        bound = self._binder.bindReference(expression, self._attributes(read), False)
         literal = companion(self._catalyst, "Literal")
         fields = [field for i in range(read.size()) for field in (literal.apply(f"c{i}"), read.apply(i))]
         row = self._catalyst.CreateNamedStruct(self._seq(fields))

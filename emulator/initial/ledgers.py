@@ -26,7 +26,7 @@ from emulator.rounds.bookkeeper.state import (
     WRITING,
 )
 from emulator.rounds.bookkeeper.topics.columns import CREATE, OWNER_FIELDS, TOPIC_COLUMNS
-from emulator.rounds.columns import struct
+from emulator.rounds.columns import struct, typed
 from emulator.scenario.model import INITIAL_LEDGERS_SCHEMA
 
 _AT_START = {
@@ -125,9 +125,7 @@ def initial_ledgers(spark: SparkSession, inputs: list[ScenarioInputs], traced: d
     if ledger_rules_of(inputs).topics:
         values |= {n: f"IF(first_place IS NULL, {values[n]}, CAST({text} AS {COLUMNS[n][0]}))" for n, text in _OF_LIST.items()}
     rows = rows.withColumns({name: F.expr(f"CAST({text} AS {COLUMNS[name][0]})") for name, text in values.items()})
-    # The keys stay bare: an alias, once optimised away, would hide the partitioning from the checkpointed frame.
-    keys = ("scenario_id", "partition_id")
-    return rows.select([F.col(n) if n in keys else F.col(n).cast(kind).alias(n) for n, (kind, _) in COLUMNS.items()])
+    return typed(rows, LEDGER_STATE)
 
 
 def _places(inputs: ScenarioInputs, ids: np.ndarray) -> pa.Array:

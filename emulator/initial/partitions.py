@@ -13,6 +13,7 @@ from emulator.arrow_frames import frame_of
 from emulator.initial.readers import READERS_AT_START, reader_columns
 from emulator.initial.tiers import NULL_AT_START, TIER_AT_START, enough_local, remote_columns
 from emulator.inputs import ScenarioInputs
+from emulator.rounds.columns import typed
 from emulator.rounds.kafka.elect_leader import NEVER
 from emulator.rounds.kafka.rules import RULES
 from emulator.rounds.kafka.state import STATE_COLUMNS
@@ -169,9 +170,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
     values.update(dict.fromkeys(counters.split(), "0"))
     values.update(dict.fromkeys(NULL_AT_START, "null"))
     rows = rows.withColumns({name: F.expr(text) for name, text in values.items()})
-    # The keys stay bare: an alias, once optimised away, would hide the partitioning from the checkpointed frame.
-    keys = ("scenario_id", "partition_id")
-    return rows.select([F.col(n) if n in keys else F.col(n).cast(kind).alias(n) for n, (kind, _) in STATE_COLUMNS.items()])
+    return typed(rows)
 
 
 def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, first_feed: int) -> pa.Table:

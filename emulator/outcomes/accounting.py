@@ -8,6 +8,7 @@ Definitions: docs/kafka_rounds.md, "What is counted".
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -153,12 +154,6 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
         )
     )
     histories = partitions.filter("size(leaderships) > 1").withColumn("histories", _histories())
-    before, after = F.get("histories", F.col("election") - 1), F.get("histories", F.col("election"))
-    earlier = F.slice("histories", F.lit(1), F.col("election"))
-    committed = F.flatten(F.transform(earlier, lambda x: x["committed"]))
-    missing = F.when(after["runs"], above(without(committed, after["begin"]), after["log_start_offset"])).otherwise(no_ranges())
-    deleted = F.filter(before["deletions"], lambda d: d["round"] < after["round"])
-    deleted_to = F.coalesce(F.array_max(F.transform(deleted, lambda d: d["to_offset"])), F.lit(0))
     elections = (
         histories.select(
             *_PARTITION_IDS,
@@ -167,28 +162,10 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
             "tolerated_damages",
             F.expr("explode(sequence(1, size(histories) - 1)) AS election"),
         )
-        .withColumn("gone", above(without(above(before["held"], deleted_to), after["begin"]), after["log_start_offset"]))
-        .withColumn("missing", missing)
+        .withColumns(_gone_and_missing())
         .filter("size(gone) > 0 OR size(missing) > 0")
     )
-
-    def among(what: str, kind: str, name: str) -> Column:
-        known = F.flatten(F.transform(earlier, lambda x: x[kind]))
-        return F.transform(union(within(known, F.col(what))), lambda x: F.struct(F.lit(name).alias("kind"), x.alias("records")))
-
-    lost = [among("gone", kind, f"{kind}_lost") for kind in ("acked", "committed")]
-    lacked = [among("missing", "committed", "committed_missing"), among("missing", "acked_for_all", "acked_missing")]
-
-    losses = elections.select(
-        *_PARTITION_IDS,
-        *(after[name].alias(name) for name in ("round", "slot", "cause", "unclean")),
-        after["epoch"].alias("elected_epoch"),
-        after["hw"].alias("reached_hw"),
-        F.exists(earlier, lambda x: x["unclean"]).alias("unclean_before"),
-        F.size(F.filter("damages", lambda d: d <= after["round"])).alias("damaged_replicas"),
-        "tolerated_damages",
-        F.explode(F.concat(*lost, *lacked)).alias("loss"),
-    )
+    losses = elections.select(*_PARTITION_IDS, *_losses_of_election(), "tolerated_damages")
     return losses.select(
         *_PARTITION_IDS,
         *("round", "loss.kind", "slot"),
@@ -199,6 +176,52 @@ def losses_at_elections(state: DataFrame) -> DataFrame:
     )
 
 
+# Cached: built of Columns, each of which costs the driver calls of Java.
+@cache
+def _gone_and_missing() -> dict[str, Column]:
+    """What the leader before had and the new one did not begin with, and what any one before had committed, likewise."""
+    before, after = F.get("histories", F.col("election") - 1), _elected()
+    deleted = F.filter(before["deletions"], lambda d: d["round"] < after["round"])
+    deleted_to = F.coalesce(F.array_max(F.transform(deleted, lambda d: d["to_offset"])), F.lit(0))
+    committed = F.flatten(F.transform(_earlier(), lambda x: x["committed"]))
+    missing = above(without(committed, after["begin"]), after["log_start_offset"])
+    return {
+        "gone": above(without(above(before["held"], deleted_to), after["begin"]), after["log_start_offset"]),
+        "missing": F.when(after["runs"], missing).otherwise(no_ranges()),
+    }
+
+
+@cache
+def _losses_of_election() -> tuple[Column, ...]:
+    """What is told of an election, and `loss`, a row for each range of records."""
+    after, earlier = _elected(), _earlier()
+
+    def among(what: str, kind: str, name: str) -> Column:
+        known = F.flatten(F.transform(earlier, lambda x: x[kind]))
+        return F.transform(union(within(known, F.col(what))), lambda x: F.struct(F.lit(name).alias("kind"), x.alias("records")))
+
+    lost = [among("gone", kind, f"{kind}_lost") for kind in ("acked", "committed")]
+    lacked = [among("missing", "committed", "committed_missing"), among("missing", "acked_for_all", "acked_missing")]
+    return (
+        *(after[name].alias(name) for name in ("round", "slot", "cause", "unclean")),
+        after["epoch"].alias("elected_epoch"),
+        after["hw"].alias("reached_hw"),
+        F.exists(earlier, lambda x: x["unclean"]).alias("unclean_before"),
+        F.size(F.filter("damages", lambda d: d <= after["round"])).alias("damaged_replicas"),
+        F.explode(F.concat(*lost, *lacked)).alias("loss"),
+    )
+
+
+def _elected() -> Column:
+    return F.get("histories", F.col("election"))
+
+
+def _earlier() -> Column:
+    """The leaderships before the election."""
+    return F.slice("histories", F.lit(1), F.col("election"))
+
+
+@cache
 def _leaderships_by_epoch() -> Column:
     return F.array_sort(F.flatten(F.collect_list(F.expr(_LEADERSHIPS)))).alias("leaderships")
 
@@ -214,6 +237,7 @@ def _acked_in_run(x: Column) -> Column:
     return below_hw + _sum_of(x["acked"], lambda r: F.greatest(r["to_offset"] - F.greatest(r["from_offset"], x["hw"]), F.lit(0)))
 
 
+@cache
 def _is_at_risk() -> Column:
     """More than one leadership, or an only one that reached beyond the log that is left of it."""
     only = F.get("leaderships", 0)
@@ -225,6 +249,7 @@ def _reach(x: Column) -> Column:
     return F.greatest(x["hw"], x["acked_before"], F.array_max(x["acked"]["to_offset"]))
 
 
+@cache
 def _histories() -> Column:
     return F.transform(_with_logs(F.col("leaderships")), _history)
 

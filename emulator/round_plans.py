@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from emulator.attach import Changes, attached_columns, leaping_columns
 from emulator.leaps import no_leap, with_leaps
-from emulator.planned import Compiling, PlannedRound
+from emulator.planned import Compiling, Cut, PlannedRound, uncut
 from emulator.protocols import RulesOfRun, system_of
 from emulator.rounds.columns import pack
 from emulator.state_schema import StateSchema
@@ -35,7 +35,11 @@ def plan_rounds(
     def plan() -> PlannedRound:
         empty = Changes(spark, [], 0, 0, schema).attach(_no_rows(spark, tasks, schema)).localCheckpoint(eager=False)
         columns = attached_columns(schema)
-        return PlannedRound(spark, empty, lambda state: one_round(state, rules, tracing).select(columns), compiling)
+
+        def one(state: DataFrame, cut: Cut) -> DataFrame:
+            return one_round(state, rules, tracing, cut).select(columns)
+
+        return PlannedRound(spark, empty, one, compiling)
 
     return _keep(plan, spark, "plain", rules, tracing, tasks, compiling)
 
@@ -47,9 +51,9 @@ def plan_leaps(
     system = system_of(rules.protocols)
     schema, horizon = system.schema, system.horizon(rules)
 
-    def iteration(state: DataFrame) -> DataFrame:
+    def iteration(state: DataFrame, cut: Cut) -> DataFrame:
         def played(state: DataFrame) -> DataFrame:
-            return one_round(state, rules, tracing)
+            return one_round(state, rules, tracing, cut)
 
         nested = {name: system.nested_counters[name] for name in rules.nested_counters}
         leapt = with_leaps(state, played, horizon, bucket_rounds, tracing, schema, nested, system.calm(rules))
@@ -84,9 +88,9 @@ def laid_out(state: DataFrame, tasks: int) -> DataFrame:
     return state.repartition(tasks, *keys).sortWithinPartitions(*keys)
 
 
-def one_round(state: DataFrame, rules: RulesOfRun, tracing: bool = False) -> DataFrame:
+def one_round(state: DataFrame, rules: RulesOfRun, tracing: bool = False, cut: Cut = uncut) -> DataFrame:
     """One round of the run's protocols over the state with its attached changes; traced replicas also record it."""
     system = system_of(rules.protocols)
     for phase in system.phases:
-        state = phase(state, rules)
+        state = cut(phase(state, rules))
     return system.record_trace(state, rules) if tracing else state

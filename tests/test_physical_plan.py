@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
+from emulator.planned import Compiling
 from emulator.round_plans import plan_rounds
 from emulator.rounds.kafka.rules import RunRules
 from emulator.session import engine_settings
@@ -21,9 +23,11 @@ def node_names(plan: Any) -> list[str]:
     return [plan.nodeName(), *below]
 
 
-def test_a_round_is_one_window_without_exchange_or_sort(spark: SparkSession) -> None:
+@pytest.mark.parametrize("compiling", [Compiling.NOTHING, Compiling.STAGES])
+def test_a_round_is_one_window_without_exchange_or_sort(spark: SparkSession, compiling: Compiling) -> None:
     with engine_settings(spark, TASKS, {}):
-        planned = plan_rounds(spark, RunRules(3), True, TASKS)
-    operators = Counter(node_names(planned.plan))
+        planned = plan_rounds(spark, RunRules(3), True, TASKS, compiling)
+    operators = Counter(name for plan in planned.plans for name in node_names(plan))
     assert operators["Window"] == 1, operators
+    assert len(planned.plans) == 1 or compiling is Compiling.NOTHING
     assert not [name for name in operators if any(word in name for word in ("Exchange", "Sort", "Join", "Aggregate"))]

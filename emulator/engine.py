@@ -233,8 +233,10 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         parked: list[DataFrame] = []
         parked_rounds = 0
         read: list[DataFrame] = []  # checkpointed frames that the state, or what is parked, still reads
+        slowest = from_round
         while True:
-            fused = min(ITERATIONS, fused_rounds(run.spark))
+            # An iteration takes every partition a round on at least, but for a probe that fails.
+            fused = max(1, min(ITERATIONS, fused_rounds(run.spark), to_round - slowest))
             window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
             checkpointed = held(window.select(*run.schema.packed_columns, *LEAP_COLUMNS))
             iterations += fused
@@ -256,6 +258,7 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
             run.progress.advance(at["round"], at.partitions, iterations, at.replica_rounds + parked_rounds)
             if at.running == 0:
                 break
+            slowest = at["round"]
             now = {"era": from_round, "iterations": iterations, "carried": sums_as_rows(carried)}
             run.save_if_due([*parked, state], kept, now)
             if at.running <= at.rows * WORTH_PARKING:

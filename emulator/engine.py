@@ -236,7 +236,7 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         slowest = from_round
         while True:
             # An iteration takes every partition a round on at least, but for a probe that fails.
-            fused = max(1, min(ITERATIONS, fused_rounds(run.spark), to_round - slowest))
+            fused = min(ITERATIONS, fused_rounds(run.spark), to_round - slowest)
             window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
             checkpointed = held(window.select(*run.schema.packed_columns, *LEAP_COLUMNS))
             iterations += fused

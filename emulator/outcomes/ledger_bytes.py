@@ -78,7 +78,7 @@ def _copies_held(bookie: str, from_entry: str, to_entry: str) -> str:
 
 def bytes_held(bookie: str, copies: bool) -> str:
     """SQL: bytes of all entries that a bookie has, of such a row with `sizes`."""
-    return _bytes_of(f"({entries_held(bookie, copies, 'p_.from_entry', 'p_.to_entry')})")
+    return _bytes_of(entries_held(bookie, copies, "p_.from_entry", "p_.to_entry"))
 
 
 def entry_bytes(entries: str) -> str:
@@ -88,7 +88,7 @@ def entry_bytes(entries: str) -> str:
 
 def _bytes_of(entries_of_piece: str) -> str:
     """Bytes over all sizes; `entries_of_piece`: entries that are of the size `p_`."""
-    return f"aggregate(sizes, 0L, (b_, p_) -> b_ + {entries_of_piece} * p_.bytes DIV p_.records)"
+    return f"aggregate(sizes, 0L, (b_, p_) -> b_ + ({entries_of_piece}) * p_.bytes DIV p_.records)"
 
 
 def _at_place(bookie: str, body: str) -> str:

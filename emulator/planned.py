@@ -116,6 +116,8 @@ class _Evaluators:
         self._attributes = getattr(self._catalyst, "package$AttributeSeq")
         self._functions = CompiledFunctions(spark) if compiling is Compiling.FUNCTIONS else None
         self._expression = self._sql.types.ObjectType(class_named("org.apache.spark.sql.catalyst.expressions.Expression"))
+        self._nested = [class_named(f"org.apache.spark.sql.types.{name}Type") for name in ("Struct", "Array")]
+        self._bytes = companion(self._sql.types, "BinaryType")
 
     def of(self, plan: Any) -> list[Any]:
         """The evaluators, in the order in which rows go through them."""
@@ -138,11 +140,14 @@ class _Evaluators:
         return evaluators
 
     def _window(self, operator: Any) -> Any:
+        columns = operator.child().output()
+        if self._compiling is Compiling.NOTHING:
+            columns = self._seq([self._as_bytes(columns.apply(i)) for i in range(columns.size())])
         return self._sql.execution.window.WindowEvaluatorFactory(
             operator.windowExpression(),
             operator.partitionSpec(),
             operator.orderSpec(),
-            operator.child().output(),
+            columns,
             operator.longMetric("spillSize"),
         )
 
@@ -158,9 +163,14 @@ class _Evaluators:
 
     def _sealed_if_large(self, named: Any) -> Any:
         if self._leaf.isInstance(named):
-            return named
+            return self._as_bytes(named)
         expression = named.child()
         return self._sealed(expression) if expression.collectLeaves().size() > LARGE else expression
+
+    def _as_bytes(self, column: Any) -> Any:
+        """A column that is handed on as it is; a nested one as bytes, which it is in Spark's rows: its fields need no writers."""
+        nested = any(kind.isInstance(column.dataType()) for kind in self._nested)
+        return column.withDataType(self._bytes) if nested else column
 
     def _compiled(self, scan: Any, projections: list[Any]) -> list[Any]:
         """One stage; where its code is too large for Java, one of each half, at last the projection by itself."""

@@ -33,7 +33,7 @@ _LISTED = candidates(
     *(LAST_STABLE_OFFSET, "leo"),
 )
 _WAITED = let("listed_", _LISTED, that_have_waited("listed_", "segments", "segment_bytes", "round", "feed.storage"))
-# Not get(...): where a job reads few columns, Spark 4.1 loses the array when the index is another struct's field (SPARK-48428).
+# Not get(...): with a field of another struct as its index, Spark 4.1 loses the array when it prunes columns of the aggregation.
 _SEGMENT = f"try_element_at(remote_segments, {_COPY}.segment + 1)"
 _MOVED = f"coalesce({_SEGMENT}.bytes - {left_bytes(_COPY)}, 0L)"
 

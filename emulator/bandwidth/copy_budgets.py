@@ -17,7 +17,11 @@ QUOTA = "remote.log.manager.copy.max.bytes.per.second"
 
 
 def limits_copying(scenario: Scenario) -> bool:
-    """Whether copies of partitions on one broker may compete in any round, for its threads or its quota."""
+    """Whether copies of partitions on one broker may compete in any round, for its threads or its quota.
+
+    For threads only where their number is set: with Kafka's default nearly every fleet would have edges, and partitions that are
+    alike only if they are on the same brokers.
+    """
     if not any(_keys(scenario, "remote.log.storage.system.enable").ever("remote.log.storage.system.enable")):
         return False
     budgets = _keys(scenario, THREADS, QUOTA)
@@ -26,7 +30,8 @@ def limits_copying(scenario: Scenario) -> bool:
     if not has_quota and not takes_time:
         return False
     most = _most_replicas(scenario)
-    return (has_quota and most > 1) or (takes_time and most > min(budgets.ever(THREADS)))
+    few_threads = _keys(scenario, THREADS).are_set and most > min(budgets.ever(THREADS))
+    return (has_quota and most > 1) or (takes_time and few_threads)
 
 
 def _keys(scenario: Scenario, *keys: str) -> BrokerConfigs:

@@ -54,25 +54,26 @@ def command(config: str, **fields: int) -> str:
     return "\n".join(["[[commands]]", 'kind = "alter_config"', "round = 10", *lines, f"config = {{ {config} }}", ""])
 
 
-QUOTA_SET, TWO_THREADS = f'"{QUOTA}" = 15000', f'"{THREADS}" = 2'
+QUOTA_SET, TWO_THREADS, TEN_THREADS = f'"{QUOTA}" = 15000', f'"{THREADS}" = 2', f'"{THREADS}" = 10'
 MANY, THREE, ONE_EACH = [[1, 2]] * 11, [[1, 2]] * 3, [[1], [2], [3]]
 
 
 @pytest.mark.parametrize(
     ("given", "limits"),
     [
-        ({"assignment": MANY}, True),  # 11 replicas, 10 threads
-        ({"assignment": THREE}, False),
+        ({"assignment": MANY}, False),  # 11 replicas, 10 threads, but nobody has set them
+        ({"assignment": MANY, "config": TEN_THREADS}, True),
+        ({"assignment": THREE, "config": TEN_THREADS}, False),
         ({"assignment": THREE, "config": TWO_THREADS}, True),
         ({"assignment": THREE, "rest": command(TWO_THREADS, broker=2)}, True),
-        ({"assignment": MANY, "store": ""}, False),  # copies take no time
-        ({"assignment": MANY, "store": "", "rest": SLOW}, True),
+        ({"assignment": MANY, "store": "", "config": TEN_THREADS}, False),  # copies take no time
+        ({"assignment": MANY, "store": "", "config": TEN_THREADS, "rest": SLOW}, True),
         ({"assignment": MANY, "store": "", "config": QUOTA_SET}, True),
         ({"assignment": THREE, "store": "", "rest": command(QUOTA_SET)}, True),
         ({"assignment": ONE_EACH, "config": f"{QUOTA_SET}, {TWO_THREADS}"}, False),
         ({"assignment": MANY, "config": QUOTA_SET, "topic": '"retention.ms" = 1000'}, False),
         ({"assignment": MANY, "config": QUOTA_SET, "topic": f'{TIERED}, "remote.log.copy.disable" = true'}, False),
-        ({"assignment": MANY, "topic": "", "rest": command(TIERED)}, True),
+        ({"assignment": MANY, "topic": "", "config": TEN_THREADS, "rest": command(TIERED)}, True),
     ],
 )
 def test_who_competes(folder: Path, given: dict[str, object], limits: bool) -> None:

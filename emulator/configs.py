@@ -140,6 +140,7 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _broker("remote.log.manager.task.interval.ms", int, 30_000, _POSITIVE_LONG),
     _broker("remote.log.manager.task.retry.backoff.ms", int, 500, _POSITIVE_INT),
     _broker("remote.log.manager.task.retry.backoff.max.ms", int, 30_000, _POSITIVE_INT),
+    _broker("remote.log.manager.copier.thread.pool.size", int, 10, _POSITIVE_INT),
     _broker("remote.log.manager.copy.max.bytes.per.second", int, LONG_MAX, _POSITIVE_LONG),
     _broker("follower.fetch.last.tiered.offset.enable", bool, False),
     _broker("replica.fetch.backoff.ms", int, 1_000, _INT),
@@ -153,7 +154,7 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
 )
 
 _RECORDED: tuple[ConfigKey, ...] = (
-    # Copy threads are each partition's own.
+    # What it was for before the copier and expiration pools took over; expiry waits for no thread.
     _broker("remote.log.manager.thread.pool.size", int, 10, _POSITIVE_INT),
     # cleaning, records, indexes, files
     _topic("cleanup.policy", str, "delete", choices=_POLICIES),

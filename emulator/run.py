@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
-from emulator.bandwidth import limits_bandwidth
+from emulator.bandwidth import has_edges
 from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, RunCheckpoints, fingerprint, source_digest
 from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
 from emulator.inputs import ScenarioInputs, find_alike
@@ -163,7 +163,7 @@ def _inputs(run: Run, trace: str) -> tuple[list[ScenarioInputs], dict[int, np.nd
     inputs = [PROTOCOLS[s.protocol].inputs(s) for s in run.scenarios]
     traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
     for i in inputs:
-        i.alike = find_alike(i, traced[i.scenario.scenario_id], limits_bandwidth(i.scenario))
+        i.alike = find_alike(i, traced[i.scenario.scenario_id], has_edges(i.scenario))
     return inputs, traced
 
 

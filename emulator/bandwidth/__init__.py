@@ -1,6 +1,5 @@
-"""Brokers' network and disk, shared out between partitions at quota edges."""
+"""Brokers' network, disk, copier threads and copy quotas, shared out between partitions at quota edges."""
 
-from emulator.bandwidth.budgets import limits_bandwidth
-from emulator.bandwidth.quotas import Quotas
+from emulator.bandwidth.quotas import Quotas, has_edges
 
-__all__ = ["Quotas", "limits_bandwidth"]
+__all__ = ["Quotas", "has_edges"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from emulator import configs
+from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.scenario import Scenario
 
 KINDS = ("network_in", "network_out", "disk", "leader_throttle", "follower_throttle")
@@ -19,11 +17,11 @@ _RATES = {"leader_throttle": "leader.replication.throttled.rate", "follower_thro
 def limits_bandwidth(scenario: Scenario) -> bool:
     """Whether any budget of a broker is limited in any round."""
     of_brokers = any(b.network_bytes_per_second or b.disk_bytes_per_second for b in scenario.brokers)
-    return of_brokers or _sets_rate(scenario.config) or any(_sets_rate(c.config) for c in scenario.commands)
+    return of_brokers or _throttles(scenario).are_set
 
 
-def _sets_rate(config: Mapping[str, Any] | None) -> bool:
-    return any(key in (config or {}) for key in _RATES.values())
+def _throttles(scenario: Scenario) -> BrokerConfigs:
+    return BrokerConfigs(scenario, tuple(_RATES.values()))
 
 
 class Budgets:
@@ -31,15 +29,11 @@ class Budgets:
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
+        self._throttles = _throttles(scenario)
         self.brokers = np.array([b.id for b in scenario.brokers], np.int64)
         network = [b.network_bytes_per_second for b in scenario.brokers]
         disk = [b.disk_bytes_per_second for b in scenario.brokers]
         self._fixed = np.array([*network, *network, *disk], float)  # None becomes nan
-        self._alterations = [
-            c
-            for c in sorted(scenario.commands, key=lambda c: c.round)
-            if c.kind == "alter_config" and c.topic is None and _sets_rate(c.config)
-        ]
 
     def at(self, round_: int) -> np.ndarray:
         """Bytes per round by number, infinite without a limit."""
@@ -52,13 +46,5 @@ class Budgets:
         return KINDS.index(kind) * len(self.brokers) + np.searchsorted(self.brokers, broker_ids)
 
     def _rate(self, key: str, broker: int, round_: int) -> int | None:
-        config: dict[str, Any] = dict(self._scenario.config)
-        own: dict[str, Any] = {}
-        for command in self._alterations:
-            if command.round <= round_:
-                if command.broker is None:
-                    config.update(command.config or {})
-                elif command.broker == broker:
-                    own.update(command.config or {})
-        rate = int(configs.effective({**config, **own}, {}, key))
+        rate = self._throttles.at(key, broker, round_)
         return None if rate == configs.LONG_MAX else rate

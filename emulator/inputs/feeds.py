@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from emulator import configs
@@ -14,6 +13,7 @@ from emulator.inputs.consumers import consumer_settings, workload_bytes
 from emulator.inputs.storage_settings import (
     MOST_BYTES,
     accepted,
+    alterations_of,
     eligible_local_log,
     is_ever_tiered,
     is_tiered,
@@ -60,11 +60,7 @@ class Feed:
         self._topic_config = topic_config
         self._workload = workload
         self._commands = commands
-        self._alterations = [
-            c
-            for c in sorted(scenario.commands, key=lambda c: c.round)
-            if c.kind == "alter_config" and c.broker is None and (c.topic is None or fnmatchcase(topic, c.topic))
-        ]
+        self._alterations = alterations_of(scenario, topic)
         deletes = any(c.kind == "delete_records" for c in commands)
         goes = any(c.kind == "delete_topic" for c in commands)
         opens = any(row.reads_committed for row in consumers) and any(row.kind == "open_transaction" for row in store_faults)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from emulator import configs
@@ -56,7 +57,7 @@ def storage_settings(
 
     def local(key: str) -> int:
         own = value(f"local.{key}")
-        return _limit(own, most[key]) if copies and own != AS_RETENTION else total(key)
+        return _limit(own, most[key]) if copied and own != AS_RETENTION else total(key)
 
     def lag(key: str, retention_key: str) -> int:
         own = value(key)
@@ -64,7 +65,7 @@ def storage_settings(
 
     now = [row for row in faults if row.from_round <= round_ < row.to_round]
     tiered = is_tiered(value)
-    copies = tiered and not value("remote.log.copy.disable")
+    copied = copies(value)
     quota = value("remote.log.manager.copy.max.bytes.per.second")
     return {
         "retention_ms": total("retention.ms"),
@@ -74,7 +75,7 @@ def storage_settings(
         "check_rounds": rounds("log.retention.check.interval.ms"),
         "round_ms": round_ms,
         "tiered": tiered,
-        "copies": copies,
+        "copies": copied,
         "task_rounds": rounds("remote.log.manager.task.interval.ms"),
         "retry_rounds": retry_rounds(value, round_ms),
         "backoff_rounds": rounds("replica.fetch.backoff.ms"),
@@ -107,6 +108,11 @@ def _limit(value: int, most: int) -> int:
 def is_tiered(value: Value) -> bool:
     """Whether the topic has remote storage."""
     return bool(value("remote.log.storage.system.enable") and value("remote.storage.enable"))
+
+
+def copies(value: Value) -> bool:
+    """Whether the topic's segments are copied."""
+    return is_tiered(value) and not value("remote.log.copy.disable")
 
 
 def eligible_local_log(value: Value) -> dict[str, int]:
@@ -151,16 +157,18 @@ def is_ever_tiered(scenario: Scenario, topic_config: Mapping[str, Any], alterati
     return any(config.get("remote.storage.enable") for config in configurations)
 
 
+def may_copy(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]) -> bool:
+    """Whether the topic's segments are copied in any round. `alterations`: as in `may_delete`."""
+    every = _configurations(scenario, topic_config, alterations)
+    return any(copies(partial(configs.effective, *both)) for both in every)
+
+
 def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command], deletes: bool) -> bool:
     """Whether a check of the run may delete a local segment of the topic; else its segments need not be kept.
 
     `alterations`: all alter_config commands that concern it; `deletes`: its records are deleted by command.
     """
-    configurations = [(dict(scenario.config), dict(topic_config))]
-    for command in alterations:
-        cluster, topic = (dict(config) for config in configurations[-1])
-        (cluster if command.topic is None else topic).update(command.config or {})
-        configurations.append((cluster, topic))
+    configurations = _configurations(scenario, topic_config, alterations)
     settings: list[dict[str, Any]] = [{key: configs.effective(*both, key) for key in _READ} for both in configurations]
     last_round = scenario.rounds - 1
     if all(of["log.retention.check.interval.ms"] // scenario.round_ms > last_round for of in settings):
@@ -168,6 +176,27 @@ def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations:
     return deletes or any(
         of["retention.bytes"] >= 0 or 0 <= of["retention.ms"] < last_round * scenario.round_ms for of in settings
     )
+
+
+def alterations_of(scenario: Scenario, topic: str) -> list[Command]:
+    """The alter_config commands that concern a topic, the cluster's included, by round."""
+    return [
+        c
+        for c in sorted(scenario.commands, key=lambda c: c.round)
+        if c.kind == "alter_config" and c.broker is None and (c.topic is None or fnmatchcase(topic, c.topic))
+    ]
+
+
+def _configurations(
+    scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """(the cluster's config, the topic's) at the start and after each alteration."""
+    configurations = [(dict(scenario.config), dict(topic_config))]
+    for command in alterations:
+        cluster, topic = (dict(config) for config in configurations[-1])
+        (cluster if command.topic is None else topic).update(command.config or {})
+        configurations.append((cluster, topic))
+    return configurations
 
 
 _READ = ("log.retention.check.interval.ms", "retention.bytes", "retention.ms")

@@ -26,7 +26,7 @@ TIERED_DEFAULTS: dict[str, Any] = {
     "remote.log.manager.task.interval.ms": 30_000,
     "remote.log.manager.task.retry.backoff.ms": 500,
     "remote.log.manager.task.retry.backoff.max.ms": 30_000,
-    "remote.log.manager.thread.pool.size": 10,
+    "remote.log.manager.copier.thread.pool.size": 10,
     "remote.log.manager.copy.max.bytes.per.second": None,
     "replica.fetch.backoff.ms": 1_000,
     "follower.fetch.last.tiered.offset.enable": False,
@@ -36,7 +36,7 @@ TIERED_DEFAULTS: dict[str, Any] = {
 AS_RETENTION = -2
 UNLIMITED = -1
 AS_LOCAL_RETENTION = -1
-BROKER_KEYS = ("remote.log.manager.copy.max.bytes.per.second", "remote.log.manager.thread.pool.size")
+BROKER_KEYS = ("remote.log.manager.copy.max.bytes.per.second", "remote.log.manager.copier.thread.pool.size")
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class TieredSettings(Settings):
 
     def copy_threads(self, broker: int) -> int:
         """Copies that a broker makes at the same time."""
-        return int(self._of_broker(broker, "remote.log.manager.thread.pool.size"))
+        return int(self._of_broker(broker, "remote.log.manager.copier.thread.pool.size"))
 
     def copy_quota_bytes_per_second(self, broker: int) -> int | None:
         """Quota of a broker's copies (KIP-956), None: unlimited."""

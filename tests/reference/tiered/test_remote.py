@@ -110,7 +110,7 @@ def test_partitions_share_quota_and_threads() -> None:
     first, second = simulate_together([_case(config=quota, rounds=60), _case(config=quota, rounds=60)])
     assert _copied_rounds(first) == [1, 23, 45]
     assert _copied_rounds(second) == []
-    one_thread = {"remote.log.manager.thread.pool.size": 1}
+    one_thread = {"remote.log.manager.copier.thread.pool.size": 1}
     store = {"copy_bytes_per_second": 5 * BYTES_PER_SECOND // 2}
     first, second = simulate_together([_case(config=one_thread, remote_storage=store) for _ in range(2)])
     assert max(round_ or 0 for round_ in _copied_rounds(first)) < min(round_ or 0 for round_ in _copied_rounds(second))

@@ -32,8 +32,8 @@ _LEFT = left_bytes(_COPY)
 _QUOTA = "coalesce(get(world.copy_quota, slot), feed.storage.copy_quota)"
 GOING, FAILING, THROTTLED, BUSY = range(4)
 
-COPY_RATE = f"IF({RUNS}, feed.storage.copy_bytes, 0L)"
-"""Bytes that a copy moves in this round, null: as many as it likes."""
+COPY_RATE = f"IF({RUNS}, least(feed.storage.copy_bytes, copy_share_bytes), 0L)"
+"""Bytes that a copy moves in this round, null: as many as it likes. The store's rate, or what other copies leave it."""
 
 COPY_DUE = (
     f"(NOT coalesce({_COPY}.rate = {COPY_RATE}, false) OR ({RUNS} AND (NOT feed.storage.store_up OR NOT {USABLE}"

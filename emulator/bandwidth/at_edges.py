@@ -1,0 +1,32 @@
+"""The state at a quota edge: the packed state with the inputs that are in force in its round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emulator.attach import Changes
+from emulator.inputs import ScenarioInputs
+from emulator.outcomes.names import world_names
+from emulator.rounds.columns import PATHS, renamed
+
+_NOW = {**PATHS, "world": "world_now", "feed": "feed_now"}
+
+
+def with_inputs_now(spark: SparkSession, inputs: Sequence[ScenarioInputs], state: DataFrame, round_: int) -> DataFrame:
+    """The packed state with `world_now` and `feed_now`, and with `brokers`: broker ids by slot."""
+    now = Changes(spark, list(inputs), round_, round_ + 1).joined(state)
+    now = now.withColumns({f"{k}_now": F.expr(f"coalesce(get({k}_changes, 0).value, {k})") for k in ("world", "feed")})
+    return now.join(F.broadcast(world_names(spark, list(inputs))), "world_id")
+
+
+def sql(text: str) -> str:
+    """SQL over the packed state with what begins in the round."""
+    return renamed(text, _NOW)
+
+
+def is_in(scenarios: list[int]) -> str:
+    """SQL: whether the row is of one of the scenarios."""
+    return f"scenario_id IN ({', '.join(map(str, scenarios))})"

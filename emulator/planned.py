@@ -157,11 +157,12 @@ class _Evaluators:
     def _interpreted(self, operator: Any) -> Any:
         """An interpreted projection: every task binds it anew for each of its rounds, so what is large in it is bound here."""
         columns, listed = operator.child().output(), operator.projectList()
-        sealed = [self._sealed_if_large(listed.apply(i)) for i in range(listed.size())]
+        sealed = [self._handed_on_or_sealed(listed.apply(i)) for i in range(listed.size())]
         bound = self._binder.bindReferences(self._seq(sealed), self._attributes(columns))
         return self._sql.execution.ProjectEvaluatorFactory(bound, columns)
 
-    def _sealed_if_large(self, named: Any) -> Any:
+    def _handed_on_or_sealed(self, named: Any) -> Any:
+        """A column of an interpreted projection: handed on as it is, or an expression, sealed if it is large."""
         if self._leaf.isInstance(named):
             return self._as_bytes(named)
         expression = named.child()

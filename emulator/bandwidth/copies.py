@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
-from emulator.bandwidth.at_edges import is_in, sql
+from emulator.bandwidth.at_edges import by_scenario, is_in, sql
 from emulator.bandwidth.copy_budgets import CopyBudgets, limits_copying
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.storage_settings import MOST_COPY_BYTES
@@ -50,7 +50,6 @@ class Copies:
     def __init__(self, spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> None:
         self._spark = spark
         self._budgets = {i.scenario.scenario_id: CopyBudgets(i.scenario) for i in inputs if limits_copying(i.scenario)}
-        self._windows = {i.scenario.scenario_id: i.scenario.quota_window_rounds for i in inputs}
 
     @property
     def scenarios(self) -> set[int]:
@@ -62,7 +61,7 @@ class Copies:
 
         `now`: the state with at_edges.with_inputs_now, at the start of the round.
         """
-        flows = self._with_demand(now, due)
+        flows = self._with_demand(now)
         sums = (
             flows.where(f"{is_in(due)} AND has_share")
             .groupBy(*_FLOW)
@@ -72,30 +71,24 @@ class Copies:
                 F.expr("max(store_bytes) AS store_bytes"),
             )
         )
-        by_scenario: dict[int, list[Any]] = {s: [] for s in due}
-        for row in sorted(sums.collect(), key=lambda r: tuple(r[name] for name in _FLOW)):
-            by_scenario[row["scenario_id"]].append(row)
-        held_back = {s: self._held_back(s, round_, rows) for s, rows in by_scenario.items() if rows}
+        held_back = {s: self._held_back(s, round_, rows) for s, rows in by_scenario(sums, _FLOW, due).items() if rows}
         full = {s for s, table in held_back.items() if table.num_rows}
-        none = flows.withColumn("part", F.lit(None).cast("double"))
-        shared = none if not full else flows.join(F.broadcast(self._frame(held_back, full)), _FLOW, "left")
+        if full:
+            parts = frame_of(self._spark, pa.concat_tables([held_back[s] for s in sorted(full)]))
+            shared = flows.join(F.broadcast(parts), _FLOW, "left")
+        else:
+            shared = flows.withColumn("part", F.lit(None).cast("double"))
         share = "IF(has_share AND part IS NOT NULL, greatest(CAST(floor(copy_demand * part) AS BIGINT), 1L), null)"
         shared = shared.withColumn("copy_share_bytes", F.expr(f"IF({is_in(due)}, {share}, copy_share_bytes)"))
         return shared.select(now.columns), full
 
-    def _frame(self, held_back: dict[int, pa.Table], full: set[int]) -> DataFrame:
-        return frame_of(self._spark, pa.concat_tables([held_back[s] for s in sorted(full)]))
-
-    def _with_demand(self, now: DataFrame, due: list[int]) -> DataFrame:
+    def _with_demand(self, now: DataFrame) -> DataFrame:
         """The state with its flow, and what its rows ask for in bytes per round.
 
         A copier's demand: what it could copy, in even parts over the window, and what will be appended; what one thread moves at
         most. That the store is away does not lessen it: the shares are in place when it is back.
         """
-        windows = ", ".join(f"{s}, {self._windows[s]}" for s in due)
         known = {
-            "quota_window": F.expr(f"element_at(map({windows}), scenario_id)"),
-            "broker": F.expr("get(brokers, slot)"),
             # Whoever may lead before the next edge has a share, too.
             "has_share": F.expr(sql(f"coalesce(feed.storage.copies, false) OR {_COPY} IS NOT NULL")),
             "copies": F.expr(sql(f"{_LEADS} OR {_COPY} IS NOT NULL")),

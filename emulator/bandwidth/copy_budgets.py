@@ -22,20 +22,14 @@ def limits_copying(scenario: Scenario) -> bool:
     For threads only where their number is set: with Kafka's default nearly every fleet would have edges, and partitions that are
     alike only if they are on the same brokers.
     """
-    if not any(_keys(scenario, "remote.log.storage.system.enable").ever("remote.log.storage.system.enable")):
-        return False
-    budgets = _keys(scenario, THREADS, QUOTA)
-    has_quota = min(budgets.ever(QUOTA)) < configs.NEVER
+    threads, quotas = BrokerConfigs(scenario, (THREADS,)), BrokerConfigs(scenario, (QUOTA,))
+    has_quota = min(quotas.ever(QUOTA)) < configs.NEVER
     takes_time = scenario.remote_storage.copy_bytes_per_second is not None or _slows_store(scenario)
-    if not has_quota and not takes_time:
+    has_threads = takes_time and threads.are_set
+    if not has_quota and not has_threads:
         return False
     most = _most_replicas(scenario)
-    few_threads = _keys(scenario, THREADS).are_set and most > min(budgets.ever(THREADS))
-    return (has_quota and most > 1) or (takes_time and few_threads)
-
-
-def _keys(scenario: Scenario, *keys: str) -> BrokerConfigs:
-    return BrokerConfigs(scenario, keys)
+    return (has_quota and most > 1) or (has_threads and most > min(threads.ever(THREADS)))
 
 
 def _slows_store(scenario: Scenario) -> bool:
@@ -62,7 +56,7 @@ class CopyBudgets:
     """The copy budgets of a scenario's brokers: each has a quota, and threads that move so many bytes each."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._keys = _keys(scenario, THREADS, QUOTA)
+        self._configs = BrokerConfigs(scenario, (THREADS, QUOTA))
         self._round_ms = scenario.round_ms
         self._brokers = np.array([b.id for b in scenario.brokers], np.int64)
 
@@ -94,4 +88,4 @@ class CopyBudgets:
         return np.where(per_second >= configs.NEVER, np.inf, per_second * self._round_ms / 1000)
 
     def _values(self, key: str, round_: int) -> np.ndarray:
-        return np.array([self._keys.at(key, int(broker), round_) for broker in self._brokers], float)
+        return np.array([self._configs.at(key, int(broker), round_) for broker in self._brokers], float)

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
-from emulator.bandwidth.at_edges import is_in, sql
+from emulator.bandwidth.at_edges import by_scenario, is_in, sql
 from emulator.bandwidth.budgets import Budgets, limits_bandwidth
 from emulator.bandwidth.sharing import share_out
 from emulator.inputs import ScenarioInputs
@@ -31,7 +31,6 @@ class Fetches:
     def __init__(self, spark: SparkSession, inputs: Sequence[ScenarioInputs]) -> None:
         self._spark = spark
         self._budgets = {i.scenario.scenario_id: Budgets(i.scenario) for i in inputs if limits_bandwidth(i.scenario)}
-        self._windows = {i.scenario.scenario_id: i.scenario.quota_window_rounds for i in inputs}
 
     @property
     def scenarios(self) -> set[int]:
@@ -53,10 +52,7 @@ class Fetches:
                 F.expr("sum(members * produced) AS produced"),
             )
         )
-        by_scenario: dict[int, list[Any]] = {s: [] for s in due}
-        for row in sorted(sums.collect(), key=lambda r: tuple(r[name] for name in _FLOW)):
-            by_scenario[row["scenario_id"]].append(row)
-        found = {s: self._shared(s, round_, rows) for s, rows in by_scenario.items()}
+        found = {s: self._shared(s, round_, rows) for s, rows in by_scenario(sums, _FLOW, due).items()}
         shares = frame_of(self._spark, pa.concat_tables([table for table, _ in found.values()]))
         shared = flows.join(F.broadcast(shares), _FLOW, "left")
         quota = "IF(extra IS NULL, null, CAST(floor(demand * part + extra) AS BIGINT))"
@@ -68,15 +64,12 @@ class Fetches:
 
         A follower's demand: what it lacks, in even parts over the window, and what will be appended; what it may fetch at most.
         """
-        windows = ", ".join(f"{s}, {self._windows[s]}" for s in due)
         partition = Window.partitionBy("scenario_id", "partition_id")
         lead_bytes = F.max(F.expr(sql("IF(slot = client_leader, log_bytes, null)"))).over(partition)
         serves = f"({has('world.running', 'client_leader')} AND leader_ready)"
         known = {
             "lead_bytes": lead_bytes,
-            "quota_window": F.expr(f"element_at(map({windows}), scenario_id)"),
             "source": F.expr(sql(f"IF({is_in(due)} AND client_leader >= 0, get(brokers, client_leader), null)")),
-            "broker": F.expr("get(brokers, slot)"),
             # Whoever may follow before the next edge counts, also replicas that a reassignment is to add.
             "follows": F.expr(sql("slot != client_leader")),
             "appends": F.expr(sql(f"IF({serves}, feed.bytes, 0L)")),

@@ -11,10 +11,8 @@ from collections import defaultdict
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.run import run_emulation
-from emulator.scenario import load_run
-from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import Row, of_scenario, read_table
+from tests.bandwidth.both_modes import Tables, assert_the_same, run_in_both_modes
+from tests.engine_helpers import Row, of_scenario
 
 ROUNDS, WINDOW, AWAY, BACK = 80, 10, 10, 40
 SEGMENT_BYTES, PRODUCED, RATE, QUOTA = 5_000, 6_000, 9_000, 15_000
@@ -68,20 +66,11 @@ name = "quota"
 cluster = {{ network_bytes_per_second = 1000000000, config = {{ "remote.log.manager.copy.max.bytes.per.second" = {QUOTA} }} }}
 """
 
-Tables = dict[str, list[Row]]
-
 
 @pytest.fixture(scope="module")
 def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tables]:
     """The tables by mode."""
-    folder = tmp_path_factory.mktemp("copies")
-    (folder / "copies.toml").write_text(SCENARIO)
-    scenario = load_run(str(folder / "copies.toml"))
-    modes = ("plain", "leap")
-    for mode in modes:
-        run_emulation(scenario, str(folder / mode), spark, mode=mode, trace="all" if mode == "plain" else "none")
-    names = [name for name in OUTPUT_TABLES if name != "runs"]
-    return {m: {name: read_table(folder / m / name) for name in names if (folder / m / name).is_dir()} for m in modes}
+    return run_in_both_modes(spark, SCENARIO, tmp_path_factory.mktemp("copies"))
 
 
 def without_scenario(rows: list[Row]) -> list[str]:
@@ -113,10 +102,7 @@ def rounds_to_catch_up(tables: Tables, name: str) -> int:
 
 
 def test_leaps_give_the_same(run: dict[str, Tables]) -> None:
-    for name, rows in run["leap"].items():
-        if not name.startswith("trace"):
-            ran, plain = ([{k: v for k, v in row.items() if k != "mode"} for row in t] for t in (rows, run["plain"][name]))
-            assert sorted(map(repr, ran)) == sorted(map(repr, plain)), name
+    assert_the_same(run)
 
 
 @pytest.mark.parametrize(("name", "budget"), [("threads", 2 * RATE), ("quota", QUOTA)])

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.run import run_emulation
 from emulator.scenario import load_run
-from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import Row, of_scenario, read_table
+from tests.bandwidth.both_modes import Tables, assert_the_same, run_in_both_modes
+from tests.engine_helpers import Row, of_scenario
 
 RECORD_BYTES, RECORDS, PARTITIONS, WINDOW, BACK = 1000, 4, 6, 10, 60
 """Every partition gets 4,000 bytes a round; broker 3 is away in rounds 20 to 59, and lacks 160,000 bytes of each then."""
@@ -84,16 +83,9 @@ cluster = {{ network_bytes_per_second = 60000 }}
 
 
 @pytest.fixture(scope="module")
-def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[Row]]]:
+def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tables]:
     """The tables by mode."""
-    folder = tmp_path_factory.mktemp("quotas")
-    (folder / "quotas.toml").write_text(SCENARIO)
-    scenario = load_run(str(folder / "quotas.toml"))
-    modes = ("plain", "leap")
-    for mode in modes:
-        run_emulation(scenario, str(folder / mode), spark, mode=mode, trace="all" if mode == "plain" else "none")
-    names = [name for name in OUTPUT_TABLES if name != "runs"]
-    return {m: {name: read_table(folder / m / name) for name in names if (folder / m / name).is_dir()} for m in modes}
+    return run_in_both_modes(spark, SCENARIO, tmp_path_factory.mktemp("quotas"))
 
 
 def fetched(tables: dict[str, list[Row]], name: str) -> dict[tuple[str, int, int], dict[int, int]]:
@@ -124,15 +116,12 @@ def catch_up(
     return min((r for r, lack in lacks.items() if lack == 0), default=10**6) - from_round + 1
 
 
-def test_leaps_give_the_same(run: dict[str, dict[str, list[Row]]]) -> None:
-    for name, rows in run["leap"].items():
-        if not name.startswith("trace"):
-            ran, plain = ([{k: v for k, v in row.items() if k != "mode"} for row in t] for t in (rows, run["plain"][name]))
-            assert sorted(map(repr, ran)) == sorted(map(repr, plain)), name
+def test_leaps_give_the_same(run: dict[str, Tables]) -> None:
+    assert_the_same(run)
 
 
 @pytest.mark.parametrize(("name", "budget"), [("network", 60_000), ("disk", 50_000)])
-def test_no_broker_takes_more_than_its_budget(run: dict[str, dict[str, list[Row]]], name: str, budget: int) -> None:
+def test_no_broker_takes_more_than_its_budget(run: dict[str, Tables], name: str, budget: int) -> None:
     by_window: dict[tuple[int, int], int] = defaultdict(int)
     for (_, _, broker), rounds in fetched(run["plain"], name).items():
         for round_, size in rounds.items():
@@ -146,7 +135,7 @@ def test_no_broker_takes_more_than_its_budget(run: dict[str, dict[str, list[Row]
         assert size <= (budget - taken) * WINDOW + partial, (broker, window)
 
 
-def test_catch_up_takes_what_the_slowest_broker_needs(run: dict[str, dict[str, list[Row]]]) -> None:
+def test_catch_up_takes_what_the_slowest_broker_needs(run: dict[str, Tables]) -> None:
     tables = run["plain"]
     assert catch_up(tables, "base", "orders", 3, BACK) <= 2
     lacks = PARTITIONS * (BACK - 20) * RECORDS * RECORD_BYTES
@@ -155,7 +144,7 @@ def test_catch_up_takes_what_the_slowest_broker_needs(run: dict[str, dict[str, l
         assert needs <= catch_up(tables, name, "orders", 3, BACK) <= needs + WINDOW + 2, name
 
 
-def test_saturation_is_told(run: dict[str, dict[str, list[Row]]]) -> None:
+def test_saturation_is_told(run: dict[str, Tables]) -> None:
     columns = ("network_in_saturated_rounds", "network_out_saturated_rounds", "disk_saturated_rounds", "throttled_rounds")
     told: dict[str, set[tuple[int, str]]] = defaultdict(set)
     names = {row["scenario_id"]: row["name"] for row in run["plain"]["scenarios"]}
@@ -174,7 +163,7 @@ def test_saturation_is_told(run: dict[str, dict[str, list[Row]]]) -> None:
     assert abs(rounds["network", 3, "network_in_saturated_rounds"] - lasts) <= 2 * WINDOW
 
 
-def test_throttles_hold_back_only_listed_replicas_outside_the_isr(run: dict[str, dict[str, list[Row]]]) -> None:
+def test_throttles_hold_back_only_listed_replicas_outside_the_isr(run: dict[str, Tables]) -> None:
     tables = run["plain"]
     everything = 50 * RECORDS * RECORD_BYTES
     assert catch_up(tables, "base", "moving", 4, 80) <= 2
@@ -185,7 +174,7 @@ def test_throttles_hold_back_only_listed_replicas_outside_the_isr(run: dict[str,
         assert needs <= catch_up(tables, "throttled", "moving", 4, 80, partition) <= needs + WINDOW, partition
 
 
-def test_other_scenarios_of_the_run_change_nothing(run: dict[str, dict[str, list[Row]]]) -> None:
+def test_other_scenarios_of_the_run_change_nothing(run: dict[str, Tables]) -> None:
     long, short = (of_scenario(run["plain"], name)["trace"] for name in ("network", "short"))
 
     def before(rows: list[Row], end: int) -> list[str]:

@@ -241,17 +241,8 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
 STATE_DDL = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
 
 NULLABLE = {
-    *(
-        "quota_bytes",
-        "copy_share_bytes",
-        "late_response",
-        "remote_leo",
-        "leader_log",
-        "lead_start",
-        "unlike_from",
-        "alike_again",
-        "trace",
-    ),
+    *("quota_bytes", "copy_share_bytes"),
+    *("late_response", "remote_leo", "leader_log", "lead_start", "unlike_from", "alike_again", "trace"),
     *("drop", "slow", "disk", "cause", "news_lag", "fetch_max_bytes", "no_wait", "batches", "delete_before", "pattern"),
     *("metadata_lag", "copy_quota", "at_pending_upload"),
     *("read_quota", "reader_threads", "reader_queue", "index_cache_bytes", "consumers"),

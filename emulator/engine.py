@@ -57,6 +57,9 @@ TRACE_ROUNDS_HELD = 20
 ITERATIONS = 20
 """Iterations a job where partitions leap: fewer than plain rounds, since each adds four projections to the round's own."""
 
+BUCKETS_HELD = 200_000
+"""Entries of finished time buckets that rows keep before they are added up, which takes the brokers of every partition."""
+
 CHANGES_HELD = 500_000
 """Changes of inputs attached at a time: more end an era, up to whose end all partitions go first."""
 
@@ -244,9 +247,6 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
                 release_all(read)
             read.append(checkpointed)
             state = run.write_trace(checkpointed) if run.tracing else checkpointed
-            if run.schema.has_buckets:
-                add_sums(carried, bucket_sums(run.spark, checkpointed, run.inputs))
-                state = state.withColumn("buckets", F.expr("filter(buckets, x -> false)"))
             at = state.agg(
                 F.expr(f"count_if(NOT {arrived}) AS running"),
                 F.expr("count(1) AS rows"),
@@ -254,7 +254,11 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
                 F.expr("min(round) AS round"),
                 F.expr("sum(round * CAST(members AS BIGINT)) AS replica_rounds"),
                 F.expr(f"sum(IF({arrived}, round * CAST(members AS BIGINT), 0)) AS arrived_rounds"),
+                F.expr("sum(size(buckets)) AS buckets"),
             ).collect()[0]
+            if at.buckets > BUCKETS_HELD:
+                add_sums(carried, bucket_sums(run.spark, checkpointed, run.inputs))
+                state = state.withColumn("buckets", F.expr("filter(buckets, x -> false)"))
             run.progress.advance(at["round"], at.partitions, iterations, at.replica_rounds + parked_rounds)
             if at.running == 0:
                 break
@@ -269,6 +273,8 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         if parked:
             state = held(laid_out(reduce(DataFrame.unionByName, [*parked, state]), run.tasks))
             release_all(read)
+    if run.schema.has_buckets:
+        add_sums(carried, bucket_sums(run.spark, state, run.inputs))
     for bucket_from in range(0, max(run.ends.values()) if run.schema.has_buckets else 0, run.bucket_rounds):
         run.tracks.broker_rounds += bucket_rows(
             run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas.saturated_rounds

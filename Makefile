@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 FUZZ_BATCHES ?= 20
+FUZZ_LEAPS ?= 1
 SCHEDULES ?= 2400
 PROTOCOLS ?= kafka,kafka+elr,kafka-high-watermark,kafka-kip101,kafka-kip279
 
@@ -14,7 +15,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo test bench lint fuzz verify verify-tiers
+.PHONY: setup demo test bench lint fuzz fuzz-leaps verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -63,6 +64,10 @@ lint: setup
 # More random scenarios through the engine and the plain-Python reference than the test suite has.
 fuzz: setup
 	FUZZ_BATCHES=$(FUZZ_BATCHES) $(BIN)/python -m pytest -q tests/test_differential.py
+
+# Random scenarios by leaps and by plain rounds: 2,000 and 100 tiered ones for each of FUZZ_LEAPS.
+fuzz-leaps: setup
+	FUZZ_LEAPS=$(FUZZ_LEAPS) $(BIN)/python -m pytest -q tests/test_random_leaps.py
 
 # Random small fault schedules under every protocol generation: who breaks which invariant?
 verify: setup

@@ -18,8 +18,17 @@ import click
 
 from emulator import __version__
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.exits import DONE, VIOLATED, fail, run_command_line
-from emulator.options import common, on_spark, parse_data_dirs, parse_offsets, parse_rounds_option, parse_topic_files, with_prices
+from emulator.exits import DONE, VIOLATED, end_at_interrupts, fail, run_command_line
+from emulator.options import (
+    common,
+    on_spark,
+    parse_data_dirs,
+    parse_offsets,
+    parse_rounds_option,
+    parse_topic_files,
+    refuse_unwritable,
+    with_prices,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -243,10 +252,18 @@ def sql_command(
 )
 @with_prices
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option("--picture", metavar="FILE", help="Of tiering: draw bills, bytes over time and risks as well (.png, .svg, .pdf).")
 @on_spark
 @common
 def compare_command(
-    folder: str, by: str, report: str, prices: str | None, form: str, master: str | None, conf: Mapping[str, str]
+    folder: str,
+    by: str,
+    report: str,
+    prices: str | None,
+    form: str,
+    picture: str | None,
+    master: str | None,
+    conf: Mapping[str, str],
 ) -> int:
     """Put the scenarios of a run side by side, paired by partition.
 
@@ -257,21 +274,40 @@ def compare_command(
     from emulator.outcomes.prices import load_prices
     from emulator.outcomes.quorum_report import quorum_report_sql
     from emulator.outcomes.sql import run_sql
+    from emulator.outcomes.tiering_picture import OVER_TIME, write_picture
     from emulator.outcomes.tiering_report import tiering_report_sql
 
     groups = [name.strip() for name in by.split(",") if name.strip()]
     if report != "tiering" and prices is not None:
         raise InputError(f"--prices: the report of {report} has no prices; allowed: with --report tiering")
+    if picture is not None:
+        _refuse_picture(picture, report, groups)
     query = {"losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql}[report](groups)
     price_table = load_prices(prices) if report == "tiering" else None
     _refuse_missing_folder(folder, master, conf)
     with _session(master, conf, f"{PROGRAM} compare") as spark:
-        columns, rows = run_sql(folder, query, spark, price_table)
+        columns, fetched = run_sql(folder, query, spark, price_table)
+        rows = list(fetched)
+        if picture is not None:
+            over_time, points = run_sql(folder, OVER_TIME, spark, price_table)
+            named = [dict(zip(columns, row, strict=True)) for row in rows]
+            write_picture(named, [dict(zip(over_time, point, strict=True)) for point in points], picture)
         if report != "losses" and form == "table":
             write_turned(columns, rows, sys.stdout)
         else:
             write_answer(columns, rows, form, sys.stdout)
     return DONE
+
+
+def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:
+    from emulator.outcomes.tiering_picture import refuse_other_formats
+
+    if report != "tiering":
+        raise InputError(f"--picture: the report of {report} has no picture; allowed: with --report tiering")
+    if groups:
+        raise InputError("--picture: is of whole scenarios; allowed: without --by")
+    refuse_unwritable("--picture", path)
+    refuse_other_formats(path)
 
 
 @commands.command("explain")
@@ -301,7 +337,7 @@ def explain_command(
     of round by round.
     """
     from emulator.explain.ledger import ledger_lines
-    from emulator.explain.page import refuse_unwritable, write_page
+    from emulator.explain.page import write_page
     from emulator.explain.reading import find_subject, read_partition
     from emulator.explain.story import tell
     from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
@@ -309,7 +345,7 @@ def explain_command(
 
     _refuse_missing_folder(folder, master, conf)
     if html is not None:
-        refuse_unwritable(html)
+        refuse_unwritable("--html", html)
     with _session(master, conf, f"{PROGRAM} explain") as spark:
         subject = find_subject(folder, spark, topic, partition, scenario, rounds)
         if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
@@ -348,6 +384,8 @@ def _session(master: str | None, conf: Mapping[str, str], app_name: str) -> Iter
 
     found = SparkContext._active_spark_context is not None
     spark = get_session(master, conf, app_name)
+    if not found:
+        end_at_interrupts()
     try:
         yield spark
     finally:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from emulator.errors import MAX_LINE_CHARS, EnvironmentProblem, InputError, one_
 DONE, VIOLATED, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 DEBUG_VARIABLE = "EMULATOR_DEBUG"
 MAX_ERROR_CHARS = 1_000
+SHOW_CURSOR = b"\x1b[?25h"
 
 
 @dataclass
@@ -51,6 +54,23 @@ def fail(code: int, message: str, shown: BaseException | None = None) -> int:
         traceback.print_exception(shown)
     click.echo("error: " + one_line(" ".join(message.splitlines()), MAX_LINE_CHARS), err=True)
     return code
+
+
+def end_at_interrupts() -> None:
+    """From now on an interrupt (Ctrl-C) ends the process at once, with one line and exit code 130.
+
+    For a process whose Spark has started: Spark's own handler asks Java to cancel in the midst of whatever is being asked, which
+    fails with stack traces. What is left behind is what a killed run leaves: no table, and checkpoints to resume from.
+    """
+
+    def end(*_: object) -> None:
+        if sys.stderr.isatty():
+            os.write(2, SHOW_CURSOR)
+        os.write(2, b"\nerror: interrupted\n")
+        os._exit(INTERRUPTED)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, end)
 
 
 def _invoke(commands: click.Group, program: str, arguments: list[str], invocation: Invocation) -> int:

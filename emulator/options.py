@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -98,3 +99,12 @@ def on_spark(command: Callable[..., Any]) -> Callable[..., Any]:
 def with_prices(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the option of commands that may work out costs."""
     return click.option("--prices", metavar="FILE", help="Your price table (TOML) instead of datasets/prices.toml.")(command)
+
+
+def refuse_unwritable(option: str, path: str) -> None:
+    """Raises InputError for a file that an option names and that cannot be written, as far as that shows beforehand."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path) or not path:
+        raise InputError(f"{option}: {path or 'an empty name'} is no file to write; allowed: a local file")
+    if not os.path.isdir(folder):
+        raise InputError(f"{option}: {folder} is not a folder; allowed: a local file in a folder that exists")

@@ -159,6 +159,10 @@ USAGE_ERRORS = [
     ("import bookkeeper --internal-stats x --out y", '--internal-stats: "x" is not TOPIC=FILE; allowed: as in'),
     ("compare . --report tiering --prices x.toml", "x.toml: file: does not exist"),
     ("compare . --report tiering --by topik", '--by: outcomes has no column "topik" (did you mean "topic"?)'),
+    ("compare . --picture x.svg", "--picture: the report of losses has no picture; allowed: with --report tiering"),
+    ("compare . --report tiering --by topic --picture x.svg", "--picture: is of whole scenarios; allowed: without --by"),
+    ("compare . --report tiering --picture gone/x.svg", "--picture: gone is not a folder; allowed: a local file"),
+    ("compare . --report tiering --picture x.xls", "x.xls is of no known format; allowed: a file that ends in"),
     ("sql . x --prices SCENARIO", 'name: unknown key "name"; allowed: currency'),
     ("sql . x --format xml", "'xml' is not one of 'table', 'csv', 'json'"),
 ]

@@ -20,7 +20,7 @@ from tests.engine_helpers import Row, emulate, of_scenario, run_of
 from tests.reference.kafka import Result, simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 
-SEEDS, CASES = range(4), 200
+SEEDS, CASES = range(2), 200
 FUZZED = range(1000, 1000 + int(os.environ.get("FUZZ_BATCHES", "0")))
 FUZZED_CASES = 500
 TRACE_COLUMNS = (

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from emulator.exits import INTERRUPTED
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OutputDirectory
 from tests.engine_helpers import QUICK_JAVA, read_table
@@ -34,8 +35,11 @@ acks = "all"
 START_SECONDS_MAX = 120
 
 
-def kill_amid_run(folder: Path, out: Path) -> None:
-    """Start a run that traces everything, and kill it with its JVM once the first traced rounds are written."""
+def kill_amid_run(folder: Path, out: Path, interrupt: bool = False) -> int:
+    """Start a run that traces everything, and kill it with its JVM, or interrupt it, once the first traced rounds are written.
+
+    Its exit code; what it said is in `folder`/log.
+    """
     scenario = folder / "endless.toml"
     scenario.write_text(SCENARIO)
     command = [sys.executable, "-m", "emulator.cli", "run", str(scenario), "--out", str(out), "--trace", "all"]
@@ -50,10 +54,23 @@ def kill_amid_run(folder: Path, out: Path) -> None:
                 assert process.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < give_up_at, (folder / "log").read_text()
                 time.sleep(0.2)
+            if interrupt:
+                process.send_signal(signal.SIGINT)
+                process.wait(30)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+    return process.returncode
+
+
+def test_an_interrupted_run_says_so_in_one_line(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert kill_amid_run(tmp_path, out, interrupt=True) == INTERRUPTED
+    *_, last = (tmp_path / "log").read_text().splitlines()
+    assert last == "error: interrupted"
+    assert "Traceback" not in (tmp_path / "log").read_text()
+    assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
 
 
 def test_a_killed_run_publishes_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -8,16 +8,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
 from emulator.checkpoints import FOLDER
 from emulator.errors import InputError
 from emulator.progress import Progress
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
 from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import Row, read_table, run_of
-from tests.reference.random_scenarios import random_batch, to_toml
-from tests.reference.stretched import stretched
+from tests.engine_helpers import Row, read_table
 
 LONG = """
 name = "long"
@@ -159,21 +156,6 @@ def leapt(spark: SparkSession, folder: Path, long: Run) -> dict[str, list[str]]:
 def test_a_long_run_goes_through_what_it_should(leapt: dict[str, list[str]]) -> None:
     assert any("segment_roll" in row for row in leapt["events"])
     assert any("log_damaged" in row for row in leapt["events"])
-
-
-def test_random_scenarios_equal_plain_rounds(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eventful ones and drawn out ones as scenarios of one run, in eras of few changes."""
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    monkeypatch.setattr(engine, "CHANGES_HELD", 600)
-    batches = {
-        "eventful": random_batch(5, 50),
-        "drawn_out": stretched(random_batch(11, 20, elr=True, late_news=True), 3),
-    }
-    for name, batch in batches.items():
-        (tmp_path / f"{name}.toml").write_text(to_toml(batch))
-    run = run_of(tmp_path / f"{name}.toml" for name in batches)
-    plain = tables(spark, run, tmp_path / "plain", mode="plain")
-    assert not differing(plain, tables(spark, run, tmp_path / "leap", mode="leap"))
 
 
 @pytest.mark.parametrize("mode", ["plain", "leap"])

@@ -66,7 +66,7 @@ def test_mutants_are_caught_and_kafka_is_not(spark: SparkSession, tmp_path: Path
     cases = _cases()
     run = as_run({name: case for name, (_, case) in cases.items()}, tmp_path)
     scenarios = tuple(replace(s, protocol=cases[s.name][0]) for s in run.scenarios)
-    tables = emulate(spark, Run(run.path, "", run.name, 0, "plain", scenarios), tmp_path / "out", trace="none")
+    tables = emulate(spark, Run(run.path, "", run.name, 0, "leap", scenarios), tmp_path / "out", trace="none")
     names = {row["scenario_id"]: row["name"] for row in tables["scenarios"]}
     broken: dict[str, set[str]] = {}
     for row in tables["violations"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -41,15 +40,6 @@ _MARK_MEANINGS = {
     "fenced": "anything else",
 }
 _ARROW_MEANINGS = {"fetch": "fetch", "answer": "answer", "exchange": "fetch and answer", "lost": "lost or unanswered"}
-
-
-def refuse_unwritable(path: str) -> None:
-    """Raises InputError for a file that cannot be written, as far as that shows beforehand."""
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path) or not path:
-        raise InputError(f"--html: {path or 'an empty name'} is no file to write; allowed: a local file")
-    if not os.path.isdir(folder):
-        raise InputError(f"--html: {folder} is not a folder; allowed: a local file in a folder that exists")
 
 
 def write_page(story: Story, path: str) -> None:

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import pytest
 
 from emulator.errors import InputError
-from emulator.explain.page import page, refuse_unwritable, write_page
+from emulator.explain.page import page, write_page
 from emulator.explain.rows import PartitionRows
 from emulator.explain.shapes import ROLE_STROKES
 from emulator.explain.story import Story, tell
 from emulator.explain.svg import CHAR_WIDTH, FONT_SIZE, svg
+from emulator.options import refuse_unwritable
 
 from .stories import FIVE, STORIES, ZOMBIE, fault, violation
 
@@ -183,4 +184,4 @@ def test_files_that_cannot_be_written(path: str, tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     with pytest.raises(InputError, match="--html: .* allowed: a local file"):
-        refuse_unwritable(path)
+        refuse_unwritable("--html", path)

@@ -1,0 +1,69 @@
+"""Random scenarios, eventful ones and drawn out ones, by leaps and by plain rounds: every row of every table is equal.
+
+Each case is a scenario of its own: a partition on brokers that no other has, with its own workload, faults and commands; those
+of tiered storage have their own store and settings as well. `FUZZ_LEAPS=n` takes n runs of 10 batches of 200 cases, and n of
+100 cases of tiered storage.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator import engine
+from emulator.scenario import Run
+from tests.engine_helpers import run_of
+from tests.reference.random_scenarios import random_batch, to_toml
+from tests.reference.stretched import stretched
+from tests.reference.tiered.schedules import schedule
+from tests.test_leaps import differing, tables
+from tests.test_tiered_differential import as_run
+
+FUZZED = range(int(os.environ.get("FUZZ_LEAPS", "0")))
+BATCHES, CASES, TIERED_CASES = 10, 200, 100
+LONGEST_STRETCH = 5
+
+
+def _batches(folder: Path, fuzzed: int | None) -> Run:
+    """A scenario for each batch: half of them with eligible leader replicas and late news, stretched in different ways."""
+    if fuzzed is None:
+        batches = {"eventful": random_batch(5, 50), "drawn_out": stretched(random_batch(11, 20, elr=True, late_news=True), 3)}
+    else:
+        seeds = range(5000 + fuzzed * BATCHES, 5000 + (fuzzed + 1) * BATCHES)
+        batches = {
+            f"seed-{seed}": stretched(
+                random_batch(seed, CASES, elr=seed % 2 == 1, late_news=seed % 4 > 1), 1 + seed % LONGEST_STRETCH
+            )
+            for seed in seeds
+        }
+    for name, batch in batches.items():
+        (folder / f"{name}.toml").write_text(to_toml(batch))
+    return run_of(folder / f"{name}.toml" for name in batches)
+
+
+def _tiered(folder: Path, fuzzed: int | None) -> Run:
+    """A scenario for each schedule; some have their store's metadata by LIST."""
+    seeds, longest = range(40, 46), 2
+    if fuzzed is not None:
+        seeds, longest = range(5000 + fuzzed * TIERED_CASES, 5000 + (fuzzed + 1) * TIERED_CASES), LONGEST_STRETCH
+    return as_run({f"s{seed}": stretched(schedule(seed), 1 + seed % longest) for seed in seeds}, folder)
+
+
+Cases = Callable[[Path, int | None], Run]
+
+
+@pytest.mark.parametrize("fuzzed", FUZZED or [None])
+@pytest.mark.parametrize("cases", [_batches, _tiered])
+def test_leaps_equal_plain_rounds(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Cases, fuzzed: int | None
+) -> None:
+    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    if fuzzed is None:  # several eras
+        monkeypatch.setattr(engine, "CHANGES_HELD", 600)
+    run = cases(tmp_path, fuzzed)
+    plain = tables(spark, run, tmp_path / "plain", mode="plain")
+    assert not differing(plain, tables(spark, run, tmp_path / "leap", mode="leap"))

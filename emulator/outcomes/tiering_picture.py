@@ -93,6 +93,7 @@ def _draw_bill(axes: Axes, report: Sequence[Row]) -> None:
         axes.text(total, at, f" {total:,.0f}", va="center")
     axes.set_title(f"A month's bill, {report[0]['currency'] if report else ''}")
     axes.set_xlim(0, max([*left, 1.0]) * 1.15)
+    axes.locator_params(axis="x", nbins=6)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.invert_yaxis()
     axes.legend(loc="lower right", framealpha=0.8)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ DEFAULT_EVERY = {"plain": 20, "leap": 4}
 """Jobs between two checkpoints; in leap mode a job goes through far more rounds."""
 
 _CONTENT = "CHECKPOINT.json"
-_FORMAT = 2
+_FORMAT = 3
 
 
 def fingerprint(*values: object) -> str:
@@ -70,16 +70,16 @@ def _feed(update: Callable[[bytes], None], value: object) -> None:
 class Checkpoints:
     """The checkpoints of one run in its output folder.
 
-    `identity`: fingerprint of what must be the same to go on (scenario, mode, trace, versions). `every`: jobs between two
+    `identity`: what must be the same to go on (scenario, mode, trace, version), each as a fingerprint. `every`: jobs between two
     checkpoints, 0 for none. `folder`: where they are; the systems of a run that has two have one each.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, identity: str, every: int, folder: str = FOLDER) -> None:
+    def __init__(self, spark: SparkSession, uri: str, identity: Mapping[str, str], every: int, folder: str = FOLDER) -> None:
         self._folder = folder
         self._spark = spark
         self.uri = uri
         self._files = HadoopFiles(spark, uri)
-        self._identity = identity
+        self._identity = dict(identity)
         self._every = every
         self._jobs = 0
         self._trace_parts = 0
@@ -132,8 +132,8 @@ class Checkpoints:
             version = content["format"]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{where}: {_CONTENT} is damaged; {_ALLOWED}") from error
-        if version != _FORMAT or identity != self._identity:
-            raise InputError(f"{where}: the checkpoint is of another scenario, mode, trace or version; {_ALLOWED}")
+        if other := ["version"] if version != _FORMAT else [k for k, v in self._identity.items() if identity[k] != v]:
+            raise InputError(f"{where}: the checkpoint is of another {' and '.join(other)}; {_ALLOWED}")
         if not self._files.is_folder(f"{folder}/state") or self._files.sizes(f"{folder}/state") != files:
             raise InputError(f"{where}: files of the state are missing or have another size; {_ALLOWED}")
         try:
@@ -214,7 +214,13 @@ class RunCheckpoints:
     """
 
     def __init__(
-        self, spark: SparkSession, uri: str, identity: str, every: int, systems: Sequence[str], known_systems: Sequence[str]
+        self,
+        spark: SparkSession,
+        uri: str,
+        identity: Mapping[str, str],
+        every: int,
+        systems: Sequence[str],
+        known_systems: Sequence[str],
     ) -> None:
         def at(folder: str) -> Checkpoints:
             return Checkpoints(spark, uri, identity, every, folder)

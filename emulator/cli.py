@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -286,9 +286,10 @@ def compare_command(
     price_table = load_prices(prices) if report == "tiering" else None
     _refuse_missing_folder(folder, master, conf)
     with _session(master, conf, f"{PROGRAM} compare") as spark:
-        columns, fetched = run_sql(folder, query, spark, price_table)
-        rows = list(fetched)
+        rows: Iterable[tuple[Any, ...]]
+        columns, rows = run_sql(folder, query, spark, price_table)
         if picture is not None:
+            rows = list(rows)
             over_time, points = run_sql(folder, OVER_TIME, spark, price_table)
             named = [dict(zip(columns, row, strict=True)) for row in rows]
             write_picture(named, [dict(zip(over_time, point, strict=True)) for point in points], picture)
@@ -380,12 +381,12 @@ def _session(master: str | None, conf: Mapping[str, str], app_name: str) -> Iter
     """Holds a session for one command; one that was there before stays."""
     from pyspark import SparkContext
 
-    from emulator.session import get_session, stop_if_ours
+    from emulator.session import end_java, get_session, stop_if_ours
 
     found = SparkContext._active_spark_context is not None
     spark = get_session(master, conf, app_name)
     if not found:
-        end_at_interrupts()
+        end_at_interrupts(end_java)
     try:
         yield spark
     finally:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import click
@@ -56,16 +56,18 @@ def fail(code: int, message: str, shown: BaseException | None = None) -> int:
     return code
 
 
-def end_at_interrupts() -> None:
-    """From now on an interrupt (Ctrl-C) ends the process at once, with one line and exit code 130.
+def end_at_interrupts(end_java: Callable[[], None]) -> None:
+    """From now on an interrupt (Ctrl-C) ends the process after `end_java`, with one line and code 130; a second one ends it at once.
 
     For a process whose Spark has started: Spark's own handler asks Java to cancel in the midst of whatever is being asked, which
     fails with stack traces. What is left behind is what a killed run leaves: no table, and checkpoints to resume from.
     """
 
     def end(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         if sys.stderr.isatty():
             os.write(2, SHOW_CURSOR)
+        end_java()
         os.write(2, b"\nerror: interrupted\n")
         os._exit(INTERRUPTED)
 

@@ -75,7 +75,9 @@ def run_emulation(
     try:
         inputs, traced = _inputs(run, trace)
         parts = by_system(inputs)
-        identity = fingerprint(source_digest(), pyspark.__version__, mode, trace, run.scenarios)
+        version = (source_digest(), pyspark.__version__)
+        same = {"scenario": run.scenarios, "mode": mode, "trace": trace, "version": version}
+        identity = {what: fingerprint(value) for what, value in same.items()}
         every = DEFAULT_EVERY[mode] if checkpoint_every is None else checkpoint_every
         known = sorted({system.name for system in PROTOCOLS.values()})
         checkpoints = RunCheckpoints(spark, out, identity, every, [system.name for system in parts], known)

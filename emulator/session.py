@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -23,6 +23,7 @@ from emulator.errors import EnvironmentProblem, InputError
 
 OLDEST_JAVA = 17
 LARGEST_DEFAULT_DRIVER_MEMORY_BYTES = 8 << 30
+JAVA_END_SECONDS_MAX = 10
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 _JAVA_IS_MISSING = (
@@ -204,6 +205,15 @@ def _local_defaults() -> dict[str, str]:
         # Spark creates this folder even when no table is ever saved; the working directory is the user's.
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"emulator-warehouse-{os.getuid()}"),
     }
+
+
+def end_java() -> None:
+    """Ends the Java process that this one started, if any, and waits for it a little: what it says comes before our last line."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()  # what Spark's gateway takes for the end of its parent
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(JAVA_END_SECONDS_MAX)
 
 
 def driver_java_options() -> str:

@@ -177,7 +177,7 @@ def test_a_foreign_or_damaged_checkpoint_is_refused(spark: SparkSession, folder:
     out = folder / "refused"
     with pytest.raises(Killed):
         run_emulation(long, str(out), spark, mode="leap", checkpoint_every=1, progress=KilledAfter(1))
-    with pytest.raises(InputError, match="of another scenario, mode, trace or version; allowed: "):
+    with pytest.raises(InputError, match="the checkpoint is of another mode; allowed: "):
         run_emulation(long, str(out), spark, mode="plain", resume=True)
     (file,) = list(out.glob(f"{FOLDER}/*/state/*.parquet"))[:1]
     content = bytearray(file.read_bytes())

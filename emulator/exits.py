@@ -57,7 +57,7 @@ def fail(code: int, message: str, shown: BaseException | None = None) -> int:
 
 
 def end_at_interrupts(end_java: Callable[[], None]) -> None:
-    """From now on an interrupt (Ctrl-C) ends the process after `end_java`, with one line and code 130; a second one ends it at once.
+    """From now on an interrupt (Ctrl-C) ends the process after `end_java`, with one line and code 130; a second at once.
 
     For a process whose Spark has started: Spark's own handler asks Java to cancel in the midst of whatever is being asked, which
     fails with stack traces. What is left behind is what a killed run leaves: no table, and checkpoints to resume from.

@@ -275,10 +275,10 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
             release_all(read)
     if run.schema.has_buckets:
         add_sums(carried, bucket_sums(run.spark, state, run.inputs))
-    for bucket_from in range(0, max(run.ends.values()) if run.schema.has_buckets else 0, run.bucket_rounds):
-        run.tracks.broker_rounds += bucket_rows(
-            run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas.saturated_rounds
-        )
+        for bucket_from in range(0, max(run.ends.values()), run.bucket_rounds):
+            run.tracks.broker_rounds += bucket_rows(
+                run.inputs, carried, bucket_from, bucket_from + run.bucket_rounds, run.quotas.saturated_rounds
+            )
     run.progress.finish()
     return state
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -108,3 +109,12 @@ def refuse_unwritable(option: str, path: str) -> None:
         raise InputError(f"{option}: {path or 'an empty name'} is no file to write; allowed: a local file")
     if not os.path.isdir(folder):
         raise InputError(f"{option}: {folder} is not a folder; allowed: a local file in a folder that exists")
+
+
+@contextmanager
+def writing(option: str, path: str) -> Iterator[None]:
+    """Raises InputError when the file that an option names cannot be written within."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{option}: {path} cannot be written: {error.strerror}") from error

@@ -29,7 +29,7 @@ LONGEST_STRETCH = 5
 
 
 def _batches(folder: Path, fuzzed: int | None) -> Run:
-    """A scenario for each batch: half of them with eligible leader replicas and late news, stretched in different ways."""
+    """A scenario for each batch: half of them with eligible leader replicas, half with late news, stretched in different ways."""
     if fuzzed is None:
         batches = {"eventful": random_batch(5, 50), "drawn_out": stretched(random_batch(11, 20, elr=True, late_news=True), 3)}
     else:

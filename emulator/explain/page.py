@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from emulator.errors import InputError
 from emulator.explain.shapes import FAULT, ROLE_STROKES, arrow, lifeline, shape, shape_of
 from emulator.explain.story import LEADER, OFFLINE, ZOMBIE, Story
 from emulator.explain.summary import epochs_of, fault_line, heading, outcome_counts, replica_ends, violation_line
 from emulator.explain.svg import svg
+from emulator.options import writing
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -44,10 +44,8 @@ _ARROW_MEANINGS = {"fetch": "fetch", "answer": "answer", "exchange": "fetch and 
 
 def write_page(story: Story, path: str) -> None:
     """Writes the page of a story; raises InputError if the file cannot be written."""
-    try:
+    with writing("--html", path):
         Path(path).write_text(page(story), "utf-8")
-    except OSError as error:
-        raise InputError(f"--html: {path} cannot be written: {error.strerror}") from error
 
 
 def page(story: Story) -> str:

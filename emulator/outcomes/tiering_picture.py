@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.errors import EnvironmentProblem, InputError, listing
+from emulator.options import writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-FORMATS = ("png", "svg", "pdf")
+FORMATS: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""How a file may end, and what keeps the date out of it: the same run gives the same file."""
 
 OVER_TIME = """
 SELECT s.name AS scenario, t.to_round * CAST(s.round_ms AS DOUBLE) / 3600000 AS hours, t.local_bytes, t.remote_bytes
@@ -36,12 +38,19 @@ _PARTS = {
 }
 """Parts of a month's bill, and the report's columns that each adds up."""
 
+_TROUBLE = {
+    "never_joined": "not in the ISR at the end",
+    "acked_lost": "acknowledged records lost",
+    "committed_lost": "committed records lost",
+}
+"""What went wrong: columns of the report, in words."""
+
 _INCHES = (12.0, 8.0)
 
 
 def refuse_other_formats(path: str) -> None:
     """Raises InputError for a file whose name does not end as a picture's, and EnvironmentProblem without matplotlib."""
-    if Path(path).suffix.removeprefix(".").lower() not in FORMATS:
+    if _format_of(path) not in FORMATS:
         raise InputError(f"--picture: {path} is of no known format; allowed: a file that ends in {listing(FORMATS)}")
     try:
         import matplotlib  # noqa: F401
@@ -57,17 +66,15 @@ def write_picture(report: Sequence[Row], over_time: Sequence[Row], path: str) ->
     """
     import matplotlib
 
-    # Text stays text, and the same run gives the same file.
+    # Text stays text, and ids of parts do not change.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "emulator", "font.size": 9}):
         drawn = _figure(report, over_time)
-        try:
-            drawn.savefig(path, metadata={} if path.lower().endswith("png") else _without_date(path))
-        except OSError as error:
-            raise InputError(f"--picture: {path} cannot be written: {error.strerror}") from error
+        with writing("--picture", path):
+            drawn.savefig(path, metadata=FORMATS[_format_of(path)])
 
 
-def _without_date(path: str) -> dict[str, Any]:
-    return {"CreationDate" if path.lower().endswith("pdf") else "Date": None}
+def _format_of(path: str) -> str:
+    return Path(path).suffix.removeprefix(".").lower()
 
 
 def _figure(report: Sequence[Row], over_time: Sequence[Row]) -> Figure:
@@ -129,13 +136,6 @@ def _draw_risk(axes: Axes, report: Sequence[Row]) -> None:
     axes.set_xlabel("minutes")
     axes.set_xlim(0, max([*minutes, 1.0]) * 1.7)
     axes.invert_yaxis()
-
-
-_TROUBLE = {
-    "never_joined": "not in the ISR at the end",
-    "acked_lost": "acknowledged records lost",
-    "committed_lost": "committed records lost",
-}
 
 
 def _unit(largest: float) -> tuple[str, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -11,6 +13,7 @@ from emulator.arrow_frames import frame_of
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.scenario_inputs import change_tables
 from emulator.leaps import LEAP_COLUMNS
+from emulator.rounds.columns import named
 from emulator.rounds.kafka.state import KAFKA_STATE
 from emulator.state_schema import StateSchema
 
@@ -48,7 +51,7 @@ class Changes:
 
     def attach(self, state: DataFrame) -> DataFrame:
         """The packed state with `attached_columns`."""
-        return self.joined(state).select(attached_columns(self._schema))
+        return self.joined(state).select(*named(*attached_columns(self._schema)))
 
     def attach_ahead(self, state: DataFrame, ends: dict[int, int]) -> DataFrame:
         """The packed state, with LEAP_COLUMNS but `stop` and `ends`, with `leaping_columns`.
@@ -56,26 +59,31 @@ class Changes:
         Every partition gets what begins from its own round on, CHANGES_AHEAD changes at most; `stop` is where they end. `ends`:
         rounds by scenario_id.
         """
-        state = self.joined(state)
         kinds = ("world", "feed")
-        state = state.withColumns({f"{k}_changes": F.expr(f"filter({k}_changes, x -> x.from_round >= round)") for k in kinds})
+        ahead = {f"{k}_changes": F.expr(f"filter({k}_changes, x -> x.from_round >= round)") for k in kinds}
+        joined = self.joined(state).withColumns(ahead)
         unattached = ", ".join(f"coalesce(get({k}_changes, {CHANGES_AHEAD}).from_round, {self.to_round})" for k in kinds)
         end = f"{next(iter(ends.values()))}"
         if len(set(ends.values())) > 1:
             end = f"element_at(map({', '.join(f'{k}, {v}' for k, v in ends.items())}), scenario_id)"
-        state = state.withColumns({"ends": F.expr(end), "stop": F.expr(f"least({unattached}, {end})")})
-        ahead = {f"{k}_changes": F.expr(f"slice({k}_changes, 1, {CHANGES_AHEAD})") for k in kinds}
-        return state.withColumns(ahead).select(leaping_columns(self._schema))
+        worked_out = {"ends": end, "stop": f"least({unattached}, {end})"}
+        worked_out |= {f"{k}_changes": f"slice({k}_changes, 1, {CHANGES_AHEAD})" for k in kinds}
+        columns = leaping_columns(self._schema)
+        return joined.select(*(F.expr(worked_out[n]).alias(n) if n in worked_out else named(n)[0] for n in columns))
 
     def joined(self, state: DataFrame) -> DataFrame:
         """The packed state with CHANGE_COLUMNS beside whatever it has."""
         for kind, frame in self._frames.items():
-            if frame is None:
-                state = state.withColumn(f"{kind}_changes", F.lit(None).cast(self._schema.changes_type(kind)))
-            else:
+            if frame is not None:
                 state = state.join(F.broadcast(frame), f"{kind}_id", "left")
-            state = state.withColumn(f"{kind}_next", F.lit(0))
-        return state
+        return state.withColumns(_without_frames(self._schema, tuple(k for k, frame in self._frames.items() if frame is None)))
+
+
+@cache
+def _without_frames(schema: StateSchema, kinds: tuple[str, ...]) -> dict[str, Column]:
+    """Those of CHANGE_COLUMNS that no join gives: nothing begins for these kinds."""
+    nothing = {f"{kind}_changes": F.lit(None).cast(schema.changes_type(kind)) for kind in kinds}
+    return nothing | {"world_next": F.lit(0), "feed_next": F.lit(0)}
 
 
 def _frame(spark: SparkSession, kind: str, table: pa.Table) -> DataFrame | None:

@@ -18,7 +18,7 @@ from emulator.attach import Changes
 from emulator.bandwidth import Quotas
 from emulator.checkpoints import Checkpoints
 from emulator.inputs import ScenarioInputs
-from emulator.leaps import LEAP_COLUMNS, no_leap
+from emulator.leaps import no_leap
 from emulator.local_checkpoints import held, is_local
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
 from emulator.planned import Compiling, PlannedRound, release, release_all
@@ -185,7 +185,7 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         done = job.to_round
         changes = Changes(run.spark, run.inputs, job.from_round, job.to_round, run.schema)
         window = run.planned.run(changes.attach(state), job.to_round - job.from_round)
-        previous, checkpointed = checkpointed, held(window.select(run.schema.packed_columns))
+        previous, checkpointed = checkpointed, held(window)
         if not finished:
             release(previous)
         running = [i for i in run.inputs if i.scenario.rounds > job.from_round]
@@ -240,8 +240,7 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         while True:
             # An iteration takes every partition a round on at least, but for a probe that fails.
             fused = min(ITERATIONS, fused_rounds(run.spark), to_round - slowest)
-            window = run.planned.run(changes.attach_ahead(state, run.ends), fused)
-            checkpointed = held(window.select(*run.schema.packed_columns, *LEAP_COLUMNS))
+            checkpointed = held(run.planned.run(changes.attach_ahead(state, run.ends), fused))
             iterations += fused
             if not parked:
                 release_all(read)

@@ -3,19 +3,19 @@
 Analysing, optimising and planning a full Kafka round takes Spark about a second; a run has thousands of rounds, all of the same
 plan. So the round is planned once over an empty state. Its physical plan is a chain of projections with windows in between; each
 stretch of projections becomes one *stage* of Spark's whole-stage code generation, whose evaluator is made once and then applied
-to the RDD of the round before, k rounds in one job (`PlannedRound.run`). Small runs skip compiling (`Compiling`).
+to the rows of the round before, k rounds in one job (emulator/fused_rounds.py). Small runs skip compiling (`Compiling`).
 
 Spark keeps higher-order functions out of whole-stage code, and with them every projection that has one. They stand in rare steps,
 behind guards; the plan therefore holds them *sealed*: as a function object that the generated code calls, with the columns it
 reads as a row. In large runs its own code is generated too (emulator/compiled_functions.py).
 
-Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used here and in
-emulator/compiled_functions.py only.
+Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used here, in fused_rounds.py and in
+compiled_functions.py only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import groupby
 from typing import Any
@@ -24,6 +24,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.compiled_functions import CompiledFunctions, companion
+from emulator.fused_rounds import FusedRounds
 from emulator.session import settings_held
 
 PROJECTIONS_PER_STAGE = 3
@@ -66,12 +67,16 @@ class PlannedRound:
         empty: DataFrame,
         one_round: Callable[[DataFrame, Cut], DataFrame],
         compiling: Compiling = Compiling.FUNCTIONS,
+        kept: Sequence[str] = (),
+        tasks: int | None = None,
     ) -> None:
         """Plan `one_round` over `empty`: a checkpointed frame with the state's columns, partitioning and order.
 
         The round may give what it has so far to its Cut, and goes on with what that returns. Where everything is interpreted,
         the round is planned in parts, as it is cut: Spark's analysis takes nearly twice as long over the whole. Elsewhere it
         stays one plan, in which Spark leaves out the columns that nothing reads any more.
+
+        `kept`: the columns that `run` gives, by default all of them. `tasks`: the partitions of `empty`, if known.
         """
         self._spark = spark
         self.plans: list[Any] = []
@@ -82,17 +87,19 @@ class PlannedRound:
 
         planned = one_round(empty, planned_so_far if compiling is Compiling.NOTHING else uncut)
         self.plans.append(planned._jdf.queryExecution().executedPlan())
-        self._schema: Any = planned._jdf.schema()
         evaluators = _Evaluators(spark, compiling)
-        self._evaluators = [evaluator for plan in self.plans for evaluator in evaluators.of(plan)]
+        of_round = [evaluator for plan in self.plans for evaluator in evaluators.of(plan)]
+        at_end = []
+        if kept:
+            planned = planned.localCheckpoint(eager=False).select(*kept)
+            at_end = evaluators.of(planned._jdf.queryExecution().executedPlan())
+        self._schema: Any = planned._jdf.schema()
+        self._fused = FusedRounds(spark, of_round, at_end, tasks == 1)
 
     def run(self, state: DataFrame, rounds: int) -> DataFrame:
         """The state after so many rounds, not yet computed; `state` must be laid out like `empty`."""
         any_class = self._spark._jvm.scala.reflect.ClassTag.Any()  # type: ignore[union-attr]
-        rdd = state._jdf.queryExecution().toRdd()
-        for _ in range(rounds):
-            for evaluator in self._evaluators:
-                rdd = rdd.mapPartitionsWithEvaluator(evaluator, any_class)
+        rdd = state._jdf.queryExecution().toRdd().mapPartitionsWithEvaluator(self._fused.evaluator(rounds), any_class)
         frame = self._spark._jsparkSession.internalCreateDataFrame(rdd, self._schema, False)
         return DataFrame(frame, self._spark)
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import Changes, attached_columns, leaping_columns
-from emulator.leaps import no_leap, with_leaps
+from emulator.leaps import LEAP_COLUMNS, no_leap, with_leaps
 from emulator.planned import Compiling, Cut, PlannedRound, uncut
 from emulator.protocols import RulesOfRun, system_of
 from emulator.rounds.columns import pack
@@ -39,7 +39,7 @@ def plan_rounds(
         def one(state: DataFrame, cut: Cut) -> DataFrame:
             return one_round(state, rules, tracing, cut).select(columns)
 
-        return PlannedRound(spark, empty, one, compiling)
+        return PlannedRound(spark, empty, one, compiling, schema.packed_columns, tasks)
 
     return _keep(plan, spark, "plain", rules, tracing, tasks, compiling)
 
@@ -62,7 +62,7 @@ def plan_leaps(
     def plan() -> PlannedRound:
         state = _no_rows(spark, tasks, schema).withColumns({name: F.expr(text) for name, text in no_leap(schema).items()})
         empty = Changes(spark, [], 0, 0, schema).attach_ahead(state, {0: 0}).localCheckpoint(eager=False)
-        return PlannedRound(spark, empty, iteration, compiling)
+        return PlannedRound(spark, empty, iteration, compiling, [*schema.packed_columns, *LEAP_COLUMNS], tasks)
 
     return _keep(plan, spark, "leap", rules, tracing, tasks, compiling, bucket_rounds)
 

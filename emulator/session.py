@@ -184,6 +184,9 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
         # An executor keeps its list of others so long (by default a minute), and writes one copy while it knows none.
         "spark.storage.cachedPeersTtl": "1000",
         "spark.ui.showConsoleProgress": "false",
+        # Else every Column made notes from where, which takes several calls of Java and a stack trace.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+        "spark.sql.dataFrameQueryContext.enabled": "false",
     }
     if not submitted:  # this process starts the driver, whatever the master
         defaults["spark.driver.extraJavaOptions"] = driver_java_options()

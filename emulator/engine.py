@@ -19,21 +19,18 @@ from emulator.bandwidth import Quotas
 from emulator.checkpoints import Checkpoints
 from emulator.inputs import ScenarioInputs
 from emulator.leaps import no_leap
-from emulator.local_checkpoints import held, is_local
+from emulator.local_checkpoints import held
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
 from emulator.planned import Compiling, PlannedRound, release, release_all
 from emulator.progress import Progress
 from emulator.protocols import system_of
 from emulator.round_plans import laid_out, plan_leaps, plan_rounds
 from emulator.rounds.columns import pack, unpack
-from emulator.session import DEEP_STACK, engine_settings
+from emulator.session import engine_settings
 from emulator.state_schema import StateSchema
 
 FUSED_ROUNDS = 25
-"""Rounds a job: fewer pay Spark's cost per job more often, more nest a task's lineage deeper than a stack holds."""
-
-FUSED_ROUNDS_ON_SHALLOW_STACKS = 3
-"""The same in a session that was not started with `session.DEEP_STACK`."""
+"""Rounds a job: fewer pay Spark's cost per job more often, more attach the inputs of more rounds to every row."""
 
 ROWS_WORTH_COMPILING = 3_000
 """State rows from which on Spark's compiled projections pay for being generated in every task."""
@@ -47,6 +44,9 @@ ROWS_WORTH_A_TASK = 300
 ROWS_PER_TASK = 250_000
 BUCKETS = 10
 """Time buckets of broker_rounds in a run."""
+
+BUCKET_UNIT_ROUNDS = 25
+"""Time buckets are whole multiples of so many rounds."""
 
 WORTH_PARKING = 0.5
 """Share of the rows still under way from which on those that have arrived leave the loop."""
@@ -178,10 +178,9 @@ def _rounds(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
     checkpointed = state
     state = state.where(~F.col("scenario_id").isin(ended)) if ended else state
     last_round = max(ends.values())
-    fused = fused_rounds(run.spark)
     while done < last_round:
         state = run.quotas.share_out(state, done)
-        job = next_job(done, ends.values(), run.bucket_rounds, fused, run.quotas.next_edge)
+        job = next_job(done, ends.values(), run.bucket_rounds, FUSED_ROUNDS, run.quotas.next_edge)
         done = job.to_round
         changes = Changes(run.spark, run.inputs, job.from_round, job.to_round, run.schema)
         window = run.planned.run(changes.attach(state), job.to_round - job.from_round)
@@ -239,7 +238,7 @@ def _leaps(run: _Run, state: DataFrame, known: dict[str, Any]) -> DataFrame:
         slowest = from_round
         while True:
             # An iteration takes every partition a round on at least, but for a probe that fails.
-            fused = min(ITERATIONS, fused_rounds(run.spark), to_round - slowest)
+            fused = min(ITERATIONS, to_round - slowest)
             checkpointed = held(run.planned.run(changes.attach_ahead(state, run.ends), fused))
             iterations += fused
             if not parked:
@@ -299,8 +298,8 @@ def eras(inputs: list[ScenarioInputs]) -> list[tuple[int, int]]:
 
 
 def bucket_length(rounds: int) -> int:
-    """Rounds of a time bucket of broker_rounds: about a tenth of the run, in whole jobs; it does not depend on them."""
-    return -(-max(-(-rounds // BUCKETS), 1) // FUSED_ROUNDS) * FUSED_ROUNDS
+    """Rounds of a time bucket of broker_rounds: about a tenth of the run, in whole units; it does not depend on jobs."""
+    return -(-max(-(-rounds // BUCKETS), 1) // BUCKET_UNIT_ROUNDS) * BUCKET_UNIT_ROUNDS
 
 
 _EMPTY_BUCKET = {"produced_bytes": "0L", "served_bytes": "0L", "served": "filter(served, x -> false)"}
@@ -331,13 +330,3 @@ def codegen_settings(rows: int) -> dict[str, str]:
         # Looking for common subexpressions costs every task of a small run more than it saves.
         "spark.sql.subexpressionElimination.enabled": str(rows >= ROWS_WORTH_COMPILING).lower(),
     }
-
-
-def fused_rounds(spark: SparkSession) -> int:
-    """Rounds a job in this session: many where its threads have the stack for it.
-
-    The driver's thread that writes a task nests as deep as the executors' threads that read and run it.
-    """
-    processes = ["driver"] if is_local(spark.sparkContext) else ["driver", "executor"]
-    options = [spark.conf.get(f"spark.{process}.extraJavaOptions", "") or "" for process in processes]
-    return FUSED_ROUNDS if all(DEEP_STACK in given for given in options) else FUSED_ROUNDS_ON_SHALLOW_STACKS

@@ -53,7 +53,7 @@ from emulator.rounds.kafka.rules import RULES
 from emulator.rounds.kafka.run_rules import rules_of as kafka_rules_of
 from emulator.rounds.kafka.serve_consumers import serve_consumers
 from emulator.rounds.kafka.state import KAFKA_STATE
-from emulator.rounds.kafka.tier import listing
+from emulator.rounds.kafka.tier import leaping as tier_leaping
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_state
 from emulator.rounds.kafka.tier.run_tier_tasks import run_tier_tasks
 from emulator.rounds.kafka.tier.take_tier_inputs import take_tier_inputs
@@ -138,7 +138,8 @@ KAFKA_SYSTEM = System(
     trace_tables=trace_tables,
     nested_counters={
         "readers": NestedCounters(leaping.alike, leaping.drift, leaping.moved),
-        "tier_counts": NestedCounters(listing.alike, listing.drift, listing.moved),
+        "tier_counts": NestedCounters(tier_leaping.alike, tier_leaping.drift, tier_leaping.moved),
+        "aux_state": NestedCounters(tier_leaping.waits_alike, tier_leaping.waits_drift, tier_leaping.waits_moved),
     },
     calm=calm,
 )

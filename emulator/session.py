@@ -37,8 +37,9 @@ CLASS_ARCHIVE = Path(sys.prefix) / "emulator-classes.jsa"
 _our_context: SparkContext | None = None
 
 DEEP_STACK = "-Xss16m -XX:-DontCompileHugeMethods"
-"""Java options of executors: the more rounds are fused, the deeper a task's lineage nests (engine.py); a projection of a
-hundred columns is a method that the JVM would leave interpreted by default (measured: 2 to 3 times slower)."""
+"""Java options of drivers and executors: the iterators of fused rounds nest (half a megabyte of stack was enough for 25; this is
+room), and a projection of a hundred columns is a method that the JVM would leave interpreted by default (measured: 2 to 3 times
+slower)."""
 
 
 def get_session(master: str | None = None, conf: Mapping[str, str] | None = None, app_name: str = "emulator") -> SparkSession:

@@ -33,7 +33,9 @@ class Iterations(Progress):
         self.iterations = iterations
 
 
-def emulate(spark: SparkSession, scenario: str | Path | Run, out: Path, trace: str = "all") -> dict[str, list[Row]]:
+def emulate(
+    spark: SparkSession, scenario: str | Path | Run, out: Path, trace: str = "all", progress: Progress | None = None
+) -> dict[str, list[Row]]:
     """Run a scenario, a file, TOML text or read already, and return every table it wrote under `out` as rows.
 
     Epoch caches come as lists of [epoch, start offset], as the reference has them; a table that was not written (the
@@ -43,7 +45,7 @@ def emulate(spark: SparkSession, scenario: str | Path | Run, out: Path, trace: s
         text, scenario = scenario, out.with_name(f"{out.name}.toml")
         scenario.write_text(text)
     run = scenario if isinstance(scenario, Run) else load_run(str(scenario))
-    run_emulation(run, str(out), spark, trace=trace)
+    run_emulation(run, str(out), spark, trace=trace, progress=progress)
     return {name: read_table(out / name) for name in OUTPUT_TABLES if (out / name).is_dir()}
 
 

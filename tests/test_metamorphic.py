@@ -36,7 +36,7 @@ def test_fusing_tasks_and_company_change_nothing(spark: SparkSession, tmp_path: 
     text = to_toml(random_batch(0, PARTITIONS))
     among_others = emulate(spark, text + VARIANTS, tmp_path / "many")
 
-    monkeypatch.setattr(engine, "fused_rounds", lambda _: 7)
+    monkeypatch.setattr(engine, "FUSED_ROUNDS", 7)
     monkeypatch.setattr(engine, "_tasks", lambda *_: 3)
     alone = emulate(spark, text, tmp_path / "alone")
 

@@ -6,16 +6,17 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from emulator.progress import Progress
 from emulator.scenario import load_run
+from tests.engine_helpers import Iterations, emulate
 from tests.test_leaps import differing, tables
 
 ROUNDS = 400
 LONG = f"""
 rounds = {ROUNDS}
 [cluster]
-brokers = 4
+brokers = 5
 [cluster.config]
+"replica.fetch.backoff.ms" = 500
 "log.retention.check.interval.ms" = 20000
 "remote.log.manager.task.interval.ms" = 30000
 "remote.log.storage.system.enable" = true
@@ -43,6 +44,13 @@ assignment = [[1, 2, 3], [2, 4]]
 "local.retention.bytes" = 250000
 "retention.bytes" = 900000
 [[topics]]
+name = "waited_for"
+assignment = [[1, 5]]
+[topics.config]
+"remote.storage.enable" = true
+"segment.bytes" = 100000
+"local.retention.bytes" = 250000
+[[topics]]
 name = "tiered_by_age"
 assignment = [[3, 2]]
 [topics.config]
@@ -69,6 +77,11 @@ kind = "remote_storage_outage"
 from_round = 310
 to_round = 360
 [[faults]]
+kind = "disk_loss"
+broker = 5
+from_round = 315
+to_round = 325
+[[faults]]
 kind = "open_transaction"
 topic = "tiered_by_age"
 from_round = 210
@@ -88,18 +101,6 @@ round = 270
 """
 
 
-class Iterations(Progress):
-    """Counts the iterations of a leaping run."""
-
-    def __init__(self) -> None:
-        super().__init__(quiet=True)
-        self.iterations = 0
-
-    def advance(self, round_: int, partitions: int, iterations: int, replica_rounds: int) -> None:
-        """Notes how many there were so far."""
-        self.iterations = iterations
-
-
 def test_leaps_equal_plain_rounds(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     run, counted = load_run(str(tmp_path / "long.toml")), Iterations()
@@ -109,3 +110,44 @@ def test_leaps_equal_plain_rounds(spark: SparkSession, tmp_path: Path) -> None:
         assert sum(f"'{kind}'" in row for row in leapt["events"]) > 0, kind
     assert counted.iterations < ROUNDS * 0.5  # 300 events in 400 rounds
     assert leapt["violations"] == []
+
+
+WAITING = """
+rounds = 1500
+[cluster]
+brokers = 2
+[cluster.config]
+"remote.log.storage.system.enable" = true
+"replica.fetch.backoff.ms" = 500
+"log.retention.check.interval.ms" = 50000
+[[topics]]
+name = "orders"
+assignment = [[1, 2]]
+[topics.config]
+"remote.storage.enable" = true
+"segment.bytes" = 2000000
+"local.retention.bytes" = 4000000
+[[workload]]
+topic = "orders"
+records_per_round = 60
+record_bytes = 500
+[[faults]]
+kind = "disk_loss"
+broker = 2
+from_round = 300
+to_round = 310
+[[faults]]
+kind = "remote_storage_outage"
+from_round = 290
+to_round = 1200
+"""
+
+
+def test_leaps_go_over_the_questions_of_a_follower_while_the_store_is_away(spark: SparkSession, tmp_path: Path) -> None:
+    counted = Iterations()
+    found = emulate(spark, WAITING, tmp_path / "waiting", trace="none", progress=counted)
+    (outcome,) = found["outcomes"]
+    (built,) = (e["round"] for e in found["events"] if e["kind"] == "aux_state_built")
+    assert 1200 <= built < 1300
+    assert outcome["aux_state_errors"] > 850
+    assert counted.iterations < 500

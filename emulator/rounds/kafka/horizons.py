@@ -146,17 +146,18 @@ def horizon(rules: RunRules) -> str:
 def calm(rules: RunRules) -> Calm:
     """Rolls, copies, local deletions and what replicas note of them: nothing in a round goes by these but checks and tasks.
 
-    A follower that has not got what its leader deletes will be sent to remote storage in the next round; of a superseded leader
-    nobody knows who asks it.
+    A follower that has not got what its leader deletes will be sent to remote storage in the next round, and one that builds its
+    auxiliary state may find it in what its leader has noted; of a superseded leader nobody knows who asks it.
     """
     if rules.consumers:
         return Calm()
     texts = [f"CAST(IF({h.calm_sql}, {h.round_sql}, null) AS BIGINT)" for h in _all(rules) if h.calm_sql != "false"]
     is_below = f"({_FOLLOWS} AND coalesce(leo < leader_local_start, false))"
+    builds = "aux_state IS NOT NULL" if rules.tiers else "false"
     return Calm(
         columns=_CALM_COLUMNS + (_CALM_TIER_COLUMNS if rules.segments else ()),
         horizon=f"greatest(round, coalesce(least({', '.join(texts)}), {2**31 - 1}L))",
-        condition=f"{_UNFLUSHED_ROLLS} AND NOT {is_below} AND NOT (is_leader AND slot != client_leader)",
+        condition=f"{_UNFLUSHED_ROLLS} AND NOT {is_below} AND NOT ({builds}) AND NOT (is_leader AND slot != client_leader)",
     )
 
 

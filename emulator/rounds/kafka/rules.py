@@ -138,7 +138,7 @@ class RunRules:
     @property
     def nested_counters(self) -> tuple[str, ...]:
         """Columns whose counters move in this run."""
-        return (*(("readers",) if self.consumers else ()), *(("tier_counts",) if self.lists else ()))
+        return (*(("readers",) if self.consumers else ()), *(("tier_counts", "aux_state") if self.tiers else ()))
 
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""

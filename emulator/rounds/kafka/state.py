@@ -7,7 +7,7 @@ while nothing happens.
 from __future__ import annotations
 
 from emulator.rounds.kafka.reading.types import CACHED_INDEX, READER, READERS_DRIFT
-from emulator.rounds.kafka.tier.types import COPY, EPOCHS, INDEX, LOCAL_SEGMENT, REMOTE_EVENT, REMOTE_SEGMENT
+from emulator.rounds.kafka.tier.types import COPY, COUNTS_DRIFT, EPOCHS, INDEX, LOCAL_SEGMENT, REMOTE_EVENT, REMOTE_SEGMENT
 from emulator.state_schema import StateSchema
 
 RUN = (
@@ -339,7 +339,7 @@ KAFKA_STATE = StateSchema(
     optional_groups=OPTIONAL_GROUPS,
     counters=COUNTERS,
     counters_of_rounds=COUNTERS_OF_ROUNDS,
-    nested_drifts={"readers": READERS_DRIFT, "tier_counts": "BIGINT"},
+    nested_drifts={"readers": READERS_DRIFT, "tier_counts": COUNTS_DRIFT, "aux_state": "BIGINT"},
     samples=SAMPLES,
     sums={"unacked_rounds": "unacked"},
     resets={"segment_bytes": ("segment_base_offset", "log_bytes"), "flushed_offset": ("segment_base_offset", None)},

@@ -16,19 +16,3 @@ def count_listing() -> Step:
         f"coalesce(feed.storage.by_list AND feed.storage.tiered AND segments IS NOT NULL AND NOT is_deleted AND {RUNS}, false)"
     )
     return where(lists, {"tier_counts": counted("tier_counts", {"listing_rounds": "1"})})
-
-
-def alike(counts: str, before: str) -> str:
-    """Whether nothing else was counted (emulator/leaps.py)."""
-    others = counted("{0}", {"listing_rounds": "-{0}.listing_rounds"})
-    return f"IF({counts} IS NULL, true, {others.format(counts)} <=> {others.format(before)})"
-
-
-def drift(counts: str, before: str) -> str:
-    """By how much the count moved."""
-    return f"({counts}.listing_rounds - {before}.listing_rounds)"
-
-
-def moved(counts: str, by: str, drift: str) -> str:
-    """The counts so many rounds later, or before."""
-    return f"IF({by} = 0, {counts}, {counted(counts, {'listing_rounds': f'coalesce({by} * {drift}, 0L)'})})"

@@ -79,6 +79,9 @@ _EXPIRES = let("l_", _LIMITS, f"IF(l_ IS NULL, null, {_next_run('expiry_task', '
 
 _COPIES_LATE = let("l_", _HAS_WAITED, f"IF(l_ IS NULL, null, {_next_run('copy_task', 'greatest(round, l_)')})")
 
+_ASKS_IN_VAIN = "(NOT feed.storage.store_up AND NOT feed.storage.from_leader AND feed.storage.backoff_rounds = 1)"
+"""A follower's questions in every round come to nothing until the store is back, or the leader's log says something else."""
+
 CALM_HORIZONS = ("copy", "delayed copy", "copy done", "follower", "metadata")
 """What comes then is noted, and decides only what other tasks and checks find."""
 
@@ -99,6 +102,6 @@ def tier_horizons(rules: RunRules) -> dict[str, str]:
         "follower": _when(2, "follower_task", f"{found} > highest_remote"),
         "metadata": f"IF({_UNREAD} IS NULL OR {READS_BEFORE} IS NULL, null, {_UNREAD} + 1 + round - {READS_BEFORE})",
         "removal": "leaving.next",
-        "auxiliary state": "aux_state.next",
+        "auxiliary state": f"IF({_ASKS_IN_VAIN}, null, aux_state.next)",
         **({"local log": next_report(rules)} if rules.by_local_log else {}),
     }

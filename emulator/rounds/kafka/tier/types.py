@@ -65,3 +65,9 @@ def segment_of(segments: str, segment: str) -> str:
 def chosen(rule: str, having: str, lacking: str) -> str:
     """One of two texts, by a rule that is SQL text itself; a constant one leaves no trace."""
     return {"true": having, "false": lacking}.get(rule, f"IF({rule}, {having}, {lacking})")
+
+
+MOVING_COUNTERS = ("listing_rounds", "aux_state_requests", "aux_state_errors")
+"""Counters of outcomes that go on while nothing happens (leaping.py)."""
+
+COUNTS_DRIFT = f"STRUCT<{', '.join(f'{name}: BIGINT' for name in MOVING_COUNTERS)}>"

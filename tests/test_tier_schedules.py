@@ -15,6 +15,7 @@ from tests.engine_helpers import emulate
 
 CAUGHT = {MUTANT_PREFIX + "delete-before-copy": "NoLocalDeleteBeforeCopy"}
 FEW_TOPICS = 4
+UNCLEAN_TIERS = Path(__file__).parent / "scenarios" / "unclean_tiers.toml"
 
 
 def test_as_many_schedules_as_asked(tmp_path: Path) -> None:
@@ -43,3 +44,11 @@ def test_invariants_catch_mutants(spark: SparkSession, tmp_path: Path, monkeypat
     assert {name for name, invariant in CAUGHT.items() if invariant in broken.get(name, set())} == {*CAUGHT}
     kinds = {row["kind"] for row in tables["events"]}
     assert {"election", "copy_finished", "local_delete"} <= kinds
+
+
+def test_two_lineages_in_one_store(spark: SparkSession, tmp_path: Path) -> None:
+    """What unclean elections let Kafka do, in three partitions that larger runs of schedules came upon."""
+    tables = emulate(spark, UNCLEAN_TIERS, tmp_path / "out", trace="none")
+    assert tables["violations"] == []
+    uncleanly = {row["topic"]: row["unclean_elections"] for row in tables["outcomes"] if row["scenario_id"] == 1}
+    assert uncleanly == {"zombie": 1, "expired": 2, "hidden": 2}

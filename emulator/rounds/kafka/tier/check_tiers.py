@@ -69,7 +69,7 @@ def _check(rules: RunRules) -> list[Step]:
         {
             "tier_broken": (
                 f"IF(coalesce(get(epochs, 0).start_offset > missed_from AND pieces IS NOT NULL, false)"
-                f" OR coalesce(exists(pieces, y -> {_has_gap('y')}), false), {GAP}, 0)"
+                f" OR coalesce(exists(pieces, y -> {_has_gap('y')} AND NOT {_given_up('y')}), false), {GAP}, 0)"
                 f" | IF(coalesce({above}, false), {ABOVE_LAST_STABLE}, 0)"
                 f" | IF(coalesce(exists(gone, g -> {_never_copied('g')}), false), {NEVER_COPIED}, 0)"
                 f" | IF(coalesce(exists(tier_copy.started, s -> {_has_not_waited('s')}), false), {WITHOUT_LAG}, 0)"
@@ -107,15 +107,29 @@ def _never_copied(gone: str) -> str:
     from_offset = f"greatest({gone}.from_offset, missed_from)"
     theirs = "get(filter(its_, t -> t.epoch = y.epoch), 0)"
     lo, hi = f"greatest(y.lo, {theirs}.lo)", f"least(y.hi, {theirs}.hi)"
+    shared = f"{theirs} IS NOT NULL AND {lo} < {hi}"  # greatest and least leave out what is null
+    own = _pieces("epochs", "leo", from_offset, f"{gone}.to_offset")
+    their_own = _pieces("its_epochs", "lead.leo", from_offset, f"{gone}.to_offset")
+    return let("its_", their_own, f"exists({own}, y -> coalesce({shared} AND {_copied_up_to('y.epoch', lo)} < {hi}, false))")
+
+
+def _given_up(piece: str) -> str:
+    """Whether all of the piece was copied once, and a lineage that an unclean election gave up leads again after another one.
+
+    A leader that has nothing of that lineage deletes its segments, or copies others that lookups find in their place.
+    """
+    unclean = "unclean_elections + CAST(coalesce(election.unclean_elected, false) AS INT)"
+    return f"({unclean} >= 2 AND {_copied_up_to(f'{piece}.epoch', f'{piece}.lo')} >= {piece}.hi)"
+
+
+def _copied_up_to(epoch: str, from_offset: str) -> str:
+    """How far from this offset on records of the epoch were copied without a gap, by whomever, and whatever became of it."""
     copies = (
         "flatten(transform(filter(remote_segments, s -> s.was_finished), s -> filter(transform(s.epochs, (x, i) ->"
         " named_struct('epoch', x.epoch, 'start', x.start_offset, 'end',"
-        " coalesce(get(s.epochs, i + 1).start_offset - 1, s.end_offset))), x -> x.epoch = y.epoch)))"
+        f" coalesce(get(s.epochs, i + 1).start_offset - 1, s.end_offset))), x -> x.epoch = {epoch})))"
     )
-    reached = f"aggregate(array_sort({copies}), {lo}, (p, x) -> IF(x.start <= p, greatest(p, x.end + 1), p))"
-    own = _pieces("epochs", "leo", from_offset, f"{gone}.to_offset")
-    their_own = _pieces("its_epochs", "lead.leo", from_offset, f"{gone}.to_offset")
-    return let("its_", their_own, f"exists({own}, y -> coalesce({lo} < {hi} AND {reached} < {hi}, false))")
+    return f"aggregate(array_sort({copies}), {from_offset}, (p, x) -> IF(x.start <= p, greatest(p, x.end + 1), p))"
 
 
 def _has_not_waited(segment: str) -> str:

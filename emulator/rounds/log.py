@@ -202,14 +202,14 @@ def append_from(own: str, source: str, offset: str, end: str, log_start: str = "
     protocol that breaks it makes a clipped copy.
     """
     kept = f"filter({own}, x -> greatest(x.start_offset, {log_start}) < {offset})"
-    same = same_batches(last_run(kept), "x")
+    same = same_batches(last_run("kept_"), "x")
     inside = (
         f"filter({source}, (x, i) -> x.start_offset < {end}"
         f" AND coalesce(get({source}, i + 1).start_offset > {offset}, true)"
         f" AND NOT (x.start_offset < {offset} AND coalesce({same}, false)))"
     )
-    clip = f"x -> IF(x.start_offset < {offset} AND size({kept}) > 0, {clipped('x', offset)}, x)"
-    return f"concat({kept}, transform({inside}, {clip}))"
+    clip = f"x -> IF(x.start_offset < {offset} AND size(kept_) > 0, {clipped('x', offset)}, x)"
+    return let("kept_", kept, f"concat(kept_, transform({inside}, {clip}))")
 
 
 def epoch_cache(log: str, log_start: str) -> str:

@@ -48,7 +48,7 @@ _FACTS = ("deleted_log_start", "deleted_size", "deleted_age", "retention_rolled_
 
 @built_once
 def _decide(rules: RunRules) -> Step:
-    """The guard looks at the first segment alone: if it may stay, all do."""
+    """The guard looks at the first segment alone: if it may stay, or waits for its copy, all do; an active one is rolled then."""
     first_end = "coalesce(get(segments, 1).base_offset, IF(size(segments) > 0, segment_base_offset, leo))"
     newest = f"IF(size(segments) > 0, get(segments, 0).newest_round, {ACTIVE_NEWEST})"
     first_bytes = "coalesce(get(segments, 0).bytes, segment_bytes)"
@@ -59,7 +59,8 @@ def _decide(rules: RunRules) -> Step:
         f" AND (round - coalesce({newest}, round)) * {_MS} > feed.storage.local_retention_ms))"
     )
     due = "segments IS NOT NULL AND round > 0 AND round % feed.storage.check_rounds = 0"
-    guard = f"{due} AND {mine('world.running & assigned')} AND {first_end} <= hw AND {limits}"
+    waits = f"size(segments) > 0 AND NOT {_may_go(rules, first_end)}"
+    guard = f"{due} AND {mine('world.running & assigned')} AND {first_end} <= hw AND NOT ({waits}) AND {limits}"
     passes = [
         ("log_start", "NOT a.active AND a.end_offset <= start_before", "0L"),
         (
@@ -85,12 +86,12 @@ def _apply() -> Step:
     return applied("retention", _OUTPUTS)
 
 
-def _may_go(rules: RunRules) -> str:
+def _may_go(rules: RunRules, end_offset: str, active: str = "false") -> str:
     """Whether a segment needs no copy, or has one, or lies below the log start."""
     if not rules.tiers:
         return "true"
     needs_copy = rules.choose("copy_before_delete", "feed.storage.copies", "false")
-    return f"(NOT {needs_copy} OR a.end_offset <= highest_remote + 1 OR (NOT a.active AND a.end_offset <= log_start_offset))"
+    return f"(NOT {needs_copy} OR {end_offset} <= highest_remote + 1 OR (NOT {active} AND {end_offset} <= log_start_offset))"
 
 
 def _pass(name: str, breaks: str, left: str, rules: RunRules) -> list[Step]:
@@ -99,10 +100,11 @@ def _pass(name: str, breaks: str, left: str, rules: RunRules) -> list[Step]:
     fields = ", ".join(f"'{f}', s.{f}" for f in ("base_offset", "bytes", "first_round", "newest_round"))
     placed = f"named_struct({fields}, 'end_offset', {end}, 'active', i = size(segments))"
     stops = f"(NOT sum.goes OR a.end_offset > hw OR NOT ({breaks}) OR (a.active AND a.newest_round IS NULL))"
-    rolls = f"(a.active AND ({_may_go(rules)} OR feed.storage.tiered))"
+    may_go = _may_go(rules, "a.end_offset", "a.active")
+    rolls = f"(a.active AND ({may_go} OR feed.storage.tiered))"
     walk = "named_struct('goes', false, 'count', sum.count, 'left', sum.left, 'rolls', sum.rolls)"
     goes = (
-        f"named_struct('goes', {_may_go(rules)}, 'count', sum.count + IF({_may_go(rules)}, 1, 0),"
+        f"named_struct('goes', {may_go}, 'count', sum.count + IF({may_go}, 1, 0),"
         f" 'left', sum.left - a.bytes, 'rolls', {rolls})"
     )
     gone = f"{bytes_at('log', 'to_base')} - {bytes_at('log', 'start_before')}"

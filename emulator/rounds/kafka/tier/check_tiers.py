@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from emulator.rounds.columns import Step, applied, built_once, decided, let, unchanged
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import LOCAL_BYTES, local_start
-from emulator.rounds.kafka.tier.metadata import index_of, is_allowed, lookup
+from emulator.rounds.kafka.tier.metadata import is_allowed, learned, lookup
 from emulator.rounds.kafka.tier.types import SERVED, empty_index
 from emulator.rounds.log import bytes_at, epoch_cache
 from emulator.rounds.slots import has
@@ -51,7 +51,8 @@ def _check(rules: RunRules) -> list[Step]:
     leads = f"(slot = client_leader AND {has('world.running', 'client_leader')} AND leader_ready AND feed.storage.tiered)"
     above = "exists(tier_copy.started, s -> s.end_offset >= hw OR exists(pins, p -> s.end_offset >= p.offset))"
     remote = _pieces("epochs", "leo", "missed_from", "local_from")
-    checks = rules.holds("check_transitions")
+    events = ("remote_events", "remote_segments", "slot", "metadata_read", "round + 1")
+    all_known = learned("metadata_index", *events, rules.holds("check_transitions"))
     ranges = ", ".join(f"retention.deleted_{name}" for name in ("log_start", "size", "age"))
     return [
         {"expired_up_to": "greatest(expired_up_to, leading_start)", "leads_tiers": leads},
@@ -65,7 +66,7 @@ def _check(rules: RunRules) -> list[Step]:
             "gone": f"IF(feed.storage.copies, filter(array({ranges}), x -> x IS NOT NULL), null)",
             "its_epochs": f"IF(retention IS NULL, null, {epoch_cache('lead.log', 'lead.log_start_offset')})",
         },
-        {"known_to_all": f"IF(pieces IS NULL, {empty_index()}, {index_of('remote_events', 'remote_segments', checks)})"},
+        {"known_to_all": f"IF(pieces IS NULL, {empty_index()}, {all_known})"},
         {
             "tier_broken": (
                 f"IF(coalesce(get(epochs, 0).start_offset > missed_from AND pieces IS NOT NULL, false)"

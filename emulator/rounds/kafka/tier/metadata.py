@@ -59,9 +59,10 @@ def written(
     """
     others = _others(slot, read_before, now)
     is_late = f"(exists({events}, e -> {others}) AND exists({events}, e -> e.slot = {slot} AND e.round >= {read_before}))"
-    start = f"IF({is_late}, {empty_index()}, {index})"
-    new = f"filter({events}, e -> ({others}) OR ({is_late} AND (e.round < {read_before} OR e.slot = {slot})))"
-    return apply_events(start, f"concat({new}, {own})", segments, check_transitions)
+    start = f"IF(late_, {empty_index()}, {index})"
+    new = f"filter({events}, e -> ({others}) OR (late_ AND (e.round < {read_before} OR e.slot = {slot})))"
+    # Named, since Spark would ask it anew for every event.
+    return let("late_", is_late, apply_events(start, f"concat({new}, {own})", segments, check_transitions))
 
 
 def lookup(index: str, epoch: str, offset: str, lookup_by_epoch: str = "true") -> str:

@@ -23,7 +23,7 @@ from emulator.local_checkpoints import held
 from emulator.outcomes.broker_rounds import BucketSums, add_sums, broker_bucket, bucket_rows, bucket_sums, sums_as_rows, sums_from
 from emulator.planned import Compiling, PlannedRound, release, release_all
 from emulator.progress import Progress
-from emulator.protocols import system_of
+from emulator.protocols import RulesOfRun, system_of
 from emulator.round_plans import laid_out, plan_leaps, plan_rounds
 from emulator.rounds.columns import pack, unpack
 from emulator.session import engine_settings
@@ -119,7 +119,7 @@ def emulate(
         progress.start(max(rounds), sum(i.partition_count for i in inputs), len(inputs))
         # Planning takes the driver seconds, the initial state a job: side by side.
         with ThreadPoolExecutor(1) as pool:
-            planning = pool.submit(plan, spark, rules, tracing, tasks, compiling(rows), bucket_rounds)
+            planning = pool.submit(plan, spark, rules, tracing, tasks, compiling(rows, rules), bucket_rounds)
             if resume and checkpoints is not None:
                 state, known = checkpoints.load()
             else:
@@ -313,10 +313,12 @@ def _tasks(spark: SparkSession, rows: int) -> int:
     return max(1, waves) * cores  # whole waves: in a last one of a single task the other cores would wait
 
 
-def compiling(rows: int) -> Compiling:
-    """What is worth compiling for so many rows."""
+def compiling(rows: int, rules: RulesOfRun) -> Compiling:
+    """What is worth compiling for so many rows of a run."""
     if rows < ROWS_WORTH_COMPILING:
         return Compiling.NOTHING
+    if rules.works_in_functions:
+        return Compiling.AROUND_FUNCTIONS
     return Compiling.FUNCTIONS if rows >= ROWS_WORTH_COMPILING_FUNCTIONS else Compiling.STAGES
 
 

@@ -7,7 +7,8 @@ to the rows of the round before, k rounds in one job (emulator/fused_rounds.py).
 
 Spark keeps higher-order functions out of whole-stage code, and with them every projection that has one. They stand in rare steps,
 behind guards; the plan therefore holds them *sealed*: as a function object that the generated code calls, with the columns it
-reads as a row. In large runs its own code is generated too (emulator/compiled_functions.py).
+reads as a row. In large runs its own code is generated too (emulator/compiled_functions.py); where most of a round is functions,
+Java's compilers give up on so much code, and what has functions is interpreted with its guards.
 
 Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used here, in fused_rounds.py and in
 compiled_functions.py only.
@@ -30,6 +31,9 @@ from emulator.session import settings_held
 PROJECTIONS_PER_STAGE = 3
 """Fewer copy each row more often; more make methods that Java's compiler gives up on, and then interprets."""
 
+PROJECTIONS_AROUND_FUNCTIONS = 6
+"""The same where stages only call what has functions."""
+
 LARGE = 8
 """Leaves of an expression from which on an interpreted projection has it sealed."""
 
@@ -48,6 +52,8 @@ class Compiling(Enum):
     STAGES = 1
     FUNCTIONS = 2
     """Stages, and the higher-order functions that they call."""
+    AROUND_FUNCTIONS = 3
+    """Stages without the expressions that have higher-order functions, which are interpreted with their guards and all."""
 
 
 Cut = Callable[[DataFrame], DataFrame]
@@ -119,6 +125,7 @@ class _Evaluators:
         class_named = jvm.java.lang.Class.forName
         self._fallback = class_named("org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback")
         self._leaf = class_named("org.apache.spark.sql.catalyst.expressions.LeafExpression")
+        self._higher_order = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.HIGH_ORDER_FUNCTION()
         self._binder = companion(self._catalyst, "BindReferences")
         self._attributes = getattr(self._catalyst, "package$AttributeSeq")
         self._functions = CompiledFunctions(spark) if compiling is Compiling.FUNCTIONS else None
@@ -141,9 +148,11 @@ class _Evaluators:
                 evaluators += [self._interpreted(operator) for operator in operators]
             else:
                 projections = list(operators)
+                around = self._compiling is Compiling.AROUND_FUNCTIONS
+                at_once = PROJECTIONS_AROUND_FUNCTIONS if around else PROJECTIONS_PER_STAGE
                 with settings_held(self._spark, _SETTINGS):
-                    for at in range(0, len(projections), PROJECTIONS_PER_STAGE):
-                        evaluators += self._compiled(plan, projections[at : at + PROJECTIONS_PER_STAGE])
+                    for at in range(0, len(projections), at_once):
+                        evaluators += self._compiled(plan, projections[at : at + at_once])
         return evaluators
 
     def _window(self, operator: Any) -> Any:
@@ -195,7 +204,7 @@ class _Evaluators:
         stage = scan.copy(columns, scan.rdd(), scan.name(), scan.outputPartitioning(), scan.outputOrdering(), scan.stream())
         for projection in projections:
             listed = projection.projectList()
-            sealed = [self._sealed_within(listed.apply(i)) for i in range(listed.size())]
+            sealed = [self._sealed_for_stage(listed.apply(i)) for i in range(listed.size())]
             stage = projection.copy(self._seq(sealed), stage)
         execution = companion(self._sql.execution, "QueryExecution")
         stage = execution.prepareExecutedPlan(self._spark._jsparkSession, stage)
@@ -206,6 +215,14 @@ class _Evaluators:
         references = context.references().toArray(self._any_class)
         pipeline_time = stage.longMetric("pipelineTime")
         return self._sql.execution.WholeStageCodegenEvaluatorFactory(self._right(code), pipeline_time, references)
+
+    def _sealed_for_stage(self, named: Any) -> Any:
+        """A column of a stage: with its functions sealed, or sealed as a whole."""
+        if self._compiling is Compiling.AROUND_FUNCTIONS and not self._leaf.isInstance(named):
+            expression = named.child()
+            if expression.containsPattern(self._higher_order) and expression.collectLeaves().size() > LARGE:
+                return named.withNewChildren(self._seq([self._sealed(expression)]))
+        return self._sealed_within(named)
 
     def _sealed_within(self, expression: Any) -> Any:
         """The expression with every outermost higher-order function in it sealed."""

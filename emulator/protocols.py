@@ -73,6 +73,10 @@ class RulesOfRun(Protocol):
     def nested_counters(self) -> tuple[str, ...]:
         """Columns whose counters move in this run."""
 
+    @property
+    def works_in_functions(self) -> bool:
+        """Whether most of a round's work is in higher-order functions."""
+
 
 Phase = Callable[[DataFrame, Any], DataFrame]
 """One step of a round, by the rules of the run."""

@@ -23,7 +23,7 @@ def node_names(plan: Any) -> list[str]:
     return [plan.nodeName(), *below]
 
 
-@pytest.mark.parametrize("compiling", [Compiling.NOTHING, Compiling.STAGES])
+@pytest.mark.parametrize("compiling", [Compiling.NOTHING, Compiling.STAGES, Compiling.AROUND_FUNCTIONS])
 def test_a_round_is_one_window_without_exchange_or_sort(spark: SparkSession, compiling: Compiling) -> None:
     with engine_settings(spark, TASKS, {}):
         planned = plan_rounds(spark, RunRules(3), True, TASKS, compiling)

@@ -86,7 +86,9 @@ def differences(expected: Result, tables: Mapping[str, list[Row]]) -> Difference
 
 
 def test_tiered_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By two tasks and compiled stages, as runs of thousands of rows; those of fewer are in the tests of leaps."""
     monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+    monkeypatch.setattr(engine, "ROWS_WORTH_COMPILING", 1)
     cases = {f"s{seed}": schedule(seed) for seed in SEEDS} | {f"given-{seed}": given_schedule(seed) for seed in SEEDS}
     cases["trace_e"] = real_case()
     cases |= {f"bootstrap-{at}": bootstrap_case(leader, pending) for at, (_, leader, pending, _) in enumerate(BOOTSTRAP)}

@@ -76,6 +76,11 @@ class LedgerRules:
         """What is copied, and how far."""
         return ("copies", "replacements") if self.repairs else ()
 
+    @property
+    def works_in_functions(self) -> bool:
+        """Its arrays are as small as the ensembles."""
+        return False
+
     def holds(self, rule: str) -> str:
         """SQL text: whether the row's protocol has the rule; a constant where all or none of the run's have it."""
         return holds(RULES, self.protocols, rule)

@@ -104,8 +104,7 @@ def _pass(name: str, breaks: str, left: str, rules: RunRules) -> list[Step]:
     rolls = f"(a.active AND ({may_go} OR feed.storage.tiered))"
     walk = "named_struct('goes', false, 'count', sum.count, 'left', sum.left, 'rolls', sum.rolls)"
     goes = (
-        f"named_struct('goes', {may_go}, 'count', sum.count + IF({may_go}, 1, 0),"
-        f" 'left', sum.left - a.bytes, 'rolls', {rolls})"
+        f"named_struct('goes', {may_go}, 'count', sum.count + IF({may_go}, 1, 0), 'left', sum.left - a.bytes, 'rolls', {rolls})"
     )
     gone = f"{bytes_at('log', 'to_base')} - {bytes_at('log', 'start_before')}"
     return [

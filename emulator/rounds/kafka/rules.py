@@ -140,6 +140,11 @@ class RunRules:
         """Columns whose counters move in this run."""
         return (*(("readers",) if self.consumers else ()), *(("tier_counts", "aux_state") if self.tiers else ()))
 
+    @property
+    def works_in_functions(self) -> bool:
+        """Whether most of a round's work is in higher-order functions: remote segments and their events are arrays."""
+        return self.tiers
+
     def some(self, rule: str) -> bool:
         """Whether any protocol of the run has the rule."""
         return any(getattr(RULES[name], rule) for name in self.protocols)

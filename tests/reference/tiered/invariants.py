@@ -131,8 +131,11 @@ def _has_older_rival(watch: Watch, epoch: int, offset: int, hidden: RemoteSegmen
 
 
 def _was_given_up(watch: Watch, epoch: int, offset: int) -> bool:
-    """Tell whether a leader whose log T's does not continue, for there were unclean elections, deleted a copy of the record."""
-    if watch.leader is None or watch.partition.ledger.counts["unclean_elections"] < 2:
+    """Tell whether a leader whose log T's does not continue, for there were unclean elections, deleted a copy of the record.
+
+    One is enough where the leader before had lost its disk, and so the lineage.
+    """
+    if watch.leader is None or not watch.partition.ledger.counts["unclean_elections"]:
         return False
     mine = {known for known, _ in watch.leader.log.cache.entries}
     copies = [one for one in watch.partition.segments if one.id in watch.deleted_in and one.covers(epoch, offset)]

@@ -8,7 +8,7 @@ from emulator.rounds.columns import Step, applied, built_once, decided, let, unc
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import LOCAL_BYTES, local_start
 from emulator.rounds.kafka.tier.metadata import is_allowed, learned, lookup
-from emulator.rounds.kafka.tier.types import SERVED, empty_index
+from emulator.rounds.kafka.tier.types import DELETE_STARTED, SERVED, empty_index
 from emulator.rounds.log import bytes_at, epoch_cache
 from emulator.rounds.slots import has
 
@@ -115,18 +115,29 @@ def _never_copied(gone: str) -> str:
 
 
 def _given_up(piece: str) -> str:
-    """Whether all of the piece was copied once, and a lineage that an unclean election gave up leads again after another one.
+    """Whether all of the piece was copied once, and a lineage that was given up leads again after an unclean election.
 
-    A leader that has nothing of that lineage deletes its segments, or copies others that lookups find in their place.
+    A leader that has nothing of that lineage deletes its segments; after another unclean one it also copies others that lookups
+    find in their place.
     """
-    unclean = "unclean_elections + CAST(coalesce(election.unclean_elected, false) AS INT)"
-    return f"({unclean} >= 2 AND {_copied_up_to(f'{piece}.epoch', f'{piece}.lo')} >= {piece}.hi)"
+    return f"({_copied_up_to(f'{piece}.epoch', f'{piece}.lo', f'({_UNCLEAN} >= 2 AND s.was_finished)')} >= {piece}.hi)"
 
 
-def _copied_up_to(epoch: str, from_offset: str) -> str:
-    """How far from this offset on records of the epoch were copied without a gap, by whomever, and whatever became of it."""
+_UNCLEAN = "(unclean_elections + CAST(coalesce(election.unclean_elected, false) AS INT))"
+_TAKEN_AWAY = (
+    f"({_UNCLEAN} >= 1 AND (s.was_finished OR s.moved_bytes >= s.bytes)"
+    f" AND exists(remote_events, e -> e.segment = s.id AND e.state = {DELETE_STARTED} AND e.slot != slot))"
+)
+"""Whether a remote segment `s` was copied, and another broker deleted it, perhaps while it was, which its copier doesn't notice."""
+
+
+def _copied_up_to(epoch: str, from_offset: str, counts: str = "s.was_finished") -> str:
+    """How far from this offset on records of the epoch were copied without a gap, by whomever, and whatever became of it.
+
+    `counts`: whether the segment `s` does; those that were taken away count as well.
+    """
     copies = (
-        "flatten(transform(filter(remote_segments, s -> s.was_finished), s -> filter(transform(s.epochs, (x, i) ->"
+        f"flatten(transform(filter(remote_segments, s -> {counts} OR {_TAKEN_AWAY}), s -> filter(transform(s.epochs, (x, i) ->"
         " named_struct('epoch', x.epoch, 'start', x.start_offset, 'end',"
         f" coalesce(get(s.epochs, i + 1).start_offset - 1, s.end_offset))), x -> x.epoch = {epoch})))"
     )

@@ -16,6 +16,7 @@ from tests.engine_helpers import emulate
 CAUGHT = {MUTANT_PREFIX + "delete-before-copy": "NoLocalDeleteBeforeCopy"}
 FEW_TOPICS = 4
 UNCLEAN_TIERS = Path(__file__).parent / "scenarios" / "unclean_tiers.toml"
+LATE_COPIES = Path(__file__).parent / "scenarios" / "late_copies.toml"
 
 
 def test_as_many_schedules_as_asked(tmp_path: Path) -> None:
@@ -44,6 +45,14 @@ def test_invariants_catch_mutants(spark: SparkSession, tmp_path: Path, monkeypat
     assert {name for name, invariant in CAUGHT.items() if invariant in broken.get(name, set())} == {*CAUGHT}
     kinds = {row["kind"] for row in tables["events"]}
     assert {"election", "copy_finished", "local_delete"} <= kinds
+
+
+def test_a_superseded_leader_and_the_store(spark: SparkSession, tmp_path: Path) -> None:
+    """What it expires, and what it copies last: four partitions of 50,160 random ones."""
+    tables = emulate(spark, LATE_COPIES, tmp_path / "out", trace="none")
+    assert tables["violations"] == []
+    finished = {(row["scenario_id"], row["topic"], row["round"]) for row in tables["events"] if row["kind"] == "copy_finished"}
+    assert finished >= {(0, "overtaken", 23), (1, "overlapped", 34), (1, "shadowed", 41)}
 
 
 def test_two_lineages_in_one_store(spark: SparkSession, tmp_path: Path) -> None:

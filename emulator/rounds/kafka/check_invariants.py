@@ -36,7 +36,7 @@ def _compared(rules: RunRules) -> Step:
         rare += " OR retention IS NOT NULL"
     if rules.tiers:
         rare += " OR building IS NOT NULL OR tier_inputs IS NOT NULL OR tier_expiry IS NOT NULL OR tier_copy IS NOT NULL"
-    return decided("compared", rare, _compare(), {name: name for name in (*_COMPARED, "misled")})
+    return decided("compared", rare, _compare(rules), {name: name for name in (*_COMPARED, "misled")})
 
 
 def _response_may_part_logs() -> str:
@@ -53,7 +53,10 @@ def _news_change_log(rules: RunRules) -> str:
     return f"coalesce(news.late{cut}, false)"
 
 
-def _compare() -> list[Step]:
+def _compare(rules: RunRules) -> list[Step]:
+    """The logs are compared from where both start, and above what any leader expired: of that, epochs may be unknown."""
+    expired = ", expired_up_to" if rules.tiers else ""
+
     def epoch_at(log: str) -> str:
         return f"aggregate({log}, CAST(null AS INT), (e, x) -> IF(x.start_offset <= p, x.epoch, e))"
 
@@ -69,7 +72,7 @@ def _compare() -> list[Step]:
     told_nothing = "(world.deaf & shiftleft(1, z.slot)) != 0 AND z.slot != slot"
     unlike_from = "coalesce(array_min(filter(points, p -> NOT p.alike).at), IF(leo > lead.leo, lead.leo, null))"
     return [
-        {"from_offset": "greatest(log_start_offset, lead.log_start_offset)"},
+        {"from_offset": f"greatest(log_start_offset, lead.log_start_offset{expired})"},
         {"points": f"filter({starts}, p -> p >= from_offset AND p < least(leo, lead.leo))"},
         {"points": f"transform(points, p -> named_struct('at', p, 'alike', {alike}))"},
         {"unlike_from": f"IF(lead IS NULL, null, {unlike_from})"},

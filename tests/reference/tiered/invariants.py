@@ -103,12 +103,12 @@ def _no_gap_between_tiers(watch: Watch) -> Iterator[str]:
 def _nothing_remote_is_hidden(watch: Watch) -> Iterator[str]:
     """What T has not itself, and what is in the remote tier, is found there.
 
-    What a superseded leader copies may take the place of what a later one copied, which is excused; and after two unclean
+    What another leader copies may take its place, which is excused; and after two unclean
     elections a lineage that was given up may lead again.
     """
     for offset, epoch in _not_served(watch):
         hidden = _stored(watch, epoch, offset)
-        if hidden and not any(_has_older_rival(watch, epoch, offset, one) for one in hidden):
+        if hidden and not any(_has_rival(watch, epoch, offset, one) for one in hidden):
             yield f"{offset} (epoch {epoch}) is remote, and no lookup finds it"
 
 
@@ -124,10 +124,10 @@ def _stored(watch: Watch, epoch: int, offset: int) -> list[RemoteSegment]:
     return [one for one in listed if one.state == COPY_FINISHED and one.stored_bytes == one.size_bytes]
 
 
-def _has_older_rival(watch: Watch, epoch: int, offset: int, hidden: RemoteSegment) -> bool:
-    """Tell whether a leader of an older epoch copied a segment that a lookup of the record may come upon first."""
-    older = [one for one in watch.partition.segments if one.was_finished and one.leader_epoch < hidden.leader_epoch]
-    return any(epoch in one.spans and hidden.spans[epoch][0] <= one.spans[epoch][0] <= offset for one in older)
+def _has_rival(watch: Watch, epoch: int, offset: int, hidden: RemoteSegment) -> bool:
+    """Tell whether a leader of another epoch copied a segment that a lookup of the record may come upon first."""
+    others = [one for one in watch.partition.segments if one.was_finished and one.leader_epoch != hidden.leader_epoch]
+    return any(epoch in one.spans and hidden.spans[epoch][0] <= one.spans[epoch][0] <= offset for one in others)
 
 
 def _was_given_up(watch: Watch, epoch: int, offset: int) -> bool:

@@ -8,7 +8,7 @@ from emulator.rounds.columns import Step, applied, built_once, decided, let, unc
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import LOCAL_BYTES, local_start
 from emulator.rounds.kafka.tier.metadata import is_allowed, learned, lookup
-from emulator.rounds.kafka.tier.types import DELETE_STARTED, SERVED, empty_index
+from emulator.rounds.kafka.tier.types import COPY_FINISHED, DELETE_STARTED, SERVED, empty_index
 from emulator.rounds.log import bytes_at, epoch_cache
 from emulator.rounds.slots import has
 
@@ -70,7 +70,8 @@ def _check(rules: RunRules) -> list[Step]:
         {
             "tier_broken": (
                 f"IF(coalesce(get(epochs, 0).start_offset > missed_from AND pieces IS NOT NULL, false)"
-                f" OR coalesce(exists(pieces, y -> {_has_gap('y')} AND NOT {_given_up('y')}), false), {GAP}, 0)"
+                f" OR coalesce(exists(pieces, y -> {_has_gap('y')} AND NOT {_given_up('y')} AND NOT {_hidden('y')}), false),"
+                f" {GAP}, 0)"
                 f" | IF(coalesce({above}, false), {ABOVE_LAST_STABLE}, 0)"
                 f" | IF(coalesce(exists(gone, g -> {_never_copied('g')}), false), {NEVER_COPIED}, 0)"
                 f" | IF(coalesce(exists(tier_copy.started, s -> {_has_not_waited('s')}), false), {WITHOUT_LAG}, 0)"
@@ -111,7 +112,10 @@ def _never_copied(gone: str) -> str:
     shared = f"{theirs} IS NOT NULL AND {lo} < {hi}"  # greatest and least leave out what is null
     own = _pieces("epochs", "leo", from_offset, f"{gone}.to_offset")
     their_own = _pieces("its_epochs", "lead.leo", from_offset, f"{gone}.to_offset")
-    return let("its_", their_own, f"exists({own}, y -> coalesce({shared} AND {_copied_up_to('y.epoch', lo)} < {hi}, false))")
+    counts = f"s.was_finished OR {_TAKEN_AWAY}"
+    return let(
+        "its_", their_own, f"exists({own}, y -> coalesce({shared} AND {_copied_up_to('y.epoch', lo, counts)} < {hi}, false))"
+    )
 
 
 def _given_up(piece: str) -> str:
@@ -120,7 +124,19 @@ def _given_up(piece: str) -> str:
     A leader that has nothing of that lineage deletes its segments; after another unclean one it also copies others that lookups
     find in their place.
     """
-    return f"({_copied_up_to(f'{piece}.epoch', f'{piece}.lo', f'({_UNCLEAN} >= 2 AND s.was_finished)')} >= {piece}.hi)"
+    counts = f"({_UNCLEAN} >= 2 AND s.was_finished) OR {_TAKEN_AWAY}"
+    return f"({_copied_up_to(f'{piece}.epoch', f'{piece}.lo', counts)} >= {piece}.hi)"
+
+
+def _hidden(piece: str) -> str:
+    """Whether all of the piece is in the store, and leaders of several epochs copied there.
+
+    Of two segments that start alike, lookups know the one that was finished last, also where it reaches less far.
+    """
+    in_store = f"s.id >= remote_from AND s.state = {COPY_FINISHED} AND s.stored_bytes >= s.bytes"
+    of_epoch = f"filter(remote_segments, s -> s.was_finished AND exists(s.epochs, x -> x.epoch = {piece}.epoch))"
+    copiers = f"size(array_distinct(transform({of_epoch}, s -> s.leader_epoch)))"
+    return f"({copiers} > 1 AND {_copied_up_to(f'{piece}.epoch', f'{piece}.lo', in_store)} >= {piece}.hi)"
 
 
 _UNCLEAN = "(unclean_elections + CAST(coalesce(election.unclean_elected, false) AS INT))"
@@ -128,16 +144,13 @@ _TAKEN_AWAY = (
     f"({_UNCLEAN} >= 1 AND (s.was_finished OR s.moved_bytes >= s.bytes)"
     f" AND exists(remote_events, e -> e.segment = s.id AND e.state = {DELETE_STARTED} AND e.slot != slot))"
 )
-"""Whether a remote segment `s` was copied, and another broker deleted it, perhaps while it was, which its copier doesn't notice."""
+"""Whether a remote segment `s` was copied, and another broker deleted it, perhaps meanwhile: its copier does not notice."""
 
 
-def _copied_up_to(epoch: str, from_offset: str, counts: str = "s.was_finished") -> str:
-    """How far from this offset on records of the epoch were copied without a gap, by whomever, and whatever became of it.
-
-    `counts`: whether the segment `s` does; those that were taken away count as well.
-    """
+def _copied_up_to(epoch: str, from_offset: str, counts: str) -> str:
+    """How far from this offset on records of the epoch were copied without a gap, by whomever; `counts`: into the segment `s`."""
     copies = (
-        f"flatten(transform(filter(remote_segments, s -> {counts} OR {_TAKEN_AWAY}), s -> filter(transform(s.epochs, (x, i) ->"
+        f"flatten(transform(filter(remote_segments, s -> {counts}), s -> filter(transform(s.epochs, (x, i) ->"
         " named_struct('epoch', x.epoch, 'start', x.start_offset, 'end',"
         f" coalesce(get(s.epochs, i + 1).start_offset - 1, s.end_offset))), x -> x.epoch = {epoch})))"
     )

@@ -70,8 +70,7 @@ def _check(rules: RunRules) -> list[Step]:
         {
             "tier_broken": (
                 f"IF(coalesce(get(epochs, 0).start_offset > missed_from AND pieces IS NOT NULL, false)"
-                f" OR coalesce(exists(pieces, y -> {_has_gap('y')} AND NOT {_given_up('y')} AND NOT {_hidden('y')}), false),"
-                f" {GAP}, 0)"
+                f" OR coalesce(exists(pieces, y -> {_has_gap('y')} AND NOT {_excused('y')}), false), {GAP}, 0)"
                 f" | IF(coalesce({above}, false), {ABOVE_LAST_STABLE}, 0)"
                 f" | IF(coalesce(exists(gone, g -> {_never_copied('g')}), false), {NEVER_COPIED}, 0)"
                 f" | IF(coalesce(exists(tier_copy.started, s -> {_has_not_waited('s')}), false), {WITHOUT_LAG}, 0)"
@@ -118,25 +117,19 @@ def _never_copied(gone: str) -> str:
     )
 
 
-def _given_up(piece: str) -> str:
-    """Whether all of the piece was copied once, and a lineage that was given up leads again after an unclean election.
+def _excused(piece: str) -> str:
+    """Whether all of the piece is in the store all the same, or was and was given up: leaders lost track of each other.
 
-    A leader that has nothing of that lineage deletes its segments; after another unclean one it also copies others that lookups
-    find in their place.
+    Leaders of several epochs copied there, or there was an unclean election. Of two segments that start alike lookups know
+    the one that was finished last, also where it reaches less far. A lineage that was given up may lead again after an unclean
+    election; a leader that had nothing of it has deleted its segments, and after another unclean one copied others that lookups
+    find instead.
     """
-    counts = f"({_UNCLEAN} >= 2 AND s.was_finished) OR {_TAKEN_AWAY}"
-    return f"({_copied_up_to(f'{piece}.epoch', f'{piece}.lo', counts)} >= {piece}.hi)"
-
-
-def _hidden(piece: str) -> str:
-    """Whether all of the piece is in the store, and leaders of several epochs copied there.
-
-    Of two segments that start alike, lookups know the one that was finished last, also where it reaches less far.
-    """
-    in_store = f"s.id >= remote_from AND s.state = {COPY_FINISHED} AND s.stored_bytes >= s.bytes"
+    in_store = f"(s.id >= remote_from AND s.state = {COPY_FINISHED} AND s.stored_bytes >= s.bytes)"
+    counts = f"{in_store} OR ({_UNCLEAN} >= 2 AND s.was_finished) OR {_TAKEN_AWAY}"
     of_epoch = f"filter(remote_segments, s -> s.was_finished AND exists(s.epochs, x -> x.epoch = {piece}.epoch))"
     copiers = f"size(array_distinct(transform({of_epoch}, s -> s.leader_epoch)))"
-    return f"({copiers} > 1 AND {_copied_up_to(f'{piece}.epoch', f'{piece}.lo', in_store)} >= {piece}.hi)"
+    return f"(({_UNCLEAN} >= 1 OR {copiers} > 1) AND {_copied_up_to(f'{piece}.epoch', f'{piece}.lo', counts)} >= {piece}.hi)"
 
 
 _UNCLEAN = "(unclean_elections + CAST(coalesce(election.unclean_elected, false) AS INT))"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 import numpy as np
 
 from emulator import configs
 from emulator.bandwidth.broker_configs import BrokerConfigs
+from emulator.bandwidth.placement import most_replicas
 from emulator.bandwidth.sharing import share_out
 from emulator.inputs.storage_settings import alterations_of, may_copy
 from emulator.scenario import Scenario
@@ -28,28 +27,12 @@ def limits_copying(scenario: Scenario) -> bool:
     has_threads = takes_time and threads.are_set
     if not has_quota and not has_threads:
         return False
-    most = _most_replicas(scenario)
+    most = most_replicas(scenario, [t for t in scenario.topics if may_copy(scenario, t.config, alterations_of(scenario, t.name))])
     return (has_quota and most > 1) or (has_threads and most > min(threads.ever(THREADS)))
 
 
 def _slows_store(scenario: Scenario) -> bool:
     return "slow_remote_storage" in scenario.faults.column("kind").to_pylist()
-
-
-def _most_replicas(scenario: Scenario) -> int:
-    """The most replicas that a broker ever has of topics that are ever copied, if it gives none of them away."""
-    topics = [t for t in scenario.topics if may_copy(scenario, t.config, alterations_of(scenario, t.name))]
-    added = {
-        (t.name, c.partition, broker)
-        for c in scenario.commands
-        if c.kind == "reassign"
-        for t in topics
-        if fnmatchcase(t.name, c.topic or "*") and c.partition is not None and c.partition < t.partitions
-        for broker in c.replicas or ()
-        if broker not in t.assignment[c.partition]
-    }
-    ids = np.concatenate([np.array([b for *_, b in added], np.int32), *(t.assignment.reshape(-1) for t in topics)])
-    return int(np.unique(ids[ids >= 0], return_counts=True)[1].max(initial=0))
 
 
 class CopyBudgets:

@@ -1,9 +1,10 @@
 """Quota edges: the rounds in which brokers' budgets are shared out between their partitions.
 
 Between two edges a partition is emulated by itself: each follower fetches at most `quota_bytes` a round (fetches.py), each copy
-to remote storage moves at most `copy_share_bytes` (copies.py). While a budget is used up the next edge comes after
+to remote storage moves at most `copy_share_bytes` (copies.py), and remote reads from a replica bring at most `read_share_bytes`
+(reads.py). While a budget is used up the next edge comes after
 `quota_window_rounds`; else later and later, up to the first window that begins at or after the next change of any input. Each
-scenario has edges of its own, which depend on nothing but it; fetches and copies have them in common.
+scenario has edges of its own, which depend on nothing but it; fetches, copies and reads have them in common.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from emulator.bandwidth.budgets import KINDS, limits_bandwidth
 from emulator.bandwidth.copies import Copies
 from emulator.bandwidth.copy_budgets import limits_copying
 from emulator.bandwidth.fetches import Fetches
+from emulator.bandwidth.read_budgets import limits_reading
+from emulator.bandwidth.reads import Reads
 from emulator.inputs import ScenarioInputs
 from emulator.scenario import Scenario
 
@@ -27,7 +30,7 @@ NEVER = 2**31 - 1
 
 def has_edges(scenario: Scenario) -> bool:
     """Whether partitions share anything that is limited, so that it matters which brokers they are on."""
-    return limits_bandwidth(scenario) or limits_copying(scenario)
+    return limits_bandwidth(scenario) or limits_copying(scenario) or limits_reading(scenario)
 
 
 class Quotas:
@@ -40,7 +43,8 @@ class Quotas:
         self._by_id = {i.scenario.scenario_id: i for i in inputs}
         self._fetches = Fetches(spark, inputs)
         self._copies = Copies(spark, inputs)
-        limited = sorted(self._fetches.scenarios | self._copies.scenarios)
+        self._reads = Reads(spark, inputs)
+        limited = sorted(self._fetches.scenarios | self._copies.scenarios | self._reads.scenarios)
         self._edges = dict.fromkeys(limited, 0)
         self._windows = {s: self._by_id[s].scenario.quota_window_rounds for s in limited}
         self._changes = {s: self._by_id[s].change_counts()[0] for s in limited}
@@ -79,6 +83,9 @@ class Quotas:
             now, used_up = self._fetches.share_out(now, round_, fetching)
         if copying := [s for s in due if s in self._copies.scenarios]:
             now, full = self._copies.share_out(now, round_, copying)
+        if reading := [s for s in due if s in self._reads.scenarios]:
+            now, short = self._reads.share_out(now, round_, reading)
+            full = full | short
         for scenario_id in due:
             budgets = used_up.get(scenario_id, [])
             self._next(scenario_id, round_, bool(budgets) or scenario_id in full)

@@ -14,6 +14,9 @@ from emulator.rounds.log import bytes_at, newest_round
 FIRST_BASE = "coalesce(get(segments, 0).base_offset, segment_base_offset)"
 """Base of the first local segment, where segments are kept."""
 
+LOCAL_START = f"IF(segments IS NULL, log_start_offset, greatest(log_start_offset, {FIRST_BASE}))"
+"""The first offset that the replica has itself."""
+
 ACTIVE_NEWEST = f"IF(leo > segment_base_offset, coalesce({newest_round('log', 'leo')}, 0), null)"
 """The round of the newest record of the active segment, null if it is empty."""
 
@@ -27,7 +30,7 @@ def local_start(rules: RunRules) -> str:
     """The first offset that the replica has itself; the log start where segments are not kept."""
     if not rules.segments:
         return "log_start_offset"
-    return f"IF(segments IS NULL, log_start_offset, greatest(log_start_offset, {FIRST_BASE}))"
+    return LOCAL_START
 
 
 def closed(base: str, size: str, first: str, newest: str) -> str:

@@ -1,6 +1,6 @@
 """The round of all readers that ask one replica: each gets its answer, and remote reads share what the broker has.
 
-SQL texts. Threads, quota and index cache are those of this replica alone: as if its broker had no other partition.
+SQL texts. Threads and index cache are those of this replica alone: as if its broker had no other partition.
 """
 
 from __future__ import annotations

@@ -1,0 +1,179 @@
+"""A group comes back after an outage of its consumers: how fast brokers' remote fetch quotas and reader threads let it catch up.
+
+Broker 1 leads four partitions, broker 2 one; each takes 10 records of 100 bytes a round. Segments have 200 records, and 100 or
+more stay local. The group is away in rounds 20 to 99, and then has 600 records of each partition to read from remote storage.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.bandwidth.quotas import has_edges
+from emulator.bandwidth.read_budgets import QUOTA, THREADS, ReadBudgets, limits_reading
+from emulator.scenario import Scenario, load_run
+from tests.bandwidth.both_modes import Tables, assert_the_same, run_in_both_modes
+from tests.engine_helpers import Row, of_scenario
+
+WINDOW, BACK, FETCH_BYTES, RECORD_BYTES = 10, 100, 4_000, 100
+STOPS = (BACK + WINDOW, BACK + 2 * WINDOW)
+"""Where the group stops again, in scenarios of their own."""
+
+LIMITS = {
+    "quota": (f'cluster = {{ config = {{ "{QUOTA}" = 12000 }} }}', 12_000),
+    "threads": (f'remote_storage = {{ read_ms = 600 }}\ncluster = {{ config = {{ "{THREADS}" = 3 }} }}', 3 * FETCH_BYTES),
+}
+"""Limit -> (what makes it, bytes a round of broker 1)."""
+
+SCENARIO = f"""
+protocol = "kafka"
+rounds = 160
+round_ms = 1000
+[cluster]
+brokers = 2
+quota_window_rounds = {WINDOW}
+[cluster.config]
+"remote.log.storage.system.enable" = true
+"log.retention.check.interval.ms" = 1000
+"remote.log.manager.task.interval.ms" = 1000
+[[topics]]
+name = "t"
+assignment = [[1], [1], [1], [1], [2]]
+[topics.config]
+"remote.storage.enable" = true
+"segment.bytes" = 20000
+"local.retention.bytes" = 10000
+"retention.ms" = -1
+[[workload]]
+topic = "t"
+records_per_round = 10
+record_bytes = {RECORD_BYTES}
+[[consumers]]
+group = "g"
+topic = "t"
+start = 0
+to_round = 20
+[[consumers]]
+name = "again"
+group = "g"
+topic = "t"
+from_round = {BACK}
+to_round = TO_ROUND
+config = {{ "max.partition.fetch.bytes" = {FETCH_BYTES} }}
+"""
+
+
+def name_of(limit: str, stop: int) -> str:
+    return f"{limit}_{stop}"
+
+
+@pytest.fixture(scope="module")
+def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tables]:
+    """The tables by mode; of each limit and stop a scenario."""
+    variants = [
+        f'[[variants]]\nname = "{name_of(limit, stop)}"\nconsumers = [{{ name = "again", to_round = {stop} }}]\n{text}\n'
+        for limit, text in {"none": "", **{limit: text for limit, (text, _) in LIMITS.items()}}.items()
+        for stop in (*STOPS, 160)
+    ]
+    text = SCENARIO.replace("TO_ROUND", "160") + "".join(variants)
+    return run_in_both_modes(spark, text, tmp_path_factory.mktemp("reads"))
+
+
+def readers(tables: Tables, limit: str, stop: int) -> list[Row]:
+    return sorted(of_scenario(tables, name_of(limit, stop))["consumer_groups"], key=lambda row: row["partition"])
+
+
+def read_remotely(tables: Tables, limit: str, stop: int) -> int:
+    """Bytes that broker 1 has read from remote storage until then."""
+    return sum(row["remote_bytes"] for row in readers(tables, limit, stop)[:4])
+
+
+def test_leaps_give_the_same(run: dict[str, Tables]) -> None:
+    assert_the_same(run)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_no_window_brings_more_than_the_limit_and_the_first_ones_as_much(run: dict[str, Tables], limit: str) -> None:
+    _, bytes_a_round = LIMITS[limit]
+    read = [0, *(read_remotely(run["plain"], limit, stop) for stop in STOPS)]
+    for window, (before, after) in enumerate(zip(read, read[1:], strict=False)):
+        assert after - before <= bytes_a_round * WINDOW, window
+    assert read[1] >= 0.9 * bytes_a_round * WINDOW
+    assert read_remotely(run["plain"], "none", STOPS[0]) > 1.2 * bytes_a_round * WINDOW
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_partitions_that_are_alike_get_the_same(run: dict[str, Tables], limit: str) -> None:
+    for stop in STOPS:
+        rows = readers(run["plain"], limit, stop)[:4]
+        assert len({row["position"] for row in rows}) == 1
+    # In the others the end of a segment cuts the read.
+    assert all(row["throttled_rounds"] >= WINDOW - 2 for row in readers(run["plain"], limit, STOPS[0])[:4])
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_everybody_catches_up(run: dict[str, Tables], limit: str) -> None:
+    assert [row["lag"] for row in readers(run["plain"], limit, 160)] == [0] * 5
+    # Who reads more slowly finds more in remote storage.
+    assert read_remotely(run["plain"], limit, 160) > read_remotely(run["plain"], "none", 160)
+
+
+def test_other_brokers_are_untouched(run: dict[str, Tables]) -> None:
+    for stop in (*STOPS, 160):
+        rows = [
+            {k: v for k, v in readers(run["plain"], limit, stop)[4].items() if k != "scenario_id"} for limit in ("none", *LIMITS)
+        ]
+        assert rows[1:] == rows[:1] * len(LIMITS)
+
+
+def scenario(folder: Path, *changes: tuple[str, str]) -> Scenario:
+    text = SCENARIO.replace("TO_ROUND", "160")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "scenario.toml").write_text(text)
+    return load_run(str(folder / "scenario.toml")).scenarios[0]
+
+
+def of_cluster(text: str) -> tuple[str, str]:
+    return "[cluster.config]", f"[cluster.config]\n{text}"
+
+
+SLOW = ("[cluster]", "[remote_storage]\nread_ms = 600\n[cluster]")
+QUOTA_SET = of_cluster(f'"{QUOTA}" = 8000')
+
+
+@pytest.mark.parametrize(
+    ("changes", "limits"),
+    [
+        ([], False),
+        ([QUOTA_SET], True),
+        ([QUOTA_SET, ("[[1], [1], [1], [1], [2]]", "[[1], [2]]")], False),  # nobody to compete with
+        ([QUOTA_SET, ('"remote.storage.enable" = true', "")], False),  # nothing is remote
+        ([SLOW], False),  # ten threads, four readers
+        ([SLOW, of_cluster(f'"{THREADS}" = 4')], False),
+        ([SLOW, of_cluster(f'"{THREADS}" = 3')], True),
+        ([("[cluster]", "[remote_storage]\nread_ms = 400\n[cluster]"), of_cluster(f'"{THREADS}" = 3')], False),  # two reads each
+        ([of_cluster(f'"{THREADS}" = 1')], False),  # reads take no time
+    ],
+)
+def test_who_competes(tmp_path: Path, changes: list[tuple[str, str]], limits: bool) -> None:
+    found = scenario(tmp_path, *changes)
+    assert limits_reading(found) == limits
+    assert has_edges(found) == limits
+
+
+def test_parts(tmp_path: Path) -> None:
+    alter = f'[[commands]]\nkind = "alter_config"\nround = 10\nbroker = 1\nconfig = {{ "{QUOTA}" = 4000, "{THREADS}" = 1 }}\n'
+    budgets = ReadBudgets(
+        scenario(tmp_path, SLOW, QUOTA_SET, of_cluster(f'"{THREADS}" = 3'), ("[[topics]]", f"{alter}[[topics]]"))
+    )
+    assert budgets.part(0, 1, demand=8_000, readers=3, partitions=3) == 1
+    assert budgets.part(0, 1, demand=16_000, readers=3, partitions=3) == 0.5
+    assert budgets.part(0, 1, demand=8_000, readers=12, partitions=12) == 0.25
+    assert budgets.part(10, 1, demand=8_000, readers=3, partitions=3) == pytest.approx(1 / 3)
+    assert budgets.part(10, 2, demand=8_000, readers=3, partitions=3) == 1
+    assert budgets.part(0, 1, demand=16_000, readers=9, partitions=1) == 1  # its own readers only: the round's own rules
+    assert budgets.part(0, 1, demand=0, readers=0, partitions=0) == 1

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import NO_SEGMENTS, cut_place, cut_segments, local_start
+from emulator.rounds.kafka.served import served_by
 from emulator.rounds.kafka.truncation import CUT_FACTS, cut_to_high_watermark
 from emulator.rounds.log import bytes_at, truncate_from_end
 from emulator.rounds.slots import mine
@@ -50,7 +51,7 @@ def _in_force(rules: RunRules) -> Step:
 _OUTPUTS = {
     **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "hw_checkpoint", "flushed_offset"),
     **unchanged("segment_base_offset", "segment_bytes", "is_leader", "believed_leader", "believed_epoch"),
-    **unchanged("truncating"),
+    **unchanged("truncating", "served", "served_bytes"),
     **unchanged("credit_bytes"),
 }
 
@@ -135,6 +136,7 @@ def _restart(rules: RunRules) -> Step:
     return {
         "hw": f"IF(restarted, greatest(least(hw_checkpoint, leo), {local_start(rules)}), hw)",
         "is_leader": "is_leader AND NOT restarted",
+        **served_by("leader", "restarted"),
         "believed_leader": "IF(restarted, leader, believed_leader)",
         "believed_epoch": "IF(restarted, leader_epoch, believed_epoch)",
         "truncating": f"truncating OR (restarted AND {rules.holds('asks')})",

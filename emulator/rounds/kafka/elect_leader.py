@@ -8,6 +8,7 @@ from emulator.rounds.columns import Step, applied, built_once, decided, unchange
 from emulator.rounds.kafka import eligible_leaders
 from emulator.rounds.kafka.rules import RunRules
 from emulator.rounds.kafka.segments import NO_SEGMENTS, local_start
+from emulator.rounds.kafka.served import served_by
 from emulator.rounds.kafka.tier.local_leaders import may_replace, preferred
 from emulator.rounds.log import assign_epoch
 from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, has, mask_of_order
@@ -47,6 +48,7 @@ _OUTPUTS = {
         "is_leader", "believed_leader", "believed_epoch", "truncating", "log", "leo", "hw", "log_start_offset", "log_bytes"
     ),
     **unchanged("hw_checkpoint", "flushed_offset", "segment_base_offset", "segment_bytes", "credit_bytes"),
+    **unchanged("served", "served_bytes"),
 }
 
 _FACTS = (
@@ -310,6 +312,7 @@ def _new_leadership(rules: RunRules) -> Step:
         "acked_to": "IF(opens, 0L, acked_to)",
         "acked_ranges": "IF(opens, filter(acked_ranges, x -> false), acked_ranges)",
         "is_leader": "(is_leader AND NOT is_dropped) OR leads_now",
+        **served_by("IF(leads_now, leader, -1)", "(leads_now OR is_dropped)"),
         "believed_leader": "CASE WHEN leads_now THEN leader WHEN is_dropped THEN -1 ELSE believed_leader END",
         "truncating": "truncating AND NOT leads_now AND NOT is_dropped",
         "believed_epoch": "CASE WHEN leads_now THEN leader_epoch WHEN is_dropped THEN -1 ELSE believed_epoch END",

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
 from emulator.rounds.kafka.late_response import keep_response
 from emulator.rounds.kafka.rules import RunRules
+from emulator.rounds.kafka.served import served_by
 from emulator.rounds.kafka.truncation import CUT_FACTS, cut_to_high_watermark
 from emulator.rounds.log import assign_epoch
 from emulator.rounds.slots import has, mine
@@ -114,7 +115,6 @@ def _believe(rules: RunRules) -> Step:
     leads_late = "(late AND slot = leader)"
     leads_old = "(is_told AND told_leader = slot AND told_epoch > believed_epoch)"
     leads_old = f"({leads_late} OR {leads_old})" if rules.late_news else leads_late
-    moved = "is_told AND believed_leader != told_leader AND served_bytes > 0 AND believed_leader >= 0"
     entered = assign_epoch("log", "told_epoch", "leo", "log_bytes")
     noted = assign_epoch("lead.log", "leader_epoch", "lead.leo", "lead.log_bytes", "lead.log_start_offset")
     return {
@@ -123,8 +123,7 @@ def _believe(rules: RunRules) -> Step:
         "log": f"IF({leads_old} AND {rules.holds('entry_at_election')}, {entered}, log)",
         "is_leader": f"IF(is_told, slot = told_leader AND (is_leader OR late OR {leads_old}), is_leader)",
         "leader_epoch_start": "IF(late, leader_leo, leader_epoch_start)",
-        "served": (f"IF({moved}, concat(served, array(named_struct('slot', believed_leader, 'bytes', served_bytes))), served)"),
-        "served_bytes": f"IF({moved}, 0L, served_bytes)",
+        **served_by("told_leader", "is_told"),
         "believed_leader": "IF(is_told, told_leader, believed_leader)",
         "believed_epoch": "IF(is_told, told_epoch, believed_epoch)",
         "leader_log": (

@@ -26,6 +26,7 @@ from emulator.progress import Progress
 from emulator.protocols import RulesOfRun, system_of
 from emulator.round_plans import laid_out, plan_leaps, plan_rounds
 from emulator.rounds.columns import pack, unpack
+from emulator.scenario.model import TIME_BUCKETS
 from emulator.session import engine_settings
 from emulator.state_schema import StateSchema
 
@@ -42,9 +43,6 @@ ROWS_WORTH_A_TASK = 300
 """State rows from which on a second task pays for itself."""
 
 ROWS_PER_TASK = 250_000
-BUCKETS = 10
-"""Time buckets of broker_rounds in a run."""
-
 BUCKET_UNIT_ROUNDS = 25
 """Time buckets are whole multiples of so many rounds."""
 
@@ -98,6 +96,7 @@ def emulate(
     tracks: Tracks,
     progress: Progress,
     mode: str = "plain",
+    time_buckets: int = TIME_BUCKETS,
     checkpoints: Checkpoints | None = None,
     resume: bool = False,
 ) -> DataFrame:
@@ -106,13 +105,14 @@ def emulate(
     The state is laid out once, by (scenario_id, partition_id), and keeps that layout; each job attaches the inputs
     that begin in its window, runs the planned round as often as the window is long, and checkpoints. `mode`: "plain", every
     partition one round at a time; "leap", every partition with a clock of its own, over quiet rounds at once (emulator/leaps.py).
-    `checkpoints`: where the state goes every few jobs; `resume`: go on from the last one there.
+    `time_buckets`: into how many the run is divided for broker_rounds. `checkpoints`: where the state goes every few jobs;
+    `resume`: go on from the last one there.
     """
     rows = sum(i.rows for i in inputs)
     system = system_of(i.scenario.protocol for i in inputs)
     rules, rounds = system.rules_of(inputs), [i.scenario.rounds for i in inputs]
     tracing = any(bool(flags.any()) for flags in traced.values())
-    bucket_rounds = bucket_length(max(rounds))
+    bucket_rounds = bucket_length(max(rounds), time_buckets)
     tasks = _tasks(spark, rows)
     plan, loop = (plan_leaps, _leaps) if mode == "leap" else (plan_rounds, _rounds)
     with engine_settings(spark, tasks, codegen_settings(rows)):
@@ -297,9 +297,9 @@ def eras(inputs: list[ScenarioInputs]) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def bucket_length(rounds: int) -> int:
-    """Rounds of a time bucket of broker_rounds: about a tenth of the run, in whole units; it does not depend on jobs."""
-    return -(-max(-(-rounds // BUCKETS), 1) // BUCKET_UNIT_ROUNDS) * BUCKET_UNIT_ROUNDS
+def bucket_length(rounds: int, time_buckets: int) -> int:
+    """Rounds of a time bucket of broker_rounds: about that part of the run, in whole units; it does not depend on jobs."""
+    return -(-max(-(-rounds // time_buckets), 1) // BUCKET_UNIT_ROUNDS) * BUCKET_UNIT_ROUNDS
 
 
 _EMPTY_BUCKET = {"produced_bytes": "0L", "served_bytes": "0L", "served": "filter(served, x -> false)"}

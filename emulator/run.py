@@ -76,7 +76,7 @@ def run_emulation(
         inputs, traced = _inputs(run, trace)
         parts = by_system(inputs)
         version = (source_digest(), pyspark.__version__)
-        same = {"scenario": run.scenarios, "mode": mode, "trace": trace, "version": version}
+        same = {"scenario": (run.scenarios, run.time_buckets), "mode": mode, "trace": trace, "version": version}
         identity = {what: fingerprint(value) for what, value in same.items()}
         every = DEFAULT_EVERY[mode] if checkpoint_every is None else checkpoint_every
         known = sorted({system.name for system in PROTOCOLS.values()})
@@ -90,7 +90,7 @@ def run_emulation(
                 at.start_anew()
             tracks = Tracks(partial(_write_trace, at, system, spark, own))
             own_traced = {i.scenario.scenario_id: traced[i.scenario.scenario_id] for i in own}
-            states[system] = emulate(spark, own, own_traced, tracks, progress, mode, checkpoints=at, resume=goes_on)
+            states[system] = emulate(spark, own, own_traced, tracks, progress, mode, run.time_buckets, at, goes_on)
             broker_rounds += tracks.broker_rounds
         seconds = time.monotonic() - clock
         with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):

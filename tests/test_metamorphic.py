@@ -51,3 +51,44 @@ def test_fusing_tasks_and_company_change_nothing(spark: SparkSession, tmp_path: 
 def differing(left: Counter[str], right: Counter[str]) -> list[Any]:
     """A few rows that only one side has."""
     return [*list(left - right)[:3], *list(right - left)[:3]]
+
+
+BUCKETS = """
+rounds = 200
+time_buckets = {time_buckets}
+[cluster]
+brokers = 4
+[[topics]]
+name = "orders"
+partitions = 3
+replication_factor = 3
+[[workload]]
+topic = "orders"
+records_per_round = 2
+record_bytes = 100
+[[faults]]
+kind = "broker_crash"
+broker = 2
+from_round = 60
+to_round = 110
+"""
+
+
+@pytest.mark.parametrize("mode", ["plain", "leap"])
+def test_time_buckets_cut_the_run_finer(spark: SparkSession, tmp_path: Path, mode: str) -> None:
+    """What brokers carry in a coarse bucket is the sum of the fine ones in it; how they stand at its end is the same."""
+    fine, coarse = (
+        emulate(spark, f'mode = "{mode}"' + BUCKETS.format(time_buckets=n), tmp_path / str(n))["broker_rounds"] for n in (8, 2)
+    )
+    assert (len(fine), len(coarse)) == (8 * 4, 2 * 4)
+    for row in coarse:
+        within = [r for r in fine if r["broker"] == row["broker"] and row["from_round"] <= r["from_round"] < row["to_round"]]
+        assert sorted((r["from_round"], r["to_round"]) for r in within) == [
+            (first, first + 25) for first in range(row["from_round"], row["to_round"], 25)
+        ]
+        for name in ("bytes_in", "bytes_out", "up_rounds"):
+            assert sum(r[name] for r in within) == row[name], (row["broker"], name)
+        last = max(within, key=lambda r: r["to_round"])
+        for name in ("leader_count", "follower_count", "up", "local_bytes"):
+            assert last[name] == row[name], (row["broker"], name)
+    assert any(row["up_rounds"] < 100 for row in coarse)

@@ -71,7 +71,7 @@ def load_run(path: str) -> Run:
         merged = merge_variant(base, index)
         scenarios.append(_resolve(*_own(merged, both), index + 1, variant["name"], list_overrides(variant), files, both))
     name = shape.name or posixpath.basename(path).removesuffix(".toml")
-    return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios))
+    return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios), shape.time_buckets)
 
 
 def _check_shape(places: Places) -> ScenarioShape:

@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from emulator.configs import ConfigValue
 
+TIME_BUCKETS = 10
+"""Time buckets of broker_rounds in a run that says nothing of them."""
+
 EPOCHS: pa.DataType = pa.list_(pa.struct([("epoch", pa.int32()), ("start_offset", pa.int64())]))
 
 WORKLOAD_SCHEMA: pa.Schema = pa.schema(
@@ -208,7 +211,10 @@ class Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A scenario file, read: its path and text, and the scenarios that run in one job."""
+    """A scenario file, read: its path and text, and the scenarios that run in one job.
+
+    time_buckets: into how many the longest of them is divided for table broker_rounds.
+    """
 
     path: str
     text: str
@@ -216,3 +222,4 @@ class Run:
     seed: int
     mode: str
     scenarios: tuple[Scenario, ...]
+    time_buckets: int = TIME_BUCKETS

@@ -12,12 +12,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from emulator.rounds.kafka.tier.types import StateName
+from emulator.scenario.model import TIME_BUCKETS
 
 MAX_ROUNDS = 10**10
 MAX_ROUND_MS = 86_400_000
 MAX_BROKERS = 100_000
 MAX_PARTITIONS = 50_000_000
 MAX_REPLICAS = 12
+MAX_TIME_BUCKETS = 1_000
 MAX_RECORDS_PER_ROUND = 10**9
 MAX_RECORD_BYTES = 2**31 - 1
 INT_MAX = 2**31 - 1
@@ -250,6 +252,7 @@ class ScenarioShape(Shape):
     round_ms: Annotated[int, Field(ge=1, le=MAX_ROUND_MS)] = 500
     seed: Annotated[int, Field(ge=0, le=LONG_MAX)] = 0
     mode: Literal["plain", "leap"] = "leap"
+    time_buckets: Annotated[int, Field(ge=1, le=MAX_TIME_BUCKETS)] = TIME_BUCKETS
     cluster: ClusterShape
     topics: list[TopicShape] = []
     workload: list[WorkloadShape] = []

@@ -12,7 +12,7 @@ from emulator.scenario.shapes import ScenarioShape
 
 BASE_NAME = "base"
 MAX_NAME_CHARS = 200
-NOT_IN_VARIANTS = ("mode", "variants")
+NOT_IN_VARIANTS = ("mode", "time_buckets", "variants")
 
 # Keys that say the same thing in different ways: a variant that gives one takes back the others of the base.
 _PLACED = ("partitions", "replication_factor", "placement", "placement_start", "placement_shift")

@@ -29,6 +29,9 @@ ORDER BY t.scenario_id, t.to_round
 """
 """The bytes of every scenario at the ends of time buckets."""
 
+MOST_MARKED = 20
+"""Time buckets that each have a mark on their line; more would hide it."""
+
 _PARTS = {
     "instances": ("instances_cost",),
     "local volumes": ("local_cost",),
@@ -113,9 +116,9 @@ def _draw_bytes(axes: Axes, over_time: Sequence[Row], column: str, title: str) -
     for at, name in enumerate(names):
         rows = [row for row in over_time if row["scenario"] == name]
         dashes = "-" if at == 0 else (at * 2, (4, len(names)))
-        axes.plot(
-            [row["hours"] for row in rows], [row[column] / divisor for row in rows], linestyle=dashes, marker=".", label=name
-        )
+        marker = "." if len(rows) <= MOST_MARKED else None
+        hours = [row["hours"] for row in rows]
+        axes.plot(hours, [row[column] / divisor for row in rows], linestyle=dashes, marker=marker, label=name)
     axes.set_title(title)
     axes.set_xlabel("hours")
     axes.set_ylabel(unit)

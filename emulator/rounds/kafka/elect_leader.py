@@ -83,7 +83,9 @@ def _decide(rules: RunRules) -> Step:
     needs_leader = f"(NOT {has(f'({_UNFENCED} & assigned)', 'leader')} AND (leader >= 0 OR {candidates} != 0))"
     # A reassignment goes on once all that it adds are in the ISR (_completion); without an election nobody joins it here.
     completes = "(target_order != 0 AND (adding & ~isr) = 0)"
-    commands = f"(feed.preferred_election OR feed.reassign_order != 0 OR {completes} OR {_rebalances()})"
+    # Who leads is the preferred leader already, or that one can't: most such commands change nothing.
+    returns = f"((feed.preferred_election OR {_rebalances()}) AND leader != {_at_first()} AND {_is_able(_at_first())})"
+    commands = f"({returns} OR feed.reassign_order != 0 OR {completes})"
     news = f"(leader_isr != isr OR (leader_ready AND {has('world.offline', 'client_leader')}))"
     guard = f"(world.controller_up AND ({leaves_isr} OR {needs_leader} OR {commands})) OR {news}"
     if rules.elr:
@@ -120,8 +122,11 @@ def _rebalances() -> str:
 
 def returns_to_preferred() -> str:
     """Whether the next check of auto.leader.rebalance.enable would elect the preferred leader."""
-    able = has("(isr & world.unfenced & assigned)", f"({_at_first()})")
-    return f"(feed.rebalance_rounds > 0 AND leader != {_at_first()} AND {able})"
+    return f"(feed.rebalance_rounds > 0 AND leader != {_at_first()} AND {_is_able(_at_first())})"
+
+
+def _is_able(slot: str) -> str:
+    return has("(isr & world.unfenced & assigned)", f"({slot})")
 
 
 def _fence(rules: RunRules) -> Step:

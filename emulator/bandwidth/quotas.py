@@ -1,7 +1,7 @@
 """Quota edges: the rounds in which brokers' budgets are shared out between their partitions.
 
 Between two edges a partition is emulated by itself: each follower fetches at most `quota_bytes` a round (fetches.py), each copy
-to remote storage moves at most `copy_share_bytes` (copies.py), and remote reads from a replica bring at most `read_share_bytes`
+to remote storage moves at most `copy_share_bytes` (copies.py), and remote reads bring at most `read_shares`
 (reads.py). While a budget is used up the next edge comes after
 `quota_window_rounds`; else later and later, up to the first window that begins at or after the next change of any input. Each
 scenario has edges of its own, which depend on nothing but it; fetches, copies and reads have them in common.

@@ -139,7 +139,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
         "credit_bytes": "0L",
         "quota_bytes": "null",
         "copy_share_bytes": "null",
-        "read_share_bytes": "null",
+        "read_shares": "null",
         "remote_leo": "IF(slot = leader OR (assigned & own_bit) = 0, null, leo)",
         "verified": "false",
         "caught_up_round": f"IF((assigned & own_bit) != 0, 0, {NEVER})",

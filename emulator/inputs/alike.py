@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from emulator.inputs.fetching import fetching_members
+
 if TYPE_CHECKING:
     from emulator.inputs.scenario_inputs import ScenarioInputs
 
@@ -35,7 +37,8 @@ class Alike:
 def find_alike(inputs: ScenarioInputs, traced: np.ndarray, by_broker: bool = False) -> Alike:
     """Group the partitions whose brokers fare alike, with the same workload, settings, commands and start.
 
-    A round is a function of a partition's state and inputs alone, so equal ones stay equal. `traced`: flags by
+    A round is a function of a partition's state and inputs alone, so equal ones stay equal; partitions that a group's member
+    fetches together are alike only with each other. `traced`: flags by
     partition_id; traced partitions are grouped among themselves, so that only they are traced. `by_broker`: only partitions
     on the same brokers in the same order are alike, since brokers have budgets to share.
     """
@@ -44,6 +47,8 @@ def find_alike(inputs: ScenarioInputs, traced: np.ndarray, by_broker: bool = Fal
     key = table.feed_id.astype(np.int64)
     for values in (inputs.fates(starts, by_broker), starts, traced):
         key = key * (int(values.max(initial=0)) + 1) + values
+    for members in fetching_members(inputs.scenario).values():
+        key = np.unique(key, return_inverse=True)[1].reshape(-1) * (int(members.max(initial=0)) + 2) + members + 1
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty_like(order)

@@ -101,6 +101,7 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int) 
         from_round=shape.from_round,
         to_round=max(rounds, shape.from_round + 1) if shape.to_round is None else shape.to_round,
         rack=shape.rack,
+        members=shape.members,
     )
 
 
@@ -120,8 +121,8 @@ def _start(places: Places, here: Location, given: object, reset: str) -> str | i
 def _check_groups(
     places: Places, shapes: list[ConsumerShape], rows: tuple[ConsumerRow, ...], partitions: Mapping[str, int]
 ) -> None:
-    """Rows of one group may not overlap for a partition, nor differ in members; a member reads one partition at the most."""
-    read = [_read_partitions(row, partitions) for row in rows]
+    """Rows of one group may not overlap for a partition, nor differ in members."""
+    read = [read_partitions(row, partitions) for row in rows]
     groups: dict[str, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
         groups[row.group].append(at)
@@ -131,26 +132,19 @@ def _check_groups(
             if a.from_round < b.to_round and b.from_round < a.to_round and (both := _common(read[first], read[second])):
                 problem = f"group {quoted(group)} reads {both} by another row in these rounds"
                 raise places.error(("consumers", second), problem, "rows of a group that do not overlap in time for a partition")
-        _check_members(places, shapes, places_of_rows, read)
+        _check_members(places, shapes, places_of_rows)
 
 
-def _check_members(
-    places: Places, shapes: list[ConsumerShape], of_group: list[int], read: list[dict[str, list[tuple[int, int]]]]
-) -> None:
+def _check_members(places: Places, shapes: list[ConsumerShape], of_group: list[int]) -> None:
     first = shapes[of_group[0]].members
     for at in of_group:
         members = shapes[at].members
         if members != first:
             problem = f"group {quoted(shapes[at].group)} has {quoted(first)} members in another row"
             raise places.error(("consumers", at, "members"), problem, "the same in all rows of a group")
-    whole = {(topic, number) for at in of_group for topic, ranges in read[at].items() for low, high in ranges
-             for number in range(low, high + 1)} if first is not None else set()  # fmt: skip
-    if first is not None and first < len(whole):
-        problem = f"{first} members for {len(whole)} partitions: consumers of several partitions are not emulated yet"
-        raise places.error(("consumers", of_group[0], "members"), problem, f"{len(whole)} or more, or absent")
 
 
-def _read_partitions(row: ConsumerRow, partitions: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
+def read_partitions(row: ConsumerRow, partitions: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:
     """By topic the ranges of its partitions that a row names, inclusive."""
     named = _ALL_PARTITIONS if row.partitions is None else parse_partitions(row.partitions)
     found = {}

@@ -124,7 +124,7 @@ class ConsumerRow:
     """What a group does with some partitions in [from_round, to_round): a row of `consumers`, checked.
 
     start: an offset, "earliest" or "latest"; reset: auto.offset.reset. fetch_bytes: the least of what limits the bytes of a
-    fetch. records_per_round None: any number.
+    fetch. records_per_round None: any number. members: consumers of the group, None: one for each partition.
     """
 
     group: str
@@ -139,6 +139,7 @@ class ConsumerRow:
     from_round: int
     to_round: int
     rack: str | None
+    members: int | None
 
 
 @dataclass(frozen=True)

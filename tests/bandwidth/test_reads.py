@@ -1,7 +1,7 @@
 """A group comes back after an outage of its consumers: how fast brokers' remote fetch quotas and reader threads let it catch up.
 
 Broker 1 leads four partitions, broker 2 one; each takes 10 records of 100 bytes a round. Segments have 200 records, and 100 or
-more stay local. The group is away in rounds 20 to 99, and then has 600 records of each partition to read from remote storage.
+more stay local. The group is away in rounds 21 to 59, and then has 200 records of each partition to read from remote storage.
 """
 
 from __future__ import annotations
@@ -12,24 +12,26 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.bandwidth.quotas import has_edges
-from emulator.bandwidth.read_budgets import QUOTA, THREADS, ReadBudgets, limits_reading
+from emulator.bandwidth.read_budgets import BY_ITSELF, QUOTA, THREADS, Part, ReadBudgets, Wanted, limits_reading
 from emulator.scenario import Scenario, load_run
 from tests.bandwidth.both_modes import Tables, assert_the_same, run_in_both_modes
 from tests.engine_helpers import Row, of_scenario
 
-WINDOW, BACK, FETCH_BYTES, RECORD_BYTES = 10, 100, 4_000, 100
-STOPS = (BACK + WINDOW, BACK + 2 * WINDOW)
+MEMBERS = 2
+WINDOW, BACK, END, FETCH_BYTES, RECORD_BYTES = 5, 60, 110, 4_000, 100
+STOPS = (BACK + WINDOW,)
 """Where the group stops again, in scenarios of their own."""
 
 LIMITS = {
     "quota": (f'cluster = {{ config = {{ "{QUOTA}" = 12000 }} }}', 12_000),
+    "fetches": (f"members = {MEMBERS}", MEMBERS * FETCH_BYTES),
     "threads": (f'remote_storage = {{ read_ms = 600 }}\ncluster = {{ config = {{ "{THREADS}" = 3 }} }}', 3 * FETCH_BYTES),
 }
-"""Limit -> (what makes it, bytes a round of broker 1)."""
+"""Limit -> (what makes it, bytes a round of broker 1). Each of two members fetches two of its partitions, one at a time."""
 
 SCENARIO = f"""
 protocol = "kafka"
-rounds = 160
+rounds = {END}
 round_ms = 1000
 [cluster]
 brokers = 2
@@ -51,10 +53,11 @@ topic = "t"
 records_per_round = 10
 record_bytes = {RECORD_BYTES}
 [[consumers]]
+name = "first"
 group = "g"
 topic = "t"
 start = 0
-to_round = 20
+to_round = 21
 [[consumers]]
 name = "again"
 group = "g"
@@ -69,15 +72,21 @@ def name_of(limit: str, stop: int) -> str:
     return f"{limit}_{stop}"
 
 
+def variant(name: str, stop: int, limit: str) -> str:
+    members = f", {limit}" if limit.startswith("members") else ""
+    rows = f'{{ name = "first"{members} }}, {{ name = "again", to_round = {stop}{members} }}'
+    return f'[[variants]]\nname = "{name}"\nconsumers = [{rows}]\n' + ("" if members else f"{limit}\n")
+
+
 @pytest.fixture(scope="module")
 def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tables]:
     """The tables by mode; of each limit and stop a scenario."""
     variants = [
-        f'[[variants]]\nname = "{name_of(limit, stop)}"\nconsumers = [{{ name = "again", to_round = {stop} }}]\n{text}\n'
+        variant(name_of(limit, stop), stop, text)
         for limit, text in {"none": "", **{limit: text for limit, (text, _) in LIMITS.items()}}.items()
-        for stop in (*STOPS, 160)
+        for stop in (*STOPS, END)
     ]
-    text = SCENARIO.replace("TO_ROUND", "160") + "".join(variants)
+    text = SCENARIO.replace("TO_ROUND", str(END)) + "".join(variants)
     return run_in_both_modes(spark, text, tmp_path_factory.mktemp("reads"))
 
 
@@ -115,13 +124,13 @@ def test_partitions_that_are_alike_get_the_same(run: dict[str, Tables], limit: s
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_everybody_catches_up(run: dict[str, Tables], limit: str) -> None:
-    assert [row["lag"] for row in readers(run["plain"], limit, 160)] == [0] * 5
+    assert [row["lag"] for row in readers(run["plain"], limit, END)] == [0] * 5
     # Who reads more slowly finds more in remote storage.
-    assert read_remotely(run["plain"], limit, 160) > read_remotely(run["plain"], "none", 160)
+    assert read_remotely(run["plain"], limit, END) > read_remotely(run["plain"], "none", END)
 
 
 def test_other_brokers_are_untouched(run: dict[str, Tables]) -> None:
-    for stop in (*STOPS, 160):
+    for stop in (*STOPS, END):
         rows = [
             {k: v for k, v in readers(run["plain"], limit, stop)[4].items() if k != "scenario_id"} for limit in ("none", *LIMITS)
         ]
@@ -129,7 +138,7 @@ def test_other_brokers_are_untouched(run: dict[str, Tables]) -> None:
 
 
 def scenario(folder: Path, *changes: tuple[str, str]) -> Scenario:
-    text = SCENARIO.replace("TO_ROUND", "160")
+    text = SCENARIO.replace("TO_ROUND", str(END))
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
@@ -150,6 +159,8 @@ QUOTA_SET = of_cluster(f'"{QUOTA}" = 8000')
     [
         ([], False),
         ([QUOTA_SET], True),
+        ([("[[consumers]]", "[[consumers]]\nmembers = 4")], True),
+        ([("[[consumers]]", "[[consumers]]\nmembers = 5")], False),
         ([QUOTA_SET, ("[[1], [1], [1], [1], [2]]", "[[1], [2]]")], False),  # nobody to compete with
         ([QUOTA_SET, ('"remote.storage.enable" = true', "")], False),  # nothing is remote
         ([SLOW], False),  # ten threads, four readers
@@ -170,10 +181,19 @@ def test_parts(tmp_path: Path) -> None:
     budgets = ReadBudgets(
         scenario(tmp_path, SLOW, QUOTA_SET, of_cluster(f'"{THREADS}" = 3'), ("[[topics]]", f"{alter}[[topics]]"))
     )
-    assert budgets.part(0, 1, demand=8_000, readers=3, partitions=3) == 1
-    assert budgets.part(0, 1, demand=16_000, readers=3, partitions=3) == 0.5
-    assert budgets.part(0, 1, demand=8_000, readers=12, partitions=12) == 0.25
-    assert budgets.part(10, 1, demand=8_000, readers=3, partitions=3) == pytest.approx(1 / 3)
-    assert budgets.part(10, 2, demand=8_000, readers=3, partitions=3) == 1
-    assert budgets.part(0, 1, demand=16_000, readers=9, partitions=1) == 1  # its own readers only: the round's own rules
-    assert budgets.part(0, 1, demand=0, readers=0, partitions=0) == 1
+
+    def part(round_: int, broker: int, demand: int, readers: int, partitions: int, most: int = 10**6) -> Part:
+        parts = budgets.parts(round_, broker, {BY_ITSELF: Wanted(demand, most, readers)}, partitions)
+        return parts.get(BY_ITSELF, Part(1, 1))
+
+    assert part(0, 1, demand=8_000, readers=3, partitions=3) == (1, 1)
+    assert part(0, 1, demand=16_000, readers=3, partitions=3) == (1, 0.5)
+    assert part(0, 1, demand=8_000, readers=12, partitions=12) == (0.25, 1)
+    assert part(0, 1, demand=16_000, most=48_000, readers=12, partitions=12) == (0.25, pytest.approx(2 / 3))
+    assert part(10, 1, demand=8_000, readers=3, partitions=3) == (pytest.approx(1 / 3), 0.5)
+    assert part(10, 2, demand=8_000, readers=3, partitions=3) == (1, 1)
+    assert part(0, 1, demand=16_000, readers=9, partitions=1) == (1, 1)  # its own readers only: the round's own rules
+    # Three readers of one fetch make one read.
+    assert budgets.parts(0, 1, {7: Wanted(9_000, 12_000, 3)}, 3) == {7: (1 / 3, 1)}
+    both = {7: Wanted(9_000, 12_000, 3), BY_ITSELF: Wanted(12_000, 20_000, 2)}
+    assert budgets.parts(0, 1, both, 5) == {7: (1 / 3, 0.5), BY_ITSELF: (1, 0.5)}

@@ -153,7 +153,7 @@ def asked_row(rules: RunRules) -> Asked:
 
 
 def broker_of_row() -> Broker:
-    """What the row's broker gives remote reads of this partition: of its bytes what its other remote reads leave."""
+    """What the row's broker gives remote reads of this partition: to each what the broker's other ones leave it."""
 
     def own(setting: str, of_all: str) -> str:
         return f"coalesce(get(world.{setting}, slot), feed.consumers.{of_all})"
@@ -161,7 +161,8 @@ def broker_of_row() -> Broker:
     return Broker(
         reads=f"({own('reader_threads', 'threads')} * CAST(feed.consumers.reads_per_thread AS BIGINT))",
         queue=own("reader_queue", "queue"),
-        quota_bytes=f"least({own('read_quota', 'quota_bytes')}, read_share_bytes)",
+        quota_bytes=own("read_quota", "quota_bytes"),
+        share_bytes="get(read_shares, get(groups, i_))",
         cache="cached_indexes",
         cache_bytes=own("index_cache_bytes", "index_cache_bytes"),
         index_interval_bytes="feed.consumers.index_interval_bytes",

@@ -178,7 +178,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
     "credit_bytes": ("BIGINT", "allowance of slow links, slow disks and quotas left from the round before"),
     "quota_bytes": ("BIGINT", "bytes a round that brokers' budgets leave its fetches until the next quota edge, null: any"),
     "copy_share_bytes": ("BIGINT", "bytes a round that its broker's other copies leave its own until then, null: any"),
-    "read_share_bytes": ("BIGINT", "bytes a round that its broker's other remote reads leave its readers until then, null: any"),
+    "read_shares": ("ARRAY<BIGINT>", "bytes a round that other remote reads leave each group's reader until then, null: any"),
     # What the client leader knows of the replica
     "remote_leo": ("BIGINT", "fetch offset it noted last, null until heard in this epoch"),
     "verified": ("BOOLEAN", "a fetch in this epoch was accepted: its log is a prefix of the leader's"),
@@ -242,7 +242,7 @@ STATE_COLUMNS: dict[str, tuple[str, str]] = {
 STATE_DDL = ", ".join(f"{name} {kind}" for name, (kind, _) in STATE_COLUMNS.items())
 
 NULLABLE = {
-    *("quota_bytes", "copy_share_bytes", "read_share_bytes"),
+    *("quota_bytes", "copy_share_bytes", "read_shares"),
     *("late_response", "remote_leo", "leader_log", "lead_start", "unlike_from", "alike_again", "trace"),
     *("drop", "slow", "disk", "cause", "news_lag", "fetch_max_bytes", "no_wait", "batches", "delete_before", "pattern"),
     *("metadata_lag", "copy_quota", "at_pending_upload"),
@@ -327,7 +327,7 @@ SAMPLES = {
 
 CONSTANTS = (
     *("scenario_id", "partition_id", "slot", "own_bit", "traced", "members", "world_id", "feed_id"),
-    *("world", "feed", "quota_bytes", "copy_share_bytes", "read_share_bytes"),
+    *("world", "feed", "quota_bytes", "copy_share_bytes", "read_shares"),
 )
 """Columns that no round changes, and the inputs in force, which only what comes from outside changes."""
 

@@ -16,7 +16,8 @@ from emulator.rounds.kafka.reading.types import Asked, answer, code
 class Broker:
     """SQL texts of what a broker gives remote reads in a round: null `reads` and `quota_bytes` are any number.
 
-    reads: how many its threads make; queue: how many more wait. cache: array of remote.CACHED_INDEX.
+    reads: how many its threads make; queue: how many more wait. cache: array of remote.CACHED_INDEX. share_bytes: of the reader
+    in place `i_`, what the reads of other partitions leave it; null: any number.
     """
 
     reads: str
@@ -25,6 +26,7 @@ class Broker:
     cache: str
     cache_bytes: str
     index_interval_bytes: str
+    share_bytes: str = "CAST(null AS BIGINT)"
 
 
 def consumed(readers: str, wants: str, row: Asked, broker: Broker) -> str:
@@ -37,7 +39,9 @@ def consumed(readers: str, wants: str, row: Asked, broker: Broker) -> str:
     asked_all = f"transform({readers}, (r, i_) -> {let('w', f'get({wants}, i_)', asked)})"
     cached = f"aggregate({_looks(row, broker)}, {_empty_handed(broker)}, (a, x) -> {_look(broker)})"
     after = let("cached_", cached, f"named_struct('readers', {_after(row, broker)}, 'cache', cached_.cache)")
-    shared = let("granted_", remote.shares("wanted_", broker.quota_bytes), after)
+    within_shares = f"transform(quota_, (g, i_) -> IF(g IS NULL, null, least(g, {broker.share_bytes})))"
+    granted = let("quota_", remote.shares("wanted_", broker.quota_bytes), within_shares)
+    shared = let("granted_", granted, after)
     return let("asked_", asked_all, let("places_", _places(), let("wanted_", _wanted(row, broker), shared)))
 
 

@@ -129,10 +129,10 @@ def measure_engine(spark: SparkSession, scenario: Scenario, sample: list[int]) -
     """Runs the engine; returns its lines and the sampled logs, and prints what is not a rate."""
     times, began, inputs = JobTimes(), time.perf_counter(), [scenario_inputs(scenario)]
     untraced = {scenario.scenario_id: np.zeros(len(scenario.topics[0].assignment), bool)}
-    with patch("emulator.engine.PlannedRound", times.timed_round()):
+    with patch("emulator.round_plans.PlannedRound", times.timed_round()):
         state = emulate(spark, inputs, untraced, Tracks(lambda _: None), times)
     jobs_began, (last_began, done_before), (ended, done) = times.ends[0][0], *times.ends[-2:]
-    assert done == replica_rounds(inputs)
+    assert done == replica_rounds(inputs) and times.driver_seconds, "jobs were not timed"
     print(f"engine: {jobs_began - began:.1f} s until the first job (inputs, initial state, planning the round once)")
     job_seconds = np.diff([end for end, _ in times.ends])
     print(f"engine: s of each job {job_seconds.round(1)}, driver s per fused round {np.round(times.driver_seconds, 3)}")

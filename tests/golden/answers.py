@@ -1,0 +1,39 @@
+"""What the bundled questions and the views answer to the tables of a golden scenario."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from emulator.outcomes import queries
+from emulator.outcomes.views import HELPER_VIEWS, register
+from tests.golden.tables import Table, as_table
+
+DIGITS = 9
+"""Significant digits of what Spark adds up in any order."""
+
+
+def answers(out: Path, spark: SparkSession) -> dict[str, Table]:
+    """Answers by name: a view's, or "ask_" and a question's."""
+    session = spark.newSession()
+    register(session, str(out))
+    asked = {view: f"SELECT * FROM {view}" for view in HELPER_VIEWS}
+    asked |= {f"ask_{name}": query.sql for name, query in queries().items()}
+    found = {name: as_table(name, session.sql(sql).toArrow()) for name, sql in asked.items()}
+    for table in found.values():
+        table.rows = [[_rounded(cell) for cell in row] for row in table.rows]
+        table.sort()
+    return found
+
+
+def _rounded(cell: Any) -> Any:
+    if isinstance(cell, list):
+        return [_rounded(inner) for inner in cell]
+    if isinstance(cell, dict):
+        return {key: _rounded(inner) for key, inner in cell.items()}
+    if isinstance(cell, Decimal):
+        return str(cell)
+    return float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell

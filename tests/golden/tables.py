@@ -1,0 +1,123 @@
+"""Tables as the goldens have them: rows of plain values in a canonical order, and their text.
+
+A golden is a file of JSON lines. The first has the table's columns with their types, and how many rows there are. Then come the
+rows, each a list; of a large table instead digests: of all rows, of each column, and of each scenario's rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.types as pt
+
+WHOLE = 400
+"""Tables of so many rows are stored whole."""
+
+MORE = {"events": 1200, "violations": 1200}
+"""Those that tell most are stored whole with more."""
+
+VOLATILE = {"runs": ("run_id", "started_at", "seconds", "versions", "scenario_path")}
+"""Columns by table that differ from run to run: their cells are left out."""
+
+LATER = {"runs": ("scenario_folder", "scenario_files")}
+"""Columns by table that came after the goldens were taken: they are left out."""
+
+LONG_TEXT = {"runs": ("scenario_text",)}
+"""Columns whose text is kept as a digest: the scenario file stands beside the goldens."""
+
+
+@dataclass
+class Table:
+    """Columns with their types, and rows in canonical order."""
+
+    columns: dict[str, str]
+    rows: list[list[Any]]
+
+    def sort(self) -> None:
+        """Put the rows in order: by all columns, from the first on, nulls first."""
+        self.rows.sort(key=lambda row: [_order(cell) for cell in row])
+
+
+def _order(cell: Any) -> tuple[bool, Any]:
+    if cell is None:
+        return False, 0
+    return True, json.dumps(cell, sort_keys=True) if isinstance(cell, list | dict) else cell
+
+
+def _kind(of: pa.DataType) -> str:
+    """A type without the names that writers give to the parts of lists and maps, and without what may be null."""
+    if pt.is_list(of):
+        return f"list<{_kind(of.value_type)}>"
+    if pt.is_map(of):
+        return f"map<{_kind(of.key_type)}, {_kind(of.item_type)}>"
+    if pt.is_timestamp(of):
+        return "timestamp"
+    if pt.is_struct(of):
+        return f"struct<{', '.join(f'{field.name}: {_kind(field.type)}' for field in of)}>"
+    return str(of)
+
+
+def read_tables(folder: Path) -> dict[str, Table]:
+    """Every table of a run, by its name."""
+    return {path.name: read_table(path) for path in sorted(folder.iterdir()) if path.is_dir() and path.name[0] not in "._"}
+
+
+def read_table(path: Path) -> Table:
+    """One table of a run."""
+    return as_table(path.name, ds.dataset(path, format="parquet").to_table())
+
+
+def as_table(name: str, found: pa.Table) -> Table:
+    """A table as the goldens have it."""
+    found = found.drop_columns([column for column in LATER.get(name, ()) if column in found.column_names])
+    values = []
+    for field in found.schema:
+        cells = found.column(field.name).to_pylist()
+        if pt.is_map(field.type):
+            cells = [None if cell is None else dict(cell) for cell in cells]
+        if field.name in VOLATILE.get(name, ()):
+            cells = [None] * len(cells)
+        if field.name in LONG_TEXT.get(name, ()):
+            cells = [_sha256([cell]) for cell in cells]
+        values.append(cells)
+    table = Table({field.name: _kind(field.type) for field in found.schema}, [list(row) for row in zip(*values, strict=True)])
+    table.sort()
+    return table
+
+
+def golden_lines(name: str, table: Table) -> list[str]:
+    """The table as the lines of its golden."""
+    head = {"rows": len(table.rows), "columns": table.columns}
+    if len(table.rows) <= MORE.get(name, WHOLE):
+        return [_json(head), *map(_json, table.rows)]
+    of_columns = [{"column": name, "sha256": _sha256(row[at] for row in table.rows)} for at, name in enumerate(table.columns)]
+    lines = [head, {"all": _sha256(table.rows)}, *of_columns]
+    if "scenario_id" in table.columns:
+        at = list(table.columns).index("scenario_id")
+        for scenario_id in sorted({row[at] for row in table.rows}):
+            own = [row for row in table.rows if row[at] == scenario_id]
+            lines.append({"scenario_id": scenario_id, "rows": len(own), "sha256": _sha256(own)})
+    return [_json(line) for line in lines]
+
+
+def whole_lines(table: Table) -> list[str]:
+    """Every row of a table of any size, as text to compare with another run's."""
+    return [_json(list(table.columns)), *map(_json, table.rows)]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=not isinstance(value, dict), ensure_ascii=False, separators=(",", ":"))
+
+
+def _sha256(values: Iterable[Any]) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update((json.dumps(value, sort_keys=True, ensure_ascii=False) + "\n").encode())
+    return digest.hexdigest()

@@ -16,7 +16,7 @@ from chispa import assert_df_equality
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from emulator.inputs import ScenarioInputs, scenario_inputs
 from emulator.scenario import load_run
 from emulator.session import engine_settings

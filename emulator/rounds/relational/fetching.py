@@ -1,0 +1,193 @@
+"""Followers and their leaders: the fetch request (step 4) and its response (7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from .damage import clamped, cut_columns
+from .leading import flush_messages, roll_segment
+from .logs import batches_between, bytes_between, contents, end_offset_for_epoch, epoch_ends, last_epochs
+from .tables import REPLICA, Round, exprs
+
+LINK = "link_scenario = scenario_id AND link_from <= round AND round < link_to"
+FETCHES = (
+    "pid", "broker", "scenario_id", "round", "source", "leo", "log_start", "isolated", "last_epoch", "asked_epoch", "protocol",
+    "client_leader", "client_epoch", "believed_epoch", "truncating",
+)  # fmt: skip
+
+
+def request_fetch(now: Round) -> Round:
+    """Followers ask the leader they believe in; one that runs answers in its own epoch: data, or where the logs diverge.
+
+    The fetch: a join of replicas with replicas.
+    """
+    followers = now.replicas.where(
+        "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
+        " AND NOT isolated"
+    ).withColumn("source", F.expr("believed_leader"))
+    sent = _passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
+    leaders = now.replicas.where("position IS NOT NULL").selectExpr(
+        "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
+        "hw_at_start AS source_hw", "log_start AS source_log_start", "isolated AS source_isolated",
+        "leo_at_start AS source_leo_at_start",
+    )  # fmt: skip
+    requests = sent.withColumn("asked_epoch", F.col("last_epoch")).select(*FETCHES)
+    met = requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)")
+    looked_up = end_offset_for_epoch(met, now.leader_epochs, "source", "source_leo")
+    answer = (
+        "CASE WHEN NOT coalesce(source_leads AND source_epoch = believed_epoch, false) THEN 'none'"
+        " WHEN leo < source_log_start THEN 'below log start'"
+        " WHEN last_epoch IS NULL OR floor_epoch IS NULL THEN"
+        " CASE WHEN leo > source_leo THEN 'above LEO' WHEN last_epoch IS NULL THEN 'data' ELSE 'none' END"
+        " WHEN floor_epoch < last_epoch OR end_offset < leo THEN 'diverging' ELSE 'data' END"
+    )
+    noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
+    answered = looked_up.withColumn("answer", F.expr(answer)).withColumn("is_noted", F.expr(noted))
+    own = answered.withColumn("asked_epoch", F.expr("IF(answer = 'diverging', floor_epoch, null)"))
+    own = own.withColumnsRenamed({"floor_epoch": "answered_epoch", "end_offset": "answered_end"})
+    own = end_offset_for_epoch(own, now.leader_epochs, "broker", "leo").withColumnRenamed("end_offset", "own_end")
+    return replace(now, fetches=own.drop("floor_epoch", "asked_epoch"))
+
+
+def _passing(now: Round, messages: DataFrame, sender: str, receiver: str) -> DataFrame:
+    """The messages whose link is not cut in that direction."""
+    if now.inputs.links is None:
+        return messages
+    cut = now.inputs.links.where("is_cut").withColumnsRenamed({"sender": "link_sender", "receiver": "link_receiver"})
+    drops = F.expr(f"{LINK} AND link_sender = {sender} AND link_receiver = {receiver}")
+    return messages.join(F.broadcast(cut), drops, "left_anti")
+
+
+def note_fetches(now: Round) -> Round:
+    """T notes how far each follower is, and whether it caught up, now or with what it had missed at the fetch before."""
+    assert now.fetches is not None
+    answered = now.fetches.select(*REPLICA, "source", "answer", F.col("is_noted").alias("noted"), "source_leo", "last_epoch")
+    return (
+        now.with_replicas(now.replicas.join(answered, REPLICA, "left"))
+        .with_columns(is_noted="coalesce(noted, false)")
+        .with_columns(
+            remote_leo="IF(is_noted, leo, remote_leo)",
+            caught_up_round=(
+                "CASE WHEN is_noted AND leo >= source_leo THEN round"
+                " WHEN is_noted AND leo >= previous_leader_leo THEN greatest(caught_up_round, previous_round)"
+                " ELSE caught_up_round END"
+            ),
+            previous_round="IF(is_noted, round, previous_round)",
+            previous_leader_leo="IF(is_noted, source_leo, previous_leader_leo)",
+        )
+    )
+
+
+def drop_answers(now: Round) -> Round:
+    """Forget the answers that are lost on the way."""
+    assert now.fetches is not None
+    return replace(now, fetches=_passing(now, now.fetches.where("answer != 'none'"), "source", "broker"))
+
+
+def choose_batches(now: Round) -> Round:
+    """What comes: whole batches within replica.fetch.max.bytes, at least one, as far as slow links and disks let them.
+
+    One row for each replica and epoch of which something comes.
+    """
+    assert now.fetches is not None
+    wanted = now.fetches.where("answer = 'data'").join(
+        now.replicas.select(*REPLICA, "fetch_max_bytes", "disk_bytes", "credit_bytes"), REPLICA
+    )
+    wanted = wanted.withColumn("link_bytes", F.expr("CAST(null AS BIGINT)"))
+    if now.inputs.links is not None:
+        slow = now.inputs.links.where("link_bytes IS NOT NULL").withColumnRenamed("link_bytes", "bytes_of_link")
+        on_the_way = F.expr(f"{LINK} AND sender = source AND receiver = broker")
+        wanted = wanted.join(F.broadcast(slow), on_the_way, "left").withColumn("link_bytes", F.col("bytes_of_link"))
+    wanted = wanted.selectExpr(
+        *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
+        "fetch_max_bytes",
+    )  # fmt: skip
+    ranges = _missing(now.logs, wanted)
+    most = "fetch_max_bytes DIV (batch_records * record_bytes) + 1"
+    order = "OVER (PARTITION BY pid, broker ORDER BY base_offset)"
+    each = batches_between(ranges, now.batches, most).withColumns(
+        exprs(so_far=f"sum(batch_bytes) {order}", nth=f"row_number() {order}")
+    )
+    fitting = each.where("(nth = 1 OR so_far <= fetch_max_bytes) AND (allowance IS NULL OR so_far <= allowance)")
+    taken = fitting.groupBy(*REPLICA, "epoch").agg(
+        F.expr("min(base_offset) AS from_offset"), F.expr("max(end_offset) AS to_offset"), F.expr("sum(batch_bytes) AS bytes")
+    )
+    allowed = wanted.select(*REPLICA, "allowance")
+    return replace(now, taken=taken, fetches=now.fetches.join(allowed, REPLICA, "left"))
+
+
+def _missing(logs: DataFrame, wanted: DataFrame) -> DataFrame:
+    """What of the source's log a follower lacks, a row for each epoch."""
+    ranges = (
+        epoch_ends(logs)
+        .withColumnRenamed("broker", "source")
+        .join(wanted, ["pid", "source"])
+        .withColumns(exprs(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)"))
+    )
+    return ranges.where("from_offset < to_offset").select(
+        "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes"
+    )
+
+
+def take_answers(now: Round) -> Round:
+    """Bring what the answers say to the replicas they are for."""
+    assert now.fetches is not None and now.taken is not None
+    cut = (
+        "CASE answer WHEN 'diverging' THEN least(leo, answered_end, coalesce(own_end, leo)) WHEN 'above LEO' THEN source_leo END"
+    )
+    said = now.fetches.withColumn("cut_now", F.expr(cut))
+    losing = said.where("cut_now < leo").selectExpr(*REPLICA, "greatest(log_start, cut_now) AS log_start", "leo")
+    lost = bytes_between(contents(now.logs, losing), now.batches).withColumnRenamed("bytes", "cut_bytes")
+    said = said.select(
+        *REPLICA, F.col("answer").alias("arrived"), "cut_now", F.col("source_leo").alias("there_leo"), "source_hw",
+        "source_log_start", "allowance",
+    )  # fmt: skip
+    taken = now.taken.groupBy(*REPLICA).agg(F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"))
+    replicas = now.replicas
+    for rows in (said, lost, taken):
+        replicas = replicas.join(rows, REPLICA, "left")
+    return now.with_replicas(replicas.drop("cut_to")).with_columns(
+        cut_to="cut_now",
+        cut_from="leo",
+        cut_bytes="coalesce(cut_bytes, 0L)",
+        fetch_epoch="believed_epoch",
+        source_hw_now="IF(source = client_leader, greatest(source_hw, reached), source_hw)",
+    )
+
+
+def truncate_diverging(now: Round) -> Round:
+    """Cut at the least of the leader's and the follower's own end of the epoch and its LEO; a log out of range starts anew."""
+    anew = "coalesce(arrived = 'below log start', false)"
+    now = now.with_columns(**cut_columns("cut_to", "cut_bytes"), starts_anew=anew)
+    at_start = dict.fromkeys(("log_start", "leo", "flushed", "segment_base"), "IF(starts_anew, source_log_start, {})")
+    return now.with_columns(
+        **{name: text.format(name) for name, text in at_start.items()},
+        truncated="truncated + IF(starts_anew, leo - log_start, 0L)",
+        segment_size="IF(starts_anew, 0L, segment_size)",
+        hw=f"CASE WHEN starts_anew THEN source_log_start WHEN cut_to IS NOT NULL THEN {clamped('hw')} ELSE hw END",
+    )
+
+
+def append_fetched(now: Round) -> Round:
+    """A follower appends a whole response at once; its high watermark and log start follow its leader's.
+
+    The high watermark is the leader's of before if data came or nothing waits, else the advanced one.
+    """
+    now = now.with_columns(
+        size="coalesce(bytes_taken, 0L)", comes="fetched_to IS NOT NULL", has_data="coalesce(arrived = 'data', false)"
+    )
+    now = roll_segment(now, "comes", "rolled_chunk").with_columns(
+        leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size"
+    )
+    now = flush_messages(now).with_columns(told_hw="IF(comes OR NOT waits, source_hw, source_hw_now)")
+    now = now.with_columns(
+        hw=f"IF(has_data, {clamped('told_hw')}, hw)",
+        credit_bytes="IF(has_data, IF(leo < there_leo, coalesce(allowance - size, 0L), 0L), credit_bytes)",
+    )
+    rises = "has_data AND source_log_start > log_start AND source_log_start <= hw"
+    return now.with_columns(new_log_start=f"IF({rises}, source_log_start, null)").with_columns(
+        log_start="coalesce(new_log_start, log_start)"
+    )

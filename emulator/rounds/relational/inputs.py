@@ -1,0 +1,321 @@
+"""What comes from outside as tables: what faults say of brokers, settings, workload and commands, each row for some rounds.
+
+They are made once, from the scenarios alone; a round joins what is in force in it (`RunInputs.of_round`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from emulator.arrow_frames import frame_of
+from emulator.faults.timeline import BrokerSegment, broker_timelines
+from emulator.rounds.relational.settings import broker_settings, topic_settings
+from emulator.rounds.relational.tables import RoundInputs
+from emulator.scenario import ELR_FEATURE, Scenario
+from emulator.scenario.globs import parse_partitions
+
+PARTITIONS_A_SCENARIO = 1_000_000_000
+"""A partition's `pid` is scenario_id * this + its number over the scenario's topics."""
+
+SETTLING_ROUNDS = 2
+
+FLAGS = (
+    "offline", "paused", "isolated", "waking", "fenced", "returning", "restarted", "unclean_restart", "clean_stop",
+    "power_loss", "disk_loss", "clients_cut", "controller_up",
+)  # fmt: skip
+BROKERS = pa.schema(
+    [("scenario_id", pa.int32()), ("broker", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
+    + [(flag, pa.bool_()) for flag in ("running", *FLAGS)]
+    + [("disk_bytes", pa.int64()), ("fetch_max_bytes", pa.int64()), ("waits", pa.bool_()), ("cause", pa.int32())]
+)
+LINKS = pa.schema(
+    [("link_scenario", pa.int32()), ("sender", pa.int32()), ("receiver", pa.int32())]
+    + [("link_from", pa.int32()), ("link_to", pa.int32()), ("is_cut", pa.bool_()), ("link_bytes", pa.int64())]
+)
+STALE = pa.schema(
+    [("stale_pid", pa.int64()), ("stale_broker", pa.int32()), ("stale_from", pa.int32()), ("stale_to", pa.int32())]
+    + [("stale_now", pa.bool_()), ("stale_before", pa.bool_()), ("news_lag", pa.int32())]
+)
+WORKLOAD = pa.schema(
+    [("workload_id", pa.int32()), ("number", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
+    + [("records", pa.int64()), ("record_bytes", pa.int64()), ("acked_on_append", pa.bool_())]
+)
+COMMANDS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("broker", pa.int32()), ("place", pa.int32())])
+DELETIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("offset", pa.int64())])
+ELECTIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32())])
+
+
+@dataclass
+class Place:
+    """The partitions of one topic of a scenario: `pid` of partition p is first_pid + p."""
+
+    scenario: Scenario
+    topic_id: int
+    name: str
+    first_pid: int
+    assignment: np.ndarray
+    config: Mapping[str, Any]
+    workload_id: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    acked_on_append: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    """Whether the first workload row of a partition asks for no more than its leader."""
+
+
+class RunInputs:
+    """The inputs of all rounds of some scenarios. `places`: their topics, by topic_id; `timelines`: by scenario_id.
+
+    `only`: the partitions to play, by pid; None: all.
+    """
+
+    def __init__(self, scenarios: Sequence[Scenario], only: Collection[int] | None = None) -> None:
+        self.scenarios = list(scenarios)
+        self.places = list(_places(self.scenarios))
+        self.timelines = {s.scenario_id: _timeline(s) for s in self.scenarios}
+        self.has_elr = any(s.features[ELR_FEATURE] > 0 for s in self.scenarios)
+        self.settings = topic_settings(self.places)
+        self.workload, self.most_batches = _workload(self.places)
+        self.brokers = _brokers(self.scenarios, self.timelines)
+        self.links = _links(self.scenarios, self.timelines)
+        self.reassignments, self.deletions, self.elections = _commands(self.places)
+        homes = _homes(self.places, self.reassignments)
+        self.homes = homes if only is None else homes.filter(pc.is_in(homes["pid"], pa.array(sorted(only), pa.int64())))
+        self.stale = _stale(self.places, self.timelines, self.homes)
+        self.has_late_news = bool(self.stale.num_rows) and self.stale["news_lag"].null_count < self.stale.num_rows
+        self.calm = self._calm_rounds()
+        self._frames: dict[str, DataFrame] = {}
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the longest scenario."""
+        return max(s.rounds for s in self.scenarios)
+
+    def of_round(self, spark: SparkSession, number: int, news: DataFrame | None) -> RoundInputs:
+        """What comes into a round. `news`: what controllers held before (`learning`)."""
+
+        def frame(name: str, here: bool = True) -> DataFrame | None:
+            table = getattr(self, name)
+            if not here or not table.num_rows:
+                return None
+            if name not in self._frames:
+                self._frames[name] = frame_of(spark, table)
+            return self._frames[name]
+
+        def required(name: str) -> DataFrame:
+            found = frame(name)
+            return frame_of(spark, getattr(self, name)) if found is None else found
+
+        def now(name: str) -> DataFrame | None:
+            return frame(name, number in self._rounds_of(name))
+
+        in_trouble = {r for flag in ("power_loss", "disk_loss") for r in self._rounds_with(flag)}
+        return RoundInputs(
+            number=number,
+            settings=required("settings"),
+            brokers=required("brokers"),
+            workload=required("workload"),
+            links=frame("links"),
+            stale=frame("stale"),
+            reassignments=now("reassignments"),
+            deletions=now("deletions"),
+            elections=now("elections"),
+            news=news,
+            batches_due=_value_at(self.most_batches, number),
+            damages=number in in_trouble,
+            has_elr=self.has_elr,
+            moves_partitions=bool(self.reassignments.num_rows),
+            is_calm=number in self.calm,
+        )
+
+    def _calm_rounds(self) -> set[int]:
+        """Rounds in which controllers find nothing to do, as the inputs tell by themselves.
+
+        What a controller does follows from what is new of brokers, settings and commands. SETTLING_ROUNDS after the last of it
+        nobody is left to fence, who may lead leads, and all that hear of it have. Not so while ELR waits for answers, news is on
+        its way, or partitions are being moved: their rounds are never calm.
+        """
+        if self.has_elr or self.has_late_news or self.reassignments.num_rows:
+            return set()
+        edges = _edges(self.settings, "from_round", "to_round") | _edges(self.brokers, "from_round", "to_round")
+        edges |= _edges(self.stale, "stale_from", "stale_to") | {0}
+        edges |= {edge for name in ("deletions", "elections") for edge in self._rounds_of(name)}
+        for period in set(self.settings["rebalance_rounds"].to_pylist()) - {None}:
+            edges.update(range(period, self.rounds, period))
+        return set(range(self.rounds)) - {edge + later for edge in edges for later in range(SETTLING_ROUNDS + 1)}
+
+    def _rounds_of(self, name: str) -> set[int]:
+        return set(getattr(self, name)["command_round"].to_pylist())
+
+    def _rounds_with(self, flag: str) -> set[int]:
+        of = self.timelines.values()
+        return {s.from_round for brokers in of for spans in brokers.values() for s in spans if getattr(s, flag)}
+
+
+def _edges(table: pa.Table, *names: str) -> set[int]:
+    return {edge for name in names for edge in table[name].unique().to_pylist()}
+
+
+def _value_at(steps: list[tuple[int, int]], number: int) -> int:
+    at = bisect_right([round_ for round_, _ in steps], number) - 1
+    return steps[at][1] if at >= 0 else 0
+
+
+def _places(scenarios: Sequence[Scenario]) -> Iterable[Place]:
+    topic_id = 0
+    for scenario in scenarios:
+        first = scenario.scenario_id * PARTITIONS_A_SCENARIO
+        for topic in scenario.topics:
+            yield Place(scenario, topic_id, topic.name, first, topic.assignment, topic.config)
+            topic_id, first = topic_id + 1, first + topic.partitions
+
+
+def _timeline(scenario: Scenario) -> dict[int, list[BrokerSegment]]:
+    brokers = [(broker.id, broker.rack) for broker in scenario.brokers]
+    timeout = scenario.session_timeout_rounds
+    return broker_timelines(scenario.faults, brokers, scenario.rounds, timeout, isolation_in_drop_to=False)
+
+
+def per_round(bytes_per_second: int | None, scenario: Scenario) -> int | None:
+    """A rate as bytes in a round."""
+    return None if bytes_per_second is None else max(1, bytes_per_second * scenario.round_ms // 1000)
+
+
+def _brokers(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
+    """A row for each broker and rounds in which nothing that is said of it changes."""
+    rows = []
+    for scenario in scenarios:
+        of_brokers = broker_settings(scenario)
+        for broker, segments in timelines[scenario.scenario_id].items():
+            for segment in segments:
+                for start, end, settings in of_brokers.spans(broker, segment.from_round, segment.to_round):
+                    row = {flag: getattr(segment, flag) for flag in FLAGS}
+                    row |= {"scenario_id": scenario.scenario_id, "broker": broker, "from_round": start, "to_round": end}
+                    row |= {"running": not segment.offline and not segment.paused, **settings}
+                    row |= {"disk_bytes": per_round(segment.disk_bytes_per_second, scenario)}
+                    rows.append(row | {"cause": segment.cause if segment.cause >= 0 else None})
+    return pa.Table.from_pylist(rows, BROKERS)
+
+
+def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
+    """A row for each direction of a link and rounds in which it is cut or slow, one at most in each round."""
+    rows = []
+    for scenario in scenarios:
+        for sender, segments in timelines[scenario.scenario_id].items():
+            for s in segments:
+                slow = dict(s.slow_to)
+                for receiver in {*s.drop_to, *slow}:
+                    span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
+                    rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario)))
+    return pa.Table.from_pylist([dict(zip(LINKS.names, row, strict=True)) for row in rows], LINKS)
+
+
+def _workload(places: list[Place]) -> tuple[pa.Table, list[tuple[int, int]]]:
+    """Rows of workloads, numbered in the order in which they append in a round; and from which round on how many at most do.
+
+    Partitions that are sent the same have one workload_id, which their place is told.
+    """
+    numbers: dict[tuple[Any, ...], int] = {}
+    for place in places:
+        rows = [r for r in place.scenario.workload.to_pylist() if fnmatchcase(place.name, r["topic"])]
+        matches = np.ones((len(place.assignment), len(rows)), bool)
+        for at, row in enumerate(rows):
+            if row["partitions"] is not None:
+                matches[:, at] = False
+                for first, last in parse_partitions(row["partitions"]):
+                    matches[first : last + 1, at] = True
+        sets, of_partition = np.unique(matches, axis=0, return_inverse=True)
+        keys = [tuple(_batch(row) for row, is_sent in zip(rows, chosen, strict=True) if is_sent) for chosen in sets]
+        ids = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
+        acked = np.array([bool(key) and key[0][4] for key in keys], bool)
+        group = of_partition.reshape(-1)
+        place.workload_id, place.acked_on_append = ids[group], acked[group]
+    table: list[dict[str, Any]] = []
+    most: dict[int, int] = {}
+    for key, workload_id in numbers.items():
+        due = [row for row in key if row[2] > 0]
+        edges = sorted({edge for row in due for edge in row[:2]})
+        for start, end in zip(edges, edges[1:], strict=False):
+            now = [row for row in due if row[0] <= start < row[1]]
+            for number, (_, _, *batch) in enumerate(now):
+                values = (workload_id, number, start, end, *batch)
+                table.append(dict(zip(WORKLOAD.names, values, strict=True)))
+    for edge in sorted({row["from_round"] for row in table} | {row["to_round"] for row in table}):
+        most[edge] = max((row["number"] + 1 for row in table if row["from_round"] <= edge < row["to_round"]), default=0)
+    return pa.Table.from_pylist(table, WORKLOAD), sorted(most.items())
+
+
+def _batch(row: Mapping[str, Any]) -> tuple[int, int, int, int, bool]:
+    return row["from_round"], row["to_round"], row["records_per_round"], row["record_bytes"], row["acks"] != "all"
+
+
+def _commands(places: list[Place]) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Reassignments (a row for each replica of the target, of several in a round the last), deletions, elections."""
+    moves: dict[tuple[int, int], tuple[int, ...]] = {}
+    deletions, elections = [], set()
+    for place in places:
+        for command in place.scenario.commands:
+            if command.topic is None or not fnmatchcase(place.name, command.topic):
+                continue
+            partitions = range(len(place.assignment)) if command.partition is None else [command.partition]
+            for pid in (place.first_pid + p for p in partitions if p < len(place.assignment)):
+                if command.kind == "reassign":
+                    moves[pid, command.round] = command.replicas or ()
+                elif command.kind == "delete_records":
+                    deletions.append({"pid": pid, "command_round": command.round, "offset": command.offset})
+                elif command.kind == "preferred_leader_election":
+                    elections.add((pid, command.round))
+    rows = [
+        {"pid": pid, "command_round": round_, "broker": broker, "place": at}
+        for (pid, round_), brokers in moves.items()
+        for at, broker in enumerate(brokers)
+    ]
+    asked = [dict(zip(ELECTIONS.names, row, strict=True)) for row in sorted(elections)]
+    tables = ((rows, COMMANDS), (deletions, DELETIONS), (asked, ELECTIONS))
+    first, second, third = (pa.Table.from_pylist(table, schema) for table, schema in tables)
+    return first, second, third
+
+
+def _homes(places: list[Place], reassignments: pa.Table) -> pa.Table:
+    """Every broker that is, or will be, a replica of a partition: pid, broker, position (null: not at the start)."""
+    pids, brokers, positions = [], [], []
+    for place in places:
+        at, column = np.nonzero(place.assignment >= 0)
+        pids.append(place.first_pid + at.astype(np.int64))
+        brokers.append(place.assignment[at, column].astype(np.int32))
+        positions.append(column.astype(np.int32))
+    pid, broker, position = (np.concatenate(parts) for parts in (pids, brokers, positions))
+    moved = set(zip(reassignments["pid"].to_pylist(), reassignments["broker"].to_pylist(), strict=True))
+    if moved:
+        new = sorted(moved - set(zip(pid.tolist(), broker.tolist(), strict=True)))
+        pid = np.concatenate([pid, np.array([row[0] for row in new], np.int64)])
+        broker = np.concatenate([broker, np.array([row[1] for row in new], np.int32)])
+        position = np.concatenate([position, np.full(len(new), -1, np.int32)])
+    return pa.table({"pid": pid, "broker": broker, "position": position})
+
+
+def _stale(places: list[Place], timelines: dict[int, dict[int, list[BrokerSegment]]], homes: pa.Table) -> pa.Table:
+    """Rounds in which stale_metadata covers a replica, or did in the round before; by how many rounds news is late."""
+    spans = {s: {b: [x for x in of if x.stale or x.stale_before] for b, of in t.items()} for s, t in timelines.items()}
+    if not any(of for brokers in spans.values() for of in brokers.values()):
+        return STALE.empty_table()
+    first = np.array([place.first_pid for place in places])
+    rows = []
+    for pid, broker in zip(homes["pid"].to_pylist(), homes["broker"].to_pylist(), strict=True):
+        place = places[int(np.searchsorted(first, pid, "right")) - 1]
+        for s in spans[place.scenario.scenario_id][broker]:
+            now, before = (
+                [x for x in of if (x[0] is None or fnmatchcase(place.name, x[0])) and x[1] in (None, pid - place.first_pid)]
+                for of in (s.stale, s.stale_before)
+            )
+            if now or before:
+                lags = [x[2] for x in now]
+                lag = None if None in lags else max((lag for lag in lags if lag is not None), default=None)
+                rows.append((pid, broker, s.from_round, s.to_round, bool(now), bool(before), lag))
+    return pa.Table.from_pylist([dict(zip(STALE.names, row, strict=True)) for row in rows], STALE)

@@ -1,0 +1,167 @@
+"""One Kafka round in the order of docs/kafka_rounds.md: a tuple of verbs, each of which takes a round's tables and gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from . import caches, outcomes
+from .controller import begin_leadership, elect, elect_preferred, fence, tell
+from .damage import take_inputs
+from .elr import ask_for_recovery
+from .fetching import (
+    append_fetched,
+    choose_batches,
+    drop_answers,
+    note_fetches,
+    request_fetch,
+    take_answers,
+    truncate_diverging,
+)
+from .leading import (
+    advance_high_watermark,
+    append,
+    delete_records,
+    judge_followers,
+    keep_batches,
+    shrink_and_expand_isr,
+)
+from .learning import checkpoint, learn
+from .outcomes import end_round
+from .reassign import complete_reassignment, start_reassignment
+from .tables import Round, RoundInputs, Tables, begin_round, parted, settled, settled_to_stay
+
+Verb = Callable[[Round], Round]
+
+
+def take_commands(now: Round) -> Round:
+    """Which partitions are asked for an election of their preferred leader in this round."""
+    if now.inputs.elections is None:
+        return now
+    asked = now.inputs.elections.withColumnRenamed("command_round", "round").withColumn("is_asked", F.lit(True))
+    replicas = now.replicas.join(F.broadcast(asked), ["pid", "round"], "left")
+    return now.with_replicas(replicas).with_columns(asked_to_elect="coalesce(is_asked, false)")
+
+
+def remember_logs(now: Round) -> Round:
+    """Write down what leaders held when they were replaced, and what the new ones begin with."""
+    return now.telling("histories", outcomes.histories(now)).telling("leaderships", outcomes.leaderships(now))
+
+
+def keep_caches_of_leaders(now: Round) -> Round:
+    """Leader epoch caches follow steps 1 to 3."""
+    after = caches.after_leading(now)
+    return replace(now, leader_epochs=after, logs=after)
+
+
+def keep_caches_of_followers(now: Round) -> Round:
+    """Leader epoch caches follow steps 7 and 8."""
+    after = caches.after_fetching(now)
+    return replace(now, leader_epochs=after, logs=after)
+
+
+def write_down(now: Round) -> Round:
+    """What happened is written down."""
+    return now.telling("events", outcomes.events(now)).telling("carried", outcomes.carried(now))
+
+
+SCRATCH = (
+    "blocked", "members_left", "leader_is_member", "first_member", "alive", "elects", "clean", "eligible", "unclean", "elected",
+    "changes", "uncleanly", "preferred", "prefers", "isr_minimum", "isr_size", "elr_size", "leaving", "leaves_as", "changes_elr",
+    "enough", "first_too_few", "first_eligible", "last_leader", "answers", "waits_on", "may_win", "ends_elr", "holds_leader",
+    "place", "starts", "targets", "was_settled", "stays_behind", "new_position", "drops", "leader_stays", "heir", "is_member",
+    "was_eligible", "rolls", "accepts", "leader_at_start", "stale_now", "stale_before", "is_asked", "asked_to_elect", "lags",
+    "is_joiner", "news_round", "held_leader", "held_epoch", "restarts", "told_leader", "told_epoch", "cut_records", "noted",
+)  # fmt: skip
+"""Columns that no verb behind the next stop asks for."""
+
+SETTLE, SETTLE_TO_STAY = "settle", "settle to stay"
+"""Between verbs: what they made is computed, so that plans stay short; what goes on to the next round is told apart."""
+
+VERBS: tuple[Verb | str, ...] = (
+    take_inputs,
+    fence,
+    elect,
+    take_commands,
+    elect_preferred,
+    start_reassignment,
+    complete_reassignment,
+    begin_leadership,
+    tell,
+    append,
+    SETTLE,
+    delete_records,
+    remember_logs,
+    keep_batches,
+    keep_caches_of_leaders,
+    SETTLE_TO_STAY,
+    request_fetch,
+    SETTLE,
+    note_fetches,
+    ask_for_recovery,
+    judge_followers,
+    shrink_and_expand_isr,
+    SETTLE,
+    advance_high_watermark,
+    drop_answers,
+    choose_batches,
+    SETTLE,
+    take_answers,
+    truncate_diverging,
+    append_fetched,
+    learn,
+    checkpoint,
+    outcomes.count_outcomes,
+    SETTLE_TO_STAY,
+    keep_caches_of_followers,
+    write_down,
+    SETTLE_TO_STAY,
+    end_round,
+)
+
+
+OF_CONTROLLERS: tuple[Verb | str, ...] = (
+    fence, elect, take_commands, elect_preferred, start_reassignment, complete_reassignment, begin_leadership, tell,
+    delete_records, remember_logs, keep_caches_of_leaders,
+)  # fmt: skip
+"""Verbs without which a calm round does (`RunInputs.calm`)."""
+
+
+def play_round(tables: Tables, inputs: RoundInputs) -> Round:
+    """The round at its end: `tables_after` gives the state of it."""
+    now = begin_round(tables, inputs)
+    before = now
+    for verb in VERBS:
+        if inputs.is_calm and verb in OF_CONTROLLERS:
+            continue
+        if isinstance(verb, str):
+            now = _settled(now, before, settled if verb == SETTLE else settled_to_stay)
+            before = now
+        else:
+            now = verb(now)
+    return now
+
+
+def _settled(now: Round, before: Round, settle: Callable[[DataFrame], DataFrame]) -> Round:
+    """The round with every table computed that `before` has not, side by side."""
+    names = [f.name for f in fields(now) if f.name not in ("inputs", "told", "frame", "selected")]
+    changed = [(name, getattr(now, name)) for name in names if getattr(now, name) is not getattr(before, name)]
+    if now.replicas is not before.frame:
+        changed.append(("frame", now.replicas.drop(*SCRATCH)))
+    frames = {id(frame): frame for _, frame in (*changed, *now.told[len(before.told) :])}
+    with ThreadPoolExecutor(len(frames) or 1) as pool:
+        done = dict(zip(frames, pool.map(settle, frames.values()), strict=True))
+    told = (*before.told, *((name, done[id(rows)]) for name, rows in now.told[len(before.told) :]))
+    kept: dict[str, Any] = {name: done[id(frame)] for name, frame in changed}
+    return replace(now, told=told, selected=(), **kept)
+
+
+def tables_after(now: Round) -> Tables:
+    """The state that the next round starts with."""
+    partitions, replicas = parted(now.replicas)
+    return Tables(partitions, replicas, now.leader_epochs, now.logs, now.batches)

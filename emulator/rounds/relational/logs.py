@@ -1,0 +1,100 @@
+"""Logs and leader epoch caches, a row an entry (LeaderEpochFileCache)."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from .tables import PARTITION, REPLICA, exprs
+
+NEXT_START = "lead(start_offset) OVER (PARTITION BY pid, broker ORDER BY start_offset, epoch)"
+
+
+def epoch_ends(epochs: DataFrame) -> DataFrame:
+    """Each entry with where its epoch ends: at the start of the next one; null: at the LEO."""
+    return epochs.withColumn("end_offset", F.expr(NEXT_START))
+
+
+def end_offset_for_epoch(asked: DataFrame, epochs: DataFrame, of: str, leo: str) -> DataFrame:
+    """Look up in the cache of replica `of` where `asked_epoch` ends (LeaderEpochFileCache.endOffsetFor).
+
+    `leo`: SQL, that replica's LEO. Adds floor_epoch, the largest epoch up to the asked one, and its end_offset; below the first
+    entry the asked epoch, which ends where the cache begins. Both are
+    null when the epoch is above the last one, or no entry is there.
+    """
+    entries = epoch_ends(epochs).withColumnsRenamed(
+        {"broker": of, "epoch": "entry_epoch", "start_offset": "entry_start", "end_offset": "entry_end"}
+    )
+    found = (
+        asked.join(entries, ["pid", of], "left")
+        .groupBy(*asked.columns)
+        .agg(
+            F.expr("max(entry_epoch) AS last_entry"),
+            F.expr("min(entry_start) AS first_start"),
+            F.expr("max(entry_epoch) FILTER (WHERE entry_epoch <= asked_epoch) AS floor_entry"),
+            F.expr("max_by(entry_end, entry_epoch) FILTER (WHERE entry_epoch <= asked_epoch) AS floor_end"),
+        )
+    )
+    return found.withColumns(
+        exprs(
+            floor_epoch="IF(asked_epoch <= last_entry, coalesce(floor_entry, asked_epoch), null)",
+            end_offset=(
+                "CASE WHEN asked_epoch <= last_entry AND floor_entry IS NULL THEN first_start"
+                f" WHEN asked_epoch <= last_entry THEN coalesce(floor_end, {leo}) END"
+            ),
+        )
+    ).drop("last_entry", "first_start", "floor_entry", "floor_end")
+
+
+def last_epochs(epochs: DataFrame) -> DataFrame:
+    """The last epoch of every cache that has one: pid, broker, last_epoch."""
+    return epochs.groupBy(*REPLICA).agg(F.max("epoch").alias("last_epoch"))
+
+
+def truncate_from_start(epochs: DataFrame) -> DataFrame:
+    """Drop entries at or below `new_log_start`, where a row has one; the last of them stays, and starts there."""
+    starts = epochs.withColumn("next_start", F.expr(NEXT_START))
+    kept = starts.where("new_log_start IS NULL OR next_start IS NULL OR next_start > new_log_start")
+    return kept.withColumn("start_offset", F.expr("IF(new_log_start > start_offset, new_log_start, start_offset)")).drop(
+        "next_start"
+    )
+
+
+def contents(logs: DataFrame, replicas: DataFrame) -> DataFrame:
+    """What logs hold, a row for each epoch: pid, broker, epoch, from_offset, to_offset. `replicas`: with log_start and leo."""
+    ends = epoch_ends(logs).join(replicas, REPLICA)
+    ranges = ends.withColumns(
+        exprs(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)")
+    )
+    return ranges.where("from_offset < to_offset").drop("start_offset", "end_offset")
+
+
+def batches_between(ranges: DataFrame, batches: DataFrame, most: str) -> DataFrame:
+    """The batches in ranges of records (pid, epoch, from_offset, to_offset), cut at their ends: a row each.
+
+    `most`: SQL, how many of a row of like batches are looked at. Gives the columns of `ranges`, base_offset, end_offset,
+    batch_bytes; the first of a range may be the rest of a batch.
+    """
+    runs = batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"}).drop("acked_on_append")
+    found = ranges.join(runs, [*PARTITION, "epoch"]).where("run_base < to_offset AND run_end > from_offset")
+    found = found.withColumns(
+        exprs(
+            first="(greatest(from_offset, run_base) - run_base) DIV batch_records",
+            last="(least(to_offset, run_end) - 1 - run_base) DIV batch_records",
+        )
+    )
+    each = found.withColumn("place", F.expr(f"explode(sequence(first, least(last, first + {most})))"))
+    return each.withColumns(
+        exprs(
+            base_offset="greatest(run_base + place * batch_records, from_offset)",
+            end_offset="least(run_base + (place + 1) * batch_records, to_offset)",
+        )
+    ).withColumn("batch_bytes", F.expr("(end_offset - base_offset) * record_bytes"))
+
+
+def bytes_between(ranges: DataFrame, batches: DataFrame) -> DataFrame:
+    """Bytes of ranges of records (pid, broker, epoch, from_offset, to_offset), summed by replica: pid, broker, bytes."""
+    runs = batches.drop("acked_on_append", "batch_records")
+    found = ranges.join(runs, [*PARTITION, "epoch"]).where("base_offset < to_offset AND end_offset > from_offset")
+    size = "(least(end_offset, to_offset) - greatest(base_offset, from_offset)) * record_bytes"
+    return found.groupBy(*REPLICA).agg(F.expr(f"sum({size}) AS bytes"))

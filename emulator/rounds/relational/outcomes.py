@@ -1,0 +1,167 @@
+"""Step 10: what is counted, and what happened, as rows."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from .logs import bytes_between, contents
+from .tables import EPOCH_COLUMNS, REPLICA, SERVES, Round, of_leader, over
+
+LATER = "CAST(null AS BIGINT)"
+LOG_THEN = ("log_start", "leo")
+EVENTS = (
+    # kind, when, epoch, from_offset, to_offset, cause
+    ("log_damaged", "damaged_to IS NOT NULL", "believed_epoch", "damaged_from", "damaged_to", "cause"),
+    ("isr_shrink", "fenced_out", "epoch_at_start", *LOG_THEN, "cause"),
+    ("leader_lost", "is_lost", "lost_epoch", LATER, LATER, "cause"),
+    ("leader_lost", "is_lost_to_move", "leader_epoch", LATER, LATER, "cause"),
+    ("election", "is_elected AND NOT is_unclean", "election_epoch", "elected_at", LATER, "old_cause"),
+    ("unclean_election", "is_elected AND is_unclean", "election_epoch", "elected_at", LATER, "old_cause"),
+    ("election", "is_preferred", "preferred_epoch", "elected_at", LATER, "null"),
+    ("election", "is_moved", "leader_epoch", "elected_at", LATER, "null"),
+    ("reassignment_completed", "completes AND broker = leader", "leader_epoch", LATER, LATER, "null"),
+    ("records_deleted", "deleted_to IS NOT NULL", "client_epoch", LATER, "deleted_to", "null"),
+    ("isr_expand", "joins", "leader_epoch", *LOG_THEN, "cause"),
+    ("isr_shrink", "leaves", "leader_epoch", *LOG_THEN, "cause"),
+    ("truncate", "cut_to < cut_from", "fetch_epoch", "cut_from", "cut_to", "cause"),
+    ("segment_roll", "rolled_chunk IS NOT NULL", "fetch_epoch", "rolled_chunk", LATER, "null"),
+)
+EVENT_COLUMNS = ("pid", "round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
+REFUSED = (
+    "pid", "refusing_since AS round", "'refused' AS kind", "refusing_broker AS broker", "refusing_epoch AS leader_epoch",
+    "refusing_from AS from_offset", "refusing_from + refusing_records * (round - refusing_since) AS to_offset",
+    "CAST(null AS INT) AS cause",
+)  # fmt: skip
+
+
+def count_outcomes(now: Round) -> Round:
+    """Rounds without a leader that serves, below min.insync.replicas, under-replicated, and those in which nothing was taken.
+
+    What is appended is acknowledged in the round after it at the earliest: only what waited before counts.
+    """
+    serves = f"coalesce({of_leader(f'{SERVES} AND NOT clients_cut')}, false)"
+    now = now.with_columns(
+        serves=serves,
+        isr_size=over("count_if(in_isr)"),
+        replica_count=over("count_if(position IS NOT NULL)"),
+        taken_of_all=over("sum(taken_now)"),
+        hw_rose=f"coalesce({of_leader(f'{SERVES} AND hw > hw_at_start')}, false)",
+        waits_at_end=f"coalesce({of_leader('greatest(leo - hw, 0L)')}, 0L)",
+        refused_of_leader=over("sum(refused_now)"),
+        leader_leo_then=of_leader("leo_after_append"),
+    )
+    refused_on = "refused_of_leader = refusing_records AND refusing_broker = client_leader"
+    return now.with_columns(
+        leaderless_rounds="leaderless_rounds + IF(serves, 0, 1)",
+        under_min_isr_rounds="under_min_isr_rounds + IF(isr_size < min_insync_replicas, 1, 0)",
+        under_replicated_rounds="under_replicated_rounds + IF(isr_size < replica_count, 1, 0)",
+        unwritable_rounds=(
+            "unwritable_rounds + IF((unacked > 0 OR due > taken_of_all)"
+            " AND NOT (hw_rose OR (taken_of_all > 0 AND due_on_append > 0)), 1, 0)"
+        ),
+        unacked="IF(due_on_append > 0, 0L, waits_at_end)",
+        unacked_rounds="unacked_rounds + IF(due_on_append > 0, 0L, waits_at_end)",
+        stopped_refusing=f"refusing_records > 0 AND NOT coalesce({refused_on}, false)",
+        starts_refusing=f"refused_of_leader > 0 AND NOT coalesce({refused_on}, false)",
+    )
+
+
+def events(now: Round) -> DataFrame:
+    """What happened in the round, a row each: EVENT_COLUMNS."""
+    of_appends = [
+        ("segment_roll", f"rolled_{k} IS NOT NULL", "client_epoch", f"rolled_{k}", LATER, "null")
+        for k in range(now.inputs.batches_due)
+    ]
+    rows = ", ".join(
+        f"IF({when}, '{kind}', null), CAST({epoch} AS INT), {start}, {end}, CAST({cause} AS INT)"
+        for kind, when, epoch, start, end, cause in (*EVENTS, *of_appends)
+    )
+    told = now.replicas.selectExpr(
+        *REPLICA, "round",
+        f"stack({len(EVENTS) + len(of_appends)}, {rows}) AS (kind, leader_epoch, from_offset, to_offset, cause)",
+    )  # fmt: skip
+    refused = now.replicas.where("is_first AND stopped_refusing").selectExpr(*REFUSED)
+    return told.where("kind IS NOT NULL").select(*EVENT_COLUMNS).unionByName(refused)
+
+
+def carried(now: Round) -> DataFrame:
+    """Bytes that brokers took in this round: of followers from a source, of leaders from clients (no source)."""
+    columns = ("scenario_id", "round", "broker", "source")
+    rows = now.replicas.where("comes").select(*columns, F.col("size").alias("bytes"))
+    if now.inputs.batches_due:
+        sizes = (f"coalesce((end_{k} - base_{k}) * record_bytes_{k}, 0L)" for k in range(now.inputs.batches_due))
+        produced = now.replicas.where("taken_now > 0").withColumn("source", F.expr("CAST(null AS INT)"))
+        rows = rows.unionByName(produced.select(*columns, F.expr(f"{' + '.join(sizes)} AS bytes")))
+    return rows.groupBy(*columns).agg(F.sum("bytes").alias("bytes"))
+
+
+def standing(now: Round) -> DataFrame:
+    """How brokers stand after the round: what they lead and follow, and the bytes of their logs."""
+    replicas = now.replicas.where("position IS NOT NULL")
+    sizes = bytes_between(contents(now.logs, replicas.select(*REPLICA, "log_start", "leo")), now.batches)
+    rows = replicas.join(sizes, REPLICA, "left").groupBy("scenario_id", "round", "broker")
+    return rows.agg(
+        F.expr("count_if(leader = broker AND running) AS leader_count"),
+        F.expr("count_if(leader != broker AND running) AS follower_count"),
+        F.expr("coalesce(sum(bytes), 0L) AS local_bytes"),
+    )
+
+
+def end_round(now: Round) -> Round:
+    """What the next round starts with."""
+    starting = "starts_refusing"
+    return now.with_columns(
+        refusing_records="refused_of_leader",
+        refusing_broker=f"IF({starting}, client_leader, refusing_broker)",
+        refusing_since=f"IF({starting}, round, refusing_since)",
+        refusing_from=f"IF({starting}, leader_leo_then, refusing_from)",
+        refusing_epoch=f"IF({starting}, client_epoch, refusing_epoch)",
+        round="round + 1",
+    )
+
+
+def histories(now: Round) -> DataFrame:
+    """At an election: what the leader before had, and what the new one begins with."""
+    at_election = now.replicas.where("begins").selectExpr(
+        *REPLICA, "log_start_at_start AS log_start", "leo_at_start AS leo", "round", "client_leader", "client_epoch",
+        "previous_client_leader", "previous_client_epoch",
+    )  # fmt: skip
+    ended = at_election.where("broker = previous_client_leader").withColumn("client_epoch", F.col("previous_client_epoch"))
+    begun = at_election.where("broker = client_leader")
+    parts = ended.withColumn("part", F.lit("end")).unionByName(begun.withColumn("part", F.lit("begin")))
+    names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
+    return contents(now.logs, parts).select(*names)
+
+
+def leaderships(now: Round) -> DataFrame:
+    """The leaderships that begin, each with how far the one before came."""
+    return now.replicas.where("begins AND broker = client_leader").selectExpr(
+        "pid", "client_epoch", "broker", "round", "log_start_at_start AS log_start", "old_cause AS cause",
+        "previous_client_epoch", "ended_start", "ended_hw",
+    )  # fmt: skip
+
+
+def traced(now: Round, pids: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """The round in the tables `trace` and `trace_partitions`, of these partitions."""
+    own = now.replicas.join(F.broadcast(pids), "pid")
+    replicas = own.where("position IS NOT NULL")
+    caches = now.leader_epochs.groupBy(*REPLICA).agg(
+        F.sort_array(F.collect_list(F.struct(*list(EPOCH_COLUMNS)[2:]))).alias("epochs")
+    )
+    state = (
+        "CASE WHEN answer IS NULL THEN null WHEN arrived IS NULL THEN 'unanswered'"
+        " WHEN cut_to < cut_from THEN 'truncated' WHEN comes THEN 'fetched' WHEN starts_anew THEN 'out_of_range' ELSE 'empty' END"
+    )
+    rows = replicas.join(caches, REPLICA, "left").selectExpr(
+        "scenario_id", "topic_id", "pid", "round - 1 AS round", "broker",
+        "CASE WHEN offline THEN 'offline' WHEN leads THEN 'leader' ELSE 'follower' END AS role", "believed_epoch AS leader_epoch",
+        "log_start AS log_start_offset", "log_start AS local_log_start_offset", "leo", "hw",
+        "IF(broker = client_leader, null, remote_leo) AS remote_leo", "in_isr", f"{state} AS fetch_state", "epochs",
+    )  # fmt: skip
+    members = {name: f"array_sort(collect_list(broker) FILTER (WHERE {flag})) AS {name}" for name, flag in _SETS.items()}
+    partitions = own.groupBy("scenario_id", "topic_id", "pid", "round", "leader", "leader_epoch")
+    return rows, partitions.agg(*map(F.expr, members.values())).withColumn("round", F.expr("round - 1"))
+
+
+_SETS = {"isr": "in_isr", "elr": "in_elr", "last_known_elr": "in_last_known_elr"}

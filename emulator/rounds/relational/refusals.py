@@ -1,0 +1,68 @@
+"""What a scenario asks for and these rounds don't have: told in one line that names the engine that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from emulator import configs
+from emulator.errors import InputError
+from emulator.scenario import Run, Scenario
+from emulator.throttles import THROTTLED_LISTS
+
+OTHER_ENGINE = "compiled"
+PROTOCOLS = ("kafka",)
+
+
+def refuse_unknown(
+    run: Run, mode: str | None = None, resume: bool = False, checkpoint_every: int | None = None, state_at: Sequence[int] = ()
+) -> None:
+    """Raises InputError for the first thing of a scenario, or of the command line, that these rounds don't have."""
+    asked = {"--mode leap": mode == "leap", "--resume": resume, "--checkpoint-every": checkpoint_every}
+    asked |= {"--state-at": bool(state_at)}
+    for option, is_given in asked.items():
+        if is_given:
+            raise InputError(f"--engine relational: it has no {option}; allowed: --engine {OTHER_ENGINE}, which has")
+    for scenario in run.scenarios:
+        for what in lacking(scenario):
+            problem = f"the relational rounds have no {what} (scenario {scenario.name})"
+            raise InputError.at(run.path, "--engine relational", problem, f"--engine {OTHER_ENGINE}, which has")
+
+
+def lacking(scenario: Scenario) -> Iterator[str]:
+    """What of a scenario these rounds don't have."""
+    if scenario.protocol not in PROTOCOLS:
+        yield f"protocol {scenario.protocol}"
+    if scenario.consumers:
+        yield "consumers"
+    if any(b.network_bytes_per_second is not None or b.disk_bytes_per_second is not None for b in scenario.brokers):
+        yield "bandwidth budgets of brokers"
+    given = [scenario.config, *(t.config for t in scenario.topics), *(c.config or {} for c in scenario.commands)]
+    if any(key in config for config in given for key in THROTTLED_LISTS):
+        yield "replication throttles"
+    if any(config.get("remote.storage.enable") for config in given) or scenario.initial_remote_segments.num_rows:
+        yield "tiered storage"
+    if any(_deletes_segments(scenario, topic.config) for topic in scenario.topics):
+        yield "retention, which deletes segments in this run"
+    kinds = {command.kind for command in scenario.commands}
+    if "delete_topic" in kinds:
+        yield "command delete_topic"
+    if set(scenario.faults.column("kind").to_pylist()) & {"open_transaction"}:
+        yield "fault open_transaction"
+
+
+_RETENTION = ("retention.bytes", "retention.ms", "log.retention.check.interval.ms")
+
+
+def _deletes_segments(scenario: Scenario, topic_config: Mapping[str, configs.ConfigValue]) -> bool:
+    """Whether a check of retention in the run may find a segment to delete."""
+    cluster, topic = dict(scenario.config), dict(topic_config)
+    found = False
+    last = scenario.rounds - 1
+    deletes = any(command.kind == "delete_records" for command in scenario.commands)
+    for command in (None, *(c for c in scenario.commands if c.kind == "alter_config" and c.broker is None)):
+        if command is not None:
+            (cluster if command.topic is None else topic).update(command.config or {})
+        size, age_ms, check_ms = (int(configs.effective(cluster, topic, key)) for key in _RETENTION)
+        meets = size >= 0 or 0 <= age_ms < last * scenario.round_ms
+        found |= check_ms // scenario.round_ms <= last and (deletes or meets)
+    return found

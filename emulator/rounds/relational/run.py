@@ -1,0 +1,89 @@
+"""One run by relational rounds: from the scenario file's content to its tables."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from datetime import datetime, timezone
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+import emulator
+from emulator.outcomes.scenarios import scenario_rows
+from emulator.progress import Progress
+from emulator.run import RunSummary
+from emulator.scenario import Run
+from emulator.session import settings_held
+from emulator.storage import OutputDirectory
+
+from .brokers import broker_rounds, bucket_edges
+from .inputs import RunInputs
+from .output import output_tables
+from .play import SETTINGS, play
+from .refusals import refuse_unknown
+
+MODE = "plain"
+ROWS_A_TASK = 20_000
+
+
+def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none", progress: Progress | None = None) -> RunSummary:
+    """Run all scenarios of a file and publish their tables under `out`, all of them or none.
+
+    `trace`: "none", "all" or TOPIC:PARTITION,... Raises InputError for what these rounds don't have.
+    """
+    refuse_unknown(run)
+    started, clock = datetime.now(timezone.utc), time.monotonic()
+    progress = progress or Progress(quiet=True)
+    output = OutputDirectory(spark, out)
+    output.recover()
+    output.stage()
+    try:
+        inputs = RunInputs(run.scenarios)
+        tasks = max(2, inputs.homes.num_rows // ROWS_A_TASK)
+        with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(tasks)}):
+            traced = _traced(spark, inputs, trace)
+            replicas, partitions = inputs.homes.num_rows, sum(len(p.assignment) for p in inputs.places)
+
+            def advance(number: int) -> None:
+                progress.advance(number, partitions, number, replicas * number)
+
+            progress.start(inputs.rounds, partitions, len(inputs.scenarios))
+            edges = bucket_edges(inputs.rounds, run.time_buckets)
+            played = play(spark, inputs, tasks, traced, advance, edges)
+            seconds = time.monotonic() - clock
+            tables = output_tables(spark, inputs, played)
+            output.write_rows("broker_rounds", broker_rounds(spark, inputs, played, edges))
+            for name, rows in tables.items():
+                if name not in ("runs", "scenarios", "broker_rounds"):
+                    output.write(name, rows)
+        schema, rows_of_scenarios = scenario_rows(run.scenarios, MODE)
+        output.write_rows("scenarios", rows_of_scenarios, schema)
+        count = sum(len(p.assignment[p.assignment >= 0]) * p.scenario.rounds for p in inputs.places)
+        versions = {"emulator": emulator.__version__, "spark": spark.version, "pyarrow": pa.__version__}
+        row = (uuid.uuid4().hex, run.name, run.path, run.text, run.seed, json.dumps(versions), started, seconds, count)
+        output.write_rows("runs", [(*row, run.folder, dict(run.files))])
+        output.commit()
+    except BaseException:
+        output.abort()
+        raise
+    took = time.monotonic() - clock
+    lines = [
+        f"{len(inputs.scenarios)} scenarios, {partitions} partitions, {inputs.rounds} rounds, relational:"
+        f" {count} replica-rounds in {took:.1f} s, tables in {out}",
+        "invariants were not looked at: the relational rounds have none",
+    ]
+    return RunSummary(lines, 0)
+
+
+def _traced(spark: SparkSession, inputs: RunInputs, trace: str) -> DataFrame | None:
+    """The pid of the partitions that a `--trace` text names; None: of none."""
+    named = {} if trace in ("none", "all") else dict.fromkeys(trace.split(","))
+    pids = [
+        place.first_pid + p
+        for place in inputs.places
+        for p in range(len(place.assignment))
+        if trace == "all" or f"{place.name}:{p}" in named
+    ]
+    return spark.createDataFrame(pa.table({"pid": pa.array(pids, pa.int64())})) if pids else None

@@ -1,0 +1,118 @@
+"""Settings over time: of topics, and of brokers for what a broker decides by itself, as alter_config changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from emulator import configs
+from emulator.scenario import ELR_FEATURE, Command, Scenario
+
+MOST_ROUNDS = 2**31 - 1
+_SETTINGS: Mapping[str, pa.DataType] = {
+    "min_insync_replicas": pa.int32(), "unclean_election": pa.bool_(), "recovery": pa.string(), "clears_elr": pa.bool_(),
+    "lag_rounds": pa.int64(), "isr_check_rounds": pa.int32(), "checkpoint_rounds": pa.int32(), "rebalance_rounds": pa.int32(),
+    "segment_bytes": pa.int64(), "segment_rounds": pa.int32(), "flush_messages": pa.int64(), "flush_rounds": pa.int32(),
+    "elr": pa.bool_(), "protocol": pa.string(),
+}  # fmt: skip
+SETTINGS = pa.schema([("topic_id", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32()), *_SETTINGS.items()])
+FETCHER_KEYS = {"replica.fetch.max.bytes", "replica.fetch.wait.max.ms"}
+
+
+class TopicPlace(Protocol):
+    """What is asked of a topic here."""
+
+    scenario: Scenario
+    topic_id: int
+    name: str
+    config: Mapping[str, Any]
+
+
+def topic_settings(places: Iterable[TopicPlace]) -> pa.Table:
+    """A row for each topic and rounds in which its settings stay the same."""
+    rows = []
+    for place in places:
+        commands = alterations(place.scenario, place.name)
+        edges = sorted({0, *(edge for c in commands for edge in (c.round, c.round + 1))})
+        ends = [*edges[1:], place.scenario.rounds]
+        for start, end in zip(edges, ends, strict=True):
+            if start < place.scenario.rounds:
+                span = {"topic_id": place.topic_id, "from_round": start, "to_round": min(end, place.scenario.rounds)}
+                rows.append(span | _settings(place, commands, start))
+    return pa.Table.from_pylist(rows, SETTINGS)
+
+
+def alterations(scenario: Scenario, topic: str) -> list[Command]:
+    """The alter_config commands that concern a topic, the cluster's included, by round."""
+    concern = (c for c in scenario.commands if c.kind == "alter_config" and c.broker is None)
+    return sorted((c for c in concern if c.topic is None or fnmatchcase(topic, c.topic)), key=lambda c: c.round)
+
+
+def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[str, Any]:
+    scenario, round_ms = place.scenario, place.scenario.round_ms
+    cluster, topic = dict(scenario.config), dict(place.config)
+    for command in commands:
+        if command.round <= number:
+            (cluster if command.topic is None else topic).update(command.config or {})
+
+    def value(key: str) -> Any:
+        return configs.effective(cluster, topic, key)
+
+    def rounds(ms: int) -> int:
+        return min(MOST_ROUNDS, max(1, ms // round_ms))
+
+    lag_ms = value("replica.lag.time.max.ms")
+    rebalances = value("auto.leader.rebalance.enable")
+    unflushed = {key: None if value(key) >= configs.NEVER else value(key) for key in ("flush.messages", "flush.ms")}
+    return {
+        "min_insync_replicas": value("min.insync.replicas"),
+        "unclean_election": value("unclean.leader.election.enable"),
+        "recovery": value("unclean.recovery.strategy"),
+        "clears_elr": any(c.round == number and "min.insync.replicas" in (c.config or {}) for c in commands),
+        "lag_rounds": lag_ms // round_ms,
+        "isr_check_rounds": min(MOST_ROUNDS, max(1, -(-lag_ms // (2 * round_ms)))),
+        "checkpoint_rounds": rounds(value("replica.high.watermark.checkpoint.interval.ms")),
+        "rebalance_rounds": rounds(value("leader.imbalance.check.interval.seconds") * 1000) if rebalances else None,
+        "segment_bytes": value("segment.bytes"),
+        "segment_rounds": rounds(value("segment.ms")),
+        "flush_messages": unflushed["flush.messages"],
+        "flush_rounds": None if unflushed["flush.ms"] is None else rounds(unflushed["flush.ms"]),
+        "elr": scenario.features[ELR_FEATURE] > 0,
+        "protocol": scenario.protocol,
+    }
+
+
+class BrokerSettings:
+    """replica.fetch.max.bytes and replica.fetch.wait.max.ms of a scenario's brokers over time."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._config = scenario.config
+        changes = (c for c in scenario.commands if c.kind == "alter_config" and c.topic is None)
+        self._changes = sorted((c for c in changes if FETCHER_KEYS & (c.config or {}).keys()), key=lambda c: c.round)
+
+    def spans(self, broker: int, from_round: int, to_round: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """The rounds cut where the broker's settings change: first round, end, settings."""
+        own = [c for c in self._changes if c.broker in (None, broker)]
+        edges = sorted({from_round, *(c.round for c in own if from_round < c.round < to_round)})
+        for start, end in zip(edges, [*edges[1:], to_round], strict=True):
+            # A broker's own value is stronger than that of all, whenever it was given.
+            config = dict(self._config)
+            for command in sorted((c for c in own if c.round <= start), key=lambda c: c.broker is not None):
+                config |= command.config or {}
+
+            yield (
+                start,
+                end,
+                {
+                    "fetch_max_bytes": configs.effective(config, {}, "replica.fetch.max.bytes"),
+                    "waits": configs.effective(config, {}, "replica.fetch.wait.max.ms") != 0,
+                },
+            )
+
+
+def broker_settings(scenario: Scenario) -> BrokerSettings:
+    """What a scenario's brokers decide by themselves."""
+    return BrokerSettings(scenario)

@@ -1,0 +1,263 @@
+"""The tables before round 0 (docs/kafka_rounds.md, "Start")."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emulator.arrow_frames import frame_of
+from emulator.rounds.relational.inputs import Place, RunInputs
+from emulator.rounds.relational.logs import contents
+from emulator.rounds.relational.tables import (
+    BATCH_COLUMNS,
+    EPOCH_COLUMNS,
+    PARTITION,
+    PARTITION_COLUMNS,
+    REPLICA,
+    REPLICA_COLUMNS,
+    Tables,
+    exprs,
+    settled_to_stay,
+)
+from emulator.scenario import ELR_FEATURE, Scenario
+
+DEFAULT_RECORD_BYTES = 1000
+Key = tuple[int, int]
+_TYPES = {"bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
+
+
+def first_tables(spark: SparkSession, inputs: RunInputs, tasks: int) -> Tables:
+    """The first replica leads, epoch 0, all are in the ISR, logs are empty, but for what the scenario's initial tables say."""
+    partitions, logs = _partitions(inputs), _given_logs(inputs)
+    homes = set(zip(*(inputs.homes[name].to_pylist() for name in ("pid", "broker")), strict=True)) if logs else set()
+    logs = {key: log for key, log in logs.items() if key in homes}
+    replicas = _replicas(inputs, partitions, logs)
+    entries = _entries(replicas, logs)
+    starts = {(row["pid"], row["broker"], row["epoch"]): row["start_offset"] for row in entries}
+    # T knows that it leads from where its epoch starts in its log.
+    lead_start = [
+        starts.get((pid, leader, epoch)) if leader >= 0 else None
+        for pid, leader, epoch in zip(*(partitions[name].to_pylist() for name in ("pid", "leader", "leader_epoch")), strict=True)
+    ]
+    own = ((logs.get(key) or {}) for key in zip(*(partitions[name].to_pylist() for name in ("pid", "leader")), strict=True))
+    lead_hw = [log.get("hw", 0) for log in own]
+    partitions = partitions.append_column("lead_start", pa.array(lead_start, pa.int64()))
+    partitions = partitions.append_column("lead_hw", pa.array(lead_hw, pa.int64()))
+    frames = {
+        "partitions": (partitions, PARTITION, PARTITION_COLUMNS),
+        "replicas": (replicas, REPLICA, REPLICA_COLUMNS),
+        "leader_epochs": (_table(entries, EPOCH_COLUMNS), REPLICA, EPOCH_COLUMNS),
+        "batches": (_table(_batches(entries, replicas, logs), BATCH_COLUMNS), PARTITION, BATCH_COLUMNS),
+    }
+    parts = {
+        name: settled_to_stay(_frame(spark, table, columns).repartition(tasks, F.col("pid")).sortWithinPartitions(*key))
+        for name, (table, key, columns) in frames.items()
+    }
+    return Tables(**parts, logs=parts["leader_epochs"])
+
+
+def _frame(spark: SparkSession, table: pa.Table, columns: Mapping[str, str]) -> DataFrame:
+    """The table with these columns; of those that it lacks numbers are 0, flags false."""
+    missing = {name: pa.array(np.zeros(table.num_rows, np.int64)).cast(_TYPES[kind]) for name, kind in columns.items()}
+    whole = {name: table[name] if name in table.column_names else missing[name] for name in columns}
+    schema = pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
+    return frame_of(spark, pa.table(whole).cast(schema))
+
+
+def _table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()]))
+
+
+def _by_topic(inputs: RunInputs) -> dict[tuple[int, str], Place]:
+    return {(place.scenario.scenario_id, place.name): place for place in inputs.places}
+
+
+def _given_logs(inputs: RunInputs) -> dict[Key, dict[str, Any]]:
+    """The logs that scenarios give: by pid and broker."""
+    return {(pid, row["broker"]): row for s in inputs.scenarios for pid, row in _played(inputs, s, s.initial_replicas)}
+
+
+def _played(inputs: RunInputs, scenario: Scenario, table: pa.Table) -> list[tuple[int, dict[str, Any]]]:
+    """(pid, row) of the rows of an initial table whose partitions are played: of a large run that is checked a few."""
+    if not table.num_rows:
+        return []
+    topics = table["topic"].combine_chunks().dictionary_encode()
+    places = _by_topic(inputs)
+    first = [places[scenario.scenario_id, topic].first_pid for topic in topics.dictionary.to_pylist()]
+    pids = np.array(first, np.int64)[topics.indices.to_numpy()] + table["partition"].to_numpy()
+    kept = np.flatnonzero(np.isin(pids, inputs.homes["pid"].to_numpy()))
+    return list(zip(pids[kept].tolist(), table.take(pa.array(kept)).to_pylist(), strict=True))
+
+
+def _partitions(inputs: RunInputs) -> pa.Table:
+    parts = []
+    for place in inputs.places:
+        count = len(place.assignment)
+        values = {
+            "pid": place.first_pid + np.arange(count, dtype=np.int64),
+            "scenario_id": np.full(count, place.scenario.scenario_id, np.int32),
+            "topic_id": np.full(count, place.topic_id, np.int32),
+            "workload_id": place.workload_id,
+            "rounds": np.full(count, place.scenario.rounds, np.int32),
+            "leader": place.assignment[:, 0].astype(np.int32),
+            "leader_epoch": np.zeros(count, np.int32),
+        }
+        parts.append(pa.table(values))
+    table = pa.concat_tables(parts)
+    table = table.filter(pc.is_in(table["pid"], inputs.homes["pid"].combine_chunks()))
+    leader, epoch = table["leader"].to_numpy().copy(), table["leader_epoch"].to_numpy().copy()
+    at = {pid: i for i, pid in enumerate(table["pid"].to_pylist())} if _any_given(inputs) else {}
+    for (pid, _), log in _given_logs(inputs).items():
+        if pid not in at:
+            continue
+        epoch[at[pid]] = max([epoch[at[pid]], *(entry["epoch"] for entry in log["epochs"] or ())])
+    for pid, row in _given_partitions(inputs).items():
+        if pid not in at:
+            continue
+        leader[at[pid]] = leader[at[pid]] if row["leader"] is None else row["leader"]
+        epoch[at[pid]] = epoch[at[pid]] if row["leader_epoch"] is None else row["leader_epoch"]
+    columns = {name: table[name] for name in ("pid", "scenario_id", "topic_id", "workload_id", "rounds")}
+    nothing = pa.nulls(table.num_rows, pa.int32())
+    columns |= {"leader": leader, "leader_epoch": epoch, "client_leader": leader}
+    columns |= {"client_epoch": np.where(leader >= 0, epoch, -1), "refusing_broker": nothing}
+    return pa.table(columns)
+
+
+def _any_given(inputs: RunInputs) -> bool:
+    return any(s.initial_replicas.num_rows or s.initial_partitions.num_rows for s in inputs.scenarios)
+
+
+def _given_partitions(inputs: RunInputs) -> dict[int, dict[str, Any]]:
+    return {pid: row for s in inputs.scenarios for pid, row in _played(inputs, s, s.initial_partitions)}
+
+
+def _replicas(inputs: RunInputs, partitions: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> pa.Table:
+    homes = inputs.homes
+    pid, broker, position = (homes[name].to_numpy() for name in ("pid", "broker", "position"))
+    order = np.lexsort((np.where(position < 0, 1 << 30, position), pid))
+    pid, broker, position = pid[order], broker[order], position[order]
+    is_replica = position >= 0
+    of = np.searchsorted(partitions["pid"].to_numpy(), pid)
+    leader, epoch = (partitions[name].to_numpy()[of] for name in ("leader", "leader_epoch"))
+    log_start, leo, hw, flushed, size = (np.zeros(len(pid), np.int64) for _ in range(5))
+    in_isr, in_elr = is_replica.copy(), np.zeros(len(pid), bool)
+    given = _given_partitions(inputs)
+    elr = {s.scenario_id: s.features[ELR_FEATURE] > 0 for s in inputs.scenarios}
+    scenario = partitions["scenario_id"].to_numpy()[of]
+    at = {key: i for i, key in enumerate(zip(pid.tolist(), broker.tolist(), strict=True))} if logs or given else {}
+    record_bytes = record_sizes(logs)
+    for key, log in logs.items():
+        i = at[key]
+        log_start[i], leo[i] = log["log_start_offset"], log["leo"]
+        hw[i] = leo[i] if log["hw"] is None else log["hw"]
+        flushed[i] = leo[i] if log["flushed_offset"] is None else log["flushed_offset"]
+        size[i] = (leo[i] - log_start[i]) * record_bytes[key[0]]
+    for (p, b), i in at.items():
+        row = given.get(p)
+        if row is not None and is_replica[i]:
+            has_elr = elr[int(scenario[i])]
+            in_isr[i] = b in row["isr"] if row["isr"] or (has_elr and row["isr"] is not None) else in_isr[i]
+            in_elr[i] = has_elr and b in (row["elr"] or ())
+    leads = is_replica & (broker == leader)
+    knows = is_replica & ~leads & (leader >= 0)
+
+    def known(values: Any, where: np.ndarray, kind: str = "int32") -> pa.Array:
+        return pa.array(np.broadcast_to(np.asarray(values, np.int64), where.shape), kind, mask=~where)
+
+    nobody = np.zeros(len(pid), bool)
+    return pa.table(
+        {
+            "pid": pid, "broker": broker, "is_first": np.r_[True, pid[1:] != pid[:-1]],
+            "position": known(position, is_replica), "target_position": known(0, nobody), "in_isr": in_isr, "in_elr": in_elr,
+            "answer_epoch": known(0, nobody), "answer_leo": known(0, nobody), "leads": leads,
+            "believed_leader": np.where(is_replica, leader, -1), "believed_epoch": np.where(is_replica, epoch, -1),
+            "truncating": is_replica & ~leads, "log_start": log_start, "leo": leo, "hw": hw, "hw_checkpoint": hw,
+            "flushed": flushed, "segment_base": log_start, "segment_size": size, "known_in_isr": in_isr,
+            "remote_leo": known(leo, knows, "int64"), "caught_up_round": known(0, knows),
+            "previous_round": known(-1, knows), "previous_leader_leo": known(0, knows, "int64"),
+        }
+    )  # fmt: skip
+
+
+def record_sizes(logs: Mapping[Key, Mapping[str, Any]]) -> dict[int, int]:
+    """Bytes of an initial record, by pid: the largest that a replica gives."""
+    sizes: dict[int, int] = {}
+    for (pid, _), log in logs.items():
+        sizes[pid] = max(sizes.get(pid, 0), log["record_bytes"] or 0)
+    return {pid: size or DEFAULT_RECORD_BYTES for pid, size in sizes.items()}
+
+
+def _entries(replicas: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> list[dict[str, int]]:
+    """The caches as given; the leader's has its epoch, at its LEO if not before."""
+    rows = []
+    columns = ("pid", "broker", "leads", "believed_epoch", "log_start", "leo")
+    for pid, broker, leads, epoch, log_start, leo in zip(*(replicas[name].to_pylist() for name in columns), strict=True):
+        log = logs.get((pid, broker))
+        entries = [(entry["epoch"], entry["start_offset"]) for entry in (log["epochs"] or () if log else ())]
+        below = [entry for entry in entries if entry[1] <= log_start]
+        if below:  # a log that is opened cuts its cache at its start (UnifiedLog, LeaderEpochFileCache.truncateFromStart)
+            entries = [(below[-1][0], log_start), *(entry for entry in entries if entry[1] > log_start)]
+        if not entries and leo > log_start:
+            entries = [(0, log_start)]
+        if leads and (not entries or entries[-1][0] < epoch):
+            entries.append((epoch, leo))
+        rows += [{"pid": pid, "broker": broker, "epoch": e, "start_offset": start} for e, start in entries]
+    return rows
+
+
+def _batches(entries: list[dict[str, int]], replicas: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Initial records are batches of one record; those that several replicas have stand there once."""
+    sizes = record_sizes(logs)
+    of_replica = defaultdict(list)
+    for row in entries:
+        of_replica[row["pid"], row["broker"]].append((row["epoch"], row["start_offset"]))
+    parts: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for (pid, broker), log in logs.items():
+        own = of_replica[pid, broker]
+        ends = [*(start for _, start in own[1:]), log["leo"]]
+        for (epoch, start), end in zip(own, ends, strict=False):
+            first = max(start, log["log_start_offset"])
+            if first < end:
+                parts[pid, epoch].append((first, end))
+    rows = []
+    for (pid, epoch), ranges in parts.items():
+        merged: list[list[int]] = []
+        for start, end in sorted(ranges):
+            if merged and start <= merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], end)
+            else:
+                merged.append([start, end])
+        sized = {"batch_records": 1, "record_bytes": sizes[pid], "acked_on_append": False}
+        rows += [{"pid": pid, "epoch": epoch, "base_offset": start, "end_offset": end, **sized} for start, end in merged]
+    return rows
+
+
+def _first_leaders(tables: Tables) -> DataFrame:
+    leaders = tables.replicas.join(tables.partitions.select("pid", "client_leader", "client_epoch"), PARTITION)
+    return leaders.where("broker = client_leader").select(*REPLICA, "client_epoch", "log_start", "leo", "hw")
+
+
+def first_histories(tables: Tables) -> DataFrame:
+    """What the first leaders' logs hold, as leaders write it down when they are elected."""
+    begun = _first_leaders(tables).drop("hw").withColumns(exprs(part="'begin'", round="-1"))
+    names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
+    return contents(tables.logs, begun).select(*names)
+
+
+def first_leaderships(spark: SparkSession, inputs: RunInputs, tables: Tables) -> DataFrame:
+    """Up to where the first leaders' logs count as acknowledged: all of it where the first workload row asks for no more."""
+    pids = np.concatenate([place.first_pid + np.arange(len(place.assignment), dtype=np.int64) for place in inputs.places])
+    acked = np.concatenate([place.acked_on_append for place in inputs.places])
+    on_append = frame_of(spark, pa.table({"pid": pids, "on_append": acked}))
+    return (
+        _first_leaders(tables)
+        .join(on_append, PARTITION)
+        .selectExpr("pid", "client_epoch AS first_epoch", "leo AS first_leo", "IF(on_append, leo, hw) AS acked_to")
+    )

@@ -1,0 +1,229 @@
+"""The tables of a round. A broker goes by its id, a partition by `pid`; offsets are exclusive ends, rounds count from 0.
+
+Between two rounds a partition's columns are a table of their own; within one they stand beside those of its replicas
+(`begin_round`), so that a verb may look at all replicas of a partition by a window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+PARTITION = ["pid"]
+REPLICA = ["pid", "broker"]
+
+COUNTERS = (
+    "elections", "unclean_elections", "leaderless_rounds", "under_min_isr_rounds", "under_replicated_rounds",
+    "unwritable_rounds", "unacked_rounds", "isr_shrinks", "isr_expands",
+)  # fmt: skip
+REPLICA_COUNTERS = ("appended", "refused", "truncated", "replicated_bytes")
+
+PARTITION_COLUMNS = {
+    "pid": "bigint", "scenario_id": "int", "topic_id": "int", "workload_id": "int", "rounds": "int", "round": "int",
+    "leader": "int", "leader_epoch": "int", "client_leader": "int", "client_epoch": "int", "lead_start": "bigint",
+    "lead_hw": "bigint", "moves": "boolean", "oldest_news": "int", "unacked": "bigint",
+    "refusing_broker": "int", "refusing_records": "bigint", "refusing_since": "int", "refusing_from": "bigint",
+    "refusing_epoch": "int", **dict.fromkeys(COUNTERS, "bigint"),
+}  # fmt: skip
+"""`leader`, `leader_epoch`: what the controller holds. `client_leader`, `client_epoch`: T, and the epoch it was elected with;
+it knows that it leads from `lead_start` on, and committed up to `lead_hw`. `moves`: a reassignment is under way.
+`refusing_...`: T turns this many records away in each round, since when."""
+
+REPLICA_COLUMNS = {
+    "pid": "bigint", "broker": "int", "is_first": "boolean", "position": "int", "target_position": "int", "adding": "boolean",
+    "in_isr": "boolean", "in_elr": "boolean", "in_last_known_elr": "boolean", "answer_epoch": "int", "answer_leo": "bigint",
+    "leads": "boolean", "believed_leader": "int", "believed_epoch": "int", "truncating": "boolean",
+    "log_start": "bigint", "leo": "bigint", "hw": "bigint", "hw_checkpoint": "bigint", "flushed": "bigint",
+    "segment_base": "bigint", "segment_size": "bigint", "segment_round": "int", "credit_bytes": "bigint",
+    "known_in_isr": "boolean", "join_pends": "boolean", "shrink_pends": "boolean", "remote_leo": "bigint",
+    "caught_up_round": "int", "previous_round": "int", "previous_leader_leo": "bigint",
+    **dict.fromkeys(REPLICA_COUNTERS, "bigint"),
+}  # fmt: skip
+"""`position`: place in the replica list, null: no replica (any more, or not yet). `is_first`: one row of every partition.
+`answer_...`: what it told the controller that looks for a leader. `leads`: it thinks that it leads, in `believed_epoch`.
+`known_in_isr` to `previous_leader_leo`: what T knows of it, null: nothing."""
+
+EPOCH_COLUMNS = {"pid": "bigint", "broker": "int", "epoch": "int", "start_offset": "bigint"}
+BATCH_COLUMNS = {
+    "pid": "bigint", "epoch": "int", "base_offset": "bigint", "end_offset": "bigint", "batch_records": "bigint",
+    "record_bytes": "bigint", "acked_on_append": "boolean",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The state between two rounds.
+
+    partitions, replicas: PARTITION_COLUMNS, REPLICA_COLUMNS. leader_epochs: the leader epoch caches, a row an entry: what a
+    replica's log has of an epoch goes from its start to the next entry's, or the LEO. logs: the same table (before KIP-320 a log
+    may be otherwise than its cache says; those generations are not here yet). batches: what leaders appended,
+    whoever has it: a record is (epoch, offset). A row is some batches of `batch_records` in a row, BATCH_COLUMNS.
+    """
+
+    partitions: DataFrame
+    replicas: DataFrame
+    leader_epochs: DataFrame
+    logs: DataFrame
+    batches: DataFrame
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round on its way: `replicas` have their partition's columns, its settings, and what the faults say of their broker.
+
+    `fetches`, `taken`: what one verb leaves to the next, requests that were answered and data on its way. `told`: what is
+    written down for the end of the run, by table name. `frame`, `selected`: the replicas, and what is selected from them one
+    after the other.
+    """
+
+    frame: DataFrame
+    leader_epochs: DataFrame
+    logs: DataFrame
+    batches: DataFrame
+    inputs: RoundInputs
+    fetches: DataFrame | None = None
+    taken: DataFrame | None = None
+    told: tuple[tuple[str, DataFrame], ...] = ()
+    selected: tuple[Mapping[str, str], ...] = ()
+
+    def with_columns(self, **texts: str) -> Round:
+        """The round with more columns of replicas, or other values of them; all of them see the values before."""
+        return replace(self, selected=(*self.selected, texts))
+
+    def with_replicas(self, replicas: DataFrame) -> Round:
+        """The round with other replicas."""
+        return replace(self, frame=replicas, selected=())
+
+    @cached_property
+    def replicas(self) -> DataFrame:
+        """The replicas, selected by few queries: Spark's analysis of one takes the square of how deep it is nested."""
+        frame = self.frame
+        for first in range(0, len(self.selected), NESTED_QUERIES):
+            query = nested(self.selected[first : first + NESTED_QUERIES], frame.columns)
+            frame = frame.sparkSession.sql(query, replicas=frame)
+        return frame
+
+    def telling(self, table: str, rows: DataFrame) -> Round:
+        """The round with rows to write down."""
+        return replace(self, told=(*self.told, (table, rows)))
+
+
+def nested(selected: Iterable[Mapping[str, str]], names: Iterable[str]) -> str:
+    """Columns that are selected one after the other as one query of `{replicas}`, which has columns of these names."""
+    query, known = "{replicas}", set(names)
+    for texts in selected:
+        before = [name for name in texts if name in known]
+        known |= texts.keys()
+        star = f"* EXCEPT ({', '.join(before)})" if before else "*"
+        query = f"(SELECT {star}, {', '.join(f'{text} AS {name}' for name, text in texts.items())} FROM {query})"
+    return query.removeprefix("(").removesuffix(")")
+
+
+@dataclass(frozen=True)
+class RoundInputs:
+    """What comes from outside into a round: small tables, and which verbs have anything to do.
+
+    batches_due: the most batches that a partition's workload has in this round. is_calm: controllers have nothing to do in it.
+    """
+
+    number: int
+    settings: DataFrame
+    brokers: DataFrame
+    workload: DataFrame
+    links: DataFrame | None
+    stale: DataFrame | None
+    reassignments: DataFrame | None
+    deletions: DataFrame | None
+    elections: DataFrame | None
+    news: DataFrame | None
+    batches_due: int
+    damages: bool
+    has_elr: bool
+    moves_partitions: bool
+    is_calm: bool
+
+
+def exprs(**texts: str) -> dict[str, Column]:
+    """Columns from SQL text, for `withColumns`: all of them see the values before."""
+    return {name: _parsed(text) for name, text in texts.items()}
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Column:
+    """Every round says the same: its texts are parsed once."""
+    return F.expr(text)
+
+
+def over(aggregate: str) -> str:
+    """SQL: an aggregate over all rows of the partition."""
+    return f"{aggregate} OVER (PARTITION BY pid)"
+
+
+def of_leader(value: str) -> str:
+    """SQL: a value of T's row."""
+    return over(f"max(IF(broker = client_leader AND position IS NOT NULL, {value}, null))")
+
+
+NESTED_QUERIES = 8
+
+SERVES = "(running AND leads AND position IS NOT NULL AND broker = client_leader AND believed_epoch = client_epoch)"
+"""SQL: the replica is T, runs and knows that it leads."""
+
+
+def settled(frame: DataFrame) -> DataFrame:
+    """The same rows without what led to them, parted as they were."""
+    return frame.localCheckpoint()
+
+
+def settled_to_stay(frame: DataFrame) -> DataFrame:
+    """The same, for rows that go on to the next round.
+
+    Persisted first: Spark gives a checkpoint its estimate of the rows' size, a number that every join squares.
+    """
+    kept = frame.persist()
+    try:
+        return kept.localCheckpoint()
+    finally:
+        kept.unpersist()
+
+
+NOTHING_DECIDED = {
+    **dict.fromkeys(("fenced_out", "is_elected", "is_unclean", "is_lost", "is_preferred", "begins", "is_told"), "false"),
+    **dict.fromkeys(("is_dropped", "completes", "is_moved", "is_lost_to_move"), "false"),
+    **dict.fromkeys(("election_epoch", "lost_epoch", "preferred_epoch"), "leader_epoch"),
+    "old_cause": "CAST(null AS INT)", "ended_start": "lead_start", "ended_hw": "lead_hw", "elected_at": "CAST(null AS BIGINT)",
+}  # fmt: skip
+"""What a controller's verbs say of a round in which it does nothing."""
+
+
+def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
+    """Put the state of the round before and the inputs of this one side by side."""
+    in_force = "from_round <= round AND round < to_round"
+    replicas = tables.replicas.join(tables.partitions, PARTITION)
+    for rows, key in ((inputs.settings, ["topic_id"]), (inputs.brokers, ["scenario_id", "broker"])):
+        replicas = replicas.join(F.broadcast(rows), key).where(in_force).drop("from_round", "to_round")
+    if inputs.stale is not None:
+        covers = "stale_pid = pid AND stale_broker = broker AND stale_from <= round AND round < stale_to"
+        replicas = replicas.join(F.broadcast(inputs.stale), F.expr(covers), "left")
+        replicas = replicas.drop(*(f"stale_{name}" for name in ("pid", "broker", "from", "to")))
+    now = Round(replicas, tables.leader_epochs, tables.logs, tables.batches, inputs)
+    if inputs.stale is not None:
+        now = now.with_columns(stale="coalesce(stale_now, false)", was_stale="coalesce(stale_before, false)")
+    else:
+        now = now.with_columns(stale="false", was_stale="false", news_lag="CAST(null AS INT)")
+    return now.with_columns(deaf="offline OR paused OR isolated OR stale").with_columns(
+        untold="deaf OR waking OR was_stale",
+        previous_client_leader="client_leader",
+        previous_client_epoch="client_epoch",
+        epoch_at_start="leader_epoch",
+        **NOTHING_DECIDED,
+    )
+
+
+def parted(replicas: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """The tables `partitions` and `replicas` of a round's replicas."""
+    return replicas.where("is_first").select(*PARTITION_COLUMNS), replicas.select(*REPLICA_COLUMNS)

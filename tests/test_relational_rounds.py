@@ -1,0 +1,213 @@
+"""The relational rounds against the plain-Python reference on random scenarios: every trace column, outcome and event is equal.
+
+All cases are partitions of one run, some of them in a scenario with eligible leader replicas and late news. `FUZZ_BATCHES=n`
+adds n runs of other seeds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.errors import InputError
+from emulator.rounds.relational.inputs import RunInputs
+from emulator.rounds.relational.refusals import refuse_unknown
+from emulator.rounds.relational.run import run_relational
+from emulator.scenario import load_run
+from emulator.schema import OUTPUT_TABLES
+from tests.engine_helpers import emulate, read_table, run_of
+from tests.reference.random_scenarios import random_batch, to_toml
+from tests.test_differential import assert_like_reference
+
+CASES, FUZZED_CASES = 150, 300
+ROUNDS = 10
+"""Rounds of a run of the suite: each takes seconds, however many partitions there are."""
+
+TROUBLED = (1, 2)
+"""The rounds in which a burst's faults begin; they last for another one or two."""
+
+FUZZED = range(2000, 2000 + int(os.environ.get("FUZZ_BATCHES", "0")))
+
+
+def batches(seed: int, cases: int, rounds: int | None) -> dict[str, dict[str, Any]]:
+    """A batch of Kafka as it is by default, and one with eligible leader replicas and late news."""
+    both = {
+        f"plain-{seed}": random_batch(seed, cases),
+        f"elr-{seed}": random_batch(seed + 1, cases, elr=True, late_news=True),
+    }
+    return {name: batch if rounds is None else cut_short(batch, rounds) for name, batch in both.items()}
+
+
+def cut_short(batch: Mapping[str, Any], rounds: int) -> dict[str, Any]:
+    """The batch in fewer rounds, its faults sooner, so that they are full of trouble."""
+    cluster = batch["cluster"]
+    cases = [{**case, "faults": [sooner(fault) for fault in case["faults"]]} for case in batch["cases"]]
+    return {**batch, "cluster": {**cluster, "rounds": rounds}, "cases": cases}
+
+
+def sooner(fault: Mapping[str, Any]) -> dict[str, Any]:
+    """The fault in the first third of the run."""
+    by = fault["from_round"] - fault["from_round"] // 3
+    return {**fault, **{edge: fault[edge] - by for edge in ("from_round", "to_round") if edge in fault}}
+
+
+def test_rounds_without_controllers_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
+    """All trouble is over soon: what is skipped in calm rounds (RunInputs.calm) would have changed nothing in any case."""
+    drawn = cut_short(random_batch(9, 60), 11)
+    cluster = {**drawn["cluster"], "faults": [], "config": {**drawn["cluster"]["config"], "auto.leader.rebalance.enable": False}}
+    batch = {**drawn, "cluster": cluster, "cases": [{**case, "commands": [], "faults": burst(case)} for case in drawn["cases"]]}
+    (tmp_path / "burst.toml").write_text(to_toml(batch))
+    run = run_of([tmp_path / "burst.toml"])
+    assert len(RunInputs(run.scenarios).calm) >= 2
+    run_relational(run, str(tmp_path / "out"), spark, trace="all")
+    tables = {name: read_table(tmp_path / "out" / name) for name in OUTPUT_TABLES if (tmp_path / "out" / name).is_dir()}
+    assert any(row["kind"] == "unclean_election" for row in tables["events"])
+    assert_like_reference(tables, {"burst": batch})
+
+
+CRASH = """
+rounds = 40
+[cluster]
+brokers = 3
+session_timeout_rounds = 9
+[[topics]]
+name = "t"
+partitions = 2
+replication_factor = 3
+[[faults]]
+kind = "broker_crash"
+broker = 2
+from_round = 10
+to_round = 30
+"""
+
+
+def test_calm_rounds_are_those_without_news(tmp_path: Path) -> None:
+    """What begins or ends takes two more rounds to settle; a restart and a fencing begin and end in the round after."""
+    assert set(range(40)) - calm_of(tmp_path, CRASH) == {0, 1, 2, 10, 11, 12, *range(19, 23), *range(30, 34)}
+    command = '[[commands]]\nround = 5\nkind = "delete_records"\ntopic = "t"\npartition = 0\noffset = -1\n'
+    assert calm_of(tmp_path, CRASH) - calm_of(tmp_path, CRASH + command) == {5, 6, 7}
+
+
+def test_no_round_is_calm_while_the_controller_waits(tmp_path: Path) -> None:
+    move = '[[commands]]\nround = 5\nkind = "reassign"\ntopic = "t"\npartition = 0\nreplicas = [3, 2, 1]\n'
+    assert calm_of(tmp_path, CRASH + move) == set()
+    elr = 'session_timeout_rounds = 9\nfeatures = { "eligible.leader.replicas.version" = 1 }'
+    assert calm_of(tmp_path, CRASH.replace("session_timeout_rounds = 9", elr)) == set()
+
+
+def calm_of(folder: Path, text: str) -> set[int]:
+    """The calm rounds of a scenario."""
+    path = folder / "calm.toml"
+    path.write_text(text)
+    return RunInputs(load_run(str(path)).scenarios).calm
+
+
+def burst(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The faults of a case in the rounds of a burst."""
+    faults = []
+    for fault in case["faults"]:
+        start = TROUBLED[fault["from_round"] % len(TROUBLED)]
+        faults.append({**fault, "from_round": start, "to_round": start + 1 + fault["from_round"] % 2})
+    return faults
+
+
+@pytest.mark.parametrize(("seed", "cases", "rounds"), [(4, CASES, ROUNDS), *((seed, FUZZED_CASES, None) for seed in FUZZED)])
+def test_relational_rounds_equal_reference(
+    spark: SparkSession, tmp_path: Path, seed: int, cases: int, rounds: int | None
+) -> None:
+    scenarios = batches(seed, cases, rounds)
+    for name, batch in scenarios.items():
+        (tmp_path / f"{name}.toml").write_text(to_toml(batch))
+    out = tmp_path / "out"
+    run_relational(run_of(tmp_path / f"{name}.toml" for name in scenarios), str(out), spark, trace="all")
+    tables = {name: read_table(out / name) for name in OUTPUT_TABLES if (out / name).is_dir()}
+    assert len(tables["outcomes"]) == 2 * cases
+    assert_like_reference(tables, scenarios)
+
+
+TROUBLE = """
+name = "trouble"
+rounds = 10
+round_ms = 500
+mode = "plain"
+[cluster]
+brokers = 4
+racks = 2
+session_timeout_rounds = 3
+config = { "replica.lag.time.max.ms" = 2000, "min.insync.replicas" = 2, "auto.leader.rebalance.enable" = false }
+[[topics]]
+name = "a"
+assignment = [[1, 2, 3], [2, 3, 4], [3, 4, 1], [4, 1, 2]]
+[[workload]]
+topic = "a"
+records_per_round = 3
+acks = "1"
+[[faults]]
+kind = "power_loss"
+broker = 1
+from_round = 2
+to_round = 5
+[[faults]]
+kind = "isolation"
+broker = 2
+from_round = 3
+to_round = 8
+[[faults]]
+kind = "slow_link"
+broker = 4
+bytes_per_second = 4000
+from_round = 1
+to_round = 9
+[[commands]]
+round = 4
+kind = "reassign"
+topic = "a"
+partition = 2
+replicas = [3, 2, 4]
+"""
+
+
+def test_every_table_equals_the_usual_engine(spark: SparkSession, tmp_path: Path) -> None:
+    """With causes of events, states of fetches, and what brokers carried: what the reference knows nothing of."""
+    path = tmp_path / "trouble.toml"
+    path.write_text(TROUBLE)
+    usual = emulate(spark, load_run(str(path)), tmp_path / "usual")
+    run_relational(load_run(str(path)), str(tmp_path / "relational"), spark, trace="all")
+    for name in OUTPUT_TABLES.keys() - {"runs", "invariants"}:
+        rows = (usual[name], read_table(tmp_path / "relational" / name))
+        first, second = (sorted(map(repr, table)) for table in rows)
+        assert first == second, name
+
+
+TIERED = 'config = { "remote.log.storage.system.enable" = true }', 'config = { "remote.storage.enable" = true }'
+RETAINED = 'config = { "retention.bytes" = 1, "log.retention.check.interval.ms" = 500 }'
+LACKING = {
+    "bandwidth budgets of brokers": ("network_bytes_per_second = 5", ""),
+    "retention": (RETAINED, ""),
+    "tiered storage": TIERED,
+}
+"""What is refused, and what of the cluster and of its topic asks for it."""
+
+
+@pytest.mark.parametrize("what", LACKING)
+def test_what_is_lacking_is_refused_by_name(tmp_path: Path, what: str) -> None:
+    of_cluster, of_topic = LACKING[what]
+    topic = f'[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 2\n{of_topic}\n'
+    path = tmp_path / "lacking.toml"
+    path.write_text(f"rounds = 3\n[cluster]\nbrokers = 3\n{of_cluster}\n{topic}")
+    with pytest.raises(InputError, match=f"have no {what}.*--engine compiled"):
+        refuse_unknown(load_run(str(path)))
+
+
+@pytest.mark.parametrize("asked", [{"mode": "leap"}, {"resume": True}, {"checkpoint_every": 3}])
+def test_options_without_a_use_are_refused(tmp_path: Path, asked: dict[str, Any]) -> None:
+    path = tmp_path / "plain.toml"
+    path.write_text('rounds = 3\n[cluster]\nbrokers = 3\n[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 2\n')
+    with pytest.raises(InputError, match="--engine compiled, which has"):
+        refuse_unknown(load_run(str(path)), **asked)

@@ -1,58 +1,75 @@
-"""Replicas of a partition as bits: slot s of a partition is bit 1 << s of its masks (ISR, unfenced, running, ...).
+"""Replicas of a partition as bits, and the order of its replica list.
 
-A partition's slots are all brokers that are ever its replicas, in first-assignment order. The replica *order* (who is
-preferred) is a bigint of ORDER_BITS per position holding slot + 1, 0 behind the last; reassignments change it.
-All helpers return SQL text, to be used inside `F.expr`.
+A partition's slots are all brokers that are ever its replicas, in first-assignment order: slot s is bit 1 << s of its masks. The
+replica *order*, who is preferred, has slot + 1 in five bits for each place, the first one lowest; 0 behind the last.
 """
 
 from __future__ import annotations
 
+from emulator.compiled import compiled, compiled_into_callers
+
 ORDER_BITS = 5
-MAX_SLOTS = 12  # 12 positions x 5 bits fit a bigint
+ORDER_MASK = 31
+MAX_SLOTS = 12
 
 
-def bit(slot: str) -> str:
-    """The mask of one slot; a slot of -1 gives bit 31, which no mask holds."""
-    return f"shiftleft(1, {slot})"
+@compiled_into_callers
+def has(mask: int, slot: int) -> bool:
+    """Whether the mask holds the slot; slot -1 is in no mask."""
+    return slot >= 0 and (mask >> slot) & 1 == 1
 
 
-def has(mask: str, slot: str) -> str:
-    """Whether the mask holds the slot (false for slot -1)."""
-    return f"(({mask} & {bit(slot)}) != 0)"
+@compiled_into_callers
+def size(mask: int) -> int:
+    """How many slots the mask holds."""
+    count = 0
+    while mask:
+        mask &= mask - 1
+        count += 1
+    return count
 
 
-def mine(mask: str) -> str:
-    """Whether the mask holds this row's own slot."""
-    return f"(({mask} & own_bit) != 0)"
+@compiled_into_callers
+def slot_at(order: int, place: int) -> int:
+    """The slot at a place of an order, -1 behind the last."""
+    return ((order >> (place * ORDER_BITS)) & ORDER_MASK) - 1
 
 
-def at_position(order: str, position: int) -> str:
-    """The slot at a position of a replica order, -1 behind the last."""
-    return f"(CAST(shiftright({order}, {position * ORDER_BITS}) & 31 AS INT) - 1)"
+@compiled
+def first_in_order(order: int, mask: int) -> int:
+    """The first slot of the order that the mask holds, -1 if none does."""
+    for place in range(MAX_SLOTS):
+        slot = slot_at(order, place)
+        if slot < 0:
+            return -1
+        if has(mask, slot):
+            return slot
+    return -1
 
 
-def first_in_order(order: str, mask: str, slots: int) -> str:
-    """The first slot of the order that the mask holds, -1 if none."""
-    tests = " ".join(
-        f"WHEN {has(mask, at_position(order, position))} THEN {at_position(order, position)}" for position in range(slots)
-    )
-    return f"(CASE {tests} ELSE -1 END)"
+@compiled
+def slots_in(order: int) -> int:
+    """The mask of all slots of an order."""
+    mask = 0
+    for place in range(MAX_SLOTS):
+        slot = slot_at(order, place)
+        if slot < 0:
+            break
+        mask |= 1 << slot
+    return mask
 
 
-def mask_of_order(order: str, slots: int) -> str:
-    """The mask of all slots named in an order."""
-    bits = [f"IF({at_position(order, p)} >= 0, {bit(at_position(order, p))}, 0)" for p in range(slots)]
-    return "(" + " | ".join(bits) + ")"
-
-
-def mask_of_slots(slots: str) -> str:
-    """The mask of an array of slots."""
-    return f"aggregate({slots}, 0, (m, s) -> m | shiftleft(1, s))"
-
-
-def pack_order(slots: list[int]) -> int:
-    """The bigint of a replica order given as slots."""
-    packed = 0
-    for position, slot in enumerate(slots):
-        packed |= (slot + 1) << (position * ORDER_BITS)
-    return packed
+@compiled
+def order_with_rest(target: int, order: int) -> int:
+    """The slots of `target`, then those of `order` that it lacks."""
+    named = slots_in(target)
+    place = size(named)
+    joined = target
+    for other in range(MAX_SLOTS):
+        slot = slot_at(order, other)
+        if slot < 0:
+            break
+        if not has(named, slot):
+            joined |= (slot + 1) << (place * ORDER_BITS)
+            place += 1
+    return joined

@@ -1,1 +1,1 @@
-"""Kafka's replication round: the phases, each a function DataFrame -> DataFrame (docs/kafka_rounds.md)."""
+"""Kafka's round (docs/kafka_rounds.md): one phase a file; `play_round` is the order of them."""

@@ -1,124 +1,205 @@
-"""At the end of every round every replica is held against the invariants; what newly breaks is written down."""
+"""At the end of every round every replica is held against the invariants; what newly breaks is written down with a witness.
+
+What each says, and who says so: the table `invariants` of a run. Numbers: invariants.py.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.compare_logs import compare_logs, first_difference, judge_impaired
+from emulator.rounds.kafka.epochs import latest_epoch
+from emulator.rounds.kafka.fence_and_elect import is_ready
+from emulator.rounds.kafka.invariants import (
+    COMMITTED_ON_MIN_ISR,
+    ELECTION_SAFETY,
+    EPOCHS_INCREASE,
+    EVERY_ROUND,
+    ISR_WITHIN_REPLICAS,
+    LEADER_CANDIDATE_COMPLETENESS,
+    LEADER_IN_ISR,
+    LOG_MATCHING,
+    OFFSETS_IN_ORDER,
+    REPLICATION_QUORUM_SUPERSET,
+    STRONG_ISR,
+    VALID_ISR_AND_ELR,
+    WEAK_ISR,
+)
+from emulator.rounds.kafka.records import (
+    DEAF,
+    NO_EPOCH,
+    NOBODY,
+    NOT_RUNNING,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+)
+from emulator.rounds.kafka.witness import new_violation, witness_epochs
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import has, size
 
-from emulator.rounds.columns import Step, built_once, decided, let, renamed, where
-from emulator.rounds.kafka.invariants import EVERY_ROUND, OF_TIERS
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.log import epoch_cache
-from emulator.rounds.slots import has, mine
+INVARIANTS_OF_ROUNDS = len(EVERY_ROUND)
 
 
-def check_invariants(state: DataFrame, rules: RunRules) -> DataFrame:
-    """Compare the own log with the client leader's after a rare step, then look at every predicate of EVERY_ROUND.
+@compiled_into_callers
+def check_invariants(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """Look at every replica, at the end of a round."""
+    superseded = part.superseded
+    ready = is_ready(part, replicas)
+    of_partition = broken_of_partition(inputs, part)
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        if replica.compares:
+            compare_logs(lists, part, replicas, slot)
+        judge_impaired(part, replicas, slot)
+        misled_by = misled(lists, part, replicas, slot, superseded) if superseded else NOBODY
+        broken = broken_of_replica(part, replicas, slot, ready, misled_by)
+        if slot == 0:
+            broken |= of_partition
+        if slot == part.client_leader and ready:
+            broken |= broken_of_leader(inputs, part, replicas, superseded)
+        if broken & ~replica.broken:
+            for invariant in range(INVARIANTS_OF_ROUNDS):
+                if has(broken & ~replica.broken, invariant):
+                    misleader = misled_by if invariant == STRONG_ISR else NOBODY
+                    write_down(lists, inputs, part, replicas, slot, invariant, misleader)
+        replica.broken = broken
 
-    Logs of a follower and its leader grow apart, or together again, only by a rare step of one of them (an election, damage, a
-    response that is not simple, news); in all other rounds the comparison of before holds, and an invariant is a few
-    comparisons of numbers. `broken` is the mask of what is violated now; a violation is written when it begins, and again
-    when it begins anew. `misled`: a leader that nobody told of the next one, below whose high watermark the own log is another.
-    `impaired`: the replica lost records to a fault and has not got them back: what it lacks is the fault's
-    doing, not the protocol's, as long as it is down or counts for nothing.
+
+@compiled
+def misled(lists: Lists, part: Partition, replicas: Rows[Replica], slot: int, superseded: int) -> int:
+    """A leader that nobody told of the next one, below whose high watermark the own log is another; NOBODY if there is none."""
+    replica = replicas[slot]
+    for other in range(part.slots):
+        if other == slot or not has(superseded, other) or not replicas[other].status & DEAF:
+            continue
+        zombie = replicas[other]
+        if replica.leo < zombie.hw:
+            return other
+        begin, end = max(replica.log_start, zombie.log_start), min(replica.leo, zombie.hw)
+        if first_difference(lists.runs, replica.runs, zombie.runs, begin, end) != UNKNOWN:
+            return other
+    return NOBODY
+
+
+@compiled_into_callers
+def agreed_to(replica: Replica) -> int:
+    """Up to there a replica's log is T's."""
+    return replica.leo if replica.unlike_from == UNKNOWN else min(replica.leo, replica.unlike_from)
+
+
+@compiled_into_callers
+def broken_of_replica(part: Partition, replicas: Rows[Replica], slot: int, ready: bool, misled_by: int) -> int:
+    """The mask of invariants that this replica's log breaks."""
+    replica = replicas[slot]
+    broken = 0
+    follows = part.client_leader != NOBODY and slot != part.client_leader
+    agreed = agreed_to(replica)
+    if follows and not replica.impaired:
+        lacks = agreed < part.leader_hw
+        if ready and lacks and has(part.isr, slot):
+            broken |= 1 << STRONG_ISR
+        if ready and lacks and has(part.known_isr & part.assigned, slot):
+            broken |= 1 << WEAK_ISR
+        if has(part.isr | part.elr, slot) and agreed < true_high_watermark(part, replicas):
+            broken |= 1 << LEADER_CANDIDATE_COMPLETENESS
+    if misled_by != NOBODY and has(part.isr, slot) and not replica.impaired and part.unclean_elections == 0:
+        broken |= 1 << STRONG_ISR
+    if follows and UNKNOWN < replica.alike_again < min(replica.hw, part.leader_hw):
+        broken |= 1 << LOG_MATCHING
+    if not 0 <= replica.log_start <= replica.hw <= replica.leo:
+        broken |= 1 << OFFSETS_IN_ORDER
+    if replica.epochs_fall:
+        broken |= 1 << EPOCHS_INCREASE
+    return broken
+
+
+@compiled_into_callers
+def true_high_watermark(part: Partition, replicas: Rows[Replica]) -> int:
+    """A new leader's high watermark may be below what was committed before it (KIP-966: lagging high watermark)."""
+    start = max(part.epoch_start, 0)
+    if part.committed_before <= min(start, replicas[part.client_leader].leo):
+        return max(part.leader_hw, part.committed_before)
+    return part.leader_hw
+
+
+@compiled_into_callers
+def broken_of_partition(inputs: Inputs, part: Partition) -> int:
+    """The mask of invariants that the controller's view breaks."""
+    broken = 0
+    if part.isr & ~part.assigned:
+        broken |= 1 << ISR_WITHIN_REPLICAS
+    if part.leader != NOBODY and not has(part.isr, part.leader):
+        broken |= 1 << LEADER_IN_ISR
+    if part.elr:
+        least = min(inputs.settings[part.settings].min_insync_replicas, size(part.assigned))
+        if part.isr & part.elr or part.elr & ~part.assigned or size(part.isr) >= least:
+            broken |= 1 << VALID_ISR_AND_ELR
+    return broken
+
+
+@compiled_into_callers
+def broken_of_leader(inputs: Inputs, part: Partition, replicas: Rows[Replica], superseded: int) -> int:
+    """The mask of invariants that a T that is ready breaks."""
+    broken = 0
+    settings = inputs.settings[part.settings]
+    for slot in range(part.slots):
+        if slot != part.client_leader and has(superseded, slot) and replicas[slot].leading_epoch == part.client_epoch:
+            broken |= 1 << ELECTION_SAFETY
+    least = settings.min_insync_replicas
+    rises_alone = part.size_joined < least or part.leader_hw > part.hw_limit
+    if part.leader_hw > part.hw_before and part.size_shrunk < least and rises_alone:
+        broken |= 1 << COMMITTED_ON_MIN_ISR
+    beyond = (part.isr | part.elr) & ~(part.known_isr | part.pending_joins)
+    if part.leader == part.client_leader and size(part.known_isr) >= least and beyond:
+        broken |= 1 << REPLICATION_QUORUM_SUPERSET
+    return broken
+
+
+@compiled
+def write_down(
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, invariant: int, misleader: int
+) -> None:
+    """A witness: both logs with their epochs, and how far they agree. Against T, or a leader that nobody told (`misleader`).
+
+    Without eligible leader replicas one replica that lost records may lead: what a superseded leader then has alone, or what an
+    empty log lacks, is the fault's doing (StrongIsr).
     """
-    return state.withColumns(_compared(rules)).withColumns(_checked(rules))
+    replica = replicas[slot]
+    against = part.client_leader if misleader == NOBODY else misleader
+    leader_epoch = part.client_epoch if misleader == NOBODY else replicas[misleader].superseded_epoch
+    if invariant == STRONG_ISR and not inputs.scenarios[part.scenario].elr:
+        damaged = False
+        for other in range(part.slots):
+            damaged = damaged or replicas[other].damaged_round <= part.now
+        last_epoch = latest_epoch(lists.epochs, replica)
+        if damaged and (last_epoch == NO_EPOCH or last_epoch > leader_epoch):
+            return
+    row = lists.violations[new_violation(lists, part, invariant)]
+    row.cause = replica.cause
+    row.broker = replica.broker
+    row.leader_epoch = leader_epoch
+    row.leo = replica.leo
+    row.hw = replica.hw
+    row.agreed_to = agreed_to(replica)
+    row.epochs = witness_epochs(lists.epochs, lists, replica)
+    if against != NOBODY:
+        leader = replicas[against]
+        row.leader = leader.broker
+        row.leader_leo = leader.leo
+        row.leader_hw = part.leader_hw if misleader == NOBODY else leader.hw
+        row.leader_epochs = witness_epochs(lists.epochs, lists, leader)
 
 
-_COMPARED = ("unlike_from", "alike_again", "epochs_fall", "impaired")
-
-
-@built_once
-def _compared(rules: RunRules) -> Step:
-    response = "response IS NOT NULL" if rules.some_lack("response_in_leader_epoch") else f"({_response_may_part_logs()})"
-    rare = f"election IS NOT NULL OR damage IS NOT NULL OR {response} OR {_news_change_log(rules)} OR impaired OR round = 0"
-    rare += " OR size(superseded) > 0"
-    if rules.segments:
-        rare += " OR retention IS NOT NULL"
-    if rules.tiers:
-        rare += " OR building IS NOT NULL OR tier_inputs IS NOT NULL OR tier_expiry IS NOT NULL OR tier_copy IS NOT NULL"
-    return decided("compared", rare, _compare(rules), {name: name for name in (*_COMPARED, "misled")})
-
-
-def _response_may_part_logs() -> str:
-    """Whether a response was more than records of the client leader's log that follow on the same records."""
-    follows_on = "response.outcome = 'data' AND primary AND unlike_from IS NULL AND leo <= lead.leo"
-    return f"response IS NOT NULL AND NOT ({follows_on} AND NOT epochs_fall AND NOT lead.epochs_fall)"
-
-
-def _news_change_log(rules: RunRules) -> str:
-    """Whether what the replica heard changed its log: it leads since, or cut the log as a new follower."""
-    if rules.late_news:
-        return "news IS NOT NULL"
-    cut = " OR news.cut_from IS NOT NULL" if rules.some("cuts_to_high_watermark") else ""
-    return f"coalesce(news.late{cut}, false)"
-
-
-def _compare(rules: RunRules) -> list[Step]:
-    """The logs are compared from where both start, and above what any leader expired: of that, epochs may be unknown."""
-    expired = ", expired_up_to" if rules.tiers else ""
-
-    def epoch_at(log: str) -> str:
-        return f"aggregate({log}, CAST(null AS INT), (e, x) -> IF(x.start_offset <= p, x.epoch, e))"
-
-    starts = "concat(array(from_offset), transform(log, x -> x.start_offset), transform(lead.log, x -> x.start_offset))"
-    alike = f"{epoch_at('log')} <=> {epoch_at('lead.log')}"
-    zombie_starts = (
-        "concat(array(z.log_start_offset), transform(log, x -> x.start_offset), transform(z.log, x -> x.start_offset))"
-    )
-    unlike_zombie = (
-        f"exists({zombie_starts}, p -> p >= greatest(log_start_offset, z.log_start_offset) AND p < least(leo, z.hw)"
-        f" AND NOT {epoch_at('log')} <=> {epoch_at('z.log')})"
-    )
-    told_nothing = "(world.deaf & shiftleft(1, z.slot)) != 0 AND z.slot != slot"
-    unlike_from = "coalesce(array_min(filter(points, p -> NOT p.alike).at), IF(leo > lead.leo, lead.leo, null))"
-    return [
-        {"from_offset": f"greatest(log_start_offset, lead.log_start_offset{expired})"},
-        {"points": f"filter({starts}, p -> p >= from_offset AND p < least(leo, lead.leo))"},
-        {"points": f"transform(points, p -> named_struct('at', p, 'alike', {alike}))"},
-        {"unlike_from": f"IF(lead IS NULL, null, {unlike_from})"},
-        {
-            "misled": f"get(filter(superseded, z -> {told_nothing} AND (leo < z.hw OR {unlike_zombie})), 0)",
-            "alike_again": "array_min(filter(points, p -> p.alike AND p.at > unlike_from).at)",
-            "epochs_fall": "size(filter(log, (x, i) -> get(log, i - 1).epoch > x.epoch)) > 0",
-            "impaired": (
-                "(impaired OR damage.damaged_to IS NOT NULL) AND (assigned & own_bit) != 0"
-                f" AND (NOT {mine('world.running')} OR (NOT {mine('(isr | elr)')}"
-                " AND (slot = client_leader OR least(leo, coalesce(unlike_from, leo)) < leader_hw)))"
-            ),
-        },
-    ]
-
-
-@built_once
-def _checked(rules: RunRules) -> Step:
-    facts = {name: f"IF(compared IS NULL, {name}, compared.checks.{name})" for name in _COMPARED}
-    known = {
-        **facts,
-        "agreed_to": f"least(leo, coalesce({facts['unlike_from']}, leo))",
-        "leader_leads": f"({has('world.running', 'client_leader')} AND leader_ready)",
-    }
-    invariants = EVERY_ROUND + OF_TIERS if rules.tiers else EVERY_ROUND
-    broken = " | ".join(f"IF({renamed(i.violated, known)}, {1 << bit}, 0)" for bit, i in enumerate(invariants))
-    begins = f"filter(sequence(0, {len(invariants) - 1}), n -> (b & ~broken & shiftleft(1, n)) != 0)"
-    written = let("b", broken, f"concat(violations, transform({begins}, n -> {_witness(known)}))")
-    return where(f"({broken}) != broken OR compared IS NOT NULL", {**facts, "broken": broken, "violations": written})
-
-
-def _witness(known: Step) -> str:
-    """Both logs and how far they agree, as the state's `violations` has it."""
-    zombie = "n = 0 AND compared.misled IS NOT NULL"  # StrongIsr is about every leader, zombies included
-    epochs = epoch_cache("lead.log", "lead.log_start_offset")
-    zombie_epochs = epoch_cache("compared.misled.log", "compared.misled.log_start_offset")
-    fields = {  # in the order of the state's column
-        **{"round": "round", "invariant": "n"},
-        "leader": f"IF({zombie}, compared.misled.slot, client_leader)",
-        "leader_epoch": f"IF({zombie}, compared.misled.epoch, client_epoch)",
-        "leader_leo": f"IF({zombie}, compared.misled.leo, leader_leo)",
-        "leader_hw": f"IF({zombie}, compared.misled.hw, leader_hw)",
-        **{"leo": "leo", "hw": "hw", "isr": "isr"},
-        "leader_epochs": f"IF({zombie}, {zombie_epochs}, {epochs})",
-        "epochs": epoch_cache("log", "log_start_offset"),
-        "agreed_to": known["agreed_to"],
-        "cause": "get(world.cause, slot)",
-    }
-    return "named_struct(" + ", ".join(f"'{name}', {text}" for name, text in fields.items()) + ")"
+@compiled_into_callers
+def mark_superseded(part: Partition, replicas: Rows[Replica]) -> None:
+    """Note who thinks it leads and is not T in its epoch, before this round's news."""
+    part.superseded = 0
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        if replica.leading_epoch == NO_EPOCH or replica.status & NOT_RUNNING:
+            continue
+        if slot != part.client_leader or replica.leading_epoch != part.client_epoch:
+            part.superseded |= 1 << slot
+            replica.superseded_epoch = replica.leading_epoch

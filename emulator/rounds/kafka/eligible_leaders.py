@@ -1,131 +1,116 @@
-"""Eligible leader replicas (KIP-966): who stays eligible when the ISR shrinks, and who leads when it is empty. SQL steps.
+"""Eligible leader replicas (KIP-966): who stays eligible when the ISR shrinks, and whom an unclean recovery finds.
 
-Only runs with the feature have these expressions; in its scenarios without it `feed.elr` keeps ELR and LastKnownELR empty.
 Rules: docs/kafka_rounds.md, "Eligible leader replicas"; PartitionChangeBuilder.
 """
 
 from __future__ import annotations
 
-from emulator.rounds.columns import Step
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.tier.local_leaders import preferred
-from emulator.rounds.log import last_epoch
-from emulator.rounds.slots import ORDER_BITS, bit, first_in_order, mask_of_slots, mine
-
-BALANCED, AGGRESSIVE = 1, 2
-"""`feed.recovery`: unclean.recovery.strategy; 0 is none."""
-
-
-def min_isr(replicas: str = "assigned") -> str:
-    """min.insync.replicas as it counts for a partition: no more than it has replicas."""
-    return f"least(feed.min_insync_replicas, bit_count({replicas}))"
-
-
-def slots_of(order: str) -> str:
-    """The slots of a replica order as an array."""
-    codes = f"transform(sequence(0, 11), p -> CAST(shiftright({order}, p * {ORDER_BITS}) & 31 AS INT) - 1)"
-    return f"filter({codes}, s -> s >= 0)"
-
-
-def elr_after(isr: str, new_isr: str, elr: str, replicas: str = "assigned") -> str:
-    """The ELR once the ISR has changed: those that left it, while it is smaller than min.insync.replicas."""
-    enough = f"bit_count({new_isr}) >= {min_isr(replicas)}"
-    return f"IF({enough} OR NOT feed.elr, 0, ({elr} | {isr}) & ~({new_isr}) & {replicas})"
+from emulator.compiled import compiled
+from emulator.rounds.kafka.epochs import latest_epoch
+from emulator.rounds.kafka.records import (
+    AGGRESSIVE,
+    BALANCED,
+    NO_STRATEGY,
+    NOBODY,
+    NOT_RUNNING,
+    UNCLEAN_RESTART,
+    UNKNOWN,
+    Lists,
+    Partition,
+    Replica,
+    Rules,
+    Settings,
+)
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import MAX_SLOTS, has, size, slot_at
 
 
-def last_known_after(new_isr: str, last_known: str, replicas: str = "assigned") -> str:
-    """LastKnownELR once the ISR has changed and nobody fell out of the ELR."""
-    enough = f"bit_count({new_isr}) >= {min_isr(replicas)}"
-    return f"IF({enough}, 0, {last_known} & ~({new_isr}) & {replicas})"
+@compiled
+def change_isr(part: Partition, settings: Settings, has_elr: int, isr: int, replicas: int) -> None:
+    """The ISR becomes another: who left it is eligible as long as it is smaller than min.insync.replicas.
 
-
-def fence_and_register(rules: RunRules) -> list[Step]:
-    """ELR and LastKnownELR after members were fenced one by one, the leader last, and unclean brokers registered again.
-
-    Reads `isr_at_start`, `isr` (after fencing) and `leader`; whoever leaves while the ISR is still big enough is not eligible.
+    `replicas`: mask of those that the partition has then.
     """
-    removed = "(isr_at_start & ~isr)"
-    followers = f"filter({slots_of('replica_order')}, s -> s != leader AND ({removed} & shiftleft(1, s)) != 0)"
-    leader = f"filter(array(leader), s -> s >= 0 AND ({removed} & shiftleft(1, s)) != 0)"
-    spare = f"greatest(bit_count(isr_at_start) - {min_isr()}, 0)"
-    eligible = mask_of_slots(f"slice(concat({followers}, {leader}), {spare} + 1, 12)")
-    unclean = rules.choose("remove_unclean_from_elr", "(world.unclean_restart & elr)", "0")
-    return [
-        {
-            "elr": "IF(feed.clears_elr OR NOT feed.elr, 0, elr)",
-            "last_known_elr": "IF(feed.clears_elr OR NOT feed.elr, 0, last_known_elr)",
-        },
-        {
-            "elr": f"IF({removed} = 0 OR NOT feed.elr, elr, IF({spare} > 0, 0, elr) | {eligible})",
-            "last_known_elr": f"IF({removed} != 0 AND {spare} > 0, 0, last_known_elr)",
-        },
-        {
-            "elr": f"IF(world.controller_up, elr & ~{unclean}, elr)",
-            "last_known_elr": (
-                f"IF(world.controller_up AND feed.recovery != 0 AND bit_count(isr) < {min_isr()},"
-                f" last_known_elr | {unclean}, last_known_elr)"
-            ),
-        },
-    ]
+    if has_elr:
+        if size(isr) >= min(settings.min_insync_replicas, size(replicas)):
+            part.elr = 0
+            part.last_known_elr = 0
+        else:
+            elr = (part.elr | part.isr) & ~isr & replicas
+            if settings.recovery != NO_STRATEGY:
+                part.last_known_elr = (part.last_known_elr | part.elr | part.isr) & ~isr & ~elr & replicas
+            part.elr = elr
+    part.isr = isr
 
 
-def candidates() -> str:
-    """The mask of who may lead besides the ISR."""
-    answered = mask_of_slots("transform(recovery_answers, a -> a.slot)")
-    return f"IF(feed.elr, elr | last_known_elr | {answered}, 0)"
+@compiled
+def fence_one_by_one(part: Partition, settings: Settings, blocked: int) -> None:
+    """Fenced members leave in replica order, the leader last, each a change of its own; the ISR may get empty."""
+    for place in range(MAX_SLOTS):
+        slot = slot_at(part.order, place)
+        if slot < 0:
+            break
+        if slot != part.leader and has(part.isr & blocked, slot):
+            change_isr(part, settings, 1, part.isr & ~(1 << slot), part.assigned)
+    if has(part.isr & blocked, part.leader):
+        change_isr(part, settings, 1, part.isr & ~(1 << part.leader), part.assigned)
 
 
-def elect(unfenced: str, rules: RunRules) -> str:
-    """Cases that come after the ISR's: the ELR, the last known leader, and who a recovery strategy finds."""
-    slots = rules.slots
-    eligible, last_known = f"(elr & assigned & {unfenced})", f"(last_known_elr & assigned & {unfenced})"
-    nobody = "feed.elr AND isr = 0 AND elr = 0"
-    return (
-        f" WHEN feed.elr AND isr = 0 AND {eligible} != 0"
-        f" THEN named_struct('slot', {first_in_order('replica_order', preferred(eligible, rules), slots)}, 'unclean', false)"
-        f" WHEN {nobody} AND feed.recovery = 0 AND {last_known} != 0"
-        f" THEN named_struct('slot', {first_in_order('replica_order', last_known, slots)}, 'unclean', true)"
-        f" WHEN feed.elr AND feed.recovery != 0 THEN named_struct('slot', {_recovered(unfenced, nobody)}, 'unclean', true)"
-    )
+@compiled
+def register_unclean(part: Partition, replicas: Rows[Replica], settings: Settings, rules: Rules) -> None:
+    """Who registers again after an unclean stop may have lost records: it leaves the ELR."""
+    if not rules.remove_unclean_from_elr:
+        return
+    for slot in range(part.slots):
+        if replicas[slot].status & UNCLEAN_RESTART and has(part.elr, slot):
+            part.elr &= ~(1 << slot)
+            if settings.recovery != NO_STRATEGY:
+                part.last_known_elr |= 1 << slot
 
 
-def _recovered(unfenced: str, nobody: str) -> str:
-    """Of the answers, the largest last epoch, then LEO; balanced waits for all of LastKnownELR."""
-    present = f"filter(recovery_answers, a -> (assigned & {unfenced} & shiftleft(1, a.slot)) != 0)"
-    known = f"filter({present}, a -> (last_known_elr & shiftleft(1, a.slot)) != 0)"
-    place = f"-array_position({slots_of('replica_order')}, a.slot)"
-
-    def best(answers: str) -> str:
-        ranks = f"transform({answers}, a -> struct(a.epoch AS epoch, a.leo AS leo, {place} AS place, a.slot AS slot))"
-        return f"coalesce(array_max({ranks}).slot, -1)"
-
-    all_known = f"{nobody} AND size({known}) = bit_count(last_known_elr)"
-    return f"CASE WHEN feed.recovery = {AGGRESSIVE} THEN {best(present)} WHEN {all_known} THEN {best(known)} ELSE -1 END"
-
-
-def remember_last_leader() -> Step:
-    """The leader whom nobody followed is the last known leader, once the ISR is empty."""
-    lost = "needs_leader AND stage_1.slot < 0 AND leader >= 0 AND isr = 0"
-    return {"last_known_elr": f"IF(feed.elr AND feed.recovery = 0 AND {lost}, {bit('leader')}, last_known_elr)"}
-
-
-def after_election(isr: str) -> Step:
-    """ELR and LastKnownELR once stage 2 has elected; `isr`: text of the ISR then."""
-    elected, unclean = "stage_2.slot >= 0", "stage_2.unclean"
-    return {
-        "elr": f"CASE WHEN NOT coalesce({elected}, false) THEN elr WHEN {unclean} THEN 0 ELSE elr & ~({isr}) END",
-        "last_known_elr": (f"IF(coalesce({elected}, false) AND ({unclean} OR feed.recovery = 0), 0, last_known_elr)"),
-    }
+@compiled
+def recovered_leader(part: Partition, replicas: Rows[Replica], settings: Settings, unfenced: int) -> int:
+    """Whom the recovery strategy finds by what was answered in the round before: last epoch, then LEO, then replica order."""
+    present = 0
+    for slot in range(part.slots):
+        if replicas[slot].recovery_leo != UNKNOWN:
+            present |= 1 << slot
+    present &= part.assigned & unfenced
+    if settings.recovery == BALANCED:
+        present &= part.last_known_elr
+        if part.isr or part.elr or present != part.last_known_elr:
+            return NOBODY
+    best = NOBODY
+    for place in range(MAX_SLOTS):
+        slot = slot_at(part.order, place)
+        if slot < 0:
+            break
+        if has(present, slot) and (best == NOBODY or is_ahead(replicas[slot], replicas[best])):
+            best = slot
+    return best
 
 
-def asks_for_recovery() -> str:
-    """Whether the controller asks this replica for its log's end in this round."""
-    balanced = f"(feed.recovery = {BALANCED} AND isr = 0 AND elr = 0 AND {mine('last_known_elr')})"
-    able = f"{mine('world.running & world.unfenced & assigned')}"
-    return f"leader < 0 AND world.controller_up AND feed.elr AND {able} AND (feed.recovery = {AGGRESSIVE} OR {balanced})"
+@compiled
+def is_ahead(replica: Replica, other: Replica) -> bool:
+    """Whether a replica's answer is the larger one."""
+    if replica.recovery_epoch != other.recovery_epoch:
+        return replica.recovery_epoch > other.recovery_epoch
+    return replica.recovery_leo > other.recovery_leo
 
 
-def recovery_answer() -> str:
-    """What a replica that is asked answers; null for the others."""
-    answer = f"named_struct('slot', slot, 'epoch', coalesce({last_epoch('log')}, -1), 'leo', leo)"
-    return f"CASE WHEN {asks_for_recovery()} THEN {answer} END"
+@compiled
+def ask_for_recovery(lists: Lists, part: Partition, replicas: Rows[Replica], settings: Settings) -> None:
+    """A controller without a leader asks replicas for the end of their logs: all (aggressive), or those in LastKnownELR."""
+    asks = part.leader == NOBODY and not part.controller_down
+    asked = 0
+    if asks and settings.recovery == AGGRESSIVE:
+        asked = part.assigned
+    elif asks and settings.recovery == BALANCED and part.isr == 0 and part.elr == 0:
+        asked = part.last_known_elr & part.assigned
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        if has(asked & part.unfenced, slot) and not replica.status & NOT_RUNNING:
+            replica.recovery_epoch = latest_epoch(lists.epochs, replica)
+            replica.recovery_leo = replica.leo
+        else:
+            replica.recovery_leo = UNKNOWN

@@ -1,110 +1,159 @@
-"""Followers take the response: they truncate on a diverging epoch or append, and move their high watermark."""
+"""Step 4, fetch: followers ask, leaders answer and take note; no log changes yet."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch, start_of_next_epoch
+from emulator.rounds.kafka.log import start_of_batch
+from emulator.rounds.kafka.records import (
+    ABOVE_LEO,
+    BELOW_LOG_START,
+    DATA,
+    DIVERGING,
+    EPOCH_END,
+    ISOLATED,
+    MOVED,
+    NO_ANSWER,
+    NO_END,
+    NO_EPOCH,
+    NOBODY,
+    NOT_RUNNING,
+    NOT_SENT,
+    OUT_OF_ORDER,
+    UNANSWERED,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Rules,
+)
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import has
 
-from emulator.rounds.columns import Step, applied, built_once, decided, inlined, unchanged, where
-from emulator.rounds.kafka.response import MAX_BYTES, NO_LATE_RESPONSE, NO_WAIT, comes_late, response_steps
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.log import last_run, same_batches
 
-# Logs of one length may count their bytes differently: one that was emptied knows nothing of the records before.
-_LACKED = "IF(lead.leo = leo, 0L, lead.log_bytes - log_bytes)"
-
-_LAST = last_run("lead.log")
-_BATCHES = f"greatest({MAX_BYTES} DIV greatest({_LAST}.batch_bytes, 1L), 1)"
-"""How many batches of the leader's last run a fetch takes that can't take all: one at least."""
+@compiled_into_callers
+def message_passes(sender: Replica, receiver: Replica, receiver_slot: int) -> bool:
+    """Whether a message gets from one broker to the other."""
+    if (sender.status | receiver.status) & ISOLATED:
+        return False
+    return not has(sender.cuts, receiver_slot)
 
 
-def fetch(state: DataFrame, rules: RunRules) -> DataFrame:
-    """Apply the response of the leader fetched from: the client leader, or a superseded one that nobody told.
+@compiled_into_callers
+def fetch(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
+    """Step 4; `part.noted` is the mask of followers whose fetch T noted."""
+    part.noted = 0
+    for slot in range(part.slots):
+        follower = replicas[slot]
+        follower.answer = NO_ANSWER
+        follower.fetch_state = NOT_SENT
+        if not sends(part, replicas, slot):
+            continue
+        follower.fetch_state = UNANSWERED
+        leader = replicas[follower.believed_leader]
+        if leader.status & NOT_RUNNING or leader.leading_epoch == NO_EPOCH:
+            continue
+        if rules.fetch_in_leader_epoch and rules.epochs_in_fetch and leader.leading_epoch != follower.believed_epoch:
+            continue  # FENCED_LEADER_EPOCH, or UNKNOWN_LEADER_EPOCH
+        follower.answer_leader = follower.believed_leader
+        follower.fetch_epoch = follower.believed_epoch
+        is_t = follower.believed_leader == part.client_leader and leader.leading_epoch == part.client_epoch
+        follower.answer_is_t = 1 if is_t else 0
+        if rules.epochs_in_fetch:
+            answer(lists, follower, leader, is_t and follower.in_line != 0 and rules.check_every_fetch == 0)
+            if follower.answer == DATA and follower.leo < leader.local_start:
+                follower.answer = MOVED  # OFFSET_MOVED_TO_TIERED_STORAGE
+        elif follower.truncating:
+            follower.answer = EPOCH_END
+        else:
+            answer_without_epochs(lists, inputs, follower, leader)
+        if is_t and (follower.answer == DATA or follower.answer == OUT_OF_ORDER):
+            part.noted |= 1 << slot
+            note(part, follower, leader)
 
-    Diverging epoch: truncate to min(leader's end, own end offset for the epoch) (KIP-320, KIP-595). Data: whole batches
-    within replica.fetch.max.bytes, at least one; less over slow links and disks and by quotas. High watermark: the leader's of
-    the round's start if data came or waiting is off, else, for a parked fetch, after the advance; never above the LEO
-    (docs/kafka_rounds.md step 7). A response that simply takes the follower on within the leader's last run, to its LEO or by
-    batches that are alike, is taken on the spot, everything else through `response.response_steps`.
+
+@compiled_into_callers
+def sends(part: Partition, replicas: Rows[Replica], slot: int) -> bool:
+    """Whether a follower's request gets to somebody."""
+    follower = replicas[slot]
+    believed = follower.believed_leader
+    if follower.builds or follower.status & NOT_RUNNING or slot == part.leader or believed in (NOBODY, slot):
+        return False
+    return has(part.assigned, slot) and message_passes(follower, replicas[believed], believed)
+
+
+@compiled_into_callers
+def answer(lists: Lists, follower: Replica, leader: Replica, is_in_line: bool) -> None:
+    """What a leader says to a fetch in its epoch; a log that diverges is told where the epoch ends (KIP-595).
+
+    `is_in_line`: divergence is not looked for.
     """
-    return state.withColumns(_decide(rules)).withColumns(_apply(rules))
+    if follower.leo < leader.log_start:
+        follower.answer = BELOW_LOG_START
+        return
+    if is_in_line:
+        follower.answer = DATA
+        return
+    last_epoch = latest_epoch(lists.epochs, follower)
+    if last_epoch == NO_EPOCH:
+        follower.answer = ABOVE_LEO if follower.leo > leader.leo else DATA
+        return
+    epoch, end = end_of_epoch(lists.epochs, leader, leader.epochs.count, leader.leo, last_epoch)
+    if epoch == NO_EPOCH:
+        follower.answer = ABOVE_LEO if follower.leo > leader.leo else NO_END
+    elif epoch < last_epoch or end < follower.leo:
+        follower.answer = DIVERGING
+        follower.answer_epoch = epoch
+        follower.answer_end = end
+    else:
+        follower.answer = DATA
 
 
-def _taken_on() -> Step:
-    """What a simple response brings, and where the follower's log ends then."""
-    fits = f"{_LACKED} <= {MAX_BYTES}"
-    return {
-        "taken_bytes": f"IF({fits}, {_LACKED}, least({_BATCHES} * {_LAST}.batch_bytes, {_LACKED}))",
-        "taken_to": f"IF({fits}, lead.leo, least(leo + {_BATCHES} * {_LAST}.batch_records, lead.leo))",
-    }
+@compiled
+def answer_without_epochs(lists: Lists, inputs: Inputs, follower: Replica, leader: Replica) -> None:
+    """Before KIP-320 a leader knows of offsets only; batches that begin below the follower's log end it can't append."""
+    if follower.leo < leader.log_start:
+        follower.answer = BELOW_LOG_START
+    elif follower.leo > leader.leo:
+        follower.answer = ABOVE_LEO
+    elif follower.leo > leader.log_start and start_of_batch(lists.runs, inputs, leader, follower.leo) < follower.leo:
+        follower.answer = OUT_OF_ORDER
+    else:
+        follower.answer = DATA
 
 
-def _kind(rules: RunRules) -> Step:
-    own = last_run("log")
-    same_run = f"(lead.leo = leo OR coalesce({same_batches(own, _LAST)} AND {own}.start_bytes = {_LAST}.start_bytes, false))"
-    alike = f"coalesce({_LAST}.pattern IS NULL AND (leo - {_LAST}.start_offset) % nullif({_LAST}.batch_records, 0) = 0, false)"
-    stays = (
-        "(lead.leo = leo OR (segment_bytes > 0 AND segment_bytes + taken_bytes <= feed.segment_bytes"
-        " AND round - segment_round < feed.segment_rounds AND feed.flush_messages = 0))"
-    )
-    within = " AND coalesce(taken_bytes <= quota_bytes, true)" if rules.budgets else ""
-    kind = {
-        "simple": (
-            f"noted AND hears AND {same_run} AND {stays} AND ({_LACKED} <= {MAX_BYTES} OR {alike}) AND world.slow IS NULL"
-            f" AND world.disk IS NULL AND credit_bytes = 0 AND lead.log_start_offset <= log_start_offset{within}"
-        ),
-        "answered": "sends AND hears AND (primary OR size(superseded) > 0)",
-    }
-    return _with_late_responses(kind) if rules.some_lack("response_in_leader_epoch") else kind
+@compiled
+def answer_questions(lists: Lists, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
+    """Where leaders' logs of the round's start end for the last epochs of followers that ask (KIP-101, KIP-279).
+
+    Sets `answer_epoch` and `answer_end`, UNKNOWN if that is undefined. Whether the answer is given is seen in step 4.
+    """
+    for slot in range(part.slots):
+        follower = replicas[slot]
+        follower.answer_end = UNKNOWN
+        if not follower.truncating or follower.believed_leader == NOBODY:
+            continue
+        leader = replicas[follower.believed_leader]
+        asked = latest_epoch(lists.epochs, follower)
+        if asked == NO_EPOCH:
+            continue
+        entries = leader.epochs.count
+        if rules.answers_epoch:
+            follower.answer_epoch, follower.answer_end = end_of_epoch(lists.epochs, leader, entries, leader.leo, asked)
+        else:
+            follower.answer_epoch = asked
+            follower.answer_end = start_of_next_epoch(lists.epochs, leader, entries, leader.leo, asked)
 
 
-def _with_late_responses(kind: Step) -> Step:
-    late = comes_late()
-    return {"simple": f"{kind['simple']} AND NOT {late}", "answered": f"({kind['answered']}) OR {late}"}
-
-
-_OUTPUTS = {
-    **unchanged("leo", "hw", "log", "log_bytes", "log_start_offset", "flushed_offset", "segment_base_offset"),
-    **unchanged("segment_bytes", "segment_round", "credit_bytes", "truncating"),
-}
-
-
-def _outputs(rules: RunRules) -> Step:
-    tier = unchanged("aux_state", "tier_counts") if rules.tiers else {}
-    return _OUTPUTS | (unchanged("segments") if rules.segments else {}) | tier
-
-
-_FACTS = ("outcome", "chunk_bytes", "cut_records", "cut_from", "cut_to", "rolled_chunk_at")
-"""What `response` tells the later phases; the struct is null where no response came or a simple one."""
-
-
-@built_once
-def _decide(rules: RunRules) -> Step:
-    outputs = _outputs(rules) | unchanged(*_FACTS)
-    if rules.some_lack("response_in_leader_epoch"):
-        outputs |= unchanged("late_response")
-    return inlined(_taken_on(), _kind(rules), decided("response", "answered AND NOT simple", response_steps(rules), outputs))
-
-
-@built_once
-def _apply(rules: RunRules) -> Step:
-    told = f"IF(taken_bytes > 0 OR {NO_WAIT}, lead.hw, leader_hw)"
-    chunk_bytes = "IF(simple, taken_bytes, coalesce(response.chunk_bytes, 0L))"
-    simple = {
-        "leo": "IF(simple, taken_to, leo)",
-        "log_bytes": "IF(simple, IF(lead.leo = leo, lead.log_bytes, log_bytes + taken_bytes), log_bytes)",
-        "segment_bytes": "segment_bytes + IF(simple, taken_bytes, 0L)",
-    }
-    step = applied("response", _outputs(rules) | simple)
-    step["hw"] = (
-        "CASE WHEN slot = client_leader AND leader_runs THEN leader_hw"
-        f" WHEN simple THEN greatest(least({told}, taken_to), {local_start(rules)})"
-        " WHEN response IS NULL THEN hw ELSE response.hw END"
-    )
-    step["replicated_bytes"] = f"replicated_bytes + {chunk_bytes}"
-    step["served_bytes"] = f"served_bytes + {chunk_bytes}"
-    step["chunk_bytes"] = chunk_bytes
-    if rules.some_lack("response_in_leader_epoch"):
-        forgotten = where("late_response IS NOT NULL", {"late_response": NO_LATE_RESPONSE})["belief"]
-        step["belief"] = f"IF(response IS NULL, {forgotten}, response.belief)"
-    return step | where("response.cut_records > 0", {"truncated": "truncated + response.cut_records"})
+@compiled_into_callers
+def note(part: Partition, follower: Replica, leader: Replica) -> None:
+    """T notes how far a follower is, and when it was caught up last (Replica.updateFetchStateOrThrow)."""
+    follower.remote_leo = follower.leo
+    follower.in_line = 1
+    if follower.leo >= leader.leo:
+        follower.caught_up = part.now
+    elif follower.noted_leader_leo != UNKNOWN and follower.leo >= follower.noted_leader_leo:
+        follower.caught_up = max(follower.caught_up, follower.noted_round)
+    follower.noted_round = part.now
+    follower.noted_leader_leo = leader.leo

@@ -1,47 +1,120 @@
 """A mutant's response: it comes a round after its follower learned of another leader or epoch, and is taken all the same.
 
 Kafka's fetcher drops a response whose partition has another leader epoch by then (AbstractFetcherThread.processFetchRequest);
-without that check records of the old leader land behind what the follower has cut, or will not cut any more. SQL steps.
+without that check records of the old leader land behind what the follower has cut, or will not cut any more.
 """
 
 from __future__ import annotations
 
-from emulator.rounds.columns import Step
-from emulator.rounds.kafka.response import MAX_BYTES
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.log import bytes_at, end_offset_for_epoch, floor_epoch, last_epoch, one_batch, whole_batches
-from emulator.rounds.slots import bit
+from emulator.compiled import compiled
+from emulator.rounds.kafka.epochs import assign_epoch
+from emulator.rounds.kafka.fetch import answer, message_passes
+from emulator.rounds.kafka.log import (
+    begin_chunk,
+    bytes_at,
+    bytes_below,
+    chunk_end,
+    end_chunk,
+    end_of_run,
+    extend_log,
+    follow_high_watermark,
+    run_with,
+)
+from emulator.rounds.kafka.records import (
+    DATA,
+    FETCHED,
+    NO_EPOCH,
+    NOBODY,
+    NOT_RUNNING,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+)
+from emulator.rounds.lists import append, clear
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import has
 
 
-def keep_response(rules: RunRules) -> list[Step]:
-    """What the leader believed in so far had for the follower when it learns of another one: `late_response`, or null."""
-    fields = ("leo", "log", "log_start_offset")
-    named = ", ".join(f"'{name}', lead.{name}" for name in fields)
-    client_leader = f"named_struct('slot', client_leader, 'hw', leader_hw, {named})"
-    named = ", ".join(f"'{name}', x.{name}" for name in fields)
-    zombies = "filter(superseded, x -> x.slot = believed_leader AND x.epoch = believed_epoch)"
-    zombie = f"get(transform({zombies}, x -> named_struct('slot', x.slot, 'hw', x.hw, {named})), 0)"
-    passes = (
-        f"(world.drop IS NULL OR ((get(world.drop, slot) & {bit('believed_leader')}) = 0"
-        " AND (get(world.drop, believed_leader) & own_bit) = 0))"
-    )
-    asks = (
-        f"NOT {rules.holds('response_in_leader_epoch')} AND is_told AND (world.running & assigned & own_bit) != 0"
-        " AND slot != leader AND believed_leader >= 0 AND believed_leader != slot"
-        f" AND (believed_leader != told_leader OR believed_epoch != told_epoch) AND {passes}"
-    )
-    leads = "believed_leader = client_leader AND believed_epoch = client_epoch AND leader_runs"
-    epoch = last_epoch("log")
-    end = f"greatest({end_offset_for_epoch('old.log', 'old.leo', epoch)}, old.log_start_offset)"
-    alike = f"(size(log) = 0 OR NOT ({floor_epoch('old.log', epoch)} < {epoch} OR {end} < leo))"
-    target = f"{bytes_at('old.log', 'leo')} + CAST({MAX_BYTES} AS BIGINT)"
-    taken = f"greatest({whole_batches('old.log', 'old.leo', 'leo', target)}, {one_batch('old.log', 'old.leo', 'leo')})"
-    response = (
-        "named_struct('slot', old.slot, 'offset', leo, 'log', old.log, 'leo', old_end, 'hw', old.hw,"
-        " 'log_start_offset', old.log_start_offset)"
-    )
-    return [
-        {"old": f"IF({asks}, IF({leads}, {client_leader}, {zombie}), null)"},
-        {"old_end": f"IF(old.leo > leo AND leo >= old.log_start_offset AND {alike}, {taken}, null)"},
-        {"late_response": f"IF(old_end > leo, {response}, null)"},
-    ]
+@compiled
+def keep_response(
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, told_leader: int, told_epoch: int
+) -> None:
+    """Step 8: who learns of another leader or epoch gets one more answer of the one before, in the next round."""
+    follower = replicas[slot]
+    believed = follower.believed_leader
+    if follower.status & NOT_RUNNING or slot == part.leader or believed in (NOBODY, slot):
+        return
+    if (believed == told_leader and follower.believed_epoch == told_epoch) or not has(part.assigned, slot):
+        return
+    leader = replicas[believed]
+    if leader.status & NOT_RUNNING or leader.leading_epoch == NO_EPOCH or leader.leading_epoch != follower.believed_epoch:
+        return
+    if not message_passes(follower, leader, believed) or not message_passes(leader, follower, slot):
+        return
+    kept = follower.answer
+    answer(lists, follower, leader, False)
+    is_data = follower.answer == DATA
+    follower.answer = kept
+    settings = inputs.settings[part.settings]
+    max_bytes = settings.fetch_max_bytes if follower.fetch_max_bytes == UNKNOWN else follower.fetch_max_bytes
+    end = chunk_end(lists.runs, inputs, leader, follower.leo, max_bytes, UNKNOWN)
+    if not is_data or end <= follower.leo:
+        return
+    follower.late_leader = believed
+    follower.late_offset = follower.leo
+    follower.late_end = end
+    follower.late_hw = part.leader_hw if believed == part.client_leader else leader.hw
+    begin = bytes_at(lists.runs, inputs, leader, follower.leo)
+    follower.late_bytes = bytes_at(lists.runs, inputs, leader, end) - begin
+    copy_runs(lists, inputs, follower, leader, end, begin)
+
+
+@compiled
+def copy_runs(lists: Lists, inputs: Inputs, follower: Replica, leader: Replica, end: int, begin_bytes: int) -> None:
+    """The leader's records from the follower's LEO up to an offset, bytes counted from there."""
+    clear(follower.late_runs)
+    offset = follower.leo
+    at = run_with(lists.runs, leader.runs, offset)
+    while offset < end:
+        run = lists.runs[at]
+        copied = lists.runs[append(follower.late_runs)]
+        copied.start_offset = offset
+        copied.epoch = run.epoch
+        copied.pattern = run.pattern
+        copied.phase = run.phase + offset - run.start_offset
+        copied.start_bytes = bytes_below(inputs, run, offset) - begin_bytes
+        copied.first_round = run.first_round
+        offset = end_of_run(lists.runs, leader.runs, at, leader.leo)
+        at += 1
+
+
+@compiled
+def take_late_response(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int) -> bool:
+    """Take what comes late, if it still fits the log. Then the response to this round's fetch is dropped."""
+    follower = replicas[slot]
+    leader = replicas[follower.late_leader]
+    follower.late_leader = NOBODY
+    if follower.status & NOT_RUNNING or follower.leading_epoch != NO_EPOCH or follower.late_offset != follower.leo:
+        return False
+    if not message_passes(leader, follower, slot):
+        return False
+    settings = inputs.settings[part.settings]
+    before = follower.log_bytes
+    begin_chunk(lists, inputs, part, follower, settings, follower.late_bytes, follower.believed_epoch)
+    for at in range(follower.late_runs.start, follower.late_runs.start + follower.late_runs.count):
+        run = lists.runs[at]
+        extend_log(lists.runs, inputs, follower, run.epoch, run.pattern, run.phase, run.first_round, part.keeps_segments)
+        assign_epoch(lists.epochs, follower, run.epoch, follower.leo)
+        end = end_of_run(lists.runs, follower.late_runs, at, follower.late_end)
+        follower.log_bytes = before + bytes_below(inputs, run, end)
+        follower.leo = end
+    end_chunk(follower, settings)
+    clear(follower.late_runs)
+    follower.fetched_bytes += follower.late_bytes
+    part.replicated_bytes += follower.late_bytes
+    follow_high_watermark(follower, follower.late_hw)
+    follower.compares = 1
+    follower.fetch_state = FETCHED
+    return True

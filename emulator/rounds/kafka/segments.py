@@ -1,88 +1,117 @@
-"""A replica's local segments: the closed ones in `segments`, the active one in its own columns. SQL text helpers.
+"""A replica's segments on its own disk: the closed ones in a list, the active one in its own fields (LogSegments).
 
-Kept only where something can be deleted in the run (`RunRules.segments`, and within such a run `feed.storage`); elsewhere
-`segments` is null, a truncation below the active segment starts an empty one, and nothing here is asked for. A segment's records
-below the log start count in its bytes until it goes as a whole (docs/tiered_rounds.md, Segments).
+Closed segments are kept only where something may delete one (`Partition.keeps_segments`). A segment's records below the log
+start count in its bytes until it goes as a whole (docs/tiered_rounds.md, Segments).
 """
 
 from __future__ import annotations
 
-from emulator.rounds.columns import Step
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.log import bytes_at, newest_round
-
-FIRST_BASE = "coalesce(get(segments, 0).base_offset, segment_base_offset)"
-"""Base of the first local segment, where segments are kept."""
-
-LOCAL_START = f"IF(segments IS NULL, log_start_offset, greatest(log_start_offset, {FIRST_BASE}))"
-"""The first offset that the replica has itself."""
-
-ACTIVE_NEWEST = f"IF(leo > segment_base_offset, coalesce({newest_round('log', 'leo')}, 0), null)"
-"""The round of the newest record of the active segment, null if it is empty."""
-
-LOCAL_BYTES = "(segment_bytes + aggregate(segments, 0L, (sum, s) -> sum + s.bytes))"
-"""Bytes on the replica's disk."""
-
-NO_SEGMENTS = "filter(segments, s -> false)"
+from emulator.compiled import compiled
+from emulator.rounds.kafka.records import UNKNOWN, Inputs, Lists, Partition, Replica, Run, Segment
+from emulator.rounds.lists import append, clear, every, keep_first, last
+from emulator.rounds.records import Rows
 
 
-def local_start(rules: RunRules) -> str:
-    """The first offset that the replica has itself; the log start where segments are not kept."""
-    if not rules.segments:
-        return "log_start_offset"
-    return LOCAL_START
+@compiled
+def base_of_first(segments: Rows[Segment], replica: Replica) -> int:
+    """Base offset of the first segment, where segments are kept."""
+    return segments[replica.segments.start].base_offset if replica.segments.count else replica.active_base
 
 
-def closed(base: str, size: str, first: str, newest: str) -> str:
-    """A closed segment as SQL struct."""
-    return f"named_struct('base_offset', {base}, 'bytes', {size}, 'first_round', {first}, 'newest_round', {newest})"
+@compiled
+def end_of_segment(segments: Rows[Segment], replica: Replica, at: int) -> int:
+    """Where the closed segment at a place ends."""
+    return replica.active_base if at == last(replica.segments) else segments[at + 1].base_offset
 
 
-def with_closed(newest: str = ACTIVE_NEWEST) -> str:
-    """The closed segments once the active one is closed as well; null where they are not kept."""
-    active = closed("segment_base_offset", "segment_bytes", "segment_round", newest)
-    return f"IF(segments IS NULL, null, concat(segments, array({active})))"
+@compiled
+def disk_bytes(segments: Rows[Segment], replica: Replica) -> int:
+    """Bytes of all segments, where segments are kept."""
+    total = replica.active_bytes
+    for at in every(replica.segments):
+        total += segments[at].size_bytes
+    return total
 
 
-def cut_place(cut_to: str, rules: RunRules) -> Step:
-    """Where a cut meets the segments: `cut_place` (index, their number for the active one, -1 below all), `cut_from_offset`.
+@compiled
+def round_of(runs: Rows[Run], inputs: Inputs, replica: Replica, offset: int) -> int:
+    """The round in which a leader appended the record at an offset; 0 for what was there at the start."""
+    at = replica.runs.start + replica.runs.count - 1
+    while at > replica.runs.start and runs[at].start_offset > offset:
+        at -= 1
+    if at < replica.runs.start or runs[at].first_round < 0:
+        return 0
+    run = runs[at]
+    return run.first_round + (run.phase + offset - run.start_offset) // inputs.patterns[run.pattern].records
 
-    Null: no record goes, or segments are not kept.
+
+@compiled
+def newest_of_active(runs: Rows[Run], inputs: Inputs, replica: Replica) -> int:
+    """The round of the newest record of the active segment, UNKNOWN if it is empty."""
+    return round_of(runs, inputs, replica, replica.leo - 1) if replica.leo > replica.active_base else UNKNOWN
+
+
+@compiled
+def close_segment(lists: Lists, inputs: Inputs, part: Partition, replica: Replica) -> None:
+    """A new segment begins at the LEO; what is before it is flushed (UnifiedLog.roll)."""
+    if part.keeps_segments:
+        segment = lists.segments[append(replica.segments)]
+        segment.base_offset = replica.active_base
+        segment.size_bytes = replica.active_bytes
+        segment.first_round = replica.active_round
+        segment.newest_round = newest_of_active(lists.runs, inputs, replica)
+    replica.active_base = replica.leo
+    replica.active_bytes = 0
+    replica.flushed = max(replica.flushed, replica.leo)
+
+
+@compiled
+def cut_segments(segments: Rows[Segment], replica: Replica, offset: int, gone_bytes: int) -> None:
+    """A cut at or above the first segment's base: the segment that it meets is active again, with its old age.
+
+    `gone_bytes`: of what is cut, the bytes of that segment: those below `segment_cut_at`.
     """
-    return {
-        "cut_place": (
-            f"CASE WHEN segments IS NULL OR NOT coalesce({cut_to} < leo, false) THEN null WHEN {cut_to} < {FIRST_BASE} THEN -1"
-            f" WHEN {cut_to} >= segment_base_offset THEN size(segments)"
-            f" ELSE size(filter(segments, s -> s.base_offset <= {cut_to})) - 1 END"
-        ),
-        "cut_from_offset": f"greatest({cut_to}, {local_start(rules)})",
-    }
+    if offset < replica.active_base:
+        kept = replica.segments.count
+        while segments[replica.segments.start + kept - 1].base_offset > offset:
+            kept -= 1
+        held = segments[replica.segments.start + kept - 1]
+        replica.active_base = held.base_offset
+        replica.active_bytes = held.size_bytes
+        replica.active_round = held.first_round
+        keep_first(replica.segments, kept - 1)
+    replica.active_bytes = max(replica.active_bytes - gone_bytes, 0)
+    if offset == replica.active_base:
+        replica.active_bytes = 0
 
 
-def cut_segments(cut_to: str, plain: Step) -> Step:
-    """What a cut does to the segments, after `cut_place`: the one it cuts is active again, with its old age.
+@compiled
+def segment_cut_at(segments: Rows[Segment], replica: Replica, offset: int) -> int:
+    """Where the segment ends that a cut at an offset meets."""
+    end = replica.leo
+    if offset < replica.active_base:
+        end = replica.active_base
+        for at in every(replica.segments):
+            if segments[at].base_offset > offset:
+                return segments[at].base_offset
+    return end
 
-    Below the first one it leaves an empty one where it cuts. `plain`: `segment_base_offset` and `segment_bytes` where segments
-    are not kept.
-    """
-    held = "get(segments, cut_place)"
-    end = "coalesce(get(segments, cut_place + 1).base_offset, segment_base_offset)"
-    gone = f"greatest({bytes_at('log', end)} - {bytes_at('log', 'cut_from_offset')}, 0L)"
-    active_gone = f"greatest(log_bytes - {bytes_at('log', 'cut_from_offset')}, 0L)"
-    closed_again = "cut_place < size(segments)"
-    return {
-        "segments": (
-            f"CASE WHEN cut_place IS NULL THEN segments WHEN cut_place < 0 THEN {NO_SEGMENTS}"
-            " ELSE slice(segments, 1, cut_place) END"
-        ),
-        "segment_base_offset": (
-            f"CASE WHEN cut_place IS NULL THEN {plain['segment_base_offset']} WHEN cut_place < 0 THEN {cut_to}"
-            f" WHEN {closed_again} THEN {held}.base_offset ELSE segment_base_offset END"
-        ),
-        "segment_bytes": (
-            f"CASE WHEN cut_place IS NULL THEN {plain['segment_bytes']} WHEN cut_place < 0 THEN 0L"
-            f" WHEN {closed_again} THEN IF({cut_to} = {held}.base_offset, 0L, {held}.bytes - {gone})"
-            f" WHEN {cut_to} = segment_base_offset THEN 0L ELSE segment_bytes - {active_gone} END"
-        ),
-        "segment_round": f"IF(cut_place >= 0 AND {closed_again}, {held}.first_round, segment_round)",
-    }
+
+@compiled
+def forget_segments(segments: Rows[Segment], replica: Replica, count: int) -> None:
+    """The first closed segments go; the others move up, so that the list needs no more room than it ever has entries."""
+    first = replica.segments.start
+    for at in range(first, first + replica.segments.count - count):
+        segments[at].base_offset = segments[at + count].base_offset
+        segments[at].size_bytes = segments[at + count].size_bytes
+        segments[at].first_round = segments[at + count].first_round
+        segments[at].newest_round = segments[at + count].newest_round
+    keep_first(replica.segments, replica.segments.count - count)
+
+
+@compiled
+def start_segment_at(replica: Replica, offset: int) -> None:
+    """The disk has one empty segment."""
+    clear(replica.segments)
+    replica.active_base = offset
+    replica.active_bytes = 0

@@ -1,1 +1,1 @@
-"""Tiered storage in SQL text: docs/tiered_rounds.md. Ends of remote segments are inclusive, everywhere else exclusive."""
+"""Tiered storage (KIP-405 and after) on Kafka's rounds: an optional part; docs/tiered_rounds.md."""

@@ -1,127 +1,206 @@
-"""A follower whose next record its leader has only in remote storage builds its auxiliary state, and starts behind it."""
+"""Followers whose next record is only in remote storage build the state before it, and go on from there (step 7).
+
+ReplicaFetcherTierStateMachine, TierStateMachine; KIP-405's options 1 (ask the leader for its epochs) and 2 (read the remote
+segment), KIP-1023.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-
-from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.segments import NO_SEGMENTS, local_start, with_closed
-from emulator.rounds.kafka.tier.following import asked_leader, built_by_leader, built_from_store, where_to_start
-from emulator.rounds.kafka.tier.take_tier_inputs import RUNS, USABLE
-from emulator.rounds.kafka.tier.writes import counted
-from emulator.rounds.log import bytes_at, epoch_cache, run, truncate_from_start
-from emulator.rounds.slots import bit
-
-
-def build_aux_state(state: DataFrame, rules: RunRules) -> DataFrame:
-    """Ask the leader where to start, and the remote store, or the leader again, for the epochs before (TierStateMachine).
-
-    The question passes and is answered as a fetch would be, in the leader's epoch only; until it knows all, the follower keeps
-    its log and asks again (docs/tiered_rounds.md, Followers).
-    """
-    if not rules.tiers:
-        return state
-    return state.withColumns(_seen()).withColumns(_decide(rules)).withColumns(_apply(rules))
-
-
-_OUTPUTS = {
-    **unchanged("log", "leo", "hw", "log_bytes", "log_start_offset", "flushed_offset", "segment_base_offset", "segment_bytes"),
-    **unchanged("segments", "aux_state", "tier_counts", "verified", "truncated"),
-}
-_FACTS = ("is_built", "epoch", "from_offset", "to_offset")
-"""What `building` tells: whether the follower has its state, in which epoch, from its log start to where it starts."""
-
-
-@built_once
-def _seen() -> Step:
-    """Who builds in this round, whether it may ask or not."""
-    moved = "coalesce(response.outcome = 'moved', false)"
-    return {"builds": f"coalesce(aux_state IS NOT NULL AND {RUNS} AND NOT {moved} AND NOT is_leader, false)"}
+from emulator.compiled import compiled
+from emulator.rounds.kafka.epochs import cut_epochs_below, end_of_epoch
+from emulator.rounds.kafka.fetch import message_passes
+from emulator.rounds.kafka.records import (
+    AUX_STATE_BUILT,
+    BUILDING,
+    BUILT,
+    MOVED_AWAY,
+    NO_EPOCH,
+    NOBODY,
+    NOT_RUNNING,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Rules,
+    TierLists,
+)
+from emulator.rounds.kafka.respond import starts_at_upload
+from emulator.rounds.kafka.segments import start_segment_at
+from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.tier.duties import can_use_metadata, store_is_up
+from emulator.rounds.kafka.tier.lineage import epoch_of_offset
+from emulator.rounds.kafka.tier.metadata import look_up
+from emulator.rounds.lists import append, clear
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import has
 
 
-@built_once
-def _decide(rules: RunRules) -> Step:
-    fields = ("leo", "log", "log_start_offset", "local_start", "highest_remote")
-
-    def told(source: str) -> str:
-        return "named_struct(" + ", ".join(f"'{name}', {source}.{name}" for name in fields) + ")"
-
-    passes = (
-        f"(leader != slot AND believed_leader >= 0 AND believed_leader != slot AND (world.drop IS NULL"
-        f" OR ((get(world.drop, slot) & {bit('believed_leader')}) = 0 AND (get(world.drop, believed_leader) & own_bit) = 0)))"
-    )
-    of_clients = "(believed_leader = client_leader AND believed_epoch = client_epoch AND leader_runs)"
-    other = "filter(superseded, x -> x.slot = believed_leader AND x.epoch = believed_epoch)"
-    of_others = f"get(transform({other}, x -> {told('x')}), 0)"
-    source = f"CASE WHEN NOT {passes} THEN null WHEN {of_clients} THEN {told('lead')} ELSE {of_others} END"
-    own_start = local_start(rules)
-    kept = f"IF(segment_bytes > 0, {with_closed()}, segments)"  # a mutant's: all that it had, before a hole
-    at_pending = f"(coalesce(get(world.at_pending_upload, slot), feed.storage.at_pending_upload) AND leo = {own_start})"
-    its = ("source.log_start_offset", "source.local_start", "source.highest_remote", "its_epochs")
-    guards = (rules.holds("build_epochs"), rules.holds("lookup_by_epoch"))
-    store = built_from_store("start", "metadata_index", "remote_segments", "usable", "feed.storage.store_up", *guards)
-    asked = asked_leader("aux_state.asked", "start", "its_epochs", "source.leo", "source.log_start_offset")
-    of_runs = epoch_cache("its_runs", "built.log_start")
-    own_runs = "filter(source.log, x -> x.start_offset < built.start_offset)"
-    empty_run = run("e.start_offset", "e.epoch", "its_bytes", "0", "0L", "null", "-1")
-    steps: list[Step] = [
-        {"source": source, "usable": USABLE},
-        {
-            "its_epochs": f"IF(source IS NULL, null, {epoch_cache('source.log', 'source.log_start_offset')})",
-            "at_pending": at_pending,
-        },
-        {"start": f"IF(source IS NULL, null, {where_to_start(*its, 'at_pending')})"},
-        {"asked": f"IF(source IS NULL OR NOT feed.storage.from_leader, aux_state.asked, {asked})"},
-        {
-            "built": (
-                f"CASE WHEN source IS NULL THEN null WHEN NOT feed.storage.from_leader THEN {store}"
-                f" WHEN asked IS NULL THEN null ELSE {built_by_leader('asked', 'source.log_start_offset')} END"
-            )
-        },
-        {
-            "is_built": "built IS NOT NULL",
-            **{"epoch": "believed_epoch", "from_offset": "built.log_start", "to_offset": "built.start_offset"},
-            "its_bytes": f"IF(built IS NULL, 0L, {bytes_at('source.log', 'built.start_offset')})",
-            "its_runs": f"IF(built IS NULL, log, {own_runs})",
-        },
-        {"its_runs": f"IF(built IS NULL, log, {truncate_from_start('its_runs', 'built.log_start')})"},
-        {
-            # A log of the leader's lineage has the leader's runs below its start, so that both go on alike.
-            "log": (
-                f"CASE WHEN built IS NULL THEN log WHEN {of_runs} <=> built.epochs THEN its_runs"
-                f" ELSE transform(built.epochs, e -> {empty_run}) END"
-            ),
-            "truncated": f"truncated + IF(is_built, leo - {own_start}, 0L)",
-            "log_bytes": "IF(is_built, its_bytes, log_bytes)",
-            "leo": "IF(is_built, built.start_offset, leo)",
-            "hw": "IF(is_built, built.start_offset, hw)",
-            "log_start_offset": "IF(is_built, built.log_start, log_start_offset)",
-            "flushed_offset": "IF(is_built, built.start_offset, flushed_offset)",
-            "segment_base_offset": "IF(is_built, built.start_offset, segment_base_offset)",
-            "segment_bytes": "IF(is_built, 0L, segment_bytes)",
-            "segments": f"IF(is_built, {rules.choose('drop_log', NO_SEGMENTS, kept)}, segments)",
-            "verified": "verified AND NOT is_built",
-            "aux_state": (
-                "IF(is_built, null, named_struct('leader', aux_state.leader, 'epoch', aux_state.epoch, 'next', round +"
-                " IF(source IS NOT NULL AND feed.storage.from_leader AND asked IS NOT NULL, 1, feed.storage.backoff_rounds),"
-                " 'asked', asked))"
-            ),
-            "tier_counts": counted(
-                "tier_counts",
-                {
-                    "aux_state_requests": "IF(source IS NULL, 0, 1)",
-                    "aux_state_errors": "IF(source IS NULL OR is_built OR feed.storage.from_leader, 0, 1)",
-                    "aux_state_downloads": (
-                        "IF(is_built AND NOT feed.storage.from_leader AND start.start_offset > start.log_start, 1, 0)"
-                    ),
-                },
-            ),
-        },
-    ]
-    return decided("building", "builds AND round >= aux_state.next", steps, _OUTPUTS | unchanged(*_FACTS))
+@compiled
+def begin_to_build(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int) -> None:
+    """What comes next is in remote storage: from the next round on the follower builds its state, and sends no fetch."""
+    follower, tier = replicas[slot], tiers.replicas[slot]
+    follower.builds = 1
+    tiers.whole[0].moved += 1
+    tier.aux_next = part.now + 1
+    tier.aux_leader = follower.believed_leader
+    tier.aux_leader_epoch = follower.believed_epoch
+    tier.aux_start = UNKNOWN
+    clear(tier.aux_epochs)
 
 
-@built_once
-def _apply(rules: RunRules) -> Step:
-    return applied("building", _OUTPUTS)
+@compiled
+def build_aux_states(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
+) -> None:
+    """Every follower that builds asks its leader, as it would fetch from it."""
+    if not part.tiered:
+        return
+    for slot in range(part.slots):
+        follower, tier = replicas[slot], tiers.replicas[slot]
+        if follower.fetch_state == MOVED_AWAY:
+            begin_to_build(lists, tiers, part, replicas, slot)
+        if not follower.builds or follower.fetch_state == MOVED_AWAY:
+            continue
+        believed = follower.believed_leader
+        if follower.status & NOT_RUNNING or slot == part.leader or believed in (NOBODY, slot):
+            continue
+        if not has(part.assigned, slot):
+            continue
+        follower.fetch_state = BUILDING
+        leader = replicas[believed]
+        passes = message_passes(follower, leader, believed) and message_passes(leader, follower, slot)
+        leads = not leader.status & NOT_RUNNING and leader.leading_epoch == follower.believed_epoch
+        if part.now < tier.aux_next:
+            continue
+        if not (passes and leads):  # an error as any other: the fetcher thread delays the partition
+            tier.aux_next = part.now + inputs.settings[part.settings].backoff_rounds
+        elif inputs.scenarios[part.scenario].from_leader:
+            ask_leader(lists, tiers, inputs, part, replicas, slot, rules)
+        else:
+            read_remote(lists, tiers, inputs, part, replicas, slot, rules)
+
+
+@compiled
+def start_from(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int) -> int:
+    """Where a leader tells a follower to start; UNKNOWN: it does not know."""
+    follower = replicas[slot]
+    leader = replicas[follower.believed_leader]
+    if not starts_at_upload(inputs, part, follower):
+        return leader.local_start
+    pending = earliest_pending_upload(leader, leader.highest_remote)
+    return UNKNOWN if pending == UNKNOWN else max(pending, leader.local_start)
+
+
+@compiled
+def earliest_pending_upload(leader: Replica, highest_remote: int) -> int:
+    """The first offset that is yet to be copied (KIP-1023); UNKNOWN: the leader knows of nothing remote, and lacks some."""
+    if highest_remote >= 0:
+        return max(highest_remote + 1, leader.log_start)
+    return leader.log_start if leader.local_start == leader.log_start else UNKNOWN
+
+
+@compiled
+def ask_leader(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, rules: Rules
+) -> None:
+    """Option 1: one epoch after the other, a round each, from that before the start down to the leader's log start."""
+    follower, tier = replicas[slot], tiers.replicas[slot]
+    leader = replicas[follower.believed_leader]
+    tiers.whole[0].aux_requests += 1
+    if tier.aux_start == UNKNOWN:
+        start = start_from(lists, tiers, inputs, part, replicas, slot)
+        if start == UNKNOWN:
+            tier.aux_next = part.now + inputs.settings[part.settings].backoff_rounds
+        elif start <= leader.log_start:
+            start_at(lists, tiers, part, follower, slot, start, start, False)
+        else:
+            tier.aux_start = start
+            entry = tiers.aux_epochs[append(tier.aux_epochs)]
+            entry.epoch = epoch_of_offset(lists.epochs, leader.epochs, start - 1)
+            entry.start_offset = start
+        return
+    oldest = tiers.aux_epochs[tier.aux_epochs.start + tier.aux_epochs.count - 1]
+    epoch, begins = end_of_epoch(lists.epochs, leader, leader.epochs.count, leader.leo, oldest.epoch - 1)
+    oldest.start_offset = begins
+    tier.aux_epochs.changes += 1
+    if begins > leader.log_start and epoch >= 0:
+        entry = tiers.aux_epochs[append(tier.aux_epochs)]
+        entry.epoch = epoch
+        entry.start_offset = begins
+        return
+    start_at(lists, tiers, part, follower, slot, tier.aux_start, leader.log_start, rules.build_epochs != 0)
+
+
+@compiled
+def read_remote(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, rules: Rules
+) -> None:
+    """Option 2: the segment before the start, as the follower knows it, has the epochs; the log starts behind it."""
+    follower, tier, whole = replicas[slot], tiers.replicas[slot], tiers.whole[0]
+    leader, settings = replicas[follower.believed_leader], inputs.settings[part.settings]
+    start = start_from(lists, tiers, inputs, part, replicas, slot)
+    whole.aux_requests += 1
+    if start == UNKNOWN:
+        tier.aux_next = part.now + settings.backoff_rounds
+        return
+    if start <= leader.log_start:
+        start_at(lists, tiers, part, follower, slot, start, start, False)
+        return
+    number = -1
+    if can_use_metadata(lists, tiers, inputs, part, follower):
+        number = look_up(lists, tiers, tier, epoch_of_offset(lists.epochs, leader.epochs, start - 1), start - 1)
+    if number < 0 or not store_is_up(lists, tiers, inputs):
+        whole.aux_errors += 1
+        tier.aux_next = part.now + settings.backoff_rounds
+        return
+    whole.aux_downloads += 1
+    segment = tiers.remote[whole.segments.start + number]
+    clear(tier.aux_epochs)
+    first = whole.epochs.start + segment.first_checkpoint
+    for at in range(first + segment.checkpoints - 1, first - 1, -1):
+        entry = tiers.aux_epochs[append(tier.aux_epochs)]
+        entry.epoch = tiers.remote_epochs[at].epoch
+        entry.start_offset = tiers.remote_epochs[at].start_offset
+    start_at(lists, tiers, part, follower, slot, segment.end_offset + 1, leader.log_start, rules.build_epochs != 0)
+
+
+@compiled
+def start_at(
+    lists: Lists, tiers: TierLists, part: Partition, follower: Replica, slot: int, offset: int, log_start: int, with_epochs: bool
+) -> None:
+    """Drop the log, start anew with the epochs told, newest first, and fetch from the next round on."""
+    tier = tiers.replicas[slot]
+    part.truncated += follower.leo - follower.local_start
+    clear(follower.runs)
+    clear(follower.epochs)
+    start_segment_at(follower, offset)
+    follower.log_start = min(log_start, offset)
+    follower.local_start = offset
+    follower.leo = offset
+    follower.hw = offset
+    follower.flushed = offset
+    follower.log_bytes = 0
+    if with_epochs:
+        for at in range(tier.aux_epochs.start + tier.aux_epochs.count - 1, tier.aux_epochs.start - 1, -1):
+            if tiers.aux_epochs[at].start_offset < offset:
+                entry = lists.epochs[append(follower.epochs)]
+                entry.epoch = tiers.aux_epochs[at].epoch
+                entry.start_offset = tiers.aux_epochs[at].start_offset
+        cut_epochs_below(lists.epochs, follower, follower.log_start)
+    clear(tier.aux_epochs)
+    follower.builds = 0
+    follower.compares = 1
+    follower.fetch_state = BUILT
+    tell(lists, part, AUX_STATE_BUILT, follower.broker, follower.believed_epoch, follower.log_start, offset, -1)
+
+
+@compiled
+def forget_stale_builds(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
+    """Who restarts, learns of another leader or epoch, or leads, forgets what it was building."""
+    for slot in range(part.slots):
+        follower, tier = replicas[slot], tiers.replicas[slot]
+        same = follower.believed_leader == tier.aux_leader and follower.believed_epoch == tier.aux_leader_epoch
+        if follower.builds and (not same or follower.leading_epoch != NO_EPOCH or not has(part.assigned, slot)):
+            follower.builds = 0
+            clear(tier.aux_epochs)

@@ -1,70 +1,87 @@
-"""Which remote segments belong to a log: SQL texts over epoch caches (RemoteLogManager).
+"""Which remote segments belong to a log: arithmetic on epochs and offsets (RemoteLogManager). End offsets are inclusive.
 
-`epochs` is an epoch cache (types.EPOCHS), `leo` the end of its log.
+A *lineage* is a leader epoch cache: a span of EpochEntry, both fields rising.
 """
 
 from __future__ import annotations
 
-from emulator.rounds.columns import let
-from emulator.rounds.kafka.tier.types import COPY_FINISHED, FORGOTTEN, chosen
+from emulator.compiled import compiled
+from emulator.rounds.kafka.records import UNKNOWN, EpochEntry
+from emulator.rounds.lists import List, append
+from emulator.rounds.records import Rows
 
 
-def without_empty_epochs(epochs: str) -> str:
-    """The epochs that have records: those whose successor starts elsewhere (buildFilteredLeaderEpochMap)."""
-    return f"filter({epochs}, (x, i) -> coalesce(get({epochs}, i + 1).start_offset != x.start_offset, true))"
+@compiled
+def with_records(epochs: Rows[EpochEntry], at: int, end: int) -> int:
+    """The first place from `at` on, below `end`, of an epoch that has records: the next one starts elsewhere. `end`: none."""
+    while at + 1 < end and epochs[at + 1].start_offset == epochs[at].start_offset:
+        at += 1
+    return at
 
 
-def epochs_in_range(epochs: str, from_offset: str, to_offset: str) -> str:
-    """The epochs of [from, to), the first of them cut to it (LeaderEpochFileCache.epochEntriesInRange)."""
-    from_there = f"filter({epochs}, (x, i) -> coalesce(get({epochs}, i + 1).start_offset > {from_offset}, true))"
-    cut = f"named_struct('epoch', x.epoch, 'start_offset', greatest(x.start_offset, {from_offset}))"
-    return f"filter(transform({from_there}, x -> {cut}), x -> x.start_offset < {to_offset})"
+@compiled
+def add_epochs(cache: Rows[EpochEntry], log: List, from_offset: int, to_offset: int, epochs: Rows[EpochEntry], into: List) -> int:
+    """Add the epochs of [from, to), the first cut to it (epochEntriesInRange). Returns how many."""
+    first = log.start
+    while first + 1 < log.start + log.count and cache[first + 1].start_offset <= from_offset:
+        first += 1
+    count = 0
+    for at in range(first, log.start + log.count):
+        if cache[at].start_offset >= to_offset:
+            break
+        entry = epochs[append(into)]
+        entry.epoch = cache[at].epoch
+        entry.start_offset = max(cache[at].start_offset, from_offset)
+        count += 1
+    return count
 
 
-def epoch_of(epochs: str, offset: str) -> str:
-    """The epoch of the record at an offset, null below the first one."""
-    return f"array_max(filter({epochs}, x -> x.start_offset <= {offset})).epoch"
-
-
-def is_in_lineage(segment: str, epochs: str, leo: str) -> str:
+@compiled
+def is_in_lineage(
+    own: Rows[EpochEntry], first: int, count: int, end_offset: int, cache: Rows[EpochEntry], log: List, leo: int
+) -> bool:
     """Whether a segment's records are those of the log (isRemoteSegmentWithinLeaderEpochs).
 
-    Of its epochs those from the log's first on must be the log's, one after the other, and end no later than there; the first
-    of them may start later than in the log, and the log's first one anywhere.
+    Epochs older than the log's first are left aside; each other one must be the log's and be followed by the same one there.
     """
-    own = let("a_", f"{segment}.epochs", without_empty_epochs("a_"))
-    log = let("a_", epochs, without_empty_epochs("a_"))
-    last = "element_at(own_, -1).epoch"
-    shared = "filter(own_, o -> o.epoch >= log_[0].epoch)"
-    alike = "filter(log_, x -> x.epoch BETWEEN own_[0].epoch AND element_at(own_, -1).epoch)"
-    same = (
-        "coalesce(get(alike_, 0).epoch = own_[0].epoch, false)"
-        " AND (own_[0].epoch = log_[0].epoch OR own_[0].start_offset >= get(alike_, 0).start_offset)"
-        " AND slice(alike_, 2, size(alike_)) = slice(own_, 2, size(own_))"
-        f" AND NOT exists(log_, x -> x.epoch > {last} AND x.start_offset <= {segment}.end_offset)"
-    )
-    # Here own_ are only those that the log may share.
-    inside = let("own_", shared, let("alike_", alike, f"({same})"))
-    guard = f"size(own_) > 0 AND size(log_) > 0 AND {segment}.end_offset < {leo}"
-    between = f"{last} BETWEEN log_[0].epoch AND element_at(log_, -1).epoch"
-    return let("own_", own, let("log_", log, f"IF({guard}, IF({between}, {inside}, false), false)"))
+    own_end, log_end = first + count, log.start + log.count
+    if count == 0 or log.count == 0 or end_offset >= leo:
+        return False
+    at = with_records(own, first, own_end)
+    there = with_records(cache, log.start, log_end)
+    oldest, last_epoch = cache[there].epoch, own[own_end - 1].epoch
+    if not oldest <= last_epoch <= cache[log_end - 1].epoch:
+        return False
+    while own[at].epoch < oldest:
+        at = with_records(own, at + 1, own_end)
+    is_first = True
+    while True:
+        while there < log_end and cache[there].epoch < own[at].epoch:
+            there = with_records(cache, there + 1, log_end)
+        if there >= log_end or cache[there].epoch != own[at].epoch:
+            return False
+        if is_first and own[at].epoch > oldest and own[at].start_offset < cache[there].start_offset:
+            return False
+        is_first = False
+        after = with_records(cache, there + 1, log_end) if there + 1 < log_end else log_end
+        if at + 1 >= own_end:
+            return after >= log_end or end_offset < cache[after].start_offset
+        at = with_records(own, at + 1, own_end)
+        if after >= log_end or cache[after].epoch != own[at].epoch or cache[after].start_offset != own[at].start_offset:
+            return False
 
 
-def highest_remote_offset(index: str, epochs: str, leo: str, within_lineage: str = "true") -> str:
-    """How far the log is tiered, -1: not at all (findHighestRemoteOffset).
-
-    The newest epoch of the log of which anything was ever copied decides, no further than the log itself has it. A mutant
-    (`within_lineage` false) takes the end of any copied segment.
-    """
-    newest = f"array_max(filter({index}.highest, h -> exists({epochs}, x -> x.epoch = h.epoch)))"
-    end = f"coalesce(array_min(transform(filter({epochs}, x -> x.epoch > top_.epoch), x -> x.start_offset)), {leo})"
-    of_log = let("top_", newest, f"IF(top_ IS NULL, -1L, least(top_.end_offset, {end} - 1))")
-    copied = f"filter({index}.entries, x -> x.state = {COPY_FINISHED})"
-    return chosen(within_lineage, of_log, f"coalesce(array_max(transform({copied}, x -> x.end_offset)), -1L)")
+@compiled
+def end_of_cached(cache: Rows[EpochEntry], log: List, at: int, leo: int) -> int:
+    """Where the epoch at a place of a log's cache ends."""
+    return cache[at + 1].start_offset if at + 1 < log.start + log.count else leo
 
 
-def remote_log_start(index: str, epochs: str, local_log_start: str) -> str:
-    """Where a log starts by its remote segments: at the first one of its oldest epoch that has any (findLogStartOffset)."""
-    listed = f"filter({index}.entries, x -> x.status != {FORGOTTEN} AND exists({epochs}, y -> y.epoch = x.epoch))"
-    first = f"array_min(transform({listed}, x -> named_struct('epoch', x.epoch, 'base_offset', x.base_offset)))"
-    return f"coalesce({first}.base_offset, {local_log_start})"
+@compiled
+def epoch_of_offset(cache: Rows[EpochEntry], log: List, offset: int) -> int:
+    """The epoch that a cache gives an offset, UNKNOWN below its first."""
+    found = UNKNOWN
+    for at in range(log.start, log.start + log.count):
+        if cache[at].start_offset <= offset:
+            found = cache[at].epoch
+    return found

@@ -1,160 +1,291 @@
-"""What a broker makes of the events of remote segments that it read (RemoteLogMetadataCache, RemoteLogLeaderEpochState).
+"""The events of remote segments, and what brokers make of those they read (RemoteLogLeaderEpochState).
 
-`events` are all of the partition, in the order in which they were written: by round, then by task, then by replica.
+Events are one log a partition. Who writes one knows it at once, and has read what was written in all rounds before; what others
+write is read in a later round.
 """
 
 from __future__ import annotations
 
-from emulator.rounds.columns import let
-from emulator.rounds.kafka.tier.types import (
+from emulator.compiled import compiled
+from emulator.rounds.kafka.records import UNKNOWN, Lists, Partition, Rules, TierLists
+from emulator.rounds.kafka.tier.lineage import end_of_cached
+from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
+    COPY_STARTED,
     DELETE_FINISHED,
     DELETE_STARTED,
-    FORGOTTEN,
-    SERVED,
-    UNREFERENCED,
-    chosen,
-    empty_index,
-    segment_of,
+    NO_STATE,
+    Known,
+    RemoteSegment,
+    TierReplica,
 )
+from emulator.rounds.lists import List, append, clear, every, keep_first
+from emulator.rounds.records import Rows
 
 
-def visible(events: str, slot: str, read_before: str) -> str:
-    """The events that a replica knows: those of the rounds before `read_before`, and its own."""
-    return f"filter({events}, e -> e.round < {read_before} OR e.slot = {slot})"
+@compiled
+def is_allowed(before: int, after: int) -> bool:
+    """Whether a segment's state may follow another (RemoteLogSegmentState)."""
+    if before == after:
+        return before != NO_STATE
+    if before == COPY_STARTED:
+        return after in (COPY_FINISHED, DELETE_STARTED)
+    return after == before + 1
 
 
-def apply_events(index: str, events: str, segments: str, check_transitions: str = "true") -> str:
-    """The index after some more events, which come after all that it knows; what a state does not allow changes nothing."""
-    to_delete = f"(state_ = 0 AND e_.state = {DELETE_STARTED})"
-    changes = chosen(check_transitions, f"(e_.state = state_ + 1 OR {to_delete})", "e_.state != state_")
-    state = "coalesce(get(filter(i_.entries, x -> x.segment = e_.segment), 0).state, -1)"
-    of_segment = let("s_", segment_of(segments, "e_.segment"), _own_entries())
-    changed = let("own_", of_segment, f"IF(e_.state = {COPY_FINISHED}, {_finish()}, {_list_or_forget()})")
-    return f"aggregate({events}, {index}, (i_, e_) -> {let('state_', state, f'IF({changes}, {changed}, i_)')})"
+@compiled
+def write_event(lists: Lists, tiers: TierLists, part: Partition, number: int, state: int, slot: int, rules: Rules) -> None:
+    """Somebody says that a segment enters a state; -1: who removes a whole partition."""
+    tier = tiers.whole[0]
+    segment = tiers.remote[tier.segments.start + number]
+    event = tiers.remote_events[append(tier.events)]
+    event.at_round = part.now
+    event.segment = number
+    event.state = state
+    event.slot = slot
+    if is_allowed(segment.state, state) or not rules.check_transitions:
+        segment.state = state
+        if state == COPY_FINISHED:
+            segment.was_finished = 1
+            segment.copied_round = part.now
+        if state == DELETE_FINISHED:
+            segment.deleted_round = part.now
+    if slot < 0:
+        return
+    replica = tiers.replicas[slot]
+    read_events(lists, tiers, slot, part.now, rules)
+    learn_event(lists, tiers, replica, number, state, rules)
+    replica.last_own = tier.events.count - 1
+    if replica.read_to == replica.last_own:
+        replica.read_to += 1
 
 
-def index_of(events: str, segments: str, check_transitions: str = "true") -> str:
-    """The index of who knows these events."""
-    return apply_events(empty_index(), events, segments, check_transitions)
+@compiled
+def read_events(lists: Lists, tiers: TierLists, slot: int, before_round: int, rules: Rules) -> None:
+    """A broker learns what was written in rounds before one; what it wrote after that, it takes in again behind it."""
+    tier, replica = tiers.whole[0], tiers.replicas[slot]
+    anew = False
+    while replica.read_to < tier.events.count:
+        event = tiers.remote_events[tier.events.start + replica.read_to]
+        if event.at_round >= before_round:
+            break
+        if event.slot != slot:
+            if replica.last_own > replica.read_to:
+                anew = True
+            else:
+                learn_event(lists, tiers, replica, event.segment, event.state, rules)
+        replica.read_to += 1
+    if anew:
+        forget_events(replica)
+        for at in range(tier.events.count):
+            event = tiers.remote_events[tier.events.start + at]
+            if at < replica.read_to or event.slot == slot:
+                learn_event(lists, tiers, replica, event.segment, event.state, rules)
 
 
-def learned(
-    index: str, events: str, segments: str, slot: str, read_before: str, reads_before: str, check_transitions: str = "true"
-) -> str:
-    """The index of a replica that has read up to `read_before`, once it has read up to `reads_before`.
+@compiled
+def forget_events(replica: TierReplica) -> None:
+    """A broker knows of nothing remote."""
+    replica.living = 0
+    clear(replica.known)
+    clear(replica.states)
+    clear(replica.reaches)
 
-    What comes after something that it wrote itself, but stands before it, makes it read all of them anew.
+
+@compiled
+def learn_event(lists: Lists, tiers: TierLists, replica: TierReplica, number: int, state: int, rules: Rules) -> None:
+    """Take one event into what a broker knows; one that the segment's state does not allow changes nothing."""
+    while replica.states.count <= number and not replica.states.full:
+        tiers.known_states[append(replica.states)].state = NO_STATE
+    if replica.states.full:
+        return
+    known = tiers.known_states[replica.states.start + number]
+    before = known.state
+    if rules.check_transitions and not is_allowed(before, state):
+        return
+    if before == state and state != DELETE_STARTED:
+        return
+    known.state = state
+    if before in (NO_STATE, DELETE_FINISHED):
+        replica.living += 1
+    if state == DELETE_FINISHED:
+        replica.living -= 1
+    tier = tiers.whole[0]
+    segment = tiers.remote[tier.segments.start + number]
+    first = tier.epochs.start + segment.first_epoch
+    for at in range(first, first + segment.epochs):
+        epoch, start = tiers.remote_epochs[at].epoch, tiers.remote_epochs[at].start_offset
+        end = tiers.remote_epochs[at + 1].start_offset - 1 if at + 1 < first + segment.epochs else segment.end_offset
+        if state == COPY_STARTED:
+            add_known(tiers.known, replica.known, segment, number, epoch, start, end, 0)
+        elif state == COPY_FINISHED:
+            serve(lists, tiers, replica, segment, number, epoch, start, end)
+        else:
+            set_aside(tiers.known, replica.known, segment, number, epoch, start, end, state == DELETE_STARTED)
+
+
+@compiled
+def comes_before(known: Rows[Known], one: int, other: int) -> bool:
+    """Whether an entry stands before another: by epoch, base, served ones first and those by start."""
+    left, right = known[one], known[other]
+    if left.epoch != right.epoch:
+        return left.epoch < right.epoch
+    if left.base_offset != right.base_offset:
+        return left.base_offset < right.base_offset
+    if left.served != right.served:
+        return left.served > right.served
+    return left.served == 1 and left.start_offset < right.start_offset
+
+
+@compiled
+def swap(known: Rows[Known], one: int, other: int) -> None:
+    """Exchange two entries."""
+    left, right = known[one], known[other]
+    left.epoch, right.epoch = right.epoch, left.epoch
+    left.base_offset, right.base_offset = right.base_offset, left.base_offset
+    left.served, right.served = right.served, left.served
+    left.start_offset, right.start_offset = right.start_offset, left.start_offset
+    left.end_offset, right.end_offset = right.end_offset, left.end_offset
+    left.segment, right.segment = right.segment, left.segment
+
+
+@compiled
+def add_known(
+    known: Rows[Known], entries: List, segment: RemoteSegment, number: int, epoch: int, start: int, end: int, served: int
+) -> None:
+    """Add an entry behind those that are alike."""
+    at = append(entries)
+    entry = known[at]
+    entry.epoch = epoch
+    entry.base_offset = segment.base_offset
+    entry.served = served
+    entry.start_offset = start
+    entry.end_offset = end
+    entry.segment = number
+    if entries.full:
+        return
+    while at > entries.start and comes_before(known, at, at - 1):
+        swap(known, at, at - 1)
+        at -= 1
+
+
+@compiled
+def remove_known(known: Rows[Known], entries: List, at: int) -> None:
+    """An entry goes."""
+    for behind in range(at, entries.start + entries.count - 1):
+        swap(known, behind, behind + 1)
+    keep_first(entries, entries.count - 1)
+
+
+@compiled
+def place_of_known(known: Rows[Known], entries: List, epoch: int, number: int, served: int) -> int:
+    """Where a segment's entry of an epoch stands, -1 if it has none."""
+    for at in range(entries.start + entries.count - 1, entries.start - 1, -1):
+        if known[at].segment == number and known[at].epoch == epoch and known[at].served == served:
+            return at
+    return -1
+
+
+@compiled
+def serve(
+    lists: Lists, tiers: TierLists, replica: TierReplica, segment: RemoteSegment, number: int, epoch: int, start: int, end: int
+) -> None:
+    """A copy is finished: served ones that start at or after it are put aside while the epoch reaches no further (KAFKA-15168).
+
+    One at the same start that reaches further is forgotten.
     """
-    read = written(index, events, segments, slot, read_before, reads_before, "array()", check_transitions)
-    return f"IF(exists({events}, e -> {_others(slot, read_before, reads_before)}), {read}, {index})"
+    known, entries = tiers.known, replica.known
+    reach = place_of_reach(lists, tiers, replica, epoch)
+    highest = 0 if reach < 0 else tiers.reaches[reach].offset
+    while True:
+        last = -1
+        for at in every(entries):
+            if known[at].epoch == epoch and known[at].served and (last < 0 or known[at].start_offset > known[last].start_offset):
+                last = at
+        if last < 0 or known[last].start_offset < start or highest > end:
+            break
+        aside, base, first, until = known[last].segment, known[last].base_offset, known[last].start_offset, known[last].end_offset
+        remove_known(known, entries, last)
+        put_aside(lists, tiers, replica, aside, epoch, base, first, until)
+    for at in every(entries):
+        if known[at].epoch == epoch and known[at].served and known[at].start_offset == start:
+            remove_known(known, entries, at)
+            break
+    own = place_of_known(known, entries, epoch, number, 0)
+    if own >= 0:
+        remove_known(known, entries, own)
+    add_known(known, entries, segment, number, epoch, start, end, 1)
+    if reach < 0:
+        entry = tiers.reaches[append(replica.reaches)]
+        entry.epoch = epoch
+        entry.offset = end
+    elif end > highest:
+        tiers.reaches[reach].offset = end
+        replica.reaches.changes += 1
 
 
-def written(
-    index: str, events: str, segments: str, slot: str, read_before: str, now: str, own: str, check_transitions: str = "true"
-) -> str:
-    """The index of a replica that writes the events `own` in this round: it has read all rounds before when that is done.
-
-    `events`: those before; `segments` have those that it begins already.
-    """
-    others = _others(slot, read_before, now)
-    is_late = f"(exists({events}, e -> {others}) AND exists({events}, e -> e.slot = {slot} AND e.round >= {read_before}))"
-    start = f"IF(late_, {empty_index()}, {index})"
-    new = f"filter({events}, e -> ({others}) OR (late_ AND (e.round < {read_before} OR e.slot = {slot})))"
-    # Named, since Spark would ask it anew for every event.
-    return let("late_", is_late, apply_events(start, f"concat({new}, {own})", segments, check_transitions))
+@compiled
+def put_aside(
+    lists: Lists, tiers: TierLists, replica: TierReplica, number: int, epoch: int, base: int, start: int, end: int
+) -> None:
+    """A segment is unreferenced, once."""
+    if place_of_known(tiers.known, replica.known, epoch, number, 0) < 0:
+        segment = tiers.remote[tiers.whole[0].segments.start + number]
+        add_known(tiers.known, replica.known, segment, number, epoch, start, end, 0)
 
 
-def lookup(index: str, epoch: str, offset: str, lookup_by_epoch: str = "true") -> str:
-    """The id of the copied segment that serves the offset in this epoch, null if none does.
-
-    A mutant (`lookup_by_epoch` false) takes any copied segment that has the offset.
-    """
-    served = f"x.status = {SERVED} AND x.epoch = {epoch} AND x.start_offset <= {offset}"
-    floor = f"array_max(filter({index}.entries, x -> {served}))"
-    of_epoch = let("f_", floor, f"IF(f_.end_offset >= {offset}, f_.segment, null)")
-    has = f"x.state = {COPY_FINISHED} AND {offset} BETWEEN x.start_offset AND x.end_offset"
-    return chosen(lookup_by_epoch, of_epoch, f"array_min(transform(filter({index}.entries, x -> {has}), x -> x.segment))")
-
-
-def is_any_known(index: str) -> str:
-    """Whether any segment is known that is not deleted."""
-    return f"(size({index}.entries) > 0)"
-
-
-def in_order(entries: str) -> str:
-    """Entries as they are listed: by epoch, by base offset, served ones first by where the epoch starts in them."""
-    place = f"IF(x.status = {SERVED}, x.start_offset, CAST(i AS BIGINT))"
-    key = "'epoch', x.epoch, 'base_offset', x.base_offset, 'status', x.status"
-    ranked = f"transform({entries}, (x, i) -> named_struct({key}, 'place', {place}, 'segment', x.segment, 'state', x.state))"
-    return f"filter(array_sort({ranked}), x -> x.status != {FORGOTTEN})"
+@compiled
+def set_aside(
+    known: Rows[Known], entries: List, segment: RemoteSegment, number: int, epoch: int, start: int, end: int, is_kept: bool
+) -> None:
+    """A deletion: begun, the segment is served no more; done (not `is_kept`), it is forgotten."""
+    if is_kept:
+        served = place_of_known(known, entries, epoch, number, 1)
+        if served >= 0:
+            remove_known(known, entries, served)
+    aside = place_of_known(known, entries, epoch, number, 0)
+    if is_kept and aside < 0:
+        add_known(known, entries, segment, number, epoch, start, end, 0)
+    if not is_kept and aside >= 0:
+        remove_known(known, entries, aside)
 
 
-def is_allowed(state: str, new: str, check_transitions: str = "true") -> str:
-    """Whether an event may follow the state (null: none yet); the same one again may."""
-    follows = f"({new} = coalesce({state}, -1) + 1 OR {new} <=> {state} OR ({state} <=> 0 AND {new} = {DELETE_STARTED}))"
-    return chosen(check_transitions, follows, "true")
+@compiled
+def place_of_reach(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int) -> int:
+    """Where an epoch's reach stands, -1 if nothing of it was ever copied."""
+    for at in every(replica.reaches):
+        if tiers.reaches[at].epoch == epoch:
+            return at
+    return -1
 
 
-_FIELDS = (
-    "id", "base_offset", "end_offset", "epochs", "checkpoint", "bytes", "newest_round", "slot", "leader_epoch", "state",
-    "was_finished", "stored_bytes", "moved_bytes", "started_round", "copied_round", "deleted_round",
-)  # fmt: skip
+@compiled
+def look_up(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int, offset: int) -> int:
+    """The number of the copied segment that serves an offset of an epoch, -1 if there is none."""
+    best = -1
+    for at in every(replica.known):
+        entry = tiers.known[at]
+        serves = entry.epoch == epoch and entry.served and entry.start_offset <= offset
+        if serves and (best < 0 or entry.start_offset > tiers.known[best].start_offset):
+            best = at
+    return tiers.known[best].segment if best >= 0 and offset <= tiers.known[best].end_offset else -1
 
 
-def remote_segment(segment: str, new: dict[str, str]) -> str:
-    """The remote segment with some of its fields new."""
-    return "named_struct(" + ", ".join(f"'{name}', {new.get(name, f'{segment}.{name}')}" for name in _FIELDS) + ")"
+@compiled
+def highest_remote_of(lists: Lists, tiers: TierLists, replica: TierReplica, log: List, leo: int) -> int:
+    """How far a log is tiered: the newest of its epochs of which anything was ever copied decides (findHighestRemoteOffset)."""
+    for at in range(log.start + log.count - 1, log.start - 1, -1):
+        reach = place_of_reach(lists, tiers, replica, lists.epochs[at].epoch)
+        if reach >= 0:
+            return min(tiers.reaches[reach].offset, end_of_cached(lists.epochs, log, at, leo) - 1)
+    return UNKNOWN
 
 
-def _others(slot: str, read_before: str, reads_before: str) -> str:
-    return f"e.slot != {slot} AND e.round >= {read_before} AND e.round < {reads_before}"
-
-
-def _entry(new: dict[str, str]) -> str:
-    """The entry `x` with some of its fields new."""
-    names = ("epoch", "start_offset", "end_offset", "segment", "base_offset", "state", "status")
-    return "named_struct(" + ", ".join(f"'{name}', {new.get(name, f'x.{name}')}" for name in names) + ")"
-
-
-def _own_entries() -> str:
-    """The entries of the segment `s_` as the event `e_` has them: epoch by epoch, served once it is copied."""
-    new = {
-        "end_offset": "coalesce(get(s_.epochs, i + 1).start_offset - 1, s_.end_offset)",
-        "segment": "e_.segment",
-        "base_offset": "s_.base_offset",
-        "state": "e_.state",
-        "status": f"IF(e_.state = {COPY_FINISHED}, {SERVED}, {UNREFERENCED})",
-    }
-    return f"transform(s_.epochs, (x, i) -> {_entry(new)})"
-
-
-def _finish() -> str:
-    """The copy of `own_` is done: of an epoch that it has furthest, served ones that start no earlier are put aside.
-
-    Where another one reaches further, one that starts at the same offset is forgotten (KAFKA-15168, and as Kafka does).
-    """
-    furthest = "filter(own_, o -> NOT exists(i_.highest, h -> h.epoch = o.epoch AND h.end_offset > o.end_offset))"
-    served = f"x.segment != e_.segment AND x.status = {SERVED}"
-    behind = "exists(top_, o -> o.epoch = x.epoch AND x.start_offset >= o.start_offset)"
-    hidden = "exists(own_, o -> o.epoch = x.epoch AND x.start_offset = o.start_offset)"
-    left = "filter(i_.entries, x -> x.segment != e_.segment AND NOT array_contains(aside_, x))"
-    entries = (
-        f"concat(transform({left}, x -> IF({served} AND {hidden}, {_entry({'status': str(FORGOTTEN)})}, x)),"
-        f" transform(sort_array(aside_, false), x -> {_entry({'status': str(UNREFERENCED)})}), own_)"
-    )
-    highest = (
-        "concat(filter(i_.highest, h -> NOT exists(top_, o -> o.epoch = h.epoch)),"
-        " transform(top_, o -> named_struct('epoch', o.epoch, 'end_offset', o.end_offset)))"
-    )
-    aside = f"filter(i_.entries, x -> {served} AND {behind})"
-    return let("top_", furthest, let("aside_", aside, f"named_struct('entries', {entries}, 'highest', {highest})"))
-
-
-def _list_or_forget() -> str:
-    """The segment's copy begins, or its deletion: it is listed but not served; or it is deleted: it is listed no more."""
-    stays = f"x.segment != e_.segment OR (x.status = {UNREFERENCED} AND e_.state < {DELETE_FINISHED})"
-    left = f"transform(filter(i_.entries, x -> {stays}), x -> IF(x.segment = e_.segment, {_entry({'state': 'e_.state'})}, x))"
-    is_listed = f"exists(i_.entries, x -> x.segment = e_.segment AND x.epoch = o.epoch AND x.status = {UNREFERENCED})"
-    added = f"filter(own_, o -> e_.state < {DELETE_FINISHED} AND NOT {is_listed})"
-    return f"named_struct('entries', concat({left}, {added}), 'highest', i_.highest)"
+@compiled
+def remote_log_start(lists: Lists, tiers: TierLists, replica: TierReplica, log: List, local_start: int) -> int:
+    """The base of the first segment of the oldest epoch that has any, else the local log start (findLogStartOffset)."""
+    for at in every(log):
+        for place in every(replica.known):
+            if tiers.known[place].epoch == lists.epochs[at].epoch:
+                return tiers.known[place].base_offset
+    return local_start

@@ -1,181 +1,87 @@
-"""Step 9: the remote log manager of each broker takes its duty, expires, copies, and looks how far it is tiered."""
+"""What tiered storage adds to the round's steps: inputs (1), open transactions (2), and the remote log manager's tasks (9)."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-
-from emulator.rounds.columns import Step, applied, built_once, decided, unchanged
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.kafka.tier.copy_task import COPY_DUE, COPY_RATE, copy_steps
-from emulator.rounds.kafka.tier.copying import after_truncation
-from emulator.rounds.kafka.tier.expiry_task import expiry_steps
-from emulator.rounds.kafka.tier.lineage import highest_remote_offset
-from emulator.rounds.kafka.tier.listing import count_listing
-from emulator.rounds.kafka.tier.take_tier_inputs import RUNS, USABLE
-from emulator.rounds.kafka.tier.writes import (
-    GAVE_UP,
-    NO_WRITES,
-    OF_DUTIES,
-    done,
-    due,
-    failed,
-    left_bytes,
-    task,
-    write,
+from emulator.compiled import compiled
+from emulator.rounds.kafka.records import NO_NEWS, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
+from emulator.rounds.kafka.tier.build_aux_state import forget_stale_builds
+from emulator.rounds.kafka.tier.copy_segments import run_copy_tasks
+from emulator.rounds.kafka.tier.duties import (
+    assign_duties,
+    can_use_metadata,
+    follow_truncation,
+    forget_on_restart,
+    run_follower_tasks,
+    runs_tasks,
 )
-from emulator.rounds.log import epoch_cache
-from emulator.rounds.slots import has, mine
-
-TASKS = ("copy_task", "expiry_task", "follower_task")
-
-
-def run_tier_tasks(state: DataFrame, rules: RunRules) -> DataFrame:
-    """Run what is due, each replica by what it knew at the round's start and writes itself.
-
-    What it does to remote segments is told by `writes` and `started` of the steps; share.py makes of all rows' writes what the
-    partition has (docs/tiered_rounds.md, Remote log manager).
-    """
-    if not rules.tiers:
-        return state
-    for decide in (_decide_duties, _decide_expiry, _decide_copy, _decide_follower):
-        step = decide(rules)
-        state = state.withColumns(step).withColumns(_applied(next(iter(step))))
-    return state.withColumns(_count_listing()) if rules.lists else state
+from emulator.rounds.kafka.tier.expire import run_expiry_tasks
+from emulator.rounds.kafka.tier.metadata import read_events
+from emulator.rounds.lists import append, every, keep_first
+from emulator.rounds.records import Rows
 
 
-_OF_DUTIES = unchanged(
-    *("pins", "highest_remote", "duty", "duty_epoch", "copied", "knows_log_start", *TASKS, "copy_under_way", "aux_state"),
-)
-_OF_EXPIRY = unchanged("highest_remote", "expiry_task", "metadata_read", "metadata_index", "log", "log_start_offset")
-_OF_FOLLOWER = unchanged("highest_remote", "follower_task")
-_OF_COPY = unchanged(
-    *("highest_remote", "copied", "knows_log_start", "copy_task", "copy_under_way", "copy_starts"),
-    *("metadata_read", "metadata_index", "log", "log_start_offset"),
-)
-
-_OPEN = "feed.storage.transactions"
-_DUTY = "CASE WHEN NOT feed.storage.tiered THEN 0 WHEN is_leader THEN 1 ELSE 2 END"
-_DUTY_EPOCH = "IF(feed.storage.tiered AND is_leader, believed_epoch, null)"
-_IS_STALE = "(aux_state IS NOT NULL AND (is_leader OR aux_state.leader != believed_leader OR aux_state.epoch != believed_epoch))"
-
-
-_IS_KEPT = "segments IS NOT NULL AND NOT is_deleted"
-
-
-@built_once
-def _decide_duties(rules: RunRules) -> Step:
-    changes_duty = f"({RUNS} AND NOT (duty = {_DUTY} AND duty_epoch <=> {_DUTY_EPOCH}))"
-    missed = " OR ".join(f"({due(name)} AND {name}.period > 1)" for name in TASKS)
-    pins = f"((size(pins) > 0 OR size({_OPEN}) > 0) AND NOT (transform(pins, p -> p.fault) <=> {_OPEN}))"
-    guard = (
-        f"{_IS_KEPT} AND ({_IS_STALE} OR {pins} OR ({mine('assigned')} AND highest_remote >= leo) OR {changes_duty}"
-        f" OR (duty != 0 AND NOT {RUNS} AND ({missed})))"
-    )
-    steps = [_facts(rules), _duties(rules)]
-    return decided("tier_duties", f"coalesce({guard}, false)", steps, _OF_DUTIES | unchanged("writes"))
+@compiled
+def take_tier_inputs(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
+) -> None:
+    """Step 1: the store's faults, tasks of brokers that are down, and the metadata that gets to who can read it."""
+    if not part.tiered:
+        return
+    tier = tiers.whole[0]
+    while inputs.store[tier.store + 1].from_round <= part.now:
+        tier.store += 1
+    forget_on_restart(lists, tiers, part, replicas)
+    forget_stale_builds(lists, tiers, part, replicas)
+    scenario = inputs.scenarios[part.scenario]
+    for slot in range(part.slots):
+        if not runs_tasks(part, replicas, slot) or not can_use_metadata(lists, tiers, inputs, part, replicas[slot]):
+            continue
+        lag = inputs.spans[replicas[slot].span].metadata_lag
+        if scenario.by_list:
+            read_events(lists, tiers, slot, part.now, rules)
+        elif lag != NO_NEWS:
+            read_events(lists, tiers, slot, part.now - max(lag, scenario.metadata_lag), rules)
 
 
-@built_once
-def _decide_expiry(rules: RunRules) -> Step:
-    guard = f"{_IS_KEPT} AND duty = 1 AND {RUNS} AND {due('expiry_task')}"
-    steps = [_known(rules), *expiry_steps(rules)]
-    return decided("tier_expiry", f"coalesce({guard}, false)", steps, _OF_EXPIRY | unchanged("writes"))
+@compiled
+def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """After step 2: open transactions begin at the LEO that T has when they open, before anything is appended."""
+    if not part.tiered:
+        return
+    pins, store = tiers.whole[0].pins, inputs.store[tiers.whole[0].store]
+    kept = 0
+    for at in every(pins):
+        for place in range(store.first_transaction, store.first_transaction + store.transactions):
+            if inputs.transactions[place].number == tiers.pins[at].number:
+                tiers.pins[pins.start + kept].number = tiers.pins[at].number
+                tiers.pins[pins.start + kept].offset = tiers.pins[at].offset
+                kept += 1
+    keep_first(pins, kept)
+    if part.client_leader == NOBODY:
+        return
+    for place in range(store.first_transaction, store.first_transaction + store.transactions):
+        number = inputs.transactions[place].number
+        is_known = False
+        for at in every(pins):
+            is_known = is_known or tiers.pins[at].number == number
+        if not is_known:
+            pin = tiers.pins[append(pins)]
+            pin.number = number
+            pin.offset = replicas[part.client_leader].leo
 
 
-@built_once
-def _decide_copy(rules: RunRules) -> Step:
-    is_due = f"(duty = 1 AND {RUNS} AND copy_under_way IS NULL AND {due('copy_task')})"
-    guard = f"{_IS_KEPT} AND ({is_due} OR (copy_under_way IS NOT NULL AND {COPY_DUE}))"
-    steps = [_known(rules), *copy_steps(rules)]
-    return decided("tier_copy", f"coalesce({guard}, false)", steps, _OF_COPY | unchanged("writes", "started"))
-
-
-@built_once
-def _decide_follower(rules: RunRules) -> Step:
-    guard = f"{_IS_KEPT} AND duty = 2 AND {RUNS} AND {due('follower_task')}"
-    return decided("tier_follower", f"coalesce({guard}, false)", [_known(rules), _follow(rules)], _OF_FOLLOWER)
-
-
-@built_once
-def _count_listing() -> Step:
-    return count_listing()
-
-
-@built_once
-def _applied(name: str) -> Step:
-    outputs = {
-        "tier_duties": _OF_DUTIES,
-        "tier_expiry": _OF_EXPIRY,
-        "tier_copy": _OF_COPY,
-        "tier_follower": _OF_FOLLOWER,
-    }
-    return applied(name, outputs[name])
-
-
-def _known(rules: RunRules) -> Step:
-    return {
-        "runs": RUNS,
-        "usable": USABLE,
-        "store_up": "feed.storage.store_up",
-        "epochs": epoch_cache("log", "log_start_offset"),
-        "local_from": local_start(rules),
-        "copy_rate": COPY_RATE,
-        "writes": NO_WRITES,
-    }
-
-
-def _facts(rules: RunRules) -> Step:
-    """What was asked of another leader is of no use; transactions begin; a log that was cut is no further tiered than it goes."""
-    known = "get(filter(pins, p -> p.fault = f), 0)"
-    begins = "lead.leo - accepted_records"
-    led = has("assigned", "client_leader")
-    forgets = rules.holds("forget_on_truncation")
-    pin = f"coalesce({known}, IF({led}, named_struct('fault', f, 'offset', CAST({begins} AS BIGINT)), null))"
-    return {
-        "aux_state": f"IF({_IS_STALE}, null, aux_state)",
-        "pins": f"filter(transform({_OPEN}, f -> {pin}), p -> p IS NOT NULL)",
-        "highest_remote": f"IF({mine('assigned')}, {after_truncation('highest_remote', 'leo', forgets)}, highest_remote)",
-        "runs": RUNS,
-        "usable": USABLE,
-        "new_duty": _DUTY,
-        "new_duty_epoch": _DUTY_EPOCH,
-        "changes": f"{RUNS} AND duty != {_DUTY}",
-    }
-
-
-def _duties(rules: RunRules) -> Step:
-    """Who leads copies and expires, who follows keeps an eye on how far it is tiered; a new duty begins at once."""
-    copy = "copy_under_way"
-    cancels = f"(changes AND {copy} IS NOT NULL AND NOT (feed.storage.finishes AND feed.storage.tiered))"
-    moved = f"get(remote_segments, {copy}.segment).bytes - {left_bytes(copy)}"
-    orphaned = (
-        f"named_struct('segment', {copy}.segment, 'left_bytes', {copy}.left_bytes, 'as_of', {copy}.as_of, 'rate', {copy}.rate,"
-        " 'orphaned', true)"
-    )
-    missed = task("round", "1", "{0}.failures")
-
-    def of_task(name: str) -> str:
-        now = task("round", "1", "0")
-        return (
-            f"CASE WHEN changes THEN {now} WHEN NOT runs AND duty != 0 AND {due(name)} THEN {missed.format(name)} ELSE {name} END"
-        )
-
-    return {
-        "writes": f"IF({cancels}, array({write(OF_DUTIES, '0', GAVE_UP, f'{copy}.segment', moved)}), {NO_WRITES})",
-        "copy_under_way": (f"CASE WHEN {cancels} THEN null WHEN changes AND {copy} IS NOT NULL THEN {orphaned} ELSE {copy} END"),
-        "duty": "IF(runs, new_duty, duty)",
-        "duty_epoch": "IF(runs, new_duty_epoch, duty_epoch)",
-        "copied": "IF(changes, null, copied)",
-        "knows_log_start": "knows_log_start AND NOT changes",
-        **{name: of_task(name) for name in TASKS},
-    }
-
-
-def _follow(rules: RunRules) -> Step:
-    """Followers look up how far their own log is tiered (RLMFollowerTask)."""
-    found = highest_remote_offset("metadata_index", "epochs", "leo", rules.holds("within_lineage"))
-    return {
-        "highest_remote": f"IF(usable, greatest(highest_remote, {found}), highest_remote)",
-        "follower_task": f"IF(usable, {done('follower_task')}, {failed('follower_task')})",
-    }
+@compiled
+def run_tier_tasks(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
+) -> None:
+    """Step 9, before local retention: each broker's remote log manager; expiry, then copies, then followers."""
+    if not part.tiered:
+        return
+    forget_stale_builds(lists, tiers, part, replicas)
+    follow_truncation(part, replicas, lists, tiers, rules)
+    assign_duties(lists, tiers, inputs, part, replicas)
+    run_expiry_tasks(lists, tiers, inputs, part, replicas, rules)
+    run_copy_tasks(lists, tiers, inputs, part, replicas, rules)
+    run_follower_tasks(lists, tiers, inputs, part, replicas, rules)
+    if part.client_leader != NOBODY:
+        part.lead_deleted_to = max(part.lead_deleted_to, replicas[part.client_leader].local_start)

@@ -1,0 +1,1 @@
+"""Kafka's replication round: the phases, each a function DataFrame -> DataFrame (docs/kafka_rounds.md)."""

@@ -1,0 +1,68 @@
+"""The end of the run for a partition: what it acknowledged and lost in all, and invariants about what is left."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED
+from emulator.rounds.kafka.leaderships import end_leadership
+from emulator.rounds.kafka.log import local_bytes
+from emulator.rounds.kafka.record_ranges import count_lacking
+from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica
+from emulator.rounds.kafka.tell import end_refusals
+from emulator.rounds.kafka.witness import new_violation
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import has
+
+SETTLING_ROUNDS = 10
+"""Rounds that a partition may take beyond its timeouts until it has settled after the last fault."""
+
+
+@compiled
+def finish(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """After the last round; `part.now` is the number of rounds."""
+    end_refusals(lists, part, replicas)
+    end_leadership(lists, part)
+    part.acked_total = part.acked_records
+    last = part.client_leader if part.leader == NOBODY else part.leader
+    if last != NOBODY:
+        part.acked_lost = count_lacking(lists.ranges, part.acked, lists.runs, lists.epochs, replicas[last])
+        part.committed_lost = count_lacking(lists.ranges, part.committed, lists.runs, lists.epochs, replicas[last])
+        part.end_leo = replicas[last].leo
+        part.end_hw = replicas[last].hw
+    for slot in range(part.slots):
+        replicas[slot].local_bytes = local_bytes(lists, inputs, part, replicas[slot])
+    check_end(lists, inputs, part, replicas)
+
+
+@compiled
+def check_end(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """Some time after the last fault a partition has a leader, and who is heard and caught up is in the ISR."""
+    settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
+    bound = scenario.session_timeout_rounds + 2 * settings.lag_rounds + SETTLING_ROUNDS
+    if part.now - scenario.quiet_from < bound:
+        return
+    knows = part.client_leader != NOBODY and replicas[part.client_leader].leading_epoch == part.client_epoch
+    if part.leader == NOBODY or not knows:
+        write_down(lists, part, replicas, 0, EVENTUALLY_LED)
+        return
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        if not has(part.assigned & ~part.isr, slot):
+            continue
+        is_caught_up = replica.leo >= part.leader_hw and replica.leo >= part.epoch_start
+        if replica.noted_round < scenario.quiet_from or is_caught_up:
+            write_down(lists, part, replicas, slot, EVENTUALLY_IN_SYNC)
+
+
+@compiled
+def write_down(lists: Lists, part: Partition, replicas: Rows[Replica], slot: int, invariant: int) -> None:
+    """A witness of the end."""
+    replica = replicas[slot]
+    row = lists.violations[new_violation(lists, part, invariant)]
+    row.at_round = part.now - 1
+    row.broker = replica.broker
+    row.leader = replicas[part.leader].broker if part.leader != NOBODY else -1
+    row.leader_epoch = part.epoch
+    row.leader_hw = part.leader_hw
+    row.leo = replica.leo
+    row.heard_round = replica.noted_round

@@ -1,0 +1,245 @@
+"""Leaps over quiet rounds: rounds in which only counters move, each by the same amount as in the round before.
+
+Two rounds in a row that change nothing but counters, by equal amounts, prove a drift. It goes on until something is met that
+rules compare with a counter or a clock: the *horizons* here, all of them conservative; the round at a horizon is played. What
+fields do in a leap is said where they are declared (rounds/records.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.delete_segments import until_retention
+from emulator.rounds.kafka.log import end_of_run, run_with
+from emulator.rounds.kafka.records import (
+    FOREVER,
+    NEVER,
+    NOBODY,
+    NOT_RUNNING,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Settings,
+)
+from emulator.rounds.lists import every
+from emulator.rounds.records import COMPARED, COUNTER, Rows, kinds_of, word_of
+from emulator.rounds.slots import has, slot_at
+
+PARTITION_KINDS = np.array(kinds_of(Partition), np.int64)
+REPLICA_KINDS = np.array(kinds_of(Replica), np.int64)
+UNACKED = word_of(Partition, "unacked")
+LEO, HW = word_of(Replica, "leo"), word_of(Replica, "hw")
+REMOTE_LEO = word_of(Replica, "remote_leo")
+CAUGHT_UP = word_of(Replica, "caught_up")
+ACTIVE_BYTES = word_of(Replica, "active_bytes")
+LEADER_HW = word_of(Partition, "leader_hw")
+"""Places of fields among the words of their records."""
+
+
+@compiled_into_callers
+def take_drift(kinds: np.ndarray, words: np.ndarray, before: np.ndarray, drift: np.ndarray) -> bool:
+    """Note by how much counters moved since `before`, and make it the present; whether nothing else changed, nor the drift."""
+    quiet = True
+    for word in range(len(kinds)):
+        kind = kinds[word]
+        if kind == COMPARED:
+            quiet = quiet and words[word] == before[word]
+        elif kind == COUNTER:
+            moved = words[word] - before[word]
+            quiet = quiet and moved == drift[word]
+            drift[word] = moved
+        before[word] = words[word]
+    return quiet
+
+
+@compiled
+def remember(words: np.ndarray, before: np.ndarray) -> None:
+    """Copy the words of a record."""
+    for word in range(len(words)):
+        before[word] = words[word]
+
+
+@compiled
+def move(kinds: np.ndarray, words: np.ndarray, drift: np.ndarray, rounds: int) -> None:
+    """Counters after so many more rounds."""
+    for word in range(len(kinds)):
+        if kinds[word] == COUNTER:
+            words[word] += rounds * drift[word]
+
+
+@compiled
+def until_equal(ahead: int, ahead_drift: int, behind: int, behind_drift: int) -> int:
+    """Rounds for which what is ahead stays ahead by more than a round's drift; FOREVER if it is not caught up with."""
+    closing = behind_drift - ahead_drift
+    if closing <= 0:
+        return FOREVER
+    return max(0, (ahead - behind) // closing - 2) if ahead > behind else FOREVER
+
+
+@compiled
+def next_multiple(period: int, round_: int) -> int:
+    """The first round at or after one that is divisible by a period."""
+    return (round_ + period - 1) // period * period
+
+
+@compiled
+def horizon(
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], part_drift: np.ndarray, drifts: np.ndarray
+) -> int:
+    """The next round, from `part.now` on, that has to be played."""
+    settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
+    now = part.now
+    # The last round of a time bucket is played: traffic is booked in it.
+    due = min(part.end - 1, part.next_change, next_multiple(scenario.bucket_rounds, now + 1) - 1)
+    if settings.rebalance_rounds and part.leader != slot_at(part.order, 0):
+        due = min(due, next_multiple(settings.rebalance_rounds, now))
+    for slot in range(part.slots):
+        replica, drift = replicas[slot], drifts[slot]
+        due = min(due, until_segment_rolls(now, replica, settings, drift))
+        if part.keeps_segments and has(part.assigned, slot) and not replica.status & NOT_RUNNING:
+            retention = until_retention(lists, inputs, part, replica, settings, drift[ACTIVE_BYTES])
+            due = min(due, next_multiple(settings.retention_check_rounds, retention))
+        if replica.news_lag >= 0:
+            due = min(due, until_news(lists, part, replica))
+        if settings.flush_messages and drift[LEO] and not flushes_every_round(replica, settings, drift):
+            left = settings.flush_messages - (replica.leo - replica.flushed)
+            due = min(due, now + max(0, left // drift[LEO] - 1))
+        if part.client_leader == NOBODY:
+            continue
+        leader, leader_drift = replicas[part.client_leader], drifts[part.client_leader]
+        if slot != part.client_leader and has(part.assigned, slot):
+            due = min(due, until_caught_up(now, replica, leader, drift, leader_drift))
+            due = min(due, until_judged(inputs, part, replicas, slot, drift, leader_drift))
+        if drift[LEO] and leader_of(part, replicas, slot) != slot:
+            due = min(due, until_run_ends(lists, now, part, replicas, slot, drift))
+        due = min(due, until_high_watermark(now, part, replica.unlike_from, part_drift))
+        due = min(due, until_high_watermark(now, part, replica.alike_again, part_drift))
+        due = min(due, until_high_watermark(now, part, part.committed_before, part_drift))
+    return max(due, now)
+
+
+@compiled
+def until_high_watermark(now: int, part: Partition, offset: int, part_drift: np.ndarray) -> int:
+    """The round in which T's high watermark may pass an offset that invariants are about."""
+    due = until_equal(offset, 0, part.leader_hw, part_drift[LEADER_HW])
+    return FOREVER if due >= FOREVER else now + due
+
+
+@compiled
+def flushes_every_round(replica: Replica, settings: Settings, drift: np.ndarray) -> bool:
+    """Whether flush.messages is met in every round, so that all is flushed at its end."""
+    return 0 < settings.flush_messages <= drift[LEO] and replica.flushed == replica.leo
+
+
+@compiled
+def until_news(lists: Lists, part: Partition, replica: Replica) -> int:
+    """The round in which news reach a replica late."""
+    for at in every(part.news):
+        arrives = lists.news[at].at_round + replica.news_lag
+        if arrives >= part.now:
+            return arrives
+    return FOREVER
+
+
+@compiled
+def until_segment_rolls(now: int, replica: Replica, settings: Settings, drift: np.ndarray) -> int:
+    """The round in which the active segment may be full or old."""
+    added = drift[ACTIVE_BYTES]
+    if added <= 0:
+        return FOREVER
+    by_size = now + max(0, (settings.segment_bytes - replica.active_bytes) // added - 1)
+    return min(by_size, replica.active_round + settings.segment_rounds)
+
+
+@compiled
+def until_caught_up(now: int, replica: Replica, leader: Replica, drift: np.ndarray, leader_drift: np.ndarray) -> int:
+    """The round in which a follower that is behind may reach T's LEO, or its high watermark."""
+    due = until_equal(leader.leo, leader_drift[LEO], replica.leo, drift[LEO])
+    due = min(due, until_equal(leader.leo, leader_drift[LEO], replica.remote_leo, drift[REMOTE_LEO]))
+    due = min(due, until_equal(leader.hw, leader_drift[HW], replica.leo, drift[LEO]))
+    due = min(due, until_equal(leader.hw, leader_drift[HW], replica.remote_leo, drift[REMOTE_LEO]))
+    due = min(due, until_equal(replica.remote_leo, drift[REMOTE_LEO], leader.hw, leader_drift[HW]))
+    due = min(due, until_equal(replica.leo, drift[LEO], leader.hw, leader_drift[HW]))
+    return FOREVER if due >= FOREVER else now + due
+
+
+@compiled
+def until_judged(
+    inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, drift: np.ndarray, leader_drift: np.ndarray
+) -> int:
+    """The round in which a follower may come to have lagged for too long, or be found to."""
+    replica, settings = replicas[slot], inputs.settings[part.settings]
+    passes = FOREVER if replica.caught_up == NEVER or drift[CAUGHT_UP] == 1 else replica.caught_up + settings.lag_rounds + 1
+    if passes < part.now:
+        passes = FOREVER
+    is_level = replica.remote_leo == replicas[part.client_leader].leo and drift[REMOTE_LEO] == leader_drift[LEO]
+    if not is_level and has(part.known_isr | part.pending_joins, slot) and drift[CAUGHT_UP] != 1:
+        passes = min(passes, next_multiple(settings.isr_check_rounds, part.now))
+    return passes
+
+
+@compiled
+def leader_of(part: Partition, replicas: Rows[Replica], slot: int) -> int:
+    """Whom a replica fetches from, itself if nobody."""
+    believed = replicas[slot].believed_leader
+    return slot if believed == NOBODY else believed
+
+
+@compiled
+def until_run_ends(lists: Lists, now: int, part: Partition, replicas: Rows[Replica], slot: int, drift: np.ndarray) -> int:
+    """The round in which a follower's fetches get to the end of a run of its leader's log."""
+    follower, leader = replicas[slot], replicas[leader_of(part, replicas, slot)]
+    if leader.runs.count == 0 or follower.leo >= leader.leo:
+        return FOREVER
+    at = run_with(lists.runs, leader.runs, follower.leo)
+    if follower.leo <= lists.runs[at].start_offset:
+        return now  # it has nothing of this run yet
+    if at == leader.runs.start + leader.runs.count - 1:
+        return FOREVER
+    left = end_of_run(lists.runs, leader.runs, at, leader.leo) - follower.leo
+    return now + max(0, left // drift[LEO] - 2)
+
+
+@compiled
+def leap(
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    part_words: np.ndarray,
+    replica_words: np.ndarray,
+    part_drift: np.ndarray,
+    drifts: np.ndarray,
+    then: int,
+) -> None:
+    """Go on to round `then` at once."""
+    rounds = then - part.now
+    settings = inputs.settings[part.settings]
+    checkpoint_round = last_multiple(settings.checkpoint_rounds, part.now, then)
+    flush_round = UNKNOWN
+    if settings.flush_rounds:
+        flush_round = last_multiple(settings.flush_rounds, part.now, then)
+    # The sum of unacked + i * drift for i from 1 to rounds
+    part.unacked_rounds += rounds * part.unacked + part_drift[UNACKED] * (rounds * (rounds + 1) // 2)
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        is_flushed = flushes_every_round(replica, settings, drifts[slot])
+        if not replica.status & NOT_RUNNING:
+            if checkpoint_round != UNKNOWN:
+                replica.checkpoint = replica.hw + (checkpoint_round - part.now + 1) * drifts[slot, HW]
+            if flush_round != UNKNOWN:
+                replica.flushed = replica.leo + (flush_round - part.now + 1) * drifts[slot, LEO]
+        if is_flushed:
+            replica.flushed = replica.leo + rounds * drifts[slot, LEO]
+        move(REPLICA_KINDS, replica_words[slot], drifts[slot], rounds)
+    move(PARTITION_KINDS, part_words, part_drift, rounds)
+    part.now = then
+
+
+@compiled
+def last_multiple(period: int, from_round: int, to_round: int) -> int:
+    """The last round in [from, to) that is divisible by a period, UNKNOWN if there is none."""
+    found = (to_round - 1) // period * period
+    return found if found >= from_round else UNKNOWN

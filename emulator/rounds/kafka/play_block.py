@@ -1,0 +1,225 @@
+"""A block of partitions from its start to its end: scratch arrays, calls of compiled code, what is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from emulator.rounds.kafka.leap import PARTITION_KINDS, REPLICA_KINDS
+from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, Probe, Words, play_partitions, play_tiered_partitions
+from emulator.rounds.kafka.records import (
+    EpochEntry,
+    Event,
+    Inputs,
+    Lists,
+    News,
+    Partition,
+    PartitionTraceRow,
+    RecordRange,
+    Replica,
+    Run,
+    Segment,
+    Spans,
+    TierLists,
+    TraceRow,
+    Traffic,
+    Violation,
+)
+from emulator.rounds.kafka.state import LIST_RECORDS, Packed, State
+from emulator.rounds.kafka.tier.records import (
+    Chosen,
+    Known,
+    KnownState,
+    Pin,
+    Reach,
+    RemoteEvent,
+    RemoteSegment,
+    StartedCopy,
+    TierPartition,
+    TierReplica,
+)
+from emulator.rounds.kafka.told import Told
+from emulator.rounds.records import rows, words_of
+from emulator.rounds.slots import MAX_SLOTS
+
+__all__ = ["Scratch", "play", "play_partitions"]
+
+
+class Scratch:
+    """Rooms for the lists of one partition, and for what a block tells until it is handed over; kept from block to block."""
+
+    def __init__(self, inputs: Inputs, room: int = 16, rows_told: int = 16_384) -> None:
+        self.room, self.rows_told, self.has_tiers = room, rows_told, False
+        most = max((inputs.scenarios[at].buckets for at in range(len(inputs.scenarios))), default=1)
+        self._buckets = MAX_SLOTS * int(most)
+        self.probe = Probe(*(np.zeros(shape, np.int64) for shape in _probe_shapes()))
+        self.make()
+
+    def make(self) -> None:
+        """Arrays of the present sizes."""
+        room, told = self.room, self.rows_told
+        self.lists = Lists(
+            runs=rows(Run, 2 * MAX_SLOTS * room),
+            epochs=rows(EpochEntry, MAX_SLOTS * room),
+            segments=rows(Segment, MAX_SLOTS * room),
+            ranges=rows(RecordRange, 6 * room),
+            news=rows(News, room),
+            work=rows(RecordRange, 4 * room),
+            events=rows(Event, told),
+            trace=rows(TraceRow, told),
+            trace_epochs=rows(EpochEntry, 2 * told),
+            trace_segments=rows(Segment, 2 * told),
+            trace_partitions=rows(PartitionTraceRow, told),
+            violations=rows(Violation, told),
+            witness_epochs=rows(EpochEntry, 2 * told),
+            traffic=rows(Traffic, self._buckets),
+            filled=rows(Spans, 1),
+        )
+        self.tiers = TierLists(**{name: rows(record, *shape) for name, (record, shape) in self._tier_shapes().items()})
+        for name in TOLD:
+            self._span(SPANS.get(name, name)).limit = len(getattr(self.lists, name)) - 1
+        spans = self.lists.filled[0]
+        spans.held.limit = 2 * room - 1
+        spans.expired.limit = len(self.tiers.expired) - 1
+        spans.lost.start, spans.lost.limit = 2 * room, 4 * room - 1
+
+    def _tier_shapes(self) -> dict[str, tuple[type, tuple[int, ...]]]:
+        """Records and sizes of the arrays of tiered storage; without it next to nothing."""
+        room = self.room if self.has_tiers else 0
+        return {
+            "whole": (TierPartition, (1,)),
+            "replicas": (TierReplica, (MAX_SLOTS,)),
+            "remote": (RemoteSegment, (room + 2,)),
+            "remote_epochs": (EpochEntry, (4 * room + 2,)),
+            "remote_events": (RemoteEvent, (4 * room + 2,)),
+            "pins": (Pin, (room + 2,)),
+            "starts": (StartedCopy, (MAX_SLOTS * room,)),
+            "aux_epochs": (EpochEntry, (MAX_SLOTS * room,)),
+            "known": (Known, (MAX_SLOTS * room,)),
+            "known_states": (KnownState, (MAX_SLOTS * room,)),
+            "reaches": (Reach, (MAX_SLOTS * room,)),
+            "expired": (Chosen, (room + 2,)),
+        }
+
+    def _span(self, name: str) -> Any:
+        return getattr(self.lists.filled[0], name)
+
+    def hand_over(self) -> dict[str, np.ndarray]:
+        """What was told since the last time, copied; the arrays are empty again."""
+        told = {}
+        for name in TOLD:
+            span = self._span(SPANS.get(name, name))
+            told[name] = getattr(self.lists, name)[: span.count].copy()
+            span.count = 0
+        return told
+
+    def forget_full(self) -> bool:
+        """Take back that outputs were full; whether one was, or holds anything."""
+        filled = False
+        for name in (*(SPANS.get(name, name) for name in TOLD), "held", "lost"):
+            span = self._span(name)
+            filled = filled or (name not in ("held", "lost") and bool(span.full) and span.count > 0)
+            span.full = 0
+        return filled
+
+
+TOLD = ("events", "trace", "trace_epochs", "trace_segments", "trace_partitions", "violations", "witness_epochs")
+SPANS = {"trace": "trace_rows"}
+
+
+def _probe_shapes() -> tuple[tuple[int, ...], ...]:
+    part, replica = len(PARTITION_KINDS), len(REPLICA_KINDS)
+    return (part,), (part,), (MAX_SLOTS, replica), (MAX_SLOTS, replica)
+
+
+def play(
+    state: State,
+    inputs: Inputs,
+    traffic_size: int,
+    scratch: Scratch | None = None,
+    partitions_a_call: int = 256,
+) -> tuple[State, Told]:
+    """Play every partition of a block to its `end`.
+
+    Returns the state then, and what was told: rows of Told, `traffic` with `traffic_size` rows. Calls of compiled code take about
+    a second at most and release the GIL. What is given stays as it is.
+    """
+    scratch = scratch or Scratch(inputs)
+    if len(state.tier) and not scratch.has_tiers:
+        scratch.has_tiers = True
+        scratch.make()
+    new = State(
+        rows(Partition, len(state.partitions)),
+        rows(Replica, len(state.replicas)),
+        tier=rows(TierPartition, len(state.tier)),
+        tiers=rows(TierReplica, len(state.tiers)),
+        **{name: _roomy(getattr(state, name)) for name in LIST_RECORDS},
+    )
+    traffic = rows(Traffic, traffic_size)
+    told: list[dict[str, np.ndarray]] = []
+    first, is_played, count = 0, False, len(state.partitions)
+    while first < count:
+        until = min(first + partitions_a_call, count)
+        words = _words(state, new, scratch)
+        rest = (words, scratch.probe, traffic, first, until, is_played)
+        if len(state.tier):
+            first, why = play_tiered_partitions(state, new, inputs, scratch.lists, scratch.tiers, *rest)
+        else:
+            first, why = play_partitions(state, new, inputs, scratch.lists, *rest)
+        is_played = why == OUTPUT_FULL
+        if why == OUTPUT_FULL:
+            new = _grown(new)
+            continue
+        if why == SCRATCH_FULL:
+            outputs_full = scratch.forget_full()
+            told.append(scratch.hand_over())
+            if not outputs_full:
+                scratch.room, scratch.rows_told = 2 * scratch.room, 2 * scratch.rows_told
+                scratch.make()
+            continue
+    told.append(scratch.hand_over())
+    whole = {name: np.concatenate([part[name] for part in told]).view(np.recarray) for name in TOLD}
+    return _cut(new), Told(**whole, traffic=traffic)
+
+
+def _words(old: State, new: State, scratch: Scratch) -> Words:
+    lists, tiers = scratch.lists, scratch.tiers
+    return Words(
+        **{name: words_of(getattr(lists if hasattr(lists, name) else tiers, name)) for name in LIST_RECORDS},
+        old_partitions=words_of(old.partitions),
+        old_replicas=words_of(old.replicas),
+        partitions=words_of(new.partitions),
+        replicas=words_of(new.replicas),
+        tier=words_of(tiers.whole),
+        tiers=words_of(tiers.replicas),
+        old_tier=words_of(old.tier),
+        old_tiers=words_of(old.tiers),
+        new_tier=words_of(new.tier),
+        new_tiers=words_of(new.tiers),
+    )
+
+
+def _roomy(packed: Packed) -> Packed:
+    room = 2 * len(packed.words) + 4 * len(packed.offsets) + 64
+    return Packed(np.zeros((room, packed.words.shape[1]), np.int64), np.zeros(len(packed.offsets), np.int64))
+
+
+def _grown(state: State) -> State:
+    """The same with twice the room for packed lists."""
+    packed: dict[str, Any] = {}
+    for name in LIST_RECORDS:
+        lists: Packed = getattr(state, name)
+        words = np.zeros((2 * len(lists.words) + 1024, lists.words.shape[1]), np.int64)
+        words[: len(lists.words)] = lists.words
+        packed[name] = Packed(words, lists.offsets)
+    return state._replace(**packed)
+
+
+def _cut(state: State) -> State:
+    """The same without the room that is left."""
+    packed: dict[str, Any] = {}
+    for name in LIST_RECORDS:
+        lists: Packed = getattr(state, name)
+        packed[name] = Packed(lists.words[: int(lists.offsets[-1])].copy(), lists.offsets)
+    return state._replace(**packed)

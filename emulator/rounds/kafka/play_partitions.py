@@ -1,0 +1,357 @@
+"""A block of partitions: each plays its own rounds to its end, with its lists in scratch arrays; leaps included."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from emulator.compiled import compiled, entry_point, merged_into_caller
+from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
+from emulator.rounds.kafka.finish import finish
+from emulator.rounds.kafka.leap import PARTITION_KINDS, REPLICA_KINDS, horizon, leap, remember, take_drift
+from emulator.rounds.kafka.play_round import play_round
+from emulator.rounds.kafka.records import (
+    NO_EPOCH,
+    NOBODY,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Spans,
+    TierLists,
+    Traffic,
+)
+from emulator.rounds.kafka.state import Packed, State
+from emulator.rounds.kafka.tier.copy_segments import is_tier_full
+from emulator.rounds.kafka.traffic import book_traffic, forget_traffic
+from emulator.rounds.lists import List
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import MAX_SLOTS
+
+DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
+ROUNDS_OF_PROOF = 3
+"""Rounds looked at in a row that prove a drift: the second shows how much counters move, the third that it is the same."""
+CHECK_ROUNDS = 64
+"""Rounds between two looks for lists that are full: what comes after that is played for nothing."""
+
+
+class Probe(NamedTuple):
+    """What leaps compare: words of the round before, and drifts."""
+
+    part: np.ndarray
+    part_drift: np.ndarray
+    replicas: np.ndarray
+    drifts: np.ndarray
+
+
+class Words(NamedTuple):
+    """The scratch arrays and the state's records as words."""
+
+    runs: np.ndarray
+    epochs: np.ndarray
+    segments: np.ndarray
+    ranges: np.ndarray
+    news: np.ndarray
+    old_partitions: np.ndarray
+    old_replicas: np.ndarray
+    partitions: np.ndarray
+    replicas: np.ndarray
+    # Tiered storage
+    remote: np.ndarray
+    remote_epochs: np.ndarray
+    remote_events: np.ndarray
+    pins: np.ndarray
+    starts: np.ndarray
+    aux_epochs: np.ndarray
+    known: np.ndarray
+    known_states: np.ndarray
+    reaches: np.ndarray
+    tier: np.ndarray
+    tiers: np.ndarray
+    old_tier: np.ndarray
+    old_tiers: np.ndarray
+    new_tier: np.ndarray
+    new_tiers: np.ndarray
+
+
+@compiled
+def load(entries: List, packed: Packed, number: int, words: np.ndarray, start: int, room: int) -> None:
+    """Put a packed list into its place."""
+    first = packed.offsets[number]
+    count = packed.offsets[number + 1] - first
+    entries.start = start
+    entries.limit = start + room - 1
+    entries.changes = 0
+    entries.full = 0
+    if count >= room:
+        entries.full = 1
+        entries.count = 0
+        return
+    entries.count = count
+    for at in range(count):
+        for word in range(words.shape[1]):
+            words[start + at, word] = packed.words[first + at, word]
+
+
+@compiled
+def store(entries: List, packed: Packed, number: int, words: np.ndarray) -> bool:
+    """Pack a list behind those before it. False: there is no room."""
+    first = packed.offsets[number]
+    if first + entries.count > len(packed.words):
+        return False
+    for at in range(entries.count):
+        for word in range(words.shape[1]):
+            packed.words[first + at, word] = words[entries.start + at, word]
+    packed.offsets[number + 1] = first + entries.count
+    return True
+
+
+@compiled
+def load_tiers(old: State, tiers: TierLists, part: Partition, number: int, words: Words) -> None:
+    """A partition's records and lists of tiered storage into the scratch arrays."""
+    remember(words.old_tier[number], words.tier[0])
+    tier = tiers.whole[0]
+    load(tier.segments, old.remote, number, words.remote, 0, len(words.remote))
+    load(tier.epochs, old.remote_epochs, number, words.remote_epochs, 0, len(words.remote_epochs))
+    load(tier.events, old.remote_events, number, words.remote_events, 0, len(words.remote_events))
+    load(tier.pins, old.pins, number, words.pins, 0, len(words.pins))
+    room = len(words.known) // MAX_SLOTS
+    for slot in range(part.slots):
+        at = part.first_replica + slot
+        remember(words.old_tiers[at], words.tiers[slot])
+        replica = tiers.replicas[slot]
+        load(replica.starts, old.starts, at, words.starts, slot * room, room)
+        load(replica.aux_epochs, old.aux_epochs, at, words.aux_epochs, slot * room, room)
+        load(replica.known, old.known, at, words.known, slot * room, room)
+        load(replica.states, old.known_states, at, words.known_states, slot * room, room)
+        load(replica.reaches, old.reaches, at, words.reaches, slot * room, room)
+
+
+@compiled
+def store_tiers(new: State, tiers: TierLists, part: Partition, number: int, words: Words) -> bool:
+    """Pack what `load_tiers` loaded. False: there is no room."""
+    tier = tiers.whole[0]
+    fits = store(tier.segments, new.remote, number, words.remote)
+    fits = fits and store(tier.epochs, new.remote_epochs, number, words.remote_epochs)
+    fits = fits and store(tier.events, new.remote_events, number, words.remote_events)
+    fits = fits and store(tier.pins, new.pins, number, words.pins)
+    for slot in range(part.slots):
+        replica, at = tiers.replicas[slot], part.first_replica + slot
+        fits = fits and store(replica.starts, new.starts, at, words.starts)
+        fits = fits and store(replica.aux_epochs, new.aux_epochs, at, words.aux_epochs)
+        fits = fits and store(replica.known, new.known, at, words.known)
+        fits = fits and store(replica.states, new.known_states, at, words.known_states)
+        fits = fits and store(replica.reaches, new.reaches, at, words.reaches)
+        remember(words.tiers[slot], words.new_tiers[at])
+    remember(words.tier[0], words.new_tier[number])
+    return fits
+
+
+@compiled
+def load_lists(old: State, part: Partition, replicas: Rows[Replica], number: int, words: Words) -> None:
+    """A partition's lists into the scratch arrays, whose room its lists share."""
+    room = len(words.runs) // (2 * MAX_SLOTS)
+    epochs_room, segments_room = len(words.epochs) // MAX_SLOTS, len(words.segments) // MAX_SLOTS
+    for slot in range(part.slots):
+        replica, at = replicas[slot], part.first_replica + slot
+        load(replica.runs, old.runs, 2 * at, words.runs, 2 * slot * room, room)
+        load(replica.late_runs, old.runs, 2 * at + 1, words.runs, (2 * slot + 1) * room, room)
+        load(replica.epochs, old.epochs, at, words.epochs, slot * epochs_room, epochs_room)
+        load(replica.segments, old.segments, at, words.segments, slot * segments_room, segments_room)
+    room = len(words.ranges) // 6
+    load(part.lead_entries, old.ranges, 6 * number, words.ranges, 0, room)
+    load(part.acked_ranges, old.ranges, 6 * number + 1, words.ranges, room, room)
+    load(part.missing, old.ranges, 6 * number + 2, words.ranges, 2 * room, room)
+    load(part.acked, old.ranges, 6 * number + 3, words.ranges, 3 * room, room)
+    load(part.committed, old.ranges, 6 * number + 4, words.ranges, 4 * room, room)
+    load(part.acked_for_all, old.ranges, 6 * number + 5, words.ranges, 5 * room, room)
+    load(part.news, old.news, number, words.news, 0, len(words.news))
+
+
+@compiled
+def store_lists(new: State, part: Partition, replicas: Rows[Replica], number: int, words: Words) -> bool:
+    """Pack a partition's lists behind those of the partitions before. False: there is no room."""
+    fits = store(part.lead_entries, new.ranges, 6 * number, words.ranges)
+    fits = fits and store(part.acked_ranges, new.ranges, 6 * number + 1, words.ranges)
+    fits = fits and store(part.missing, new.ranges, 6 * number + 2, words.ranges)
+    fits = fits and store(part.acked, new.ranges, 6 * number + 3, words.ranges)
+    fits = fits and store(part.committed, new.ranges, 6 * number + 4, words.ranges)
+    fits = fits and store(part.acked_for_all, new.ranges, 6 * number + 5, words.ranges)
+    fits = fits and store(part.news, new.news, number, words.news)
+    for slot in range(part.slots):
+        replica, at = replicas[slot], part.first_replica + slot
+        fits = fits and store(replica.runs, new.runs, 2 * at, words.runs)
+        fits = fits and store(replica.late_runs, new.runs, 2 * at + 1, words.runs)
+        fits = fits and store(replica.epochs, new.epochs, at, words.epochs)
+        fits = fits and store(replica.segments, new.segments, at, words.segments)
+    return fits
+
+
+@compiled
+def is_full(tiers: TierLists | None, part: Partition, replicas: Rows[Replica], spans: Spans) -> bool:
+    """Whether a list of the partition, or an output, had no room."""
+    full = part.lead_entries.full | part.acked_ranges.full | part.missing.full | part.acked.full
+    full |= part.committed.full | part.acked_for_all.full | part.news.full | spans.held.full | spans.lost.full
+    full |= spans.events.full | spans.trace_rows.full | spans.trace_epochs.full | spans.trace_partitions.full
+    if tiers is not None:
+        for slot in range(part.slots):
+            full |= is_tier_full(tiers, slot)
+    full |= spans.violations.full | spans.witness_epochs.full | spans.trace_segments.full
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        full |= replica.runs.full | replica.late_runs.full | replica.epochs.full | replica.segments.full
+    return full != 0
+
+
+@merged_into_caller
+def play_partition(
+    lists: Lists,
+    tiers: TierLists | None,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    number: int,
+    words: Words,
+    probe: Probe,
+) -> None:
+    """A partition's rounds up to its end; they stop short where a list was full. One that is there already stays as it is."""
+    if part.now >= part.end:
+        return
+    part_words = words.partitions[number]
+    replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
+    leaps = inputs.scenarios[part.scenario].leaps and not part.traced and not part.tiered
+    spans = lists.filled[0]
+    if part.now == 0 and part.client_leader != NOBODY:
+        part.leader_hw = replicas[part.client_leader].hw
+    in_a_row = 0
+    while part.now < part.end:
+        told = spans.events.count
+        play_round(lists, tiers, inputs, part, replicas)
+        if part.now % CHECK_ROUNDS == 0 and is_full(tiers, part, replicas, spans):
+            return
+        if not leaps:
+            continue
+        if spans.events.count != told or part.next_change <= part.now + 1:
+            in_a_row = 0  # not worth a look
+            continue
+        quiet = take_drift(PARTITION_KINDS, part_words, probe.part, probe.part_drift)
+        for slot in range(part.slots):
+            if not take_drift(REPLICA_KINDS, replica_words[slot], probe.replicas[slot], probe.drifts[slot]):
+                quiet = False
+        in_a_row += 1
+        if quiet and in_a_row >= ROUNDS_OF_PROOF:
+            then = horizon(lists, inputs, part, replicas, probe.part_drift, probe.drifts)
+            if then > part.now:
+                leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
+                remember(part_words, probe.part)
+                for slot in range(part.slots):
+                    remember(replica_words[slot], probe.replicas[slot])
+    if part.now == inputs.scenarios[part.scenario].rounds and not is_full(tiers, part, replicas, lists.filled[0]):
+        finish(lists, inputs, part, replicas)
+    look_up_last_epochs(lists, part, replicas)
+
+
+@compiled
+def look_up_last_epochs(lists: Lists, part: Partition, replicas: Rows[Replica]) -> None:
+    """What T's epoch cache says of each replica's last epoch: what a fetch is held against (KIP-320)."""
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        replica.end_epoch, replica.end_offset = NO_EPOCH, UNKNOWN
+        last_epoch = latest_epoch(lists.epochs, replica)
+        if part.client_leader == NOBODY or last_epoch == NO_EPOCH:
+            continue
+        leader = replicas[part.client_leader]
+        found, end_offset = end_of_epoch(lists.epochs, leader, leader.epochs.count, leader.leo, last_epoch)
+        replica.end_epoch, replica.end_offset = found, end_offset
+
+
+@merged_into_caller
+def play_each(
+    old: State,
+    new: State,
+    inputs: Inputs,
+    lists: Lists,
+    tiers: TierLists | None,
+    words: Words,
+    probe: Probe,
+    traffic: Rows[Traffic],
+    first: int,
+    last: int,
+    is_played: bool,
+) -> tuple[int, int]:
+    """Partitions [first, last), the first of which may be played and only lack room in the new state.
+
+    Returns (where it stopped, why).
+    """
+    spans = lists.filled[0]
+    for number in range(first, last):
+        part = new.partitions[number]
+        if not is_played:
+            events, trace, trace_epochs = spans.events.count, spans.trace_rows.count, spans.trace_epochs.count
+            trace_partitions, violations = spans.trace_partitions.count, spans.violations.count
+            witness_epochs, trace_segments = spans.witness_epochs.count, spans.trace_segments.count
+            remember(words.old_partitions[number], words.partitions[number])
+            replicas = new.replicas[part.first_replica : part.first_replica + part.slots]
+            for at in range(part.first_replica, part.first_replica + part.slots):
+                remember(words.old_replicas[at], words.replicas[at])
+            forget_traffic(inputs, part, lists.traffic)
+            if tiers is not None:
+                load_tiers(old, tiers, part, number, words)
+            load_lists(old, part, replicas, number, words)
+            if not is_full(tiers, part, replicas, spans):
+                play_partition(lists, tiers, inputs, part, replicas, number, words, probe)
+            if is_full(tiers, part, replicas, spans):
+                spans.events.count = events
+                spans.trace_rows.count = trace
+                spans.trace_epochs.count = trace_epochs
+                spans.trace_partitions.count = trace_partitions
+                spans.violations.count = violations
+                spans.witness_epochs.count = witness_epochs
+                spans.trace_segments.count = trace_segments
+                return number, SCRATCH_FULL
+        replicas = new.replicas[part.first_replica : part.first_replica + part.slots]
+        fits = store_lists(new, part, replicas, number, words)
+        if tiers is not None:
+            fits = fits and store_tiers(new, tiers, part, number, words)
+        if not fits:
+            return number, OUTPUT_FULL
+        book_traffic(inputs, part, replicas, lists.traffic, traffic)
+        is_played = False
+    return last, DONE
+
+
+@entry_point
+def play_partitions(
+    old: State,
+    new: State,
+    inputs: Inputs,
+    lists: Lists,
+    words: Words,
+    probe: Probe,
+    traffic: Rows[Traffic],
+    first: int,
+    last: int,
+    is_played: bool,
+) -> tuple[int, int]:
+    """As `play_each`, of a block without remote storage: compiled without anything of it."""
+    return play_each(old, new, inputs, lists, None, words, probe, traffic, first, last, is_played)
+
+
+@entry_point
+def play_tiered_partitions(
+    old: State,
+    new: State,
+    inputs: Inputs,
+    lists: Lists,
+    tiers: TierLists,
+    words: Words,
+    probe: Probe,
+    traffic: Rows[Traffic],
+    first: int,
+    last: int,
+    is_played: bool,
+) -> tuple[int, int]:
+    """As `play_each`, of a block in which some partition has remote storage."""
+    return play_each(old, new, inputs, lists, tiers, words, probe, traffic, first, last, is_played)

@@ -1,0 +1,106 @@
+"""One round of one partition: the phases in the order of docs/kafka_rounds.md."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled_into_callers, merged_into_caller
+from emulator.rounds.kafka.append import append
+from emulator.rounds.kafka.check_invariants import check_invariants, mark_superseded
+from emulator.rounds.kafka.count_outcomes import count_outcomes, tell_of_damage
+from emulator.rounds.kafka.delete_segments import delete_segments
+from emulator.rounds.kafka.eligible_leaders import ask_for_recovery
+from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, know_isr
+from emulator.rounds.kafka.fetch import answer_questions, fetch
+from emulator.rounds.kafka.join_and_shrink import join_and_shrink
+from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
+from emulator.rounds.kafka.record_trace import record_trace
+from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.respond import respond
+from emulator.rounds.kafka.take_inputs import take_inputs
+from emulator.rounds.kafka.tier.build_aux_state import build_aux_states
+from emulator.rounds.kafka.tier.run_tier_tasks import pin_transactions, run_tier_tasks, take_tier_inputs
+from emulator.rounds.kafka.traffic import end_bucket
+from emulator.rounds.records import Rows
+
+
+@merged_into_caller
+def play_round(lists: Lists, tiers: TierLists | None, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """Play round `part.now`. `tiers`: of a block in which some partition has remote storage, None for the others.
+
+    Numba leaves out what is under `tiers is not None` where it is None, before it looks at what that calls.
+    """
+    scenario = inputs.scenarios[part.scenario]
+    rules = inputs.rules[scenario.rules]
+    refused = 0
+    changed = part.now >= part.next_change
+    forget_last_round(part)
+
+    if changed:  # 1. inputs
+        take_inputs(lists, inputs, part, replicas, rules)
+    if tiers is not None:
+        take_tier_inputs(lists, tiers, inputs, part, replicas, rules)
+    note_high_watermarks(part, replicas)
+    if rules.asks:
+        answer_questions(lists, part, replicas, rules)
+    if changed or may_elect(inputs, part):  # 2. fence and elect
+        fence_and_elect(lists, inputs, part, replicas, rules)
+    know_isr(part, replicas)
+    if tiers is not None:
+        pin_transactions(lists, tiers, inputs, part, replicas)
+    ready = is_ready(part, replicas)
+    if part.client_leader != NOBODY:
+        part.hw_before = replicas[part.client_leader].hw
+    if ready:  # 3. append
+        refused = append(lists, inputs, part, replicas, rules)
+    if scenario.elr:
+        ask_for_recovery(lists, part, replicas, inputs.settings[part.settings])
+    fetch(lists, inputs, part, replicas, rules)  # 4. fetch
+    mark_superseded(part, replicas)
+    if ready:  # 5. join and shrink, 6. high watermark
+        join_and_shrink(inputs, part, replicas, rules)
+    if part.client_leader != NOBODY:
+        part.leader_hw = replicas[part.client_leader].hw
+    respond(lists, inputs, part, replicas, rules)  # 7. response
+    if tiers is not None:
+        build_aux_states(lists, tiers, inputs, part, replicas, rules)
+    learn(lists, inputs, part, replicas, rules)  # 8. learn
+    if tiers is not None:  # 9. tier tasks
+        run_tier_tasks(lists, tiers, inputs, part, replicas, rules)
+    delete_segments(lists, inputs, part, replicas, rules)  # 9. local retention, then
+    checkpoint_and_flush(inputs, part, replicas)  # checkpoint and flush
+    check_invariants(lists, inputs, part, replicas)
+    count_outcomes(lists, inputs, part, replicas, refused)  # 10. outcomes
+    if changed:
+        tell_of_damage(lists, part, replicas)
+    if part.traced:
+        record_trace(lists, part, replicas)
+    if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
+        end_bucket(lists, inputs, part, replicas)
+    part.now += 1
+    part.played += 1
+
+
+@compiled_into_callers
+def forget_last_round(part: Partition) -> None:
+    """What is of one round begins anew."""
+    part.accepted = 0
+    part.acked_on_append = 0
+    part.fenced_out = 0
+    part.joined = 0
+    part.lagged_out = 0
+    part.held = 0
+
+
+@compiled_into_callers
+def note_high_watermarks(part: Partition, replicas: Rows[Replica]) -> None:
+    """High watermarks of the round's start, which its responses carry."""
+    for slot in range(part.slots):
+        replicas[slot].hw_at_start = replicas[slot].hw
+
+
+@compiled_into_callers
+def may_elect(inputs: Inputs, part: Partition) -> bool:
+    """Whether the controller may have something to decide in a round in which no input changes."""
+    if part.leader == NOBODY or part.target or part.commands_now:
+        return True
+    rebalance_rounds = inputs.settings[part.settings].rebalance_rounds
+    return rebalance_rounds > 0 and part.now % rebalance_rounds == 0

@@ -1,0 +1,161 @@
+"""The records of tiered storage: remote segments, their events, and what each replica's broker does and knows of them.
+
+A partition has them while it is played in scratch arrays: `Lists.tier` one TierPartition, `Lists.tiers` a TierReplica by slot.
+`end_offset`, `highest_remote` and `copied` are inclusive, as Kafka's own are (docs/tiered_rounds.md, Words).
+"""
+
+from __future__ import annotations
+
+from emulator.rounds.lists import List
+from emulator.rounds.records import Record, compared, constant, counter, part_of
+
+NO_SEGMENT = -1
+NOT_LOOKED_UP = -2
+"""`copied` of a leader that has not run its copy task yet."""
+NO_DUTY, LEADER_DUTY, FOLLOWER_DUTY = range(3)
+NO_STATE, COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED = range(5)
+STATE_NAMES = ("", "COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED")
+
+
+class StoreSpan(Record):
+    """What the faults say of a partition's remote store from a round on. A partition's last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    is_up: int = constant("1: the store answers")
+    copy_bytes: int = constant("bytes that one copy moves in a round; UNKNOWN: any number")
+    first_transaction: int = constant("place of the first open transaction")
+    transactions: int = constant("open transactions")
+
+
+class Transaction(Record):
+    """A transaction that a fault leaves open."""
+
+    number: int = constant("fault_id")
+
+
+class RemoteSegment(Record):
+    """One attempt to copy a segment."""
+
+    base_offset: int = constant("its first offset")
+    end_offset: int = constant("its last offset")
+    first_epoch: int = constant("place of its first epoch among the partition's remote epochs; those inside it")
+    epochs: int = constant("so many")
+    first_checkpoint: int = constant("likewise of all epochs of its log up to its end")
+    checkpoints: int = constant("so many")
+    size_bytes: int = constant("bytes")
+    newest_round: int = constant("round of its newest record")
+    slot: int = constant("who copies it")
+    leader_epoch: int = constant("epoch in which its copier led")
+    state: int = compared("of its last event, whoever knows of it")
+    was_finished: int = compared("1: it was copied")
+    stored_bytes: int = compared("bytes in the store")
+    moved_bytes: int = compared("bytes that got there in this run")
+    started_round: int = constant("round; UNKNOWN: before the run")
+    copied_round: int = compared("round; UNKNOWN: null")
+    deleted_round: int = compared("round; UNKNOWN: null")
+
+
+class RemoteEvent(Record):
+    """A segment enters a state."""
+
+    at_round: int = constant("round")
+    segment: int = constant("number of the segment")
+    state: int = constant("what it enters")
+    slot: int = constant("who says so; -1: who removes what is left of a whole partition")
+
+
+class Known(Record):
+    """What a broker knows of one epoch of one segment (RemoteLogLeaderEpochState), by epoch, base, served first."""
+
+    epoch: int = constant("leader epoch")
+    base_offset: int = constant("the segment's first offset")
+    served: int = constant("1: it is looked up; 0: it is unreferenced")
+    start_offset: int = constant("first offset of the epoch in it")
+    end_offset: int = constant("last offset of the epoch in it")
+    segment: int = constant("number of the segment")
+
+
+class KnownState(Record):
+    """By number of the segment the state that a broker knows."""
+
+    state: int = constant("NO_STATE: none")
+
+
+class Chosen(Record):
+    """A remote segment that an expiry task is about to delete."""
+
+    segment: int = constant("its number")
+
+
+class Reach(Record):
+    """How far an epoch was ever tiered, as far as a broker knows; deletions do not lower it."""
+
+    epoch: int = constant("leader epoch")
+    offset: int = constant("last offset")
+
+
+class StartedCopy(Record):
+    """A copy that counts for the quota (KIP-956)."""
+
+    at_round: int = constant("round in which it started")
+    size_bytes: int = constant("bytes")
+
+
+class Pin(Record):
+    """An open transaction, and the offset that it begins at."""
+
+    number: int = constant("fault_id")
+    offset: int = constant("T's LEO when it was opened")
+
+
+class TierPartition(Record):
+    """What a partition has in remote storage, and what was counted."""
+
+    segments: List = part_of(List, "all attempts, by number")
+    epochs: List = part_of(List, "their epochs and checkpoints")
+    events: List = part_of(List, "the log of their metadata")
+    pins: List = part_of(List, "open transactions")
+    store: int = compared("place of the store span in force")
+    copy_requests: int = compared("attempts to copy a segment")
+    copy_bytes: int = counter("bytes copied, those of attempts that were given up included")
+    copied_again_bytes: int = counter("bytes of these whose records an earlier attempt had")
+    copy_errors: int = compared("attempts that failed")
+    delete_requests: int = compared("attempts to delete a segment")
+    delete_errors: int = compared("attempts that failed")
+    deleted_bytes: int = compared("bytes deleted")
+    moved: int = compared("fetches answered with OFFSET_MOVED_TO_TIERED_STORAGE")
+    aux_requests: int = compared("questions of followers for their auxiliary state")
+    aux_errors: int = compared("those that came to nothing")
+    aux_downloads: int = compared("auxiliary states read")
+
+
+class TierReplica(Record):
+    """What a replica's broker does and knows of remote storage."""
+
+    duty: int = compared("NO_DUTY, LEADER_DUTY, FOLLOWER_DUTY")
+    duty_epoch: int = compared("epoch in which it leads")
+    copied: int = compared("where its copy task stands")
+    knows_log_start: int = compared("1: it has looked up its log start in this leadership")
+    copy_next: int = compared("round of its copy task's next run")
+    copy_failures: int = compared("failures in a row")
+    expiry_next: int = compared("likewise of its expiry task")
+    expiry_failures: int = compared("")
+    follower_next: int = compared("likewise of its follower task")
+    follower_failures: int = compared("")
+    copying: int = compared("number of the segment that it copies, NO_SEGMENT")
+    left_bytes: int = counter("bytes of it still to move")
+    orphaned: int = compared("1: its leadership is lost, the copy goes on by itself")
+    starts: List = part_of(List, "its copies of the quota's window")
+    # Auxiliary state
+    aux_next: int = compared("round of the next try to build it")
+    aux_leader: int = compared("slot of the leader that it is built for")
+    aux_leader_epoch: int = compared("its epoch")
+    aux_start: int = compared("option 1: where the log will start; UNKNOWN: not asked yet")
+    aux_epochs: List = part_of(List, "option 1: epochs told so far, newest first")
+    # What it read
+    read_to: int = compared("it has read the event log up to here, beside what it wrote itself")
+    last_own: int = compared("place of the last event that it wrote, -1: none")
+    living: int = compared("segments that it knows and that are not deleted")
+    known: List = part_of(List, "segments by epoch")
+    states: List = part_of(List, "states by number")
+    reaches: List = part_of(List, "how far epochs are tiered")

@@ -1,0 +1,82 @@
+"""What brokers carry for a partition: bytes by slot and time bucket, and how its replicas stand at a bucket's end.
+
+`Lists.traffic` has the sums of one partition, slot after slot; they are added to the block's when it has been played.
+"""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.kafka.log import local_bytes
+from emulator.rounds.kafka.records import NOT_RUNNING, Inputs, Lists, Partition, Replica, ScenarioRow, Traffic
+from emulator.rounds.records import Rows
+from emulator.rounds.slots import has
+
+
+@compiled
+def bucket_of(scenario: ScenarioRow, slot: int, round_: int) -> int:
+    """Where a slot has its sums of the time bucket that holds a round."""
+    return slot * scenario.buckets + round_ // scenario.bucket_rounds
+
+
+@compiled
+def settle_traffic(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int) -> None:
+    """Book what a replica fetched so far to the leader that it believes in; before that changes, and at a bucket's end."""
+    replica = replicas[slot]
+    if replica.fetched_bytes == 0 or replica.believed_leader < 0:
+        return
+    scenario = inputs.scenarios[part.scenario]
+    source = replicas[replica.believed_leader]
+    served = lists.traffic[bucket_of(scenario, replica.believed_leader, part.now)]
+    served.bytes_out += replica.fetched_bytes
+    if source.rack >= 0 and replica.rack >= 0 and source.rack != replica.rack:
+        served.cross_rack_bytes_out += replica.fetched_bytes
+    lists.traffic[bucket_of(scenario, slot, part.now)].bytes_in += replica.fetched_bytes
+    replica.fetched_bytes = 0
+
+
+@compiled
+def end_bucket(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """This round is the last of a time bucket, or of the run."""
+    scenario = inputs.scenarios[part.scenario]
+    for slot in range(part.slots):
+        replica = replicas[slot]
+        settle_traffic(lists, inputs, part, replicas, slot)
+        sums = lists.traffic[bucket_of(scenario, slot, part.now)]
+        sums.bytes_in += replica.produced_bytes
+        replica.produced_bytes = 0
+        sums.local_bytes += local_bytes(lists, inputs, part, replica)
+        if replica.status & NOT_RUNNING:
+            continue
+        if slot == part.leader:
+            sums.leader_count += 1
+        elif has(part.assigned, slot):
+            sums.follower_count += 1
+
+
+@compiled
+def forget_traffic(inputs: Inputs, part: Partition, sums: Rows[Traffic]) -> None:
+    """Nothing is booked yet."""
+    for at in range(part.slots * inputs.scenarios[part.scenario].buckets):
+        row = sums[at]
+        row.bytes_in = 0
+        row.bytes_out = 0
+        row.cross_rack_bytes_out = 0
+        row.leader_count = 0
+        row.follower_count = 0
+        row.local_bytes = 0
+
+
+@compiled
+def book_traffic(inputs: Inputs, part: Partition, replicas: Rows[Replica], sums: Rows[Traffic], total: Rows[Traffic]) -> None:
+    """Add a partition's sums to those of its brokers."""
+    scenario = inputs.scenarios[part.scenario]
+    for slot in range(part.slots):
+        first = scenario.first_bucket + replicas[slot].broker_place * scenario.buckets
+        for bucket in range(scenario.buckets):
+            own, whole = sums[slot * scenario.buckets + bucket], total[first + bucket]
+            whole.bytes_in += own.bytes_in
+            whole.bytes_out += own.bytes_out
+            whole.cross_rack_bytes_out += own.cross_rack_bytes_out
+            whole.leader_count += own.leader_count
+            whole.follower_count += own.follower_count
+            whole.local_bytes += own.local_bytes

@@ -1,0 +1,138 @@
+"""What a record class declares once: the fields of a role, each with its meaning and its kind under leaps.
+
+    class Segment(Record):
+        base_offset: int = constant("its first offset")
+
+`rows(Segment, 3)` are three of them, zeroed; `Rows[Segment]` is the annotation of such an array. Every field is 64 bits wide: a
+product that overflows 32 bits differs between compiled and plain Python, and a record is a row of words.
+
+Kinds say what a leap over quiet rounds does with a field (emulator/rounds/leaps.py):
+
+* constant: no round changes it, or not without a change of the list it is in.
+* compared: if a round changes it, that round is not quiet.
+* counter: moves by the same amount in every quiet round.
+* sample: what a counter was in the last round divisible by a period; worked out when leapt over.
+* total: the sum of a counter's values at the ends of all rounds.
+* scratch: of one round only; the next one sets it before it reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, overload
+
+import numpy as np
+
+T = TypeVar("T")
+C = TypeVar("C", covariant=True)
+
+CONSTANT, COMPARED, COUNTER, SAMPLE, TOTAL, SCRATCH = range(6)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a record: its type, its kind under leaps, its meaning."""
+
+    type: Any
+    kind: int
+    meaning: str
+
+
+def constant(meaning: str) -> Any:
+    """A field that rounds leave alone."""
+    return Field(np.int64, CONSTANT, meaning)
+
+
+def compared(meaning: str) -> Any:
+    """A field whose change is an event."""
+    return Field(np.int64, COMPARED, meaning)
+
+
+def counter(meaning: str) -> Any:
+    """A field that drifts."""
+    return Field(np.int64, COUNTER, meaning)
+
+
+def sample(meaning: str) -> Any:
+    """A field that takes a counter's value now and then."""
+    return Field(np.int64, SAMPLE, meaning)
+
+
+def total(meaning: str) -> Any:
+    """A field that sums a counter up."""
+    return Field(np.int64, TOTAL, meaning)
+
+
+def scratch(meaning: str) -> Any:
+    """A field of one round."""
+    return Field(np.int64, SCRATCH, meaning)
+
+
+def part_of(record: type[T], meaning: str) -> T:
+    """A record in a record; its fields have their own kinds."""
+    return Field(record, CONSTANT, meaning)  # type: ignore[return-value]
+
+
+class Record:
+    """A class of records: only its fields count, there are no instances; np.record, or numba's, stand in for them."""
+
+
+class Rows(Protocol[C]):
+    """An array of records, as rules see it."""
+
+    @overload
+    def __getitem__(self, at: int, /) -> C: ...
+
+    @overload
+    def __getitem__(self, at: slice, /) -> Rows[C]: ...
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+
+def fields_of(record: type[Any]) -> dict[str, Field]:
+    """The fields of a record, in order.
+
+    Raises TypeError for a field without a kind, and for a name that np.record has: uncompiled it would read as a method.
+    """
+    fields = {name: value for name, value in vars(record).items() if isinstance(value, Field)}
+    bare = {name for name in record.__annotations__ if name not in fields}
+    if bare:
+        raise TypeError(f"{record.__name__}: {', '.join(sorted(bare))} declared without a kind")
+    clash = set(fields) & set(dir(np.record))
+    if clash:
+        raise TypeError(f"{record.__name__}: np.record has attributes named {', '.join(sorted(clash))}")
+    return fields
+
+
+def dtype_of(record: type[Any]) -> np.dtype[Any]:
+    """The NumPy type of a record."""
+    return np.dtype(
+        [(name, field.type if field.type is np.int64 else dtype_of(field.type)) for name, field in fields_of(record).items()]
+    )
+
+
+def kinds_of(record: type[Any]) -> list[int]:
+    """The kind of each word of a record."""
+    kinds: list[int] = []
+    for field in fields_of(record).values():
+        kinds += [field.kind] if field.type is np.int64 else kinds_of(field.type)
+    return kinds
+
+
+def word_of(record: type[Any], name: str) -> int:
+    """The place of a field among the words of its record."""
+    offset: int = dtype_of(record).fields[name][1]  # type: ignore[index]
+    return offset // 8
+
+
+def rows(record: type[Any], *shape: int) -> Any:
+    """Records, all zero."""
+    return np.zeros(shape, dtype_of(record)).view(np.recarray)
+
+
+def words_of(values: Any) -> np.ndarray:
+    """The same memory as rows of 64-bit words."""
+    words = values.dtype.itemsize // 8
+    whole: np.ndarray = values.view(np.ndarray).view(np.int64).reshape(*values.shape, words)
+    return whole

@@ -1,0 +1,258 @@
+"""Compiled rounds against the plain-Python reference, without Spark: what each tells of a case, in the same words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emulator.inputs.arrays import Block, prepare, read_block
+from emulator.rounds.kafka.play_block import Scratch, play
+from emulator.rounds.kafka.records import EVENT_KINDS, FETCH_STATES, UNKNOWN, EpochEntry
+from emulator.rounds.kafka.state import State, entries_of
+from emulator.rounds.kafka.tier.records import STATE_NAMES, RemoteSegment
+from emulator.rounds.kafka.told import Told
+from emulator.scenario import Run, Scenario, load_run
+from tests.reference.kafka import Result
+
+Row = dict[str, Any]
+
+COUNTERS = (
+    "appended", "refused", "truncated", "replicated_bytes", "elections", "unclean_elections", "isr_shrinks", "isr_expands",
+    "leaderless_rounds", "under_min_isr_rounds", "under_replicated_rounds", "unwritable_rounds", "unacked_rounds",
+)  # fmt: skip
+REFERENCE_KINDS = (
+    "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate",
+    "acked_lost", "committed_lost", "refused",
+)  # fmt: skip
+TRACE_COLUMNS = ("role", "leader_epoch", "log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs")
+PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr", "last_known_elr")
+
+
+@dataclass
+class Played:
+    """A block and what became of it."""
+
+    block: Block
+    state: State
+    told: Told
+
+
+def played(
+    scenarios: Sequence[Scenario], traced: bool = True, leaps: bool = False, bucket_rounds: int = 10, room: int | None = None
+) -> Played:
+    """All partitions of some scenarios, played to their end in one block; `room`: of lists and rows told, to begin with."""
+    flags = {s.scenario_id: np.full(sum(len(t.assignment) for t in s.topics), traced) for s in scenarios}
+    prepared = prepare(scenarios, flags, leaps, bucket_rounds)
+    block = read_block(prepared.block(np.arange(prepared.partition_count)))
+    scratch = Scratch(block.inputs) if room is None else Scratch(block.inputs, room, room)
+    state, told = play(block.state, block.inputs, block.traffic, scratch)
+    return Played(block, state, told)
+
+
+def scenarios_of(text: str, folder: Path) -> Run:
+    """A scenario file from its text."""
+    path = folder / "scenario.toml"
+    path.write_text(text)
+    return load_run(str(path))
+
+
+def with_protocol(run: Run, protocol: str) -> Run:
+    """The same under another protocol."""
+    return replace(run, scenarios=tuple(replace(s, protocol=protocol) for s in run.scenarios))
+
+
+def brokers_of(game: Played, place: int) -> list[int]:
+    """Broker ids by slot of a partition."""
+    part = game.state.partitions[place]
+    return [int(r) for r in game.state.replicas["broker"][part.first_replica : part.first_replica + part.slots]]
+
+
+def members(mask: int, brokers: Sequence[int]) -> list[int]:
+    """The sorted broker ids of a mask."""
+    return sorted(broker for slot, broker in enumerate(brokers) if mask >> slot & 1)
+
+
+def trace_of(game: Played) -> dict[int, list[Row]]:
+    """By place: rows of the trace, as the reference has them."""
+    traces: dict[int, list[Row]] = {}
+    at = segment = 0
+    for row in game.told.trace:
+        entries = game.told.trace_epochs[at : at + int(row.epochs)]
+        at += int(row.epochs)
+        bases = [int(s.base_offset) for s in game.told.trace_segments[segment : segment + int(row.segments)]]
+        segment += int(row.segments)
+        segments_of_row = bases or None
+        traces.setdefault(int(row.partition), []).append(
+            {
+                "round": int(row.at_round),
+                "broker": int(row.broker),
+                "role": ("follower", "leader", "offline")[int(row.role)],
+                "leader_epoch": int(row.leader_epoch),
+                "log_start_offset": int(row.log_start),
+                "local_segments": segments_of_row,
+                "local_bytes": None if row.local_bytes == UNKNOWN else int(row.local_bytes),
+                "highest_remote_offset": int(row.highest_remote),
+                "leo": int(row.leo),
+                "hw": int(row.hw),
+                "remote_leo": None if row.remote_leo == UNKNOWN else int(row.remote_leo),
+                "in_isr": bool(row.in_isr),
+                "fetch_state": FETCH_STATES[int(row.fetch_state)] or None,
+                "epochs": [[int(e.epoch), int(e.start_offset)] for e in entries],
+            }
+        )
+    return traces
+
+
+def partition_trace_of(game: Played) -> dict[int, list[Row]]:
+    """By place: rows of trace_partitions."""
+    traces: dict[int, list[Row]] = {}
+    for row in game.told.trace_partitions:
+        brokers = brokers_of(game, int(row.partition))
+        traces.setdefault(int(row.partition), []).append(
+            {
+                "round": int(row.at_round),
+                "leader": brokers[row.leader] if row.leader >= 0 else -1,
+                "leader_epoch": int(row.leader_epoch),
+                **{name: members(int(row[name]), brokers) for name in ("isr", "elr", "last_known_elr")},
+            }
+        )
+    return traces
+
+
+def events_of(game: Played) -> dict[int, list[Row]]:
+    """By place: events with nulls as None."""
+    events: dict[int, list[Row]] = {}
+    for row in game.told.events:
+        events.setdefault(int(row.partition), []).append(
+            {
+                "round": int(row.at_round),
+                "kind": EVENT_KINDS[int(row.kind)],
+                "broker": int(row.broker),
+                **{
+                    name: None if row[name] == UNKNOWN else int(row[name])
+                    for name in ("leader_epoch", "from_offset", "to_offset", "cause")
+                },
+            }
+        )
+    return events
+
+
+def outcomes_of(game: Played, place: int) -> Row:
+    """The outcomes of a partition."""
+    part = game.state.partitions[place]
+    brokers = brokers_of(game, place)
+    return {
+        **{name: int(part[name]) for name in COUNTERS},
+        "acked": int(part.acked_total),
+        **tier_outcomes_of(game, place),
+        "local_deleted_bytes": int(part.local_deleted_bytes),
+        "acked_lost": int(part.acked_lost),
+        "committed_lost": int(part.committed_lost),
+        "leader": brokers[part.leader] if part.leader >= 0 else -1,
+        "leader_epoch": int(part.epoch),
+        "isr": members(int(part.isr), brokers),
+        "elr": members(int(part.elr), brokers),
+        "hw": int(part.end_hw),
+        "leo": int(part.end_leo),
+    }
+
+
+TIER_COUNTERS = {
+    "remote_copy_requests": "copy_requests",
+    "remote_copy_bytes": "copy_bytes",
+    "remote_copied_again_bytes": "copied_again_bytes",
+    "remote_copy_errors": "copy_errors",
+    "remote_delete_requests": "delete_requests",
+    "remote_delete_errors": "delete_errors",
+    "remote_deleted_bytes": "deleted_bytes",
+    "moved_to_tiered_storage": "moved",
+    "aux_state_requests": "aux_requests",
+    "aux_state_errors": "aux_errors",
+    "aux_state_downloads": "aux_downloads",
+}
+
+
+def tier_outcomes_of(game: Played, place: int) -> Row:
+    """The counters of tiered storage, where the partition has it."""
+    if not game.state.partitions[place].tiered:
+        return {}
+    return {column: int(game.state.tier[place][field]) for column, field in TIER_COUNTERS.items()}
+
+
+def remote_segments_of(game: Played, place: int) -> list[Row]:
+    """The attempts to copy of a partition, by number, as the reference has them."""
+    remote, epochs = game.state.remote, entries_of(EpochEntry, game.state.remote_epochs)
+    first, brokers = int(game.state.remote_epochs.offsets[place]), brokers_of(game, place)
+    rows = entries_of(RemoteSegment, remote)[remote.offsets[place] : remote.offsets[place + 1]]
+
+    def span(begin: int, count: int) -> list[list[int]]:
+        return [[int(e.epoch), int(e.start_offset)] for e in epochs[first + begin : first + begin + count]]
+
+    return [
+        {
+            "segment": number,
+            "base_offset": int(row.base_offset),
+            "end_offset": int(row.end_offset),
+            "epochs": span(row.first_epoch, row.epochs),
+            "checkpoint": span(row.first_checkpoint, row.checkpoints),
+            "bytes": int(row.size_bytes),
+            "stored_bytes": int(row.stored_bytes),
+            "state": STATE_NAMES[row.state],
+            "broker": brokers[row.slot] if row.slot >= 0 else -1,
+            "leader_epoch": int(row.leader_epoch),
+            **{name: None if row[name] == UNKNOWN else int(row[name]) for name in SEGMENT_ROUNDS},
+        }
+        for number, row in enumerate(rows)
+    ]
+
+
+SEGMENT_ROUNDS = ("started_round", "copied_round", "deleted_round")
+
+
+def differences(
+    expected: Result,
+    game: Played,
+    place: int,
+    known: Mapping[str, Any],
+    columns_too: tuple[str, ...] = (),
+    kinds_too: tuple[str, ...] = (),
+) -> list[tuple[Any, ...]]:
+    """What differs, as (column, round, key, of the reference, of the rounds), earliest round first; `known`: parts made once.
+
+    `columns_too`, `kinds_too`: columns of the trace and kinds of events beside those of the plain reference.
+    """
+    kinds = (*REFERENCE_KINDS, *kinds_too)
+    found = rows_that_differ(expected.trace, known["trace"][place], ("round", "broker"), (*TRACE_COLUMNS, *columns_too))
+    found += rows_that_differ(expected.trace_partitions, known["partitions"][place], ("round",), PARTITION_COLUMNS)
+    left = Counter(tuple(event) for event in expected.events if event.kind in kinds)
+    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset")
+    seen = [row for row in known["events"].get(place, []) if row["kind"] in kinds]
+    right = Counter(tuple(row[c] for c in columns) for row in seen)
+    found += [("event", event[0], event, n, 0) for event, n in (left - right).items()]
+    found += [("event", event[0], event, 0, n) for event, n in (right - left).items()]
+    own = outcomes_of(game, place)
+    end = len(expected.trace_partitions)
+    found += [(k, end, "outcomes", v, own[k]) for k, v in expected.outcomes.items() if k in own and v != own[k]]
+    return sorted(found, key=lambda difference: difference[1])
+
+
+def rows_that_differ(
+    expected: Sequence[Mapping[str, Any]], seen: Sequence[Row], key: tuple[str, ...], columns: tuple[str, ...]
+) -> list[tuple[Any, ...]]:
+    """Cells that differ between two tables with the same key, and keys that only one of them has."""
+    left = {tuple(row[k] for k in key): row for row in expected}
+    right = {tuple(row[k] for k in key): row for row in seen}
+    found: list[tuple[Any, ...]] = [("row", k[0], k[1:], k in left, k in right) for k in left.keys() ^ right.keys()]
+    for k in left.keys() & right.keys():
+        found += [(c, k[0], k[1:], left[k][c], right[k][c]) for c in columns if left[k][c] != right[k][c]]
+    return found
+
+
+def all_known(game: Played) -> dict[str, Any]:
+    """Trace and events of all partitions, by place."""
+    return {"trace": trace_of(game), "partitions": partition_trace_of(game), "events": events_of(game)}

@@ -1,0 +1,38 @@
+"""300 random cases, compiled rounds against the reference: `python -m tests.rounds.kafka.reference_cases`; a process of its own.
+
+For the forms that rounds can run in besides the one that is shipped, which environment variables choose before the first import.
+Rooms of lists start tiny, so that every list is full at some time.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.reference.kafka import simulate
+from tests.reference.random_scenarios import cases_of, random_batch, to_toml
+from tests.rounds.kafka.compared import all_known, differences, played, scenarios_of
+
+BATCHES = ((11, {}), (12, {"late_news": True}), (13, {"elr": True, "late_news": True}))
+CASES_OF_BATCH = 100
+ROOM = 2
+
+
+def main() -> int:
+    """Prints what differs, the first column of each case; returns the cases that do."""
+    differing = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed, knows in BATCHES:
+            batch = random_batch(seed, CASES_OF_BATCH, **knows)
+            game = played(scenarios_of(to_toml(batch), Path(folder)).scenarios, room=ROOM)
+            known = all_known(game)
+            for place, case in enumerate(cases_of(batch)):
+                if found := differences(simulate(case), game, place, known):
+                    differing += 1
+                    print(f"batch {seed}, case {place}: {found[0]}")
+    return differing
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))

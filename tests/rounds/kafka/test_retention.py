@@ -1,0 +1,87 @@
+"""Segments and retention of topics that are not tiered: compiled rounds against the plain-Python reference, without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator.inputs.arrays import prepare, read_block
+from emulator.rounds.kafka.play_block import Scratch, play
+from emulator.rounds.records import words_of
+from tests.reference.random_scenarios import cases_of, to_toml
+from tests.reference.tiered.simulate import simulate
+from tests.rounds.kafka.compared import Played, all_known, differences, events_of, played, scenarios_of
+from tests.rounds.kafka.test_leaps import LONGER
+from tests.rounds.kafka.test_leaps import differences as that_differ
+from tests.test_retention import retained_batch
+
+COLUMNS, KINDS = ("local_segments", "local_bytes"), ("segment_roll", "local_delete")
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_retention(tmp_path: Path, seed: int) -> None:
+    batch = retained_batch(seed, 100)
+    game = played(scenarios_of(to_toml(batch), tmp_path).scenarios)
+    known, differing = all_known(game), {}
+    for place, case in enumerate(cases_of(batch)):
+        found = differences(simulate(case), game, place, known, COLUMNS, KINDS)
+        if found:
+            differing[place] = found[:5]
+    assert not differing, f"{len(differing)} cases differ: {dict(list(differing.items())[:3])}"
+    assert sum(row["kind"] == "local_delete" for rows in known["events"].values() for row in rows) > 50
+
+
+def test_leaps_change_nothing(tmp_path: Path) -> None:
+    run = scenarios_of(to_toml(retained_batch(11, 150)), tmp_path)
+    longer = [replace(scenario, rounds=scenario.rounds * LONGER) for scenario in run.scenarios]
+    for scenarios in (run.scenarios, longer):
+        plain, leapt = played(scenarios, traced=False, leaps=False), played(scenarios, traced=False, leaps=True)
+        assert that_differ(plain, leapt)[:5] == []
+        assert (words_of_segments(plain) == words_of_segments(leapt)).all()
+    assert leapt.state.partitions["played"].sum() < plain.state.partitions["played"].sum() / 2
+
+
+def words_of_segments(game: Played) -> np.ndarray:
+    return np.asarray(game.state.segments.words)
+
+
+def test_rooms_that_start_tiny(tmp_path: Path) -> None:
+    run = scenarios_of(to_toml(retained_batch(7, 60)), tmp_path)
+    flags = {s.scenario_id: np.ones(sum(len(t.assignment) for t in s.topics), bool) for s in run.scenarios}
+    prepared = prepare(run.scenarios, flags, False, 10)
+    block = read_block(prepared.block(np.arange(prepared.partition_count)))
+    state, told = play(block.state, block.inputs, block.traffic, Scratch(block.inputs, room=2, rows_told=3))
+    usual_state, usual = play(block.state, block.inputs, block.traffic)
+    for name in ("events", "trace", "trace_segments"):
+        assert (words_of(getattr(told, name)) == words_of(getattr(usual, name))).all(), name
+    for lists in ("runs", "segments"):
+        assert (getattr(state, lists).words == getattr(usual_state, lists).words).all()
+
+
+def test_a_quiet_month_of_deletions_is_few_rounds(tmp_path: Path) -> None:
+    """A segment of 100 rounds goes after a day, again and again: all but the rounds around it are leapt over."""
+    text = """
+        name = "quiet"
+        rounds = 5_184_000
+        [cluster]
+        brokers = 3
+        [[topics]]
+        name = "t"
+        partitions = 2
+        replication_factor = 3
+        config = { "segment.bytes" = 12_000_000, "retention.ms" = 86_400_000 }
+        [[workload]]
+        topic = "t"
+        records_per_round = 10
+        record_bytes = 100
+    """
+    game = played(scenarios_of(text, tmp_path).scenarios, traced=False, leaps=True, bucket_rounds=172_800)
+    parts = game.state.partitions
+    assert parts["appended"].tolist() == [51_840_000] * 2
+    deleted = [row for row in events_of(game)[0] if row["kind"] == "local_delete"]
+    assert len(deleted) > 3 * 400
+    assert parts["local_deleted_bytes"][0] == sum(row["to_offset"] - row["from_offset"] for row in deleted) * 100
+    assert parts["played"].max() < 60 * len(deleted) / 3

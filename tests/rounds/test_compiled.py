@@ -1,0 +1,125 @@
+"""The decorator and its cache: what Numba does in silence must not come back."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import emulator.rounds.kafka
+from emulator import compiled, compiled_cache
+from emulator.inputs.arrays import prepare, read_block
+from tests.reference.random_scenarios import random_batch, to_toml
+from tests.rounds.kafka.compared import played, scenarios_of
+
+READS_BEHIND_THE_END = """
+import numpy as np
+from emulator.compiled import compiled, entry_point
+
+@compiled
+def read(numbers, at):
+    return numbers[at]
+
+@entry_point
+def rule(numbers):
+    return read(numbers, 3)
+
+rule(np.zeros(3, np.int64))
+"""
+
+PLAY_PARTITIONS = "emulator.rounds.kafka.play_partitions.play_partitions"
+
+
+def entry_points() -> Iterator[tuple[str, Any]]:
+    """What is compiled to be called from Python, of the rounds' modules: its name and Numba's dispatcher."""
+    names = [f"emulator.rounds.kafka.{m.name}" for m in pkgutil.iter_modules(emulator.rounds.kafka.__path__)]
+    for name in ["emulator.rounds.lists", "emulator.rounds.slots", *names]:
+        for function in vars(importlib.import_module(name)).values():
+            if getattr(function, "signatures", None) and function.__module__ == name:
+                yield f"{name}.{function.__name__}", function
+
+
+def test_entry_points_have_one_signature(tmp_path: Path) -> None:
+    """Two layouts of a record, or an array that may not be written, would be a second one: wrong results from the cache."""
+    for seed, protocol_knows in ((3, {}), (4, {"elr": True})):
+        played(scenarios_of(to_toml(random_batch(seed, 20, **protocol_knows)), tmp_path).scenarios)
+    assert compiled.is_compiling()
+    signatures = {name: len(function.signatures) for name, function in entry_points()}
+    assert PLAY_PARTITIONS in signatures
+    assert set(signatures.values()) == {1}
+
+
+def test_nothing_but_entry_points_is_kept(tmp_path: Path) -> None:
+    """A rule that is kept by itself could be another one's, of other types: two processes may write its index at once."""
+    played(scenarios_of(to_toml(random_batch(3, 2)), tmp_path).scenarios)
+    kept = [path.name.partition("-")[0] for path in Path(compiled_cache.config.CACHE_DIR).rglob("*.nbi")]
+    assert "play_partitions.play_partitions" in kept
+    assert set(kept) <= {"play_partitions.play_partitions", "play_partitions.play_tiered_partitions"}
+
+
+def test_blocks_are_arrays_of_one_kind(tmp_path: Path) -> None:
+    run = scenarios_of(to_toml(random_batch(3, 20)), tmp_path)
+    flags = {s.scenario_id: np.zeros(sum(len(t.assignment) for t in s.topics), bool) for s in run.scenarios}
+    block = read_block(prepare(run.scenarios, flags, True, 10).block(np.arange(20)))
+    arrays = [*block.inputs, block.state.partitions, block.state.replicas]
+    arrays += [array for lists in block.state[2:] for array in lists]
+    for array in map(np.asarray, arrays):
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
+        assert array.flags.aligned
+
+
+def test_the_cache_is_another_after_an_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba's cache does not see a changed callee or constant of another file."""
+    (tmp_path / "rule.py").write_text("LIMIT = 5\n")
+    monkeypatch.setattr(compiled_cache, "SOURCES", tmp_path)
+    before = compiled_cache.source_digest.__wrapped__()
+    assert compiled_cache.source_digest.__wrapped__() == before
+    (tmp_path / "rule.py").write_text("LIMIT = 6\n")
+    assert compiled_cache.source_digest.__wrapped__() != before
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_the_cache_folder_is_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writable: bool) -> None:
+    """Where the folder named cannot be made, another one is taken: an executor may have no home that can be written."""
+    named = tmp_path / "caches"
+    if not writable:
+        named.write_text("a file")
+    monkeypatch.setenv(compiled_cache.CACHE_VARIABLE, str(named))
+    folder = compiled_cache.cache_folder()
+    assert os.access(folder, os.W_OK)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (named in folder.parents) is writable
+
+
+FORMS = {
+    "ordinary Python": {"NUMBA_DISABLE_JIT": "1"},
+    "bounds checked": {"EMULATOR_BOUNDS_CHECK": "1"},
+    "reference counts": {"EMULATOR_REFERENCE_COUNTS": "1"},
+}
+"""What rounds run as besides the form that is shipped, and what chooses it."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_300_cases_in_another_form(form: str) -> None:
+    """With warnings as errors: an overflow of ordinary Python, or an array where a number should be, is one."""
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "tests.rounds.kafka.reference_cases"]
+    done = subprocess.run(command, env={**os.environ, **FORMS[form]}, cwd=Path.cwd(), check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
+
+
+def test_bounds_are_checked_where_asked_for(tmp_path: Path) -> None:
+    """Slot -1 is the last replica in both forms, so rules ask first; what lies behind the end is an error in this one."""
+    (tmp_path / "reads.py").write_text(READS_BEHIND_THE_END)
+    environment = {**os.environ, "EMULATOR_BOUNDS_CHECK": "1", "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path.cwd()}"}
+    done = subprocess.run([sys.executable, "-m", "reads"], env=environment, check=False, capture_output=True, text=True)
+    assert "IndexError" in done.stderr
+    assert "Traceback" in done.stderr

@@ -8,10 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
-from emulator.inputs import ScenarioInputs
-from emulator.inputs.ledgers import given_ledgers, ledger_rules_of
-from emulator.ledger_configs import is_managed
-from emulator.rounds.bookkeeper.state import (
+from emulator.expressions.bookkeeper.state import (
     CLOSED,
     COLUMNS,
     CRASHED,
@@ -25,8 +22,11 @@ from emulator.rounds.bookkeeper.state import (
     WRITER,
     WRITING,
 )
-from emulator.rounds.bookkeeper.topics.columns import CREATE, OWNER_FIELDS, TOPIC_COLUMNS
-from emulator.rounds.columns import struct, typed
+from emulator.expressions.bookkeeper.topics.columns import CREATE, OWNER_FIELDS, TOPIC_COLUMNS
+from emulator.expressions.columns import struct, typed
+from emulator.inputs import ScenarioInputs
+from emulator.inputs.ledgers import given_ledgers, ledger_rules_of
+from emulator.ledger_configs import is_managed
 from emulator.scenario.model import INITIAL_LEDGERS_SCHEMA
 
 _AT_START = {

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.expressions.columns import typed
+from emulator.expressions.kafka.elect_leader import NEVER
+from emulator.expressions.kafka.rules import RULES
+from emulator.expressions.kafka.state import STATE_COLUMNS
+from emulator.expressions.log import epoch_cache, last_run
+from emulator.expressions.slots import bit
 from emulator.initial.readers import READERS_AT_START, reader_columns
 from emulator.initial.tiers import NULL_AT_START, TIER_AT_START, enough_local, remote_columns
 from emulator.inputs import ScenarioInputs
-from emulator.rounds.columns import typed
-from emulator.rounds.kafka.elect_leader import NEVER
-from emulator.rounds.kafka.rules import RULES
-from emulator.rounds.kafka.state import STATE_COLUMNS
-from emulator.rounds.log import epoch_cache, last_run
-from emulator.rounds.slots import bit
-from emulator.scenario import ELR_FEATURE
+from emulator.inputs.arrays.given import Given, given_start
+from emulator.inputs.arrays.placement import Placement
+from emulator.inputs.arrays.topics import TopicPlaces
 
-DEFAULT_RECORD_BYTES = 1000
 _EPOCHS = pa.list_(pa.struct([("epoch", pa.int32()), ("start_offset", pa.int64())]))
+_GIVEN_LOG = {
+    "given_leo": ("leo", pa.int64()),
+    "given_hw": ("hw", pa.int64()),
+    "given_log_start": ("log_start_offset", pa.int64()),
+    "given_flushed": ("flushed_offset", pa.int64()),
+    "given_epochs": ("epochs", _EPOCHS),
+    "given_local_start": ("local_log_start_offset", pa.int64()),
+    "given_segments": ("segments", pa.list_(pa.int64())),
+}
+"""Columns of a given log, from which of `initial_replicas` and with which type."""
 
 
 def initial_state(spark: SparkSession, inputs: list[ScenarioInputs], traced: dict[int, np.ndarray]) -> DataFrame:
@@ -32,16 +41,16 @@ def initial_state(spark: SparkSession, inputs: list[ScenarioInputs], traced: dic
     the leader knows every follower's LEO (docs/kafka_rounds.md, Start). `traced`: scenario_id -> flags by partition_id.
     """
     tables, worlds, feeds = [], 0, 0
-    for i in inputs:
-        tables.append(_partition_rows(i, traced[i.scenario.scenario_id], worlds, feeds))
+    given = [_given(i) for i in inputs]
+    for i, (start, _) in zip(inputs, given, strict=True):
+        tables.append(_partition_rows(i, start, traced[i.scenario.scenario_id], worlds, feeds))
         worlds, feeds = worlds + i.world_count, feeds + i.feed_count
     partitions = pa.concat_tables(tables)
     frame = frame_of(spark, partitions)
     rows = frame.withColumn("slot", F.explode(F.expr("sequence(0, slot_count - 1)")))
-    logs = [t for t in (_replica_rows(i) for i in inputs) if t.num_rows]
+    logs = [t for t in (_replica_rows(i, *of) for i, of in zip(inputs, given, strict=True)) if t.num_rows]
     if logs:
-        given = frame_of(spark, pa.concat_tables(logs))
-        rows = rows.join(given, ["scenario_id", "partition_id", "slot"], "left")
+        rows = rows.join(frame_of(spark, pa.concat_tables(logs)), ["scenario_id", "partition_id", "slot"], "left")
     else:
         rows = rows.withColumns(
             {
@@ -175,7 +184,7 @@ def _with_logs(rows: DataFrame) -> DataFrame:
     return typed(rows)
 
 
-def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int, first_feed: int) -> pa.Table:
+def _partition_rows(inputs: ScenarioInputs, start: Given, traced: np.ndarray, first_world: int, first_feed: int) -> pa.Table:
     table = inputs.partitions
     assert table is not None
     ids = inputs.states
@@ -183,7 +192,7 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
     unconditional = np.array([f.first_acks != "all" for f in inputs.feeds], bool)
     keeps = np.array([f.keeps_segments for f in inputs.feeds], bool)
     tiered = np.array([f.tiered_at_start for f in inputs.feeds], bool)
-    given = {name: values[ids] for name, values in _given_partitions(inputs).items()}
+    leader, sizes = start.leader[ids].astype(np.int32), start.record_bytes[ids]
     members = np.ones(count, np.int32) if inputs.alike is None else inputs.alike.sizes.astype(np.int32)
     return pa.table(
         {
@@ -194,17 +203,17 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
             "slot_count": pa.array(table.slot_count[ids].astype(np.int32)),
             "assigned": pa.array(table.assigned[ids].astype(np.int32)),
             "replica_order": pa.array(table.replica_order[ids]),
-            "leader": pa.array(given["leader"]),
-            "leader_epoch": pa.array(given["leader_epoch"]),
-            "isr": pa.array(given["isr"]),
-            "elr": pa.array(given["elr"]),
-            "record_bytes": pa.array(given["record_bytes"]),
+            "leader": pa.array(leader),
+            "leader_epoch": pa.array(start.epoch[ids].astype(np.int32)),
+            "isr": pa.array(start.isr[ids].astype(np.int32)),
+            "elr": pa.array(start.elr[ids].astype(np.int32)),
+            "record_bytes": pa.array(sizes),
             "acked_to_leo": pa.array(unconditional[table.feed_id[ids]]),
             "traced": pa.array(traced[ids]),
             "keeps_segments": pa.array(keeps[table.feed_id[ids]]),
             "tiered_at_start": pa.array(tiered[table.feed_id[ids]]),
-            **remote_columns(inputs, given["leader"]),
-            "given_enough_local": pa.array(enough_local(inputs, given["record_bytes"])),
+            **remote_columns(inputs, leader),
+            "given_enough_local": pa.array(enough_local(inputs, sizes)),
             **reader_columns(inputs),
             "members": pa.array(members),
             "late_news": pa.array(np.full(count, inputs.has_late_news)),
@@ -213,59 +222,31 @@ def _partition_rows(inputs: ScenarioInputs, traced: np.ndarray, first_world: int
     )
 
 
-def _given_partitions(inputs: ScenarioInputs) -> dict[str, np.ndarray]:
-    """Leader, epoch, ISR and record size at the start, from the initial tables where they say so."""
-    table = inputs.partitions
-    assert table is not None
-    count = len(table.partition)
-    leader, epoch = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    elr = np.zeros(count, np.int32)
-    isr, size = table.assigned.astype(np.int32).copy(), np.full(count, -1, np.int64)
-    for row in inputs.scenario.initial_replicas.to_pylist():
-        at = inputs.partition_id(row["topic"], row["partition"])
-        if row["epochs"]:
-            epoch[at] = max(epoch[at], max(e["epoch"] for e in row["epochs"]))
-        if row.get("record_bytes"):
-            size[at] = max(size[at], row["record_bytes"])
-    for row in inputs.scenario.initial_partitions.to_pylist():
-        at = inputs.partition_id(row["topic"], row["partition"])
-        slot_of = {b: s for s, b in enumerate(inputs.worlds[int(table.world_id[at])].brokers)}
-        if row["leader"] is not None:
-            leader[at] = -1 if row["leader"] == -1 else slot_of[row["leader"]]
-        if row["leader_epoch"] is not None:
-            epoch[at] = row["leader_epoch"]
-        if row["isr"] is not None:
-            isr[at] = sum(1 << slot_of[b] for b in row["isr"])
-        if inputs.scenario.features[ELR_FEATURE] > 0:
-            elr[at] = sum(1 << slot_of[b] for b in row["elr"] or ())
-    size = np.where(size > 0, size, DEFAULT_RECORD_BYTES)
-    return {"leader": leader, "leader_epoch": epoch, "isr": isr, "elr": elr, "record_bytes": size}
+def _given(inputs: ScenarioInputs) -> tuple[Given, Placement]:
+    """The start from the initial tables, and the slots that it is said of."""
+    table = inputs.partition_table
+    ids = np.array(sorted(broker.id for broker in inputs.scenario.brokers))
+    width = max(len(world.brokers) for world in inputs.worlds)
+    brokers = np.array([[*world.brokers, *[-1] * (width - len(world.brokers))] for world in inputs.worlds])
+    slots = table.slot_count.astype(np.int64)
+    by_slot = brokers[table.world_id][np.arange(width) < slots[:, None]]
+    replicas = ((table.assigned[:, None].astype(np.int64) >> np.arange(width)) & 1).sum(axis=1)
+    placement = Placement(np.searchsorted(ids, by_slot).astype(np.int32), np.cumsum(slots) - slots, slots, replicas)
+    return given_start(inputs.scenario, TopicPlaces(inputs.scenario), ids, placement), placement
 
 
-def _replica_rows(inputs: ScenarioInputs) -> pa.Table:
-    table = inputs.partitions
-    assert table is not None
-    columns: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            ["scenario_id", "partition_id", "slot", "given_leo", "given_hw", "given_log_start", "given_flushed", "given_epochs"]
-            + ["given_local_start", "given_segments"]
-        )
+def _replica_rows(inputs: ScenarioInputs, given: Given, placement: Placement) -> pa.Table:
+    """The given logs of partitions that have a state of their own, by scenario_id, partition_id and slot."""
+    row = np.zeros(0, np.int64) if given.row is None else given.row
+    places = np.flatnonzero(row >= 0)
+    partition = np.repeat(np.arange(len(placement.slots)), placement.slots)[places]
+    has_state = np.zeros(len(placement.slots), bool)
+    has_state[inputs.states] = True
+    places, partition = places[has_state[partition]], partition[has_state[partition]]
+    logs = inputs.scenario.initial_replicas.take(pa.array(row[places]))
+    columns = {
+        "scenario_id": pa.array(np.full(len(places), inputs.scenario.scenario_id, np.int32)),
+        "partition_id": pa.array(partition),
+        "slot": pa.array((places - placement.first[partition]).astype(np.int32)),
     }
-    states = set(inputs.states.tolist())
-    for row in inputs.scenario.initial_replicas.to_pylist():
-        at = inputs.partition_id(row["topic"], row["partition"])
-        if at not in states:
-            continue
-        columns["scenario_id"].append(inputs.scenario.scenario_id)
-        columns["partition_id"].append(at)
-        columns["slot"].append(inputs.worlds[int(table.world_id[at])].brokers.index(row["broker"]))
-        columns["given_leo"].append(row["leo"])
-        columns["given_hw"].append(row["hw"])
-        columns["given_log_start"].append(row["log_start_offset"])
-        columns["given_flushed"].append(row.get("flushed_offset"))
-        columns["given_epochs"].append(row["epochs"])
-        columns["given_local_start"].append(row["local_log_start_offset"])
-        columns["given_segments"].append(row.get("segments"))
-    types = {"scenario_id": pa.int32(), "slot": pa.int32(), "given_epochs": _EPOCHS, "given_segments": pa.list_(pa.int64())}
-    return pa.table({name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()})
+    return pa.table(columns | {name: logs.column(of).cast(kind) for name, (of, kind) in _GIVEN_LOG.items()})

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.expressions.kafka.reading.step import new_reader
+from emulator.expressions.kafka.reading.types import READER
+from emulator.expressions.kafka.serve_consumers import IS_ASKED_FIRST, NO_INDEXES
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.change_types import arrow_type
 from emulator.inputs.consumers import groups_of, page_cache_shares, racks_of
-from emulator.rounds.kafka.reading.step import new_reader
-from emulator.rounds.kafka.reading.types import READER
-from emulator.rounds.kafka.serve_consumers import IS_ASKED_FIRST, NO_INDEXES
 
 _SITES = "ARRAY<STRUCT<broker: INT, page_cache_bytes: BIGINT, rack_masks: ARRAY<INT>>>"
 _STARTS_HERE = IS_ASKED_FIRST.replace("client_leader", "leader")

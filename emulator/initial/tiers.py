@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.expressions.kafka.state import TIER_COUNTERS
+from emulator.expressions.kafka.tier.metadata import index_of, visible
+from emulator.expressions.kafka.tier.types import REMOTE_EVENT, REMOTE_SEGMENT, empty_index
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.change_types import arrow_type
 from emulator.inputs.initial_remote import initial_remote_events, initial_remote_segments
-from emulator.rounds.kafka.state import TIER_COUNTERS
-from emulator.rounds.kafka.tier.metadata import index_of, visible
-from emulator.rounds.kafka.tier.types import REMOTE_EVENT, REMOTE_SEGMENT, empty_index
 
 _KNOWN = visible("given_remote_events", "slot", "0")
 TIER_AT_START = {

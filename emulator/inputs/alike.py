@@ -38,9 +38,9 @@ def find_alike(inputs: ScenarioInputs, traced: np.ndarray, by_broker: bool = Fal
     """Group the partitions whose brokers fare alike, with the same workload, settings, commands and start.
 
     A round is a function of a partition's state and inputs alone, so equal ones stay equal; partitions that a group's member
-    fetches together are alike only with each other. `traced`: flags by
-    partition_id; traced partitions are grouped among themselves, so that only they are traced. `by_broker`: only partitions
-    on the same brokers in the same order are alike, since brokers have budgets to share.
+    fetches together are alike only with each other. `traced`: flags by partition_id; traced partitions are grouped among
+    themselves, so that only they are traced. `by_broker`: only partitions on the same brokers in the same order are alike, since
+    brokers have budgets to share.
     """
     table = inputs.partition_table
     starts = inputs.starts()

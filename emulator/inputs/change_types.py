@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from emulator.rounds.kafka.state import FEED, WORLD
+from emulator.expressions.kafka.state import FEED, WORLD
 
 _NUMBERS_AND_FLAGS = {"INT": pa.int32(), "BIGINT": pa.int64(), "BOOLEAN": pa.bool_()}
 

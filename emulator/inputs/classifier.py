@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from emulator.expressions.slots import MAX_SLOTS, pack_order
 from emulator.inputs.feeds import Feed, WorkloadRow
 from emulator.inputs.storage_settings import concerns, store_faults
 from emulator.inputs.tables import PartitionTable
 from emulator.inputs.worlds import World
-from emulator.rounds.slots import MAX_SLOTS, pack_order
 from emulator.scenario import Command, ConsumerRow, Scenario
 from emulator.throttles import THROTTLED_LISTS, brokers_by_partition
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulator import configs
+from emulator.expressions.kafka.reading.types import EARLIEST, LATEST, NO_POLICY
 from emulator.faults.kinds import FaultRow
 from emulator.inputs.remote_store import store_bytes
 from emulator.inputs.storage_settings import whole_rounds
-from emulator.rounds.kafka.reading.types import EARLIEST, LATEST, NO_POLICY
 from emulator.scenario import ConsumerRow, Scenario
 
 if TYPE_CHECKING:
@@ -44,13 +44,19 @@ def consumer_settings(
         "wants": [_want(in_force[group], racks, round_ms) if group in in_force else None for group in groups_of(rows)],
         "followers_serve": value("replica.selector.class") == configs.RACK_AWARE,
         "store_bytes": store_bytes(store.read_bytes_per_second, now, round_ms, MOST_BYTES),
-        "reads_per_thread": max(1, round_ms // store.read_ms) if store.read_ms > 0 else None,
+        "reads_per_thread": reads_per_thread(scenario),
         "threads": value("remote.log.reader.threads"),
         "queue": value("remote.log.reader.max.pending.tasks"),
         "quota_bytes": read_quota(value("remote.log.manager.fetch.max.bytes.per.second"), round_ms),
         "index_cache_bytes": value("remote.log.index.file.cache.total.size.bytes"),
         "index_interval_bytes": max(1, value("index.interval.bytes")),
     }
+
+
+def reads_per_thread(scenario: Scenario) -> int | None:
+    """Remote reads that one thread of a broker makes in a round; None: they take no time."""
+    read_ms = scenario.remote_storage.read_ms
+    return max(1, scenario.round_ms // read_ms) if read_ms > 0 else None
 
 
 def read_quota(bytes_per_second: int, round_ms: int) -> int:

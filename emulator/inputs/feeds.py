@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator import configs
+from emulator.expressions.kafka.rules import PROTOCOL_NUMBERS
+from emulator.expressions.slots import pack_order
 from emulator.faults.kinds import FaultRow
 from emulator.inputs.consumers import consumer_settings, workload_bytes
 from emulator.inputs.storage_settings import (
@@ -21,8 +23,6 @@ from emulator.inputs.storage_settings import (
     prefers_local_log,
     storage_settings,
 )
-from emulator.rounds.kafka.rules import PROTOCOL_NUMBERS
-from emulator.rounds.slots import pack_order
 from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario
 from emulator.throttles import THROTTLED_LISTS, throttled_brokers
 

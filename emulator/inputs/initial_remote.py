@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from emulator.rounds.kafka.tier.types import BEFORE_THE_RUN, COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, STATE_NAMES
+from emulator.expressions.kafka.tier.types import BEFORE_THE_RUN, COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, STATE_NAMES
 
 Epochs = Sequence[tuple[int, int]]
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.expressions.bookkeeper.rules import PROTOCOL_NUMBERS, LedgerRules
+from emulator.expressions.bookkeeper.state import LEDGER_STATE
 from emulator.faults.bookies import on_the_way
 from emulator.faults.kinds import LEDGER_KINDS, FaultRow, read_fault_rows
 from emulator.inputs.bookies import Bookies
@@ -24,8 +26,6 @@ from emulator.inputs.remote_store import STORE_FAULTS
 from emulator.inputs.scenario_inputs import ScenarioInputs
 from emulator.inputs.tables import PartitionTable
 from emulator.ledger_configs import LEDGER_KEYS, effective, is_managed, is_offloaded
-from emulator.rounds.bookkeeper.rules import PROTOCOL_NUMBERS, LedgerRules
-from emulator.rounds.bookkeeper.state import LEDGER_STATE
 from emulator.scenario import Command, Scenario, Topic
 from emulator.scenario.ledgers import RACK_AWARE, TAKE_OVER
 

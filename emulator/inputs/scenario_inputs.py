@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from emulator.expressions.kafka.state import KAFKA_STATE
 from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.alike import Alike
 from emulator.inputs.change_types import FEED_CHANGES, FEED_KEY, WORLD_KEY, changes_schema
@@ -22,7 +23,6 @@ from emulator.inputs.feeds import Feed
 from emulator.inputs.tables import PartitionTable
 from emulator.inputs.world_changes import WorldChanges
 from emulator.inputs.worlds import BrokersOverTime, World
-from emulator.rounds.kafka.state import KAFKA_STATE
 from emulator.scenario import Scenario
 from emulator.state_schema import StateSchema
 
@@ -71,17 +71,9 @@ class ScenarioInputs:
 
     def starts(self) -> np.ndarray:
         """By partition_id: a number for what the initial tables say of it, 0 for nothing."""
-        given: dict[int, list[Any]] = defaultdict(list)
-        scenario = self.scenario
-        for rows in (scenario.initial_replicas, scenario.initial_partitions, scenario.initial_remote_segments):
-            for row in rows.to_pylist():
-                rest = tuple((name, str(value)) for name, value in row.items() if name not in ("topic", "partition"))
-                given[self.partition_id(row["topic"], row["partition"])].append(rest)
-        numbers: dict[Any, int] = {}
-        starts = np.zeros(self.partition_count, np.int64)
-        for partition, rows_given in given.items():
-            starts[partition] = numbers.setdefault(tuple(sorted(rows_given)), len(numbers) + 1)
-        return starts
+        from emulator.inputs.starts import starts_of  # it needs arrays, which needs this package
+
+        return starts_of(self.scenario)
 
     def fates(self, starts: np.ndarray, by_broker: bool) -> np.ndarray:
         """By partition_id: a number for what happens to its brokers; if it matters which they are, for the brokers.

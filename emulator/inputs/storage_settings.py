@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from emulator import configs
+from emulator.expressions.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.faults.kinds import FaultRow, read_fault_rows
 from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
-from emulator.rounds.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.scenario import Command, Scenario
 
 AS_RETENTION = -2

@@ -13,6 +13,9 @@ from functools import cache
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from emulator.expressions.kafka.count_outcomes import EVENT_KINDS
+from emulator.expressions.kafka.eligible_leaders import min_isr
+from emulator.expressions.kafka.state import TIER_COUNTERS
 from emulator.outcomes.ranges import (
     above,
     below,
@@ -25,9 +28,6 @@ from emulator.outcomes.ranges import (
     within,
     without,
 )
-from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
-from emulator.rounds.kafka.eligible_leaders import min_isr
-from emulator.rounds.kafka.state import TIER_COUNTERS
 
 PARTITION_KEY = ("scenario_id", "partition_id")
 _INPUT_IDS = ("world_id", "feed_id")

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from emulator.arrow_frames import frame_of
+from emulator.arrow_schemas import to_arrow_schema
+from emulator.expressions.columns import texts
+from emulator.expressions.kafka.count_outcomes import EVENT_KINDS, OF_NOBODY
+from emulator.expressions.kafka.rules import RunRules
+from emulator.expressions.kafka.segments import local_start
+from emulator.expressions.kafka.tier.lineage import is_in_lineage
+from emulator.expressions.kafka.tier.types import BEFORE_THE_RUN, STATE_NAMES
+from emulator.expressions.log import epoch_cache
+from emulator.expressions.slots import MAX_SLOTS, ORDER_BITS, bit, has, mine
 from emulator.inputs import ScenarioInputs
 from emulator.local_checkpoints import held
 from emulator.outcomes.accounting import losses_at_elections, partition_accounts, with_losses
@@ -16,14 +26,7 @@ from emulator.outcomes.broker_rounds import DISK_BYTES
 from emulator.outcomes.consumers import CONSUMER_TABLES, consumer_tables
 from emulator.outcomes.names import Names, names
 from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
-from emulator.rounds.columns import texts
-from emulator.rounds.kafka.count_outcomes import EVENT_KINDS, OF_NOBODY
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.segments import local_start
-from emulator.rounds.kafka.tier.lineage import is_in_lineage
-from emulator.rounds.kafka.tier.types import BEFORE_THE_RUN, STATE_NAMES
-from emulator.rounds.log import epoch_cache
-from emulator.rounds.slots import MAX_SLOTS, ORDER_BITS, bit, has, mine
+from emulator.scenario import Scenario
 from emulator.schema import OUTPUT_TABLES
 
 _IS_REPLICA = mine("assigned")
@@ -82,12 +85,8 @@ def assemble(
         tables |= consumer_tables(spark, state, inputs, known)
     else:
         tables |= {name: empty_table(name) for name in CONSUMER_TABLES}
-    invariants = [pa.array(column, pa.string()) for column in zip(*invariant_rows(), strict=True)]
-    tables["invariants"] = pa.table(invariants, OUTPUT_TABLES["invariants"].names)
-    return tables | {
-        "brokers": broker_rows(inputs),
-        "faults": fault_rows(inputs),
-    }
+    scenarios = [i.scenario for i in inputs]
+    return tables | {"invariants": invariant_table(), "brokers": broker_rows(scenarios), "faults": fault_rows(scenarios)}
 
 
 def empty_table(name: str) -> pa.Table:
@@ -267,18 +266,24 @@ def _fence_rows(inputs: list[ScenarioInputs]) -> pa.Table:
     return pa.Table.from_pylist(rows, _FENCES)
 
 
-def broker_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+def invariant_table() -> pa.Table:
+    """The table `invariants`."""
+    columns = [pa.array(column, pa.string()) for column in zip(*invariant_rows(), strict=True)]
+    return pa.table(columns, OUTPUT_TABLES["invariants"].names)
+
+
+def broker_rows(scenarios: Sequence[Scenario]) -> pa.Table:
     """The table `brokers`."""
-    rows = [{"scenario_id": i.scenario.scenario_id, "broker": b.id, "rack": b.rack} for i in inputs for b in i.scenario.brokers]
+    rows = [{"scenario_id": s.scenario_id, "broker": b.id, "rack": b.rack} for s in scenarios for b in s.brokers]
     return pa.Table.from_pylist(rows, _BROKERS)
 
 
-def fault_rows(inputs: list[ScenarioInputs]) -> pa.Table:
+def fault_rows(scenarios: Sequence[Scenario]) -> pa.Table:
     """The table `faults`."""
     parts = []
-    for i in inputs:
-        faults = i.scenario.faults
+    for s in scenarios:
+        faults = s.faults
         ids = pa.array(np.arange(faults.num_rows, dtype=np.int32))
-        scenario = pa.array(np.full(faults.num_rows, i.scenario.scenario_id, np.int32))
+        scenario = pa.array(np.full(faults.num_rows, s.scenario_id, np.int32))
         parts.append(faults.append_column("fault_id", ids).append_column("scenario_id", scenario))
     return pa.concat_tables(parts)

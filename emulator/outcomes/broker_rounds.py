@@ -8,12 +8,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from emulator.expressions.kafka.segments import LOCAL_BYTES
+from emulator.expressions.log import bytes_at
+from emulator.expressions.slots import mine
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.names import member_brokers
-from emulator.rounds.kafka.segments import LOCAL_BYTES
-from emulator.rounds.log import bytes_at
-from emulator.rounds.slots import mine
 from emulator.schema import OUTPUT_TABLES
+
+BUCKET_UNIT_ROUNDS = 25
+"""Time buckets are whole multiples of so many rounds."""
 
 _SUMS = ("bytes_in", "bytes_out", "leader_count", "follower_count", "local_bytes")
 
@@ -33,6 +36,11 @@ BucketSums = dict[tuple[int, int, int], dict[str, int]]
 
 SaturatedRounds = Callable[[int, int, int, int, Sequence[str]], int]
 """scenario_id, broker, from_round, to_round, kinds -> rounds in which one of its budgets of these kinds was used up."""
+
+
+def bucket_length(rounds: int, time_buckets: int) -> int:
+    """Rounds of a time bucket of broker_rounds: about that part of the run, in whole units; it does not depend on jobs."""
+    return -(-max(-(-rounds // time_buckets), 1) // BUCKET_UNIT_ROUNDS) * BUCKET_UNIT_ROUNDS
 
 
 def broker_bucket(

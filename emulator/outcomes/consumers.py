@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.expressions.columns import texts
+from emulator.expressions.kafka.reading.step import ended
+from emulator.expressions.kafka.reading.types import CAUSES, COUNTERS
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.consumers import groups_of
 from emulator.outcomes.names import Names
-from emulator.rounds.columns import texts
-from emulator.rounds.kafka.reading.step import ended
-from emulator.rounds.kafka.reading.types import CAUSES, COUNTERS
 from emulator.schema import OUTPUT_TABLES
 
 CONSUMER_TABLES = ("consumer_groups", "unread")

@@ -13,6 +13,9 @@ from emulator.outcomes.assemble import empty_table
 
 Tables = dict[str, DataFrame | pa.Table]
 
+OF_SYSTEMS = ("invariants",)
+"""Tables that two engines of one system both have, and that are there once."""
+
 
 def joined_tables(spark: SparkSession, of_systems: Sequence[Tables], names: Collection[str]) -> Tables:
     """The rows of every system's tables under each of these names; a table that no system has is empty."""
@@ -24,6 +27,9 @@ def _joined(spark: SparkSession, name: str, parts: list[DataFrame | pa.Table]) -
     if not filled:
         return empty_table(name)
     arrow = [part for part in filled if isinstance(part, pa.Table)]
+    if name in OF_SYSTEMS:
+        arrow = [part for at, part in enumerate(arrow) if not any(part.equals(other) for other in arrow[:at])]
+        filled = list(arrow)
     if len(arrow) == len(filled):
         columns = arrow[0].schema.names
         return pa.concat_tables([part.select(columns).cast(arrow[0].schema) for part in arrow])

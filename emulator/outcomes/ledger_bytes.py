@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.expressions.bookkeeper.repair.copies import end_number, number
+from emulator.expressions.bookkeeper.texts import QW
+from emulator.expressions.columns import let, struct
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.ledgers import LedgerInputs
-from emulator.rounds.bookkeeper.repair.copies import end_number, number
-from emulator.rounds.bookkeeper.texts import QW
-from emulator.rounds.columns import let, struct
 
 ALL_ENTRIES = 2**62
 _PIECES = pa.schema(

@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.expressions.bookkeeper.invariants import AT_THE_END, EVERY_ROUND, OF_TOPICS
+from emulator.expressions.columns import texts
 from emulator.inputs import ScenarioInputs
-from emulator.rounds.bookkeeper.invariants import AT_THE_END, EVERY_ROUND, OF_TOPICS
-from emulator.rounds.columns import texts
 from emulator.schema import OUTPUT_TABLES
 
 _KEYS = ("scenario_id", "partition_id", "feed_id")

@@ -6,16 +6,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.inputs import ScenarioInputs
-from emulator.inputs.ledgers import ledger_rules_of
-from emulator.outcomes.assemble import broker_rows, fault_rows
-from emulator.outcomes.ledger_bytes import bytes_held, entries_held, entry_bytes, with_entry_sizes
-from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
-from emulator.outcomes.lists_of_ledgers import ACKED_LOST, check_rows, kept, newest, of_all_ledgers, there, topic_rows
-from emulator.outcomes.names import Names, names
-from emulator.rounds.bookkeeper.bookies import has, has_in_run, header_lac, lac_of, last_stored
-from emulator.rounds.bookkeeper.repair.copies import is_copy
-from emulator.rounds.bookkeeper.state import (
+from emulator.expressions.bookkeeper.bookies import has, has_in_run, header_lac, lac_of, last_stored
+from emulator.expressions.bookkeeper.repair.copies import is_copy
+from emulator.expressions.bookkeeper.state import (
     CLOSED,
     DONE,
     ERRORS,
@@ -27,16 +20,23 @@ from emulator.rounds.bookkeeper.state import (
     STATES,
     WRITER_STATES,
 )
-from emulator.rounds.bookkeeper.texts import ENTRIES_READ, OPEN_RUN, last_of
-from emulator.rounds.bookkeeper.topics.columns import ROLLED_OVER_BY
-from emulator.rounds.columns import struct, texts
+from emulator.expressions.bookkeeper.texts import ENTRIES_READ, OPEN_RUN, last_of
+from emulator.expressions.bookkeeper.topics.columns import ROLLED_OVER_BY
+from emulator.expressions.columns import struct, texts
+from emulator.inputs import ScenarioInputs
+from emulator.inputs.ledgers import ledger_rules_of
+from emulator.outcomes.assemble import broker_rows, fault_rows
+from emulator.outcomes.ledger_bytes import bytes_held, entries_held, entry_bytes, with_entry_sizes
+from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
+from emulator.outcomes.lists_of_ledgers import ACKED_LOST, check_rows, kept, newest, of_all_ledgers, there, topic_rows
+from emulator.outcomes.names import Names, names
 from emulator.schema import OUTPUT_TABLES
 
 
 def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame | pa.Table]:
     """The output tables that follow from the final state of ledgers, by name; not yet computed.
 
-    `state`: one row per (scenario, ledger), columns of emulator/rounds/bookkeeper/state.py.
+    `state`: one row per (scenario, ledger), columns of emulator/expressions/bookkeeper/state.py.
     """
     rules, known = ledger_rules_of(inputs), names(spark, inputs)
     copies, lists = rules.repairs, rules.topics
@@ -60,7 +60,8 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
     if lists:
         computed["topics"] = topic_rows(state, known)
     tables: dict[str, DataFrame | pa.Table] = {n: frame.select(OUTPUT_TABLES[n].names) for n, frame in computed.items()}
-    return tables | {"invariants": ledger_invariant_rows(), "brokers": broker_rows(inputs), "faults": fault_rows(inputs)}
+    scenarios = [i.scenario for i in inputs]
+    return tables | {"invariants": ledger_invariant_rows(), "brokers": broker_rows(scenarios), "faults": fault_rows(scenarios)}
 
 
 _WITH_OPEN_RUN = {"runs": f"IF(run_to > run_from, concat(runs, array({OPEN_RUN})), runs)"}

@@ -6,12 +6,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from emulator.errors import InputError
+from emulator.expressions.bookkeeper.state import CLOSED
+from emulator.expressions.bookkeeper.texts import ENTRIES_READ
+from emulator.expressions.bookkeeper.topics.columns import LISTED, PLAYED
 from emulator.inputs import ScenarioInputs
 from emulator.ledger_configs import MAX_LEDGERS
 from emulator.outcomes.names import Names
-from emulator.rounds.bookkeeper.state import CLOSED
-from emulator.rounds.bookkeeper.texts import ENTRIES_READ
-from emulator.rounds.bookkeeper.topics.columns import LISTED, PLAYED
 
 _KEYS = ("scenario_id", "partition_id")
 ACKED_LOST = (

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.outcomes import queries
 from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.views import names_in, register
-from emulator.session import quiet_query_errors
+from emulator.session import is_connect, quiet_query_errors
+from emulator.spark_errors import SPARK_ERRORS
 from emulator.storage import OutputDirectory
 
 SHUFFLE_PARTITIONS_PER_CORE = 2
@@ -27,7 +26,8 @@ def run_sql(
     """Returns the column names of a query's answer and an iterator over its rows, fetched as it goes.
 
     `query`: SQL over the views of `emulator.outcomes.views`, or "@name" for a bundled question. It runs in a session of
-    its own: the caller's views and settings stay as they are. `prices`: what the view `prices` has, None for the bundled table.
+    its own: the caller's views and settings stay as they are (not over Spark Connect before 4.3).
+    `prices`: what the view `prices` has, None for the bundled table.
     Structs and maps come as dict, timestamps in UTC.
     Raises `InputError`, from the iterator as well, when the folder has no tables or the SQL is wrong.
     """
@@ -38,7 +38,7 @@ def run_sql(
         try:
             answer = own.sql(sql)
             columns = list(answer.columns)
-        except (PySparkException, Py4JError) as error:
+        except SPARK_ERRORS as error:
             raise InputError(f"SQL: {condensed(error)}") from error
     return columns, _rows(answer)
 
@@ -80,8 +80,11 @@ def _resolve(query: str) -> str:
 
 
 def _own_session(spark: SparkSession) -> SparkSession:
-    own = spark.newSession()
+    """A session for one query. Spark Connect has no further ones before 4.3: it is then the caller's."""
+    own = spark.newSession() if hasattr(spark, "newSession") else spark
     own.conf.set("spark.sql.session.timeZone", "UTC")
+    if is_connect(spark):  # what partitions are not worth, the server's adaptive execution puts together
+        return own
     if not spark.sparkContext.getConf().contains("spark.sql.shuffle.partitions"):
         partitions = spark.sparkContext.defaultParallelism * SHUFFLE_PARTITIONS_PER_CORE
         own.conf.set("spark.sql.shuffle.partitions", str(partitions))
@@ -99,7 +102,7 @@ def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | Non
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
         with quiet_query_errors():
             register(spark, uri, names_in(sql) or None, prices)
-    except (PySparkException, Py4JError) as error:
+    except SPARK_ERRORS as error:
         raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:
         raise InputError(f"{uri}: the tables there cannot be read: {error}") from error
@@ -112,7 +115,7 @@ def _rows(answer: DataFrame) -> Iterator[tuple[Any, ...]]:
             try:
                 fetched = fetched or answer.toLocalIterator(prefetchPartitions=True)
                 row = next(fetched, None)
-            except (PySparkException, Py4JError) as error:
+            except SPARK_ERRORS as error:
                 raise InputError(f"SQL: {condensed(error)}") from error
         if row is None:
             return

@@ -16,7 +16,7 @@ TRACE_TABLES = ("trace", "trace_partitions")
 def trace_tables(spark: SparkSession, traced_state: DataFrame, inputs: list[ScenarioInputs]) -> dict[str, DataFrame]:
     """The rows of TRACE_TABLES, by name, that a state's `trace` arrays hold; not yet computed.
 
-    `traced_state`: rows of a state (emulator/rounds/kafka/state.py); rows without a trace give nothing. Role, offsets and
+    `traced_state`: rows of a state (emulator/expressions/kafka/state.py); rows without a trace give nothing. Role, offsets and
     epochs are those of the end of the recorded round; a replica is left out while it is not assigned.
     """
     recorded = traced_state.filter("size(trace) > 0").select(

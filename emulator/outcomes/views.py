@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from emulator.hadoop_files import HadoopFiles
+from emulator.files import files_of
 from emulator.outcomes.prices import PRICE_VIEWS, PricesShape, load_prices, price_view_sql
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OPEN_TABLES, OutputDirectory
@@ -52,7 +52,7 @@ def register(spark: SparkSession, uri: str, names: Collection[str] | None = None
 
     `names`: only these, and what they build on. `prices`: the price table, None for the bundled one. A table that is not there
     is an empty view with the columns of its schema. A publishing that a kill cut short is finished first. Raises `InputError`
-    for an address that Hadoop cannot open, `OSError` when its files cannot be read.
+    for an address that cannot be opened, `OSError` when its files cannot be read.
     """
     directory = OutputDirectory(spark, uri)
     directory.recover()
@@ -88,7 +88,7 @@ def _read(spark: SparkSession, directory: OutputDirectory, uri: str, name: str) 
     address = directory.table_uri(name)
     schema = OUTPUT_TABLES[name]
     # Files are only looked into where they may have more columns: each look is a Spark job.
-    if name in OPEN_TABLES and any(file.endswith(".parquet") for file in HadoopFiles(spark, uri).sizes(name)):
+    if name in OPEN_TABLES and any(file.endswith(".parquet") for file in files_of(spark, uri).sizes(name)):
         found = spark.read.parquet(address).schema
         schema = StructType([*schema.fields, *(field for field in found.fields if field.name not in schema.names)])
     return spark.read.schema(schema).parquet(address)

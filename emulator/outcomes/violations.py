@@ -7,10 +7,10 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.expressions.columns import texts
+from emulator.expressions.kafka.count_outcomes import EVENT_KINDS
+from emulator.expressions.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, OF_TIERS, Invariant
 from emulator.inputs import ScenarioInputs
-from emulator.rounds.columns import texts
-from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
-from emulator.rounds.kafka.invariants import AT_ELECTIONS, AT_THE_END, EVERY_ROUND, INVARIANTS, OF_TIERS, Invariant
 
 _IDS = ("scenario_id", "partition_id", "world_id", "feed_id")
 SETTLING_ROUNDS = 10

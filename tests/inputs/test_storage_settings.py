@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from emulator import configs
+from emulator.expressions.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.inputs.storage_settings import copy_quota, storage_settings
-from emulator.rounds.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.scenario import load_run
 
 LONG_MAX = 2**63 - 1

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from datasets.schedules import schedules_toml
+from emulator.arrow_schemas import from_arrow_schema, to_arrow_schema
+from emulator.expressions.kafka.state import FEED, WORLD
 from emulator.inputs import ScenarioInputs, change_tables, scenario_inputs
 from emulator.inputs.change_types import FEED_CHANGES, WORLD_CHANGES, WORLD_VALUE
 from emulator.inputs.classifier import _distinct_rows
-from emulator.rounds.kafka.state import FEED, WORLD
 from emulator.scenario import Command, Scenario, load_run
 from tests.faults.test_timeline import ALL_KINDS, fault, fault_table, random_fault
 from tests.reference.random_scenarios import random_batch, to_toml

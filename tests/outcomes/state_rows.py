@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from emulator.rounds.kafka.state import STATE_COLUMNS, STATE_DDL
+from emulator.arrow_schemas import to_arrow_schema
+from emulator.expressions.kafka.state import STATE_COLUMNS, STATE_DDL
 
 NULL_UNLESS_GIVEN = {"world", "feed", "trace", "leader_log", "remote_leo", "lead_start", "segments"}
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from emulator.expressions.kafka.count_outcomes import EVENT_KINDS
 from emulator.inputs import ScenarioInputs, scenario_inputs
 from emulator.outcomes.accounting import losses_at_elections
 from emulator.outcomes.assemble import assemble
 from emulator.outcomes.broker_rounds import broker_bucket
 from emulator.outcomes.trace import trace_tables
-from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
 from emulator.scenario import load_run
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OutputDirectory

@@ -169,10 +169,10 @@ def test_every_sum_is_one_of_rows(spark: SparkSession, emulated: Path, report: d
 def test_a_killed_run_of_both_goes_on_to_the_same_result(spark: SparkSession, run: tuple[Run, Path], emulated: Path) -> None:
     out = emulated.with_name("killed")
     with pytest.raises(Killed):
-        run_emulation(run[0], str(out), spark, mode="plain", progress=_Mortal(), checkpoint_every=1)
+        run_emulation(run[0], str(out), spark, mode="plain", progress=_Mortal(), checkpoint_every=1, engine="expressions")
     assert sorted(path.name for path in (out / FOLDER).iterdir()) == ["bookkeeper", "kafka"]
     assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
-    run_emulation(run[0], str(out), spark, mode="plain", resume=True)
+    run_emulation(run[0], str(out), spark, mode="plain", resume=True, engine="expressions")
     assert not (out / FOLDER).exists()
     assert tables_of(out) == tables_of(emulated)
 

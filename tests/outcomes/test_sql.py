@@ -49,7 +49,7 @@ def test_show_views_lists_them_all(spark: SparkSession, small_run: Path) -> None
         ("SELECT assert_true(acked < 0) FROM outcomes", "is not true"),
         ("  ", "the query is empty"),
         ("@which_partition_lost_records", '(did you mean "which_partitions_lost_records"'),
-        ("@nothing", "allowed: how_do_variants_compare, "),
+        ("@nothing", "allowed: do_high_watermarks_and_epoch_ends_add_up, "),
     ],
 )
 def test_wrong_sql_is_one_line(

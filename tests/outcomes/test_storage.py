@@ -14,6 +14,7 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
+from emulator.arrow_files import ArrowFiles
 from emulator.errors import InputError
 from emulator.hadoop_files import HadoopFiles
 from emulator.outcomes.views import register
@@ -23,6 +24,13 @@ from emulator.storage import COMMIT_FILE, OWNER_FILE, OutputDirectory, _started
 BEFORE = {"runs": "before", "events": "before", "trace": "before"}
 AFTER = {"runs": "after", "events": "after", "outcomes": "after"}
 CHANGES = ("rename", "delete", "make_folders", "write_text")
+
+
+@pytest.fixture(params=["hadoop", "arrow"], autouse=True)
+def files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of this by Hadoop's Java API, and by pyarrow as over Spark Connect."""
+    if request.param == "arrow":
+        monkeypatch.setattr("emulator.storage.files_of", lambda _, uri: ArrowFiles(uri))
 
 
 def put(folder: Path, text: str) -> None:
@@ -90,7 +98,8 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], int]:
         return call
 
     for name in CHANGES:
-        monkeypatch.setattr(HadoopFiles, name, limited(getattr(HadoopFiles, name)))
+        for kind in (HadoopFiles, ArrowFiles):
+            monkeypatch.setattr(kind, name, limited(getattr(kind, name)))
     return lambda: done
 
 

@@ -1,0 +1,64 @@
+"""Blocks of partitions: what one task plays, cut by how much there is to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+BLOCKS_PER_CORE = 4
+"""At least so many of a job for each core: the last ones of a job leave no core idle for long."""
+
+MOST_PARTITIONS = 50_000
+"""Of a block, whose arrays are in memory at once."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Block b has the partitions at places bounds[b] to bounds[b + 1], job j the blocks jobs[j] to jobs[j + 1]."""
+
+    bounds: tuple[int, ...]
+    jobs: tuple[int, ...]
+
+    def blocks_of(self, job: int) -> range:
+        """The numbers of a job's blocks."""
+        return range(self.jobs[job], self.jobs[job + 1])
+
+    def places_of(self, block: int) -> np.ndarray:
+        """The places of a block's partitions."""
+        return np.arange(self.bounds[block], self.bounds[block + 1])
+
+    @property
+    def job_count(self) -> int:
+        """Jobs of the run."""
+        return len(self.jobs) - 1
+
+
+def plan_blocks(weights: np.ndarray, cores: int, job_weight: float, most: int | None = None) -> Plan:
+    """Cut partitions into blocks of about equal weight, at least BLOCKS_PER_CORE a core in every job, and blocks into jobs.
+
+    `weights`: by place, how much there is to do; `job_weight`: about what one core does in a job; `most`: partitions of a block,
+    None: MOST_PARTITIONS.
+    """
+    weights = np.maximum(np.asarray(weights, np.float64), 1e-9)
+    jobs = max(1, round(weights.sum() / (job_weight * cores)))
+    bounds = cut(weights, jobs * cores * BLOCKS_PER_CORE, MOST_PARTITIONS if most is None else most)
+    blocks = len(bounds) - 1
+    job_bounds = np.unique(np.linspace(0, blocks, min(jobs, blocks) + 1).round().astype(int))
+    return Plan(tuple(bounds), tuple(job_bounds.tolist()))
+
+
+def cut(weights: np.ndarray, count: int, most: int) -> list[int]:
+    """Bounds of consecutive stretches: about `count` of equal weight, none of more than `most` partitions.
+
+    >>> cut(np.array([1.0, 1.0, 8.0, 1.0, 1.0]), 3, 10)
+    [0, 2, 3, 5]
+    """
+    middles = np.cumsum(weights) - weights / 2
+    stretch = np.floor(middles * (count / weights.sum()))
+    edges = [0, *(np.flatnonzero(np.diff(stretch)) + 1).tolist(), len(weights)]
+    bounds = [0]
+    for begin, end in zip(edges, edges[1:], strict=False):
+        pieces = -(-(end - begin) // most)
+        bounds += [begin + (end - begin) * piece // pieces for piece in range(1, pieces + 1)]
+    return bounds

@@ -1,0 +1,85 @@
+"""What a job's tasks give Spark: all tables of a block side by side in one schema.
+
+A column is a table, a struct of its columns; row i has row i of each table that is that long, and null for the others. Side by
+side, not one below the other: nulls of a struct take as much room on the way to Spark as values do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from emulator.arrow_schemas import from_arrow_schema
+from emulator.outcomes.compiled import BLOCK_TABLES
+from emulator.schema import OUTPUT_TABLES
+
+BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
+"""One row for each block that was played: its number, its partitions, seconds of its rounds."""
+
+TABLES: dict[str, pa.Schema] = BLOCK_TABLES | {"blocks": BLOCKS_SCHEMA}
+
+ROWS_PER_BATCH = 50_000
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([(kind.field(i).name, _nullable(kind.field(i).type)) for i in range(kind.num_fields)])
+    return pa.list_(_nullable(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+_STRUCTS: dict[str, pa.DataType] = {
+    name: pa.struct([(field.name, _nullable(field.type)) for field in schema]) for name, schema in TABLES.items()
+}
+
+
+def rows_schema(names: Collection[str]) -> StructType:
+    """The columns of these tables as Spark has them."""
+    return from_arrow_schema(pa.schema([(name, kind) for name, kind in _STRUCTS.items() if name in names]))
+
+
+def batches_of(tables: Mapping[str, pa.Table], names: Collection[str] = tuple(TABLES)) -> Iterator[pa.RecordBatch]:
+    """The rows of these tables side by side, in modest batches; without rows no batch."""
+    whole = {name: tables[name].combine_chunks() for name in _STRUCTS if name in names}
+    rows = max(table.num_rows for table in whole.values())
+    for start in range(0, rows, ROWS_PER_BATCH):
+        length = min(ROWS_PER_BATCH, rows - start)
+        columns = [_structs(table.slice(start, length), _STRUCTS[name], length) for name, table in whole.items()]
+        yield pa.RecordBatch.from_arrays(columns, names=list(whole))
+
+
+def _structs(table: pa.Table, kind: pa.StructType, length: int) -> pa.Array:
+    if table.num_rows == 0:
+        return pa.nulls(length, kind)
+    fields = [kind.field(i) for i in range(kind.num_fields)]
+    columns = [_one_array(table.column(field.name)).cast(field.type) for field in fields]
+    structs = pa.StructArray.from_arrays(columns, fields=fields)
+    return structs if len(structs) == length else pa.concat_arrays([structs, pa.nulls(length - len(structs), kind)])
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def rows_of(rows: DataFrame, table: str) -> DataFrame:
+    """The rows of one table, of a frame of `rows_schema`."""
+    own = rows.where(F.col(table).isNotNull()).select(f"{table}.*")
+    if table not in OUTPUT_TABLES:
+        return own
+    return own.select(*(_without_nulls(field.name, field.dataType) for field in OUTPUT_TABLES[table]))
+
+
+def _without_nulls(name: str, kind: DataType) -> Column:
+    """The output's arrays hold no nulls, and Spark believes that of no stored array."""
+    if not isinstance(kind, ArrayType):
+        return F.col(name)
+    return F.transform(name, lambda entry: _filled(entry, kind.elementType)).alias(name)
+
+
+def _filled(entry: Column, kind: DataType) -> Column:
+    if isinstance(kind, StructType):
+        return F.struct(*(_filled(entry[field.name], field.dataType).alias(field.name) for field in kind))
+    return F.coalesce(entry, F.lit(0).cast(kind))

@@ -1,0 +1,51 @@
+"""How many tasks of a Spark job have ended while it runs, for progress: by classic Spark's status tracker."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from emulator.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
+
+SECONDS_BETWEEN_LOOKS = 1.0
+
+_NO_TRACKER: tuple[type[Exception], ...] = (AttributeError, *SPARK_ERRORS)
+
+
+@contextmanager
+def watching(spark: SparkSession, tasks: int, tell: Callable[[int], None]) -> Iterator[None]:
+    """While the block runs, `tell` how many tasks of a stage of so many have ended, each time that it is more.
+
+    It is called in a thread of its own. Spark Connect, which has no status tracker, tells nothing.
+    """
+    try:
+        tracker = spark.sparkContext.statusTracker()
+        others = set(tracker.getActiveStageIds())
+    except _NO_TRACKER:  # Spark Connect has no sparkContext
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(target=_watch, args=(tracker, others, tasks, tell, ended), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _watch(tracker: Any, others: set[int], tasks: int, tell: Callable[[int], None], ended: threading.Event) -> None:
+    told = 0
+    while not ended.wait(SECONDS_BETWEEN_LOOKS):
+        try:
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds() if stage not in others]
+        except SPARK_OR_FILE_ERRORS:  # Java is going down
+            return
+        completed = max((stage.numCompletedTasks for stage in stages if stage and stage.numTasks == tasks), default=0)
+        if completed > told and not ended.is_set():
+            told = completed
+            tell(told)

@@ -1,0 +1,60 @@
+"""Before the rounds: whether they are compiled, and what a first run says while it compiles them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from emulator import compiled
+from emulator.errors import EnvironmentProblem
+from emulator.inputs.arrays import Block, Prepared, read_block
+from emulator.progress import Progress
+from emulator.rounds.kafka.play_block import play, play_partitions
+
+INSTALL = "python -m pip install numba"
+
+MOST_UNCOMPILED = 1e6
+"""Replica-rounds that are played where rounds cannot be compiled: minutes."""
+
+
+def warm_up(prepared: Prepared, progress: Progress, places: np.ndarray | None = None) -> None:
+    """Have the rounds compiled, where the cache does not have them yet, and say so; tasks then find them there.
+
+    `places`: of the partitions that will be played, None for all. Raises EnvironmentProblem for a large run on a machine that
+    cannot compile them.
+    """
+    if compiled.WHY_NOT is not None:
+        if prepared.weights[slice(None) if places is None else places].sum() > MOST_UNCOMPILED:
+            raise EnvironmentProblem(
+                f"rounds of a run of this size have to be compiled, and numba cannot be used ({compiled.WHY_NOT});"
+                f" install it with: {INSTALL}"
+            )
+        progress.note(f"numba cannot be used ({compiled.WHY_NOT}): rounds run as ordinary Python; install it with: {INSTALL}")
+    if not compiled.is_compiling():
+        return
+    began = time.monotonic()
+    block = read_block(prepared.block(np.arange(1)))
+    if compile_rounds(
+        block,
+        begins=lambda: progress.note("compiling the rounds, once for this version ..."),
+        waits=lambda: progress.note("another process compiles the rounds: waiting for it ..."),
+    ):
+        progress.note(f"compiled in {time.monotonic() - began:.0f} s")
+
+
+def compile_rounds(block: Block, **told: Callable[[], None]) -> bool:
+    """Have the rounds compiled, where the cache does not have them yet, by playing no round of a block.
+
+    One process of a machine does, the others wait for it (compiled.compile_once). Returns whether this one did.
+    """
+
+    def play_nothing() -> None:
+        state = block.state
+        partitions = cast(Any, state.partitions).copy()
+        partitions["end"] = 0
+        play(state._replace(partitions=partitions), block.inputs, block.traffic)
+
+    return compiled.compile_once(play_partitions, play_nothing, **told)

@@ -1,0 +1,113 @@
+"""One scenario as columns by partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from emulator.inputs.arrays.brokers import BrokerArrays
+from emulator.inputs.arrays.columns import PackedLists
+from emulator.inputs.arrays.commands import CommandsOfPartitions
+from emulator.inputs.arrays.given import given_start
+from emulator.inputs.arrays.placement import Placement, place_replicas
+from emulator.inputs.arrays.settings import settings_of_topics
+from emulator.inputs.arrays.stale import StaleTable, stale_classes
+from emulator.inputs.arrays.storage import ever_tiered, keeps_segments, stores_of_topics
+from emulator.inputs.arrays.topics import TopicPlaces
+from emulator.inputs.arrays.workload import workloads
+from emulator.scenario import Scenario
+
+PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500
+"""Rounds that are played of a run with leaps: so many, so many for each change of an input, and one of so many rounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScenarioColumns:
+    """A scenario: `columns` by partition_id, with numbers of `settings`, `commands` and `workloads`; `log_row` by slot.
+
+    `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `acked_on_append`: by workload. `weights`:
+    replica-rounds to be played.
+    """
+
+    places: TopicPlaces
+    brokers: BrokerArrays
+    placement: Placement
+    columns: dict[str, np.ndarray]
+    settings: PackedLists
+    commands: PackedLists
+    workloads: PackedLists
+    stores: PackedLists
+    transactions: PackedLists
+    acked_on_append: np.ndarray
+    log_row: np.ndarray | None
+    logs: np.ndarray
+    epochs: PackedLists
+    bases: PackedLists
+    weights: np.ndarray
+
+
+def scenario_columns(
+    scenario: Scenario, brokers: BrokerArrays, stale: StaleTable, traced: np.ndarray | None, leaps: bool
+) -> ScenarioColumns:
+    """A scenario of Kafka's core as columns; `traced`: flags by partition_id."""
+    places = TopicPlaces(scenario)
+    commands = CommandsOfPartitions(scenario, places)
+    placement, slots = place_replicas(scenario, places, brokers.ids, commands.moves)
+    given = given_start(scenario, places, brokers.ids, placement)
+    settings_of_topic, settings = settings_of_topics(scenario)
+    store_of_topic, stores, transactions = stores_of_topics(scenario)
+    command_of, command_lists = commands.lists(places, slots)
+    workload = workloads(scenario, places)
+    topic = np.repeat(np.arange(len(places.names), dtype=np.int32), places.counts)
+    number = np.arange(places.partition_count, dtype=np.int64)
+    flags = np.zeros(len(number), bool) if traced is None else np.asarray(traced, bool)
+    columns = {
+        "number": number,
+        "topic": topic,
+        "partition": (number - places.first[topic]).astype(np.int32),
+        "slots": placement.slots.astype(np.int8),
+        "replicas": placement.replicas.astype(np.int8),
+        "leader": given.leader.astype(np.int8),
+        "epoch": given.epoch,
+        "isr": given.isr.astype(np.int16),
+        "elr": given.elr.astype(np.int16),
+        "record_bytes": given.record_bytes,
+        "stale_class": stale_classes(scenario, places, stale).astype(np.int32),
+        "traced": flags,
+        "keeps_segments": keeps_segments(scenario, places, commands),
+        "tiered": ever_tiered(scenario, places),
+        "store": store_of_topic[topic].astype(np.int32),
+        "settings": settings_of_topic[topic].astype(np.int32),
+        "command": command_of.astype(np.int32),
+        "workload": workload.of_partition.astype(np.int32),
+    }
+    of_brokers = np.add.reduceat(brokers.changes[placement.broker], placement.first)
+    lists = (settings, "settings", 2), (command_lists, "command", 1), (workload.lists, "workload", 0)
+    changes = of_brokers + sum(of_kind.counts[columns[name]] - ends for of_kind, name, ends in lists)
+    played = np.minimum(scenario.rounds, PLAYED_AT_LEAST + PLAYED_PER_CHANGE * changes + scenario.rounds / LEAPT_ROUNDS)
+    weights = np.where(flags | (not leaps), scenario.rounds, played) * placement.slots
+    return ScenarioColumns(
+        places,
+        brokers,
+        placement,
+        columns,
+        settings,
+        command_lists,
+        workload.lists,
+        stores,
+        transactions,
+        workload.acked_on_append,
+        given.row,
+        given.logs,
+        given.epochs,
+        given.bases,
+        weights,
+    )
+
+
+def quiet_from(scenario: Scenario) -> int:
+    """The first round after the last fault and command."""
+    ends = pc.max(pc.fill_null(scenario.faults.column("to_round"), scenario.rounds)).as_py() or 0
+    return int(max([0, ends, *(command.round + 1 for command in scenario.commands)]))

@@ -1,0 +1,128 @@
+"""Settings of topics over time, as rows of numbers (emulator.rounds.kafka.records.Settings)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from emulator import configs
+from emulator.inputs.arrays.columns import PackedLists
+from emulator.inputs.arrays.topics import Alterations
+from emulator.inputs.feeds import NO_LIMIT_ROUNDS
+from emulator.inputs.storage_settings import AS_LOCAL_RETENTION, AS_RETENTION, MOST_BYTES, accepted, copies, copy_quota, is_tiered
+from emulator.rounds.kafka.records import FOREVER, UNKNOWN, Settings
+from emulator.rounds.records import fields_of
+from emulator.scenario import Command, Scenario
+
+WIDTH = len(fields_of(Settings))
+CLEARS_ELR = list(fields_of(Settings)).index("clears_elr")
+MIN_ISR = "min.insync.replicas"
+
+
+def settings_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists]:
+    """(by topic: which list it has, the lists): one for topics with the same config that the same commands alter."""
+    alterations = Alterations(scenario)
+    numbers: dict[Any, int] = {}
+    lists: list[list[list[int]]] = []
+    of_topic = np.zeros(len(scenario.topics), np.int64)
+    for index, topic in enumerate(scenario.topics):
+        altered = alterations.key(topic.name)
+        key = (tuple(sorted(topic.config.items())), altered)
+        if key not in numbers:
+            numbers[key] = len(lists)
+            lists.append(_over_time(scenario, dict(topic.config), alterations.of(altered)))
+        of_topic[index] = numbers[key]
+    return of_topic, PackedLists.of(lists, WIDTH)
+
+
+def _over_time(scenario: Scenario, topic: dict[str, Any], alterations: list[Command]) -> list[list[int]]:
+    """The rows of one topic: a new one where a command concerns it and one round later; the last one is at FOREVER."""
+    cluster = dict(scenario.config)
+
+    def value(key: str) -> Any:
+        return configs.effective(cluster, topic, key)
+
+    rounds = {0, *(c.round for c in alterations), *(c.round + 1 for c in alterations)}
+    rows: list[list[int]] = []
+    done = 0
+    for round_ in sorted(r for r in rounds if r < scenario.rounds):
+        clears = False
+        while done < len(alterations) and alterations[done].round <= round_:
+            config = alterations[done].config or {}
+            clears |= MIN_ISR in config and alterations[done].round == round_
+            (cluster if alterations[done].topic is None else topic).update(accepted(value, config))
+            done += 1
+        row = _row(scenario.round_ms, value, round_, clears)
+        if not rows or clears or rows[-1][1:] != row[1:]:
+            rows.append(row)
+    return [*rows, [FOREVER, *rows[-1][1:CLEARS_ELR], 0, *rows[-1][CLEARS_ELR + 1 :]]]
+
+
+def _row(round_ms: int, value: Any, round_: int, clears_elr: bool) -> list[int]:
+    """One row, in the order of the fields of Settings."""
+    lag_ms = value("replica.lag.time.max.ms")
+    rebalance_ms = value("leader.imbalance.check.interval.seconds") * 1000
+    flush_messages, flush_ms = value("flush.messages"), value("flush.ms")
+    fields = {
+        "from_round": round_,
+        "min_insync_replicas": value(MIN_ISR),
+        "unclean_election": int(value("unclean.leader.election.enable")),
+        "recovery": configs.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
+        "lag_rounds": min(FOREVER, lag_ms // round_ms),
+        "isr_check_rounds": min(FOREVER, max(1, -(-lag_ms // (2 * round_ms)))),
+        "fetch_max_bytes": value("replica.fetch.max.bytes"),
+        "no_wait": int(value("replica.fetch.wait.max.ms") == 0),
+        "checkpoint_rounds": _period(value("replica.high.watermark.checkpoint.interval.ms"), round_ms),
+        "rebalance_rounds": _period(rebalance_ms, round_ms) if value("auto.leader.rebalance.enable") else 0,
+        "segment_bytes": value("segment.bytes"),
+        "segment_rounds": min(NO_LIMIT_ROUNDS, _period(value("segment.ms"), round_ms)),
+        "flush_messages": 0 if flush_messages >= configs.NEVER else flush_messages,
+        "flush_rounds": 0 if flush_ms >= configs.NEVER else _period(flush_ms, round_ms),
+        "clears_elr": int(clears_elr),
+        **_storage(round_ms, value),
+    }
+    return [int(fields[name]) for name in fields_of(Settings)]
+
+
+def _storage(round_ms: int, value: Any) -> dict[str, int]:
+    """Retention and remote storage (docs/tiered_rounds.md, Settings); -2 says as retention, -1 of a lag as local retention."""
+    copied = copies(value)
+
+    def local(key: str) -> int:
+        own = value(f"local.{key}")
+        return int(own if copied and own != AS_RETENTION else value(key))
+
+    def lag(key: str, retention_key: str) -> int:
+        own = value(key)
+        return int(local(retention_key) if own == AS_LOCAL_RETENTION else own)
+
+    quota = value("remote.log.manager.copy.max.bytes.per.second")
+    return {
+        "retention_check_rounds": _period(value("log.retention.check.interval.ms"), round_ms),
+        "local_retention_rounds": _or_none(local("retention.ms"), FOREVER * round_ms, round_ms, 0),
+        "local_retention_bytes": _or_none(local("retention.bytes"), MOST_BYTES, 1, 0),
+        "tiered": int(is_tiered(value)),
+        "copies": int(copied),
+        "retention_rounds": _or_none(value("retention.ms"), FOREVER * round_ms, round_ms, round_ms - 1),
+        "retention_bytes": _or_none(value("retention.bytes"), MOST_BYTES, 1, 0),
+        "task_rounds": _period(value("remote.log.manager.task.interval.ms"), round_ms),
+        "retry_ms": min(value("remote.log.manager.task.retry.backoff.ms"), MOST_BYTES),
+        "retry_most_ms": min(value("remote.log.manager.task.retry.backoff.max.ms"), MOST_BYTES),
+        "round_ms": round_ms,
+        "backoff_rounds": _period(value("replica.fetch.backoff.ms"), round_ms),
+        "at_pending_upload": int(value("follower.fetch.last.tiered.offset.enable")),
+        "copy_quota_bytes": UNKNOWN if quota >= configs.NEVER else copy_quota(quota, round_ms),
+        "copy_lag_rounds": _or_none(lag("remote.copy.lag.ms", "retention.ms"), FOREVER * round_ms, round_ms, round_ms - 1),
+        "copy_lag_bytes": _or_none(lag("remote.copy.lag.bytes", "retention.bytes"), MOST_BYTES, 1, 0),
+    }
+
+
+def _or_none(limit: int, most: int, unit: int, rest: int) -> int:
+    """A limit in units, `rest` added before it is rounded down; UNKNOWN for none, and for one that is never met."""
+    return (limit + rest) // unit if 0 <= limit < most else UNKNOWN
+
+
+def _period(ms: int, round_ms: int) -> int:
+    """A period in rounds: one at least; longer than any run is as good as FOREVER."""
+    return min(FOREVER, max(1, ms // round_ms))

@@ -1,0 +1,110 @@
+"""Which rows of the workload each partition has, for all partitions at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
+from emulator.inputs.arrays.topics import Globs, TopicPlaces
+from emulator.rounds.kafka.records import FOREVER
+from emulator.scenario import Scenario
+from emulator.scenario.globs import parse_partitions
+
+FROM, TO, RECORDS, RECORD_BYTES, ACKED_ON_APPEND = range(5)
+"""Columns of a workload row as numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workloads:
+    """`of_partition`: by partition_id, which workload it has.
+
+    `lists`: the rows of each workload, in file order, without those that append nothing; `acked_on_append`: by workload,
+    1 if acks of its first row in the file is 0 or 1.
+    """
+
+    of_partition: np.ndarray
+    lists: PackedLists
+    acked_on_append: np.ndarray
+
+
+def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
+    """The workloads of a scenario's partitions."""
+    table = _numbers(scenario)
+    row, first, last = _ranges(scenario, places)
+    # Partitions between two neighbouring ends of ranges have the same rows: they are a segment.
+    is_begin = np.zeros(places.partition_count + 1, bool)
+    is_begin[0] = is_begin[first] = is_begin[last + 1] = True
+    begins = np.flatnonzero(is_begin[:-1])
+    number = np.cumsum(is_begin) - 1
+    begin, end = number[first], number[last] + 1
+    segment, of_range = spread(begin, end - begin), np.repeat(row, end - begin)
+    order = np.argsort(segment, kind="stable")
+    segment, of_range = segment[order], of_range[order]
+    acked = np.zeros(len(begins), np.int64)
+    firsts = np.flatnonzero(np.diff(segment, prepend=-1))
+    acked[segment[firsts]] = table[of_range[firsts], ACKED_ON_APPEND]
+    appends = (table[:, RECORDS] > 0) & (table[:, FROM] < scenario.rounds)
+    segment, of_range = segment[appends[of_range]], of_range[appends[of_range]]
+    example, content = distinct_rows([table[:, column] for column in range(table.shape[1])])
+    counts = np.bincount(segment, minlength=len(begins))
+    _, sequence = distinct_sequences(counts, content[of_range])
+    examples, of_segment = distinct_rows([sequence, acked])
+    rows_of = spread(offsets_of(counts)[examples], counts[examples])
+    lists = PackedLists(table[example[content[of_range[rows_of]]]], offsets_of(counts[examples]))
+    sizes = np.diff(begins, append=places.partition_count)
+    return Workloads(np.repeat(of_segment, sizes), lists, acked[examples])
+
+
+def _numbers(scenario: Scenario) -> np.ndarray:
+    """The workload as rows of numbers; a row that lasts to the run's end ends at FOREVER."""
+    table = scenario.workload
+    columns = [table.column(n).to_numpy() for n in ("from_round", "to_round", "records_per_round", "record_bytes")]
+    columns.append(pc.not_equal(table.column("acks"), "all").to_numpy())
+    numbers = np.column_stack([column.astype(np.int64) for column in columns])
+    numbers[numbers[:, TO] >= scenario.rounds, TO] = FOREVER
+    return numbers
+
+
+def _ranges(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(row, first partition_id, last) of all that rows are for, by row; within it topic by topic, in the order of its text."""
+    table = scenario.workload
+    encoded = table.column("topic").combine_chunks().dictionary_encode()
+    globs = Globs(encoded.dictionary.to_pylist())
+    topics = places.matching(globs)
+    code = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    row, low, high = _partition_ranges(table.column("partitions").combine_chunks(), int(places.counts.max(initial=0)))
+    counts = np.array([len(matching) for matching in topics], np.int64)
+    matches = PackedLists(np.concatenate([*topics, np.zeros(0, np.int64)]), offsets_of(counts))
+    counts = matches.counts[code[row]]
+    topic = matches.rows[spread(matches.offsets[code[row]], counts)]
+    row, low, high = np.repeat(row, counts), np.repeat(low, counts), np.repeat(high, counts)
+    high = np.minimum(high, places.counts[topic] - 1)
+    kept = low <= high
+    return row[kept], (places.first[topic] + low)[kept], (places.first[topic] + high)[kept]
+
+
+def _partition_ranges(texts: pa.StringArray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(row, first partition, last) of all ranges of `partitions` texts such as "0-3,7", by row; null is all of `most`."""
+    one = pc.extract_regex(texts, r"^(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?$")
+    first = _integers(one.field("first"))
+    last = pc.coalesce(_integers(one.field("last")), first)
+    is_null = pc.is_null(texts).to_numpy(zero_copy_only=False)
+    several = np.flatnonzero(~is_null & pc.is_null(first).to_numpy(zero_copy_only=False))
+    low = pc.fill_null(first, 0).to_numpy(zero_copy_only=False).copy()
+    high = np.where(is_null, most - 1, pc.fill_null(last, -1).to_numpy(zero_copy_only=False))
+    row = np.arange(len(texts))
+    if len(several):
+        more = [(i, *ends) for i in several.tolist() for ends in parse_partitions(texts[i].as_py())]
+        rest = np.delete(np.column_stack([row, low, high]), several, axis=0)
+        row, low, high = np.concatenate([rest, np.array(more, np.int64)]).T
+        order = np.argsort(row, kind="stable")
+        row, low, high = row[order], low[order], high[order]
+    return row, low, high
+
+
+def _integers(digits: pa.Array) -> pa.Array:
+    return pc.if_else(pc.equal(digits, ""), None, digits).cast(pa.int64())

@@ -1,0 +1,47 @@
+"""All tables of one block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from emulator.outcomes.compiled.columns import arrow_schema
+from emulator.outcomes.compiled.events import told_events
+from emulator.outcomes.compiled.final_state import leader_epoch_rows, outcome_rows, partition_rows, replica_rows
+from emulator.outcomes.compiled.names import Names
+from emulator.outcomes.compiled.trace import trace_partition_rows, trace_rows
+from emulator.outcomes.compiled.traffic import TRAFFIC_SCHEMA, traffic_sums
+from emulator.outcomes.compiled.violations import violation_rows
+from emulator.rounds.kafka.records import Inputs
+from emulator.rounds.kafka.state import State
+from emulator.rounds.kafka.told import Told
+
+TABLES = (
+    "partitions", "outcomes", "events", "replicas", "leader_epochs", "violations", "trace", "trace_partitions", "replica_states",
+)  # fmt: skip
+"""Output tables whose rows a block has."""
+
+BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES} | {"traffic": TRAFFIC_SCHEMA}
+"""By name the columns of what a block gives."""
+
+
+def block_tables(
+    names: Names, inputs: Inputs, fences: pa.Table, state: State, told: Told, states: Sequence[pa.Table]
+) -> dict[str, pa.Table]:
+    """The rows of BLOCK_TABLES of a block that was played to its end.
+
+    `names` and `fences` (`fence_events`) are of its start; `states`: `replica_state_rows` of the rounds that were named.
+    """
+    return {
+        "partitions": partition_rows(names, inputs, state),
+        "outcomes": outcome_rows(names, state),
+        "events": pa.concat_tables([told_events(names, told.events), fences]),
+        "replicas": replica_rows(names, state),
+        "leader_epochs": leader_epoch_rows(names, state),
+        "violations": violation_rows(names, told),
+        "trace": trace_rows(names, told),
+        "trace_partitions": trace_partition_rows(names, told),
+        "replica_states": pa.concat_tables([arrow_schema("replica_states").empty_table(), *states]),
+        "traffic": traffic_sums(names, inputs, told.traffic),
+    }

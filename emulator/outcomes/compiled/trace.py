@@ -1,0 +1,47 @@
+"""The tables of traced partitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.outcomes.compiled.columns import epoch_lists, nullable, segment_lists, table_of, texts_at
+from emulator.outcomes.compiled.final_state import ROLES
+from emulator.outcomes.compiled.names import Names
+from emulator.rounds.kafka.records import FETCH_STATES, NOT_SENT, UNKNOWN
+from emulator.rounds.kafka.told import Told
+
+
+def trace_rows(names: Names, told: Told) -> pa.Table:
+    """The rows of `trace`."""
+    trace = told.trace
+    columns = {
+        "round": trace["at_round"],
+        "broker": trace["broker"],
+        "role": texts_at(ROLES, trace["role"]),
+        "leader_epoch": trace["leader_epoch"],
+        "log_start_offset": trace["log_start"],
+        "local_log_start_offset": trace["local_start"],
+        "leo": trace["leo"],
+        "hw": trace["hw"],
+        "remote_leo": nullable(trace["remote_leo"], UNKNOWN),
+        "in_isr": trace["in_isr"] != 0,
+        "fetch_state": texts_at(FETCH_STATES, trace["fetch_state"], NOT_SENT),
+        "epochs": epoch_lists(np.asarray(trace["epochs"]), told.trace_epochs),
+        "local_segments": segment_lists(np.asarray(trace["segments"]), told.trace_segments),
+        "local_bytes": nullable(trace["local_bytes"], UNKNOWN),
+    }
+    return table_of("trace", len(trace), names.ids(np.asarray(trace["partition"])) | columns)
+
+
+def trace_partition_rows(names: Names, told: Told) -> pa.Table:
+    """The rows of `trace_partitions`."""
+    trace = told.trace_partitions
+    places = np.asarray(trace["partition"])
+    columns = {
+        "round": trace["at_round"],
+        "leader": names.broker_at(places, np.asarray(trace["leader"])),
+        "leader_epoch": trace["leader_epoch"],
+        **{name: names.brokers_in(places, trace[name]) for name in ("isr", "elr", "last_known_elr")},
+    }
+    return table_of("trace_partitions", len(trace), names.ids(places) | columns)

@@ -1,0 +1,109 @@
+"""A file whose scenarios need different engines: one set of tables, and each engine goes on from its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator import run as running
+from emulator.engine import compiled_engine
+from emulator.errors import InputError
+from emulator.progress import Progress
+from emulator.run import dry_run, run_emulation
+from emulator.scenario import Run, load_run
+from emulator.schema import OUTPUT_TABLES
+from tests.engine_helpers import Row, read_table
+
+SCENARIO = """
+rounds = 30
+mode = "plain"
+cluster = { brokers = 4, config = { "remote.log.storage.system.enable" = true } }
+topics = [{ name = "log", partitions = 3, replication_factor = 3 }]
+workload = [{ topic = "log", records_per_round = 3, record_bytes = 100, acks = "all" }]
+faults = [{ kind = "broker_crash", broker = 1, from_round = 5, to_round = 12 }]
+[[variants]]
+name = "tiered"
+topics = [{ name = "log", config = { "remote.storage.enable" = true, "segment.bytes" = 2000 } }]
+rounds = 40
+[[variants]]
+name = "ledgers"
+protocol = "bookkeeper"
+"""
+
+
+class Killed(Exception):
+    pass
+
+
+class KilledInEngine(Progress):
+    """Ends a run in its n-th engine, once that has gone a job further."""
+
+    def __init__(self, engine: int) -> None:
+        super().__init__(quiet=True)
+        self.left = engine
+
+    def start(self, total_rounds: int, partitions: int, scenarios: int) -> None:
+        self.left -= 1
+
+    def advance(self, rounds_done: int, partitions_running: int, iterations: int, replica_rounds: int) -> None:
+        if self.left == 0 and iterations == 2:
+            raise Killed
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("mixed") / "scenario.toml"
+    path.write_text(SCENARIO)
+    return load_run(str(path))
+
+
+def tables_of(out: Path) -> dict[str, list[Row]]:
+    return {name: read_table(out / name) for name in OUTPUT_TABLES if name != "runs"}
+
+
+def as_text(tables: dict[str, list[Row]]) -> dict[str, list[str]]:
+    return {name: sorted(map(str, rows)) for name, rows in tables.items()}
+
+
+def test_dry_run_says_what_is_compiled(run: Run) -> None:
+    assert "compiled rounds: 1 of the scenarios, one call in the driver" in dry_run(run)
+    assert [line.split(",")[0] for line in dry_run(run) if line.startswith("rounds not compiled")] == [
+        "rounds not compiled: 1 of the scenarios (kafka)", "rounds not compiled: 1 of the scenarios (bookkeeper)",
+    ]  # fmt: skip
+
+
+def test_what_compiled_rounds_lack_is_refused(run: Run) -> None:
+    with pytest.raises(InputError, match=r"scenario tiered: compiled rounds cannot play it: topic log has remote storage"):
+        dry_run(run, engine="compiled")
+    told = r"--state-at: only compiled rounds keep states, and they do not play scenario tiered: topic log has remote storage;"
+    with pytest.raises(InputError, match=told):
+        dry_run(run, state_at=[3])
+    with pytest.raises(InputError, match="--state-at: only compiled rounds keep states.* base: --engine expressions; allowed"):
+        dry_run(run, engine="expressions", state_at=[3])
+
+
+def test_all_engines_give_one_set_of_tables_and_resume(
+    run: Run, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as without compiled rounds; compiled rounds in jobs are not played again after the next engine was killed."""
+    monkeypatch.setattr(running, "source_digest", lambda: "the same")
+    run_emulation(run, str(tmp_path / "old"), spark, trace="log:1", engine="expressions")
+    old = tables_of(tmp_path / "old")
+    assert {row["scenario_id"] for row in old["outcomes"]} == {0, 1, 2}
+
+    monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
+    out = tmp_path / "new"
+    with pytest.raises(Killed):
+        run_emulation(run, str(out), spark, trace="log:1", progress=KilledInEngine(2), checkpoint_every=1)
+    jobs = {path: path.stat().st_mtime_ns for path in out.glob("_checkpoint/compiled/job-*/JOB.json")}
+    assert jobs
+    assert list(out.glob("_checkpoint/kafka/*/CHECKPOINT.json"))
+    monkeypatch.setattr(compiled_engine.CompiledEngine, "_job", None)  # none is left to play
+    run_emulation(run, str(out), spark, trace="log:1", resume=True)
+    new = tables_of(out)
+    assert as_text(new) == as_text(old)
+    assert len(new["trace"]) == 3 * 30 + 3 * 40
+    assert len({row["invariant"] for row in new["invariants"]}) == len(new["invariants"])
+    assert not (out / "_checkpoint").exists()

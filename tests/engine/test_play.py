@@ -1,0 +1,87 @@
+"""`emulator.rounds.play`: rounds one by one, many at once, and a run of the same scenario are equal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.arrow_schemas import to_arrow_schema
+from emulator.engine.play_blocks import play_payload
+from emulator.engine.state_frames import STATE_COLUMNS
+from emulator.engine.state_inputs import states_scenario
+from emulator.engine.state_rows import play_rows
+from emulator.errors import InputError
+from emulator.inputs.arrays import prepare
+from emulator.rounds import play
+from emulator.scenario import Scenario, load_run
+from tests.engine.test_state_at import SCENARIO
+
+SCHEMA = to_arrow_schema(STATE_COLUMNS)
+CLUSTER = {"brokers": 5, "session_timeout_rounds": 3, "config": {
+    "replica.lag.time.max.ms": 2000, "replica.high.watermark.checkpoint.interval.ms": 2500}}  # fmt: skip
+TOPICS = [{"name": "orders", "config": {
+    "min.insync.replicas": 2, "unclean.leader.election.enable": True, "flush.messages": 7}}]  # fmt: skip
+WORKLOAD = [{"topic": "*", "records_per_round": 3, "record_bytes": 100, "acks": "all"}]
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    path = tmp_path_factory.mktemp("play") / "scenario.toml"
+    path.write_text(SCENARIO)
+    return load_run(str(path)).scenarios[1]
+
+
+@pytest.fixture(scope="module")
+def faults(faulty: Scenario) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if value} for row in faulty.faults.to_pylist()]
+
+
+def start(faulty: Scenario) -> pa.Table:
+    rows = [
+        {"scenario_id": 0, "topic": "orders", "partition": number, "broker": broker, "replicas": replicas}
+        for number, replicas in enumerate(faulty.topics[0].assignment.tolist())
+        for broker in replicas
+    ]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def texts(table: pa.Table) -> list[str]:
+    columns = [name for name in table.schema.names if name not in ("scenario_id", "replicas", "carried")]
+    return sorted(map(str, table.select(columns).to_pylist()))
+
+
+def of_run(faulty: Scenario, at_round: int) -> list[str]:
+    prepared = prepare([faulty], {}, True, 25)
+    return texts(play_payload(0, prepared.block(np.arange(10)), (at_round,))["replica_states"])
+
+
+def test_rounds_one_by_one_equal_many_at_once(faulty: Scenario, faults: list[dict[str, Any]]) -> None:
+    scenario = states_scenario(faults, WORKLOAD, CLUSTER, TOPICS, "kafka", 500)
+    state = start(faulty)
+    for _ in range(50):
+        state = play_rows(scenario, 1, state)
+    assert texts(state) == texts(play_rows(scenario, 50, start(faulty))) == of_run(faulty, 49)
+
+
+def test_changed_columns_are_refused(faulty: Scenario, faults: list[dict[str, Any]]) -> None:
+    scenario = states_scenario(faults, WORKLOAD, CLUSTER, TOPICS, "kafka", 500)
+    rows = play_rows(scenario, 3, start(faulty)).to_pylist()
+    rows[4]["leo"] = 1
+    with pytest.raises(InputError, match=r"state: orders-1: leo of broker \d is 1, and 9 in carried; allowed: "):
+        play_rows(scenario, 1, pa.Table.from_pylist(rows, SCHEMA))
+    with pytest.raises(InputError, match="rows of replicas are missing"):
+        play_rows(scenario, 1, pa.Table.from_pylist(rows[:-1], SCHEMA))
+
+
+def test_play_in_spark(faulty: Scenario, faults: list[dict[str, Any]], spark: SparkSession, tmp_path: Path) -> None:
+    state = spark.createDataFrame(start(faulty).select(["topic", "partition", "broker", "replicas"]))
+    for rounds in (20, 30):
+        state = play(state, faults, WORKLOAD, cluster=CLUSTER, topics=TOPICS, rounds=rounds)
+    assert texts(state.toArrow()) == of_run(faulty, 49)
+    with pytest.raises(InputError, match="play: rounds: 0 is no number of rounds; allowed: 1 or more"):
+        play(state, cluster=CLUSTER, topics=TOPICS, rounds=0)

@@ -1,0 +1,58 @@
+"""What a run says of compiling, and where it cannot."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from emulator import compiled, compiled_cache
+from emulator.engine import warm_up
+from emulator.errors import EnvironmentProblem
+from emulator.inputs.arrays import Prepared, prepare
+from emulator.progress import Progress
+from emulator.scenario import load_run
+
+SCENARIO = """
+rounds = 10
+cluster = { brokers = 3 }
+topics = [{ name = "t", partitions = 2, replication_factor = 3 }]
+workload = [{ topic = "t", records_per_round = 1 }]
+"""
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Prepared:
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    return prepare(load_run(str(tmp_path / "s.toml")).scenarios, {}, True, 25)
+
+
+def said(prepared: Prepared) -> list[str]:
+    stream = io.StringIO()
+    warm_up.warm_up(prepared, Progress(stream))
+    return stream.getvalue().splitlines()
+
+
+def test_a_first_run_says_that_it_compiles(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+    monkeypatch.setattr(compiled, "is_compiling", lambda: True)
+    monkeypatch.setattr(warm_up, "play_partitions", SimpleNamespace(signatures=[]))  # whatever this process has compiled before
+    monkeypatch.setattr(compiled_cache, "is_cached", lambda _: bool(played))
+    monkeypatch.setattr(warm_up, "play", lambda state, *_: played.append(int(np.asarray(state.partitions)["end"][0])))
+    first, last = said(prepared)
+    assert (first, last.rstrip(" s0123456789")) == ("compiling the rounds, once for this version ...", "compiled in")
+    assert played == [0], "one partition, no round"
+    assert said(prepared) == []
+
+
+def test_without_numba_small_runs_go_on(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "WHY_NOT", "ModuleNotFoundError: No module named 'numba'")
+    monkeypatch.setattr(compiled, "is_compiling", lambda: False)
+    (line,) = said(prepared)
+    assert line.startswith("numba cannot be used (ModuleNotFoundError: No module named 'numba'): rounds run as ordinary Python;")
+    monkeypatch.setattr(warm_up, "MOST_UNCOMPILED", 10)
+    with pytest.raises(EnvironmentProblem, match="install it with: python -m pip install numba"):
+        said(prepared)

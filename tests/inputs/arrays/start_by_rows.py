@@ -1,0 +1,135 @@
+"""What a partition starts with, from the rows of the initial tables, written down from docs/kafka_rounds.md, Start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulator.expressions.kafka.rules import RULES
+from emulator.inputs import ScenarioInputs
+from emulator.rounds.kafka import records as k
+from emulator.scenario import ELR_FEATURE
+
+Entries = list[tuple[int, int]]
+
+
+def start_by_rows(inputs: ScenarioInputs, at: int) -> dict[str, Any]:
+    """Fields of the partition and its replicas, and their lists."""
+    scenario, table = inputs.scenario, inputs.partition_table
+    topic = scenario.topics[int(table.topic_index[at])].name
+    key = (topic, int(table.partition[at]))
+    brokers = inputs.worlds[int(table.world_id[at])].brokers
+    replicas = brokers[: int(table.assigned[at]).bit_length()]
+    logs = {r["broker"]: r for r in scenario.initial_replicas.to_pylist() if (r["topic"], r["partition"]) == key}
+    known = [r for r in scenario.initial_partitions.to_pylist() if (r["topic"], r["partition"]) == key]
+    told = known[0] if known else dict.fromkeys(("leader", "leader_epoch", "isr", "elr"))
+    leader = brokers[0] if told["leader"] is None else told["leader"]
+    epoch = told["leader_epoch"]
+    if epoch is None:
+        epoch = max((e["epoch"] for log in logs.values() for e in log["epochs"] or ()), default=0)
+    isr = replicas if told["isr"] is None else told["isr"]
+    elr = (told["elr"] or ()) if scenario.features[ELR_FEATURE] > 0 else ()
+    size = max((log["record_bytes"] for log in logs.values() if log["record_bytes"]), default=1000)
+    rows = [_log(logs.get(broker)) for broker in brokers]
+    caches = [_cache(*row, broker == leader, epoch) for row, broker in zip(rows, brokers, strict=True)]
+    runs = [_runs(*row) for row in rows]
+    slot = brokers.index(leader) if leader >= 0 else -1
+    unconditional = inputs.feeds[int(table.feed_id[at])].first_acks != "all"
+    partition = {
+        "leader": slot,
+        "epoch": epoch,
+        "isr": sum(1 << brokers.index(b) for b in isr),
+        "elr": sum(1 << brokers.index(b) for b in elr),
+        "client_leader": slot,
+        "client_epoch": epoch if slot >= 0 else k.NO_EPOCH,
+        "first_acks_all": int(not unconditional),
+        "known_isr": sum(1 << brokers.index(b) for b in isr),
+        "lead_round": -1,
+        "lead_cause": -1,
+        "epoch_start": 0,
+        "leader_hw": 0,
+        "lead_broker": leader,
+        "lead_epoch": epoch if slot >= 0 else k.NO_EPOCH,
+        **dict.fromkeys(("lead_unclean", "lead_runs", "lead_leo", "lead_log_start", "lead_hw", "lead_acked_before"), 0),
+        **dict.fromkeys(("next_change", "now", "target", "adding", "pending_joins", "last_known_elr", "committed_before"), 0),
+        "refusing_slot": k.NOBODY,
+    }
+    lead_entries: list[tuple[int, int, int]] = []
+    if slot >= 0:
+        log_start, leo, hw, _, _ = rows[slot]
+        partition |= {
+            "epoch_start": caches[slot][-1][1],
+            "lead_runs": 1,
+            "lead_leo": leo,
+            "lead_log_start": log_start,
+            "lead_hw": hw,
+            "leader_hw": hw,
+            "lead_acked_before": leo if unconditional else hw,
+        }
+        ends = [start for start, _ in runs[slot][1:]] + [leo]
+        lead_entries = [(e, max(start, log_start), end) for (start, e), end in zip(runs[slot], ends, strict=False)]
+    asks = RULES[scenario.protocol].asks
+    return {
+        "partition": partition,
+        "replicas": [_replica(i, len(replicas), slot, epoch, asks, size, rows[i]) for i in range(len(brokers))],
+        "epochs": caches,
+        "runs": runs,
+        "lead_entries": lead_entries,
+        "news": [(-1, slot, epoch)] if inputs.has_late_news else [],
+        "record_bytes": size,
+    }
+
+
+def _log(given: dict[str, Any] | None) -> tuple[int, int, int, int, Entries]:
+    """(log start, LEO, HW, flushed, epochs)."""
+    if given is None:
+        return 0, 0, 0, 0, []
+    start, leo = given["log_start_offset"], given["leo"]
+    flushed = leo if given["flushed_offset"] is None else given["flushed_offset"]
+    epochs = [(e["epoch"], e["start_offset"]) for e in given["epochs"] or ()]
+    return start, leo, given["hw"], flushed, epochs or ([(0, start)] if leo > start else [])
+
+
+def _cache(log_start: int, leo: int, hw: int, flushed: int, epochs: Entries, leads: bool, epoch: int) -> Entries:
+    below = [entry for entry in epochs if entry[1] <= log_start]
+    cache = ([(below[-1][0], log_start)] if below else []) + epochs[len(below) :]
+    if leads and (cache[-1][0] if cache else -1) < epoch:
+        cache = [entry for entry in cache if entry[1] < leo] + [(epoch, leo)]
+    return cache
+
+
+def _runs(log_start: int, leo: int, hw: int, flushed: int, epochs: Entries) -> Entries:
+    """(start, epoch) of those that have a record of the log."""
+    ends = [start for _, start in epochs[1:]] + [leo]
+    return [(start, epoch) for (epoch, start), end in zip(epochs, ends, strict=False) if start < leo and end > log_start]
+
+
+def _replica(
+    slot: int, replicas: int, leader: int, epoch: int, asks: bool, size: int, log: tuple[int, int, int, int, Entries]
+) -> dict[str, int]:
+    log_start, leo, hw, flushed, _ = log
+    is_replica, leads = slot < replicas, slot == leader
+    return {
+        "believed_leader": leader if is_replica else k.NOBODY,
+        "believed_epoch": epoch if is_replica else k.NO_EPOCH,
+        "leading_epoch": epoch if leads else k.NO_EPOCH,
+        "truncating": int(is_replica and not leads and asks),
+        "log_start": log_start,
+        "leo": leo,
+        "hw": hw,
+        "log_bytes": leo * size,
+        "checkpoint": hw,
+        "flushed": flushed,
+        "active_base": log_start,
+        "active_bytes": (leo - log_start) * size,
+        "remote_leo": leo if is_replica and not leads else k.UNKNOWN,
+        "caught_up": 0 if is_replica else k.NEVER,
+        "noted_round": -1 if is_replica else k.NEVER,
+        "noted_leader_leo": 0 if is_replica else k.UNKNOWN,
+        "recovery_leo": k.UNKNOWN,
+        "late_leader": k.NOBODY,
+        "unlike_from": k.UNKNOWN,
+        "alike_again": k.UNKNOWN,
+        "damaged_round": k.FOREVER,
+        "compares": 1,
+        "in_line": 0,
+    }

@@ -1,4 +1,4 @@
-"""The Spark session: taken as it is found, or built quiet and quick."""
+"""The Spark session, classic or Connect: taken as it is found, or built quiet and quick."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from emulator.errors import EnvironmentProblem, InputError
+from emulator.spark_errors import SPARK_ERRORS
 
 OLDEST_JAVA = 17
 LARGEST_DEFAULT_DRIVER_MEMORY_BYTES = 8 << 30
@@ -32,9 +34,17 @@ _JAVA_IS_MISSING = (
 # The forms that spark-submit itself takes; anything else would end in a Java stack trace.
 _MASTER = re.compile(r"local|local\[(\*|[1-9]\d*)(,\s*\d+)?\]|local-cluster\[.+\]|(spark|k8s)://.+|yarn")
 
+# A Spark Connect server, or a local one that this process starts.
+_REMOTE = re.compile(r"sc://(\[[^\]]+\]|[^/\s:]+)(:\d{1,5})?(/.*)?|local|local\[(\*|[1-9]\d*)(,\s*\d+)?\]")
+CONNECT_INSTALL = "python -m pip install 'pyspark[connect]'"
+CONNECT_SECONDS_MAX = 10
+CONNECT_PORT = 15002
+"""Of a local Spark Connect server; Spark's client looks for it there only."""
+
 CLASS_ARCHIVE = Path(sys.prefix) / "emulator-classes.jsa"
 
 _our_context: SparkContext | None = None
+_our_remote: SparkSession | None = None
 
 DEEP_STACK = "-Xss16m -XX:-DontCompileHugeMethods"
 """Java options of drivers and executors: the iterators of fused rounds nest (half a megabyte of stack was enough for 25; this is
@@ -47,10 +57,17 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
 
     An existing session is used as it is: `master` and `conf` do not change it, and `stop_if_ours` leaves it running.
     Else the master is `master`, or what spark-submit or Spark's own configuration says, or `local[*]`.
-    `conf`: Spark settings that win over every default of ours.
-    Raises `InputError` for a master Spark does not know, `EnvironmentProblem` without a fitting Java or when Spark
+    `conf`: Spark settings that win over every default of ours. With "spark.remote" (else, without a master, the variable
+    SPARK_REMOTE) it is a session of Spark Connect: of the server at sc://HOST:PORT, or of one started here for local[N].
+    Raises `InputError` for a master or server Spark does not know, `EnvironmentProblem` without a fitting Java or when Spark
     cannot start.
     """
+    conf = dict(conf or {})
+    remote = conf.get("spark.remote", os.environ.get("SPARK_REMOTE") if master is None else None)
+    if remote is not None and not _REMOTE.fullmatch(remote):
+        raise InputError(
+            f"--remote: {remote!r} is not a Spark Connect server; allowed: sc://HOST:PORT; local, local[N], local[*] start one"
+        )
     if master is not None and not _MASTER.fullmatch(master):
         raise InputError(
             f"--master: {master!r} is not a Spark master; allowed: local, local[N], local[*], spark://HOST:PORT, k8s://URL, yarn"
@@ -58,20 +75,34 @@ def get_session(master: str | None = None, conf: Mapping[str, str] | None = None
     found = _existing_session()
     if found is not None:
         return found
-    return _build(master, dict(conf or {}), app_name)
+    if remote is not None:
+        return _build_remote(remote, conf, app_name)
+    return _build(master, conf, app_name)
+
+
+def is_there() -> bool:
+    """Tells whether this process has a session, or a Spark to have one of, that `get_session` would take."""
+    return SparkSession.getActiveSession() is not None or SparkContext._active_spark_context is not None
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Tells whether a session is one of Spark Connect, which has no JVM."""
+    return any(cls.__module__.startswith("pyspark.sql.connect.") for cls in type(spark).__mro__)
 
 
 def is_ours(spark: SparkSession) -> bool:
-    """Tells whether `get_session` started the Spark behind this session."""
+    """Tells whether `get_session` started the Spark behind this session, or began this session of Spark Connect."""
+    if is_connect(spark):
+        return spark is _our_remote
     return _our_context is not None and spark.sparkContext is _our_context
 
 
 def stop_if_ours(spark: SparkSession) -> None:
     """Stops the session if `get_session` built it; leaves an existing one alone."""
-    global _our_context
+    global _our_context, _our_remote
     if is_ours(spark):
         spark.stop()
-        _our_context = None
+        _our_context = _our_remote = None
 
 
 @contextmanager
@@ -144,27 +175,90 @@ def _existing_session() -> SparkSession | None:
     active = SparkSession.getActiveSession()
     if active is None and SparkContext._active_spark_context is not None:
         active = SparkSession.builder.getOrCreate()
-    if active is not None and not isinstance(getattr(active, "_sc", None), SparkContext):
-        raise EnvironmentProblem("a Spark Connect session is active: the emulator needs a classic one (--master URL)")
     return active
 
 
 def _build(master: str | None, conf: dict[str, str], app_name: str) -> SparkSession:
-    global _our_context
+    global _our_context, _our_remote
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not submitted and (java_major_version() or 0) < OLDEST_JAVA:
-        raise EnvironmentProblem(_JAVA_IS_MISSING)
+    if not submitted:
+        _refuse_java()
     try:
-        settings = _settings(master, conf, submitted)
-        builder = SparkSession.builder.appName(app_name)
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-        spark = builder.getOrCreate()
-    except (PySparkException, Py4JError) as error:
+        spark = _started(app_name, _settings(master, conf, submitted))
+    except SPARK_ERRORS as error:
         raise EnvironmentProblem(f"Spark could not start: {_first_line(error)}") from error
+    if is_connect(spark):  # asked for by spark.api.mode
+        _our_remote = spark
+        return spark
     spark.sparkContext.setLogLevel("ERROR")
     _our_context = spark.sparkContext
     return spark
+
+
+def _build_remote(remote: str, conf: dict[str, str], app_name: str) -> SparkSession:
+    """A session of Spark Connect; a server started here has the settings of a local classic Spark, and ends with the session."""
+    global _our_remote
+    try:
+        import pyspark.sql.connect.session  # noqa: F401
+    except ImportError as error:
+        problem = f"Spark Connect needs further packages ({_first_line(error)}); install them with: {CONNECT_INSTALL}"
+        raise EnvironmentProblem(problem) from error
+    if remote.startswith("local"):
+        _refuse_java()
+        _refuse_taken_port()
+        settings = _settings(remote, conf, submitted=False)
+        del settings["spark.master"]
+    else:
+        _refuse_unreachable(remote)
+        settings = {"spark.sql.session.timeZone": "UTC"} | conf
+    try:
+        with warnings.catch_warnings():
+            if remote.startswith("local"):  # of each setting that its server has already, and a session cannot have
+                warnings.simplefilter("ignore")
+            spark = _started(app_name, settings | {"spark.remote": remote})
+        spark.range(1).collect()  # the first that a server, and not the client alone, answers
+    except SPARK_ERRORS as error:
+        raise EnvironmentProblem(f"Spark Connect at {remote} could not be reached: {_first_line(error)}") from error
+    _our_remote = spark
+    return spark
+
+
+def _started(app_name: str, settings: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder.appName(app_name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _refuse_java() -> None:
+    if (java_major_version() or 0) < OLDEST_JAVA:
+        raise EnvironmentProblem(_JAVA_IS_MISSING)
+
+
+def _refuse_unreachable(remote: str) -> None:
+    """Spark's client would try again for ten minutes without a word. Behind a proxy only it can tell."""
+    if {"grpc_proxy", "https_proxy", "http_proxy"} & os.environ.keys():
+        return
+    try:
+        address = urlsplit(remote)
+        where = (address.hostname or "", address.port or CONNECT_PORT)
+        socket.create_connection(where, CONNECT_SECONDS_MAX).close()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise EnvironmentProblem(f"Spark Connect at {remote} could not be reached: {reason}") from error
+
+
+def _refuse_taken_port() -> None:
+    """Another local server on the port would be taken for ours."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", CONNECT_PORT))
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"a local Spark Connect server needs port {CONNECT_PORT}, which another process has; use that one with"
+                f" --remote sc://localhost:{CONNECT_PORT}, or wait for it"
+            ) from error
 
 
 def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict[str, str]:
@@ -193,6 +287,9 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
         defaults["spark.driver.extraJavaOptions"] = driver_java_options()
     if target is not None and target.startswith("local"):
         defaults |= _local_defaults()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # what tasks import is in this one
+    if "spark.pyspark.python" in conf:  # only spark-submit reads it
+        os.environ["PYSPARK_PYTHON"] = conf["spark.pyspark.python"]
     settings = {key: value for key, value in defaults.items() if key not in given} | conf
     if target is not None:
         settings["spark.master"] = target

@@ -23,13 +23,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from emulator.arrow_frames import frame_of
+from emulator.arrow_schemas import to_arrow_schema
 from emulator.errors import InputError
-from emulator.hadoop_files import HadoopFiles
+from emulator.files import files_of
 from emulator.schema import OUTPUT_TABLES
+from emulator.session import is_connect
+from emulator.spark_errors import SPARK_ERRORS
 
 STAGING_PREFIX = "_staging-"
 COMMIT_FILE = "_COMMIT"
@@ -54,7 +56,7 @@ class OutputDirectory:
 
     `uri`: any Hadoop URI or a local path. `run_id`: letters, digits and "-"; drawn if not given. Only folders named as
     an output table and `_staging-*` are ever touched here (emulator/checkpoints.py has `_checkpoint`).
-    Raises `InputError` for an address that Hadoop cannot open.
+    Raises `InputError` for an address that cannot be opened.
     """
 
     def __init__(self, spark: SparkSession, uri: str, run_id: str | None = None) -> None:
@@ -63,7 +65,7 @@ class OutputDirectory:
         if not re.fullmatch(r"[A-Za-z0-9-]+", self.run_id):
             raise ValueError(f"run_id {self.run_id!r}: letters, digits and - only")
         self._spark = spark
-        self._files = HadoopFiles(spark, uri)
+        self._files = files_of(spark, uri)
         self._staging = STAGING_PREFIX + self.run_id
         self._made_folders: list[str] = []
 
@@ -82,6 +84,7 @@ class OutputDirectory:
             self._refuse_foreign_tables()
             self._files.make_folders(self._staging)
             self._files.write_text(f"{self._staging}/{OWNER_FILE}", json.dumps(_this_process()))
+            self._refuse_unseen()
         except OSError as error:
             self._remove_what_stage_made()
             raise InputError(f"{self.uri}: the output folder cannot be written: {error}") from error
@@ -116,10 +119,7 @@ class OutputDirectory:
     def write_rows(self, table: str, rows: Iterable[Sequence[Any]], schema: StructType | None = None) -> None:
         """Writes a small table from tuples in the order of its schema, or of `schema` where that has more columns."""
         schema = schema or OUTPUT_TABLES[table]
-        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-        arrow = to_arrow_schema(schema)
-        arrays = [pa.array(map(_arrow_value, column), kind) for column, kind in zip(columns, arrow.types, strict=True)]
-        self._write_arrow(table, pa.Table.from_arrays(arrays, schema=arrow), schema)
+        self._write_arrow(table, table_of_rows(rows, schema), schema)
 
     def _write_arrow(self, table: str, rows: pa.Table, schema: StructType) -> None:
         arrow = to_arrow_schema(schema).with_metadata({SPARK_SCHEMA_KEY: schema.json()})
@@ -217,6 +217,16 @@ class OutputDirectory:
             if not self._files.is_folder(name) or not all(map(_is_table_file, self._files.sizes(name))):
                 raise InputError(f"{self.uri}: {name!r} there is not a table of a run; choose another output folder")
 
+    def _refuse_unseen(self) -> None:
+        """Makes sure that a server of Spark Connect sees the files that this process writes."""
+        if not is_connect(self._spark):
+            return
+        try:
+            self._spark.read.schema(OUTPUT_TABLES[LAST_TABLE]).parquet(self._files.read_uri(self._staging)).dtypes  # noqa: B018
+        except SPARK_ERRORS as error:
+            problem = "the server of Spark Connect does not see this folder; allowed: one that it shares with this process"
+            raise InputError(f"{self.uri}: {problem}") from error
+
     def _is_live(self, staging: str) -> bool:
         owner = self._owner(staging)
         if not owner:
@@ -257,6 +267,14 @@ class OutputDirectory:
             raise ValueError(f"table {table}: missing columns {missing}, columns not in its schema {further}")
         extra = [F.col(f"`{name}`") for name in further]
         return rows.select(*map(_typed, schema.fields), *extra)
+
+
+def table_of_rows(rows: Iterable[Sequence[Any]], schema: StructType) -> pa.Table:
+    """Tuples in the order of a schema as an Arrow table."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrow = to_arrow_schema(schema)
+    arrays = [pa.array(map(_arrow_value, column), kind) for column, kind in zip(columns, arrow.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=arrow)
 
 
 def _typed(field: StructField) -> Any:

@@ -1,0 +1,1 @@
+"""`emulator pack`: the archive that a cluster's executors are given."""

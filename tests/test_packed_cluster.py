@@ -1,0 +1,117 @@
+"""`emulator pack` on a cluster whose Python has none of the packages: compiled rounds, one of two workers dies in mid-run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator import compiled_cache
+from emulator.schema import OUTPUT_TABLES
+from tests.engine_helpers import emulate, read_table
+from tests.standalone_cluster import loopback_problem, rounds_done, standalone_cluster, wait_for
+from tests.test_cluster import RUN_SECONDS_MAX, in_order
+
+ROOT = Path(__file__).parents[1]
+PACK_SECONDS_MAX = 900
+
+# Half a minute on two cores: 480 million replica-rounds, in eight blocks.
+TOPICS = 4
+SCENARIO = """
+name = "packed"
+rounds = 400_000
+mode = "plain"
+[cluster]
+brokers = 6
+session_timeout_rounds = 4
+config = { "unclean.leader.election.enable" = true }
+[[fault_generators]]
+kind = "independent_crashes"
+mtbf_rounds = 100_000
+mean_duration_rounds = 600
+""" + "".join(
+    f"""
+[[topics]]
+name = "topic{number}"
+partitions = 100
+replication_factor = 3
+[[workload]]
+topic = "topic{number}"
+records_per_round = {number + 1}
+acks = "{"all" if number % 2 else "1"}"
+"""
+    for number in range(TOPICS)
+)
+
+pytestmark = [
+    pytest.mark.skipif(bool(loopback_problem()), reason=loopback_problem() or "loopback works"),
+    pytest.mark.skipif(compiled_cache.numba is None, reason="numba is missing"),
+]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive of this Python; its rounds take a minute and a half to compile where no earlier pack has."""
+    path = tmp_path_factory.mktemp("archive") / "env.tar.gz"
+    command = [sys.executable, "-m", "emulator.cli", "pack", "--out", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PACK_SECONDS_MAX, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"--archives '{path}#environment'" in done.stdout
+    return path
+
+
+def bare_machine(folder: Path) -> dict[str, str]:
+    """Environment variables of a machine whose Python has no packages, and whose user has no home that can be written."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "bare")], check=True)
+    java = os.environ.get("JAVA_HOME") or str(Path(str(shutil.which("java"))).resolve().parents[1])
+    (folder / "tmp").mkdir()
+    variables = {
+        "PATH": f"{folder / 'bare' / 'bin'}:/usr/bin:/bin",
+        "JAVA_HOME": java,
+        "HOME": "/dev/null",
+        "TMPDIR": str(folder / "tmp"),
+    }
+    found = subprocess.run(["python3", "-c", "import numpy"], env=variables, capture_output=True, text=True, check=False)
+    assert "No module named 'numpy'" in found.stderr
+    return variables
+
+
+def test_a_cluster_without_packages(spark: SparkSession, archive: Path, tmp_path: Path) -> None:
+    scenario, out, folder = tmp_path / "packed.toml", tmp_path / "out", tmp_path / "cluster"
+    scenario.write_text(SCENARIO)
+    folder.mkdir()
+    variables = bare_machine(tmp_path)
+    with standalone_cluster(folder, variables=variables) as cluster:
+        python = ["spark.pyspark.python=./environment/bin/python", f"spark.pyspark.driver.python={sys.executable}"]
+        flags = ["--archives", f"{archive}#environment", *(part for setting in python for part in ("--conf", setting))]
+        run = cluster.submit("run", *flags, str(ROOT / "jobs" / "emulate.py"), str(scenario), "--out", str(out))
+        log = cluster.log("run")
+        wait_for(lambda: run.poll() is not None or rounds_done(log) > 0, RUN_SECONDS_MAX)
+        assert run.poll() is None, log.read_text()
+        cluster.kill_worker(cluster.workers[0])
+        assert run.wait(RUN_SECONDS_MAX) == 0, log.read_text()
+        assert "Lost executor" in log.read_text()
+    assert not list((tmp_path / "tmp").glob("*.lock")), "executors did not have to compile"
+    assert compiled_files_of(tmp_path / "tmp") == compiled_files_in(archive)
+    there = emulate(spark, scenario, tmp_path / "local", "none")
+    for table in OUTPUT_TABLES.keys() - {"runs", "trace", "trace_partitions", "replica_states"}:
+        assert in_order(read_table(out / table)) == in_order(there[table]), table
+    assert there["events"]
+
+
+def compiled_files_of(temporary: Path) -> list[str]:
+    """What is compiled in the cache of a machine without a home."""
+    (home,) = temporary.glob("replication-emulator-*/")
+    return sorted(path.relative_to(home).as_posix() for path in home.rglob("*.nb?"))
+
+
+def compiled_files_in(archive: Path) -> list[str]:
+    with tarfile.open(archive) as opened:
+        return sorted(re.sub("^compiled/", "", name) for name in opened.getnames() if name.startswith("compiled/"))

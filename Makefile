@@ -4,6 +4,7 @@ PYTHON ?= python3
 FUZZ_BATCHES ?= 20
 FUZZ_LEAPS ?= 1
 SCHEDULES ?= 2400
+SPARKS ?=
 PROTOCOLS ?= kafka,kafka+elr,kafka-high-watermark,kafka-kip101,kafka-kip279
 
 TIER_SCHEDULES ?= 240
@@ -15,7 +16,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo test bench lint fuzz fuzz-leaps verify verify-tiers
+.PHONY: setup demo test test-sparks bench lint fuzz fuzz-leaps verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -28,7 +29,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@echo 'Preparing a quick start of Spark ...'
+	@echo 'Compiling the rounds and preparing a quick start of Spark, once: a minute or two ...'
 	@$(BIN)/python -m emulator.class_archive >/dev/null
 	@touch $@
 
@@ -47,10 +48,15 @@ demo: setup
 	@echo '  $(BIN)/emulator sql $(DEMO)/result                                  # the bundled questions'
 	@echo '  $(BIN)/emulator sql $(DEMO)/result @which_partitions_lost_records   # one of them'
 	@echo '  $(BIN)/emulator sql $(DEMO)/result "SELECT kind, count(*) FROM events GROUP BY kind"'
+	@echo '  $(BIN)/emulator check $(DEMO)/result --sample 20                  # played again by other rules, some minutes'
 
 # Two at a time, each with a Spark of its own: most of a test's time Spark's driver plans on one core.
 test: setup
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+
+# The demo on Spark 4.0 to 4.3, classic and Connect, each in an environment of its own (build/sparks); SPARKS=4.3.0: only there.
+test-sparks: demo
+	$(BIN)/python tests/sparks/compare.py $(SPARKS)
 
 # Every benchmark, one after the other; each prints what it measured.
 bench: setup

@@ -7,15 +7,14 @@ if none is named:
 * cores: plain rounds, held to so many cores, Java's compiler and garbage collector included;
 * modes: plain rounds and leaps, over growing rounds.
 
-Partitions with the same brokers in the same order share one state: `distinct` says how many remain. With `--distinct` a run has
-as many brokers as make nearly every partition one of its own. The tables are Markdown, for RESULTS.md. The defaults are meant to
-be done within 15 minutes on 2 free cores; the largest sizes are to be asked for: 7,000,000 partitions, 10,000 faults.
+Every partition differs from every other: workload_file gives it a rate of three significant digits, initial_file the end of its
+log. The tables are Markdown, for RESULTS.md. The defaults are meant to be done within 15 minutes on 2 free cores; the largest
+sizes are to be asked for.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
 import tempfile
@@ -28,6 +27,7 @@ import numpy as np
 # run as a script, the project's root is not on the path
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from benchmarks.measuring.different import KEYS, write_different
 from benchmarks.measuring.machine import describe_machine, usable_cores
 from benchmarks.measuring.memory import mib_text
 from benchmarks.measuring.one_run import PHASES, RunFigures, measure
@@ -40,7 +40,7 @@ protocol = "kafka"
 rounds = {rounds}
 round_ms = 500
 cluster = {{ brokers = {brokers}, session_timeout_rounds = 18 }}
-workload = [{{ topic = "orders", records_per_round = 5, record_bytes = 1000, acks = "all" }}]
+{different}
 faults_file = "faults.csv"
 [[topics]]
 name = "orders"
@@ -82,9 +82,10 @@ def write_scenario(size: Size, folder: Path) -> Path:
     to_round = np.minimum(from_round + random.integers(*FAULT_ROUNDS, size.faults, endpoint=True), size.rounds)
     rows = [f"broker_crash,{b},{f},{t}" for b, f, t in zip(broker, from_round, to_round, strict=True)]
     (folder / "faults.csv").write_text("\n".join(["kind,broker,from_round,to_round", *rows, ""]), encoding="ascii")
+    write_different(folder, size.partitions, 10)
     scenario = folder / "scenario.toml"
-    numbers = {"rounds": size.rounds, "brokers": size.brokers, "partitions": size.partitions}
-    scenario.write_text(SCENARIO.format(**numbers), encoding="ascii")
+    given = {"different": KEYS, "rounds": size.rounds, "brokers": size.brokers, "partitions": size.partitions}
+    scenario.write_text(SCENARIO.format(**given), encoding="ascii")
     return scenario
 
 
@@ -107,8 +108,6 @@ def sizes_of(series: str, values: list[int], given: argparse.Namespace) -> Itera
 
 def measure_size(size: Size, given: argparse.Namespace) -> RunFigures:
     """Runs one size in an empty folder."""
-    if given.distinct:  # as many ordered pairs of leader and next broker as partitions
-        size = replace(size, brokers=math.ceil(math.sqrt(size.partitions)) + 1)
     options = ["--checkpoint-every", str(given.checkpoint_every), *(["--heap", given.heap] if given.heap else [])]
     with tempfile.TemporaryDirectory() as folder:
         scenario = write_scenario(size, Path(folder))
@@ -118,7 +117,6 @@ def measure_size(size: Size, given: argparse.Namespace) -> RunFigures:
 
 def describe(series: str, size: Size, given: argparse.Namespace) -> str:
     """What all runs of a series have in common."""
-    brokers = "as many brokers as make partitions differ" if given.distinct else f"{size.brokers} brokers"
     parts = {
         "partitions": f"{size.partitions:,} partitions",
         "rounds": f"{size.rounds:,} rounds",
@@ -127,7 +125,7 @@ def describe(series: str, size: Size, given: argparse.Namespace) -> str:
         "modes": f"mode {size.mode}",
     }
     same = [text for name, text in parts.items() if name != series and (series, name) != ("modes", "rounds")]
-    return f"{', '.join(same)}; 3 replicas, {brokers}"
+    return f"{', '.join(same)}; 3 replicas, {size.brokers} brokers"
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
@@ -140,7 +138,6 @@ def result_row(name: str, figures: RunFigures, before: RunFigures | None) -> lis
     seconds = figures.total_seconds
     return [
         name,
-        f"{figures.distinct:,}",
         f"{figures.replica_rounds:,}",
         f"{seconds:.1f}",
         "" if before is None else f"{seconds / before.total_seconds:.2f}",
@@ -150,13 +147,13 @@ def result_row(name: str, figures: RunFigures, before: RunFigures | None) -> lis
     ]
 
 
-RESULT_HEADS = ["distinct", "replica-rounds", "seconds", "/ row above", "replica-rounds/s", "peak MiB Java", "peak MiB Python"]
+RESULT_HEADS = ["replica-rounds", "seconds", "/ row above", "replica-rounds/s", "peak MiB Java", "peak MiB Python"]
 
 
 def phase_row(name: str, figures: RunFigures) -> list[str]:
     """A run's line of the table of where its time went."""
     seconds = [f"{figures.seconds[phase]:.1f}" for phase in PHASES]
-    return [name, *seconds, f"{figures.planning_seconds:.1f}", str(figures.jobs), str(figures.checkpoints)]
+    return [name, *seconds, f"{figures.round_seconds:.1f}", f"{figures.replica_rounds / figures.seconds['jobs'] / 1e6:.1f}"]
 
 
 def run_series(series: str, values: list[int], given: argparse.Namespace) -> None:
@@ -174,7 +171,7 @@ def run_series(series: str, values: list[int], given: argparse.Namespace) -> Non
         phases.append(phase_row(name, figures))
         before = figures
     print(f"\n### {series.capitalize()}\n\n{describe(series, size, given)}\n\n{table([series, *RESULT_HEADS], results)}")
-    heads = [series, *PHASES, "(planning)", "jobs", "checkpoints written"]
+    heads = [series, *PHASES, "(rounds alone, all cores)", "M replica-rounds/s of jobs"]
     print(f"\nSeconds by phase:\n\n{table(heads, phases)}", flush=True)
 
 
@@ -192,7 +189,6 @@ def main() -> None:
     parser.add_argument("--base-partitions", type=int, default=BASE.partitions, metavar="N", help="of the other series")
     parser.add_argument("--base-cores", type=int, default=BASE.cores, metavar="N", help="of the other series")
     parser.add_argument("--brokers", type=int, default=BASE.brokers, metavar="N")
-    parser.add_argument("--distinct", action="store_true", help="as many brokers as make partitions differ")
     parser.add_argument("--mode", choices=["plain", "leap"], default=BASE.mode, help="of partitions, rounds, faults")
     parser.add_argument("--heap", metavar="SIZE", help="of Java, as in 8g")
     parser.add_argument("--checkpoint-every", type=int, default=20, metavar="JOBS")
@@ -204,7 +200,7 @@ def main() -> None:
     print(describe_machine())
     for series in given.series or SERIES:
         run_series(series, [int(text) for text in getattr(given, series).split(",")], given)
-    print("\nThe phases add up to the seconds of the whole process; planning is done beside start.\n")
+    print("\nThe phases add up to the seconds of the whole process.\n")
     for phase, meaning in PHASES.items():
         print(f"* {phase}: {meaning}")
 

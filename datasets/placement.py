@@ -108,28 +108,39 @@ def _with_racks(racks: Mapping[int, str], partitions: int, replication_factor: i
     rack_count = len(set(racks.values()))
     # The leader repeats after `brokers` partitions, the followers' shift after brokers - 1 times round.
     period = brokers * max(1, brokers - 1)
-    distinct = [
-        _spread_over_racks(ordered, racks, (p + start_index) % brokers, (shift + p // brokers) * rack_count, replication_factor)
-        for p in range(min(partitions, period))
-    ]
-    return np.array(distinct, np.int32)[np.arange(partitions) % period]
+    partition = np.arange(min(partitions, period))
+    leaders = (partition + start_index) % brokers
+    numbers = {rack: number for number, rack in enumerate(set(racks.values()))}
+    rack_of = np.array([numbers[racks[broker]] for broker in ordered])
+    places = _spread_over_racks(rack_of, leaders, (shift + partition // brokers) * rack_count, replication_factor)
+    return np.array(ordered, np.int32)[places][np.arange(partitions) % period]
 
 
 def _spread_over_racks(
-    ordered: Sequence[int], racks: Mapping[int, str], leader: int, shift: int, replication_factor: int
-) -> list[int]:
-    """Takes the brokers after the leader in turn: no rack twice while another has none, no broker twice."""
-    brokers, rack_count = len(ordered), len(set(racks.values()))
-    replicas = [ordered[leader]]
-    used_racks = {racks[ordered[leader]]}
+    rack_of: npt.NDArray[np.int64], leaders: npt.NDArray[np.int64], shifts: npt.NDArray[np.int64], replication_factor: int
+) -> npt.NDArray[np.int64]:
+    """Takes the brokers after each leader in turn: no rack twice while another has none, no broker twice.
+
+    Brokers are their places in the alternated order, `rack_of` their racks' numbers. A step is one of all partitions together.
+    """
+    brokers, rack_count = len(rack_of), len(set(rack_of.tolist()))
+    places = np.full((len(leaders), replication_factor), -1)
+    used_racks = places.copy()
+    places[:, 0], used_racks[:, 0] = leaders, rack_of[leaders]
+    taken, racks_taken = np.ones(len(leaders), np.int64), np.ones(len(leaders), np.int64)
     step = 0
-    while len(replicas) < replication_factor:
-        broker = ordered[(leader + 1 + (shift + step) % (brokers - 1)) % brokers]
+    short = np.flatnonzero(taken < replication_factor)
+    while len(short):
+        place = (leaders[short] + 1 + (shifts[short] + step) % (brokers - 1)) % brokers
+        is_used = (used_racks[short] == rack_of[place][:, None]).any(axis=1)
+        takes = (~is_used | (racks_taken[short] == rack_count)) & (places[short] != place[:, None]).all(axis=1)
+        at, place = short[takes], place[takes]
+        places[at, taken[at]], used_racks[at, taken[at]] = place, rack_of[place]
+        taken[at] += 1
+        racks_taken[at] += ~is_used[takes]
+        short = short[taken[short] < replication_factor]
         step += 1
-        if broker not in replicas and (racks[broker] not in used_racks or len(used_racks) == rack_count):
-            replicas.append(broker)
-            used_racks.add(racks[broker])
-    return replicas
+    return places
 
 
 class MockRandom:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import os
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +16,12 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.parquet as pq
 
+from datasets.list_texts import ListTextError, list_text_allowed, lists_of_texts
 from emulator.errors import InputError, did_you_mean, listing, quoted
 
 CSV_BOOLEANS = ("true", "false", "1", "0")
 WHOLE_FILE = "file"
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,11 @@ class Column:
 def resolve_path(path: str, folder: str) -> str:
     """Returns the path as seen from `folder`; absolute paths and URIs stay as they are."""
     return path if "://" in path or path.startswith("file:") else posixpath.join(folder, path)
+
+
+def absolute_path(path: str) -> str:
+    """Returns a path that means the same in another working folder; URIs stay as they are."""
+    return path if "://" in path else os.path.abspath(path.removeprefix("file:"))
 
 
 def open_filesystem(path: str) -> tuple[pa.fs.FileSystem, str]:
@@ -67,6 +76,31 @@ def read_bytes(path: str, max_bytes: int | None = None) -> bytes:
     return data
 
 
+def sha256_of(path: str) -> str:
+    """The SHA-256 of a file's bytes, local or at a Hadoop URI; of a folder's: of names and digests of the files in it.
+
+    Raises InputError when it does not exist or cannot be read.
+    """
+    system, inner = open_filesystem(path)
+    digest = hashlib.sha256()
+    try:
+        kind = system.get_file_info(inner).type
+        if kind == pa.fs.FileType.NotFound:
+            raise InputError.at(path, WHOLE_FILE, "does not exist", "a file that can be read")
+        if kind == pa.fs.FileType.Directory:
+            found = system.get_file_info(pa.fs.FileSelector(inner, recursive=True))
+            names = sorted(posixpath.relpath(info.path, inner) for info in found if info.type == pa.fs.FileType.File)
+            for name in names:
+                digest.update(f"{name} {sha256_of(posixpath.join(path, name))}\n".encode())
+            return digest.hexdigest()
+        with system.open_input_stream(inner) as stream:
+            while chunk := stream.read(_CHUNK_BYTES):
+                digest.update(chunk)
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise unreadable(path, error) from None
+    return digest.hexdigest()
+
+
 def unreadable(path: str, error: Exception) -> InputError:
     """The error for a file that the system does not let us read."""
     return InputError.at(path, WHOLE_FILE, f"cannot be read: {error}", "a file that can be read")
@@ -75,7 +109,8 @@ def unreadable(path: str, error: Exception) -> InputError:
 def read_table(path: str, columns: Mapping[str, Column], extra: bool = False) -> pa.Table:
     """Reads a CSV file with a header, or a Parquet file or folder, as exactly the declared columns.
 
-    Absent optional columns are null, as are empty fields of a CSV. `extra`: other columns are left out, not refused.
+    Absent optional columns are null, as are empty fields of a CSV; lists may be texts (list_texts.py). `extra`: other
+    columns are left out, not refused.
     Raises InputError naming the file, the row (from 1, data rows only) and the column when the file is not readable,
     lacks a required column or value, has an unknown one, or has values of another type.
     """
@@ -132,6 +167,12 @@ def _conform(path: str, name: str, array: pa.ChunkedArray, wanted: pa.DataType) 
     if array.type == wanted:
         return array
     found = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if pa.types.is_list(wanted) and (pa.types.is_string(found) or pa.types.is_large_string(found)):
+        try:
+            return pa.chunked_array([lists_of_texts(array, wanted)])
+        except ListTextError as error:
+            problem = f"{quoted(array[error.row].as_py())} is no such list"
+            raise InputError.at(path, row_place(error.row, name), problem, list_text_allowed(wanted)) from None
     if not _is_castable(found, wanted):
         raise InputError.at(path, f"column {name}", f"is of type {array.type}", str(wanted))
     try:
@@ -166,7 +207,7 @@ def _read_csv(path: str, columns: Mapping[str, Column]) -> pa.Table:
     if not data.strip():
         raise InputError.at(path, WHOLE_FILE, "is empty", f"a header of the columns {listing(columns)}, then rows")
     options = pa.csv.ConvertOptions(
-        column_types={name: column.type for name, column in columns.items()},
+        column_types={name: _csv_type(column.type) for name, column in columns.items()},
         null_values=[""],
         strings_can_be_null=True,
     )
@@ -177,6 +218,10 @@ def _read_csv(path: str, columns: Mapping[str, Column]) -> pa.Table:
     if data.count(b'"') % 2:  # read as if the quote ended with the file
         raise _find_csv_fault(path, data, columns, "a quoted value does not end")
     return table
+
+
+def _csv_type(wanted: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_list(wanted) else wanted
 
 
 def _find_csv_fault(path: str, data: bytes, columns: Mapping[str, Column], otherwise: str) -> InputError:
@@ -214,7 +259,7 @@ def _find_csv_fault(path: str, data: bytes, columns: Mapping[str, Column], other
 
 
 def _is_value_of(value: str, wanted: pa.DataType) -> bool:
-    if value == "" or pa.types.is_string(wanted):
+    if value == "" or pa.types.is_string(_csv_type(wanted)):
         return True
     if pa.types.is_boolean(wanted):
         return value.strip().lower() in CSV_BOOLEANS

@@ -8,10 +8,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from emulator.arrow_schemas import from_arrow_schema
+from emulator.session import is_connect
+
 
 def frame_of(spark: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
     """The table as a DataFrame, with `schema` (else Spark's of the table's own).
 
-    Spark 4.1 stops reading at the first empty batch, so a table put together from several must not have one.
+    Spark 4.1 stops reading at the first empty batch, so a table put together from several must not have one. Spark Connect
+    finds no schema in a table without rows.
     """
+    if schema is None and is_connect(spark):
+        schema = from_arrow_schema(table.schema)
     return spark.createDataFrame(cast(Any, table.combine_chunks()), schema=cast(Any, schema))

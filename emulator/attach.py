@@ -7,14 +7,14 @@ from functools import cache
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from emulator.arrow_frames import frame_of
+from emulator.arrow_schemas import from_arrow_schema
+from emulator.expressions.columns import named
+from emulator.expressions.kafka.state import KAFKA_STATE
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.scenario_inputs import change_tables
 from emulator.leaps import LEAP_COLUMNS
-from emulator.rounds.columns import named
-from emulator.rounds.kafka.state import KAFKA_STATE
 from emulator.state_schema import StateSchema
 
 CHANGE_COLUMNS = ["world_changes", "world_next", "feed_changes", "feed_next"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from emulator.errors import InputError
-from emulator.hadoop_files import HadoopFiles
+from emulator.files import files_of
+from emulator.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
 
 FOLDER = "_checkpoint"
 DEFAULT_EVERY = {"plain": 20, "leap": 4}
@@ -62,9 +62,50 @@ def _feed(update: Callable[[bytes], None], value: object) -> None:
     elif isinstance(value, np.ndarray):
         update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     elif isinstance(value, pa.Table):
-        _feed(update, [*value.schema.names, *(column.to_pylist() for column in value.columns)])
+        _feed(update, value.schema.names)
+        for column in value.columns:
+            _feed_column(update, column.combine_chunks())
     else:
         update(f"{type(value).__name__}:{value!r};".encode())
+
+
+def _feed_column(update: Callable[[bytes], None], column: pa.Array) -> None:
+    """What a column holds, wherever it begins in its buffers and whatever stands there for nulls."""
+    update(f"{column.type}[{len(column)}]".encode())
+    valid = pc.is_valid(column)
+    update(np.packbits(valid.to_numpy(zero_copy_only=False)).tobytes())
+    present = column.filter(valid)
+    if pa.types.is_struct(column.type):
+        for inner in present.flatten():
+            _feed_column(update, inner)
+    elif pa.types.is_list(column.type):
+        update(pc.list_value_length(present).to_numpy().tobytes())
+        _feed_column(update, present.flatten())
+    elif pa.types.is_string(column.type):
+        update(pc.binary_length(present).to_numpy().tobytes())
+        update("".join(present.to_pylist()).encode())
+    else:
+        update(present.to_numpy(zero_copy_only=False).tobytes())
+
+
+def sealed(content: dict[str, Any]) -> str:
+    """A text of the content that `unsealed` reads."""
+    text = json.dumps(content)
+    return json.dumps({"content": text, "sha256": fingerprint(text)})
+
+
+def unsealed(text: str) -> dict[str, Any]:
+    """What was sealed; raises ValueError, KeyError or TypeError for a text that is not as it was written."""
+    outer = json.loads(text)
+    if fingerprint(outer["content"]) != outer["sha256"]:
+        raise ValueError
+    content: dict[str, Any] = json.loads(outer["content"])
+    return content
+
+
+def differences(wanted: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """In what the identity of a run that left something differs from the one that wants to go on."""
+    return [what for what, value in wanted.items() if found.get(what) != value]
 
 
 class Checkpoints:
@@ -78,7 +119,7 @@ class Checkpoints:
         self._folder = folder
         self._spark = spark
         self.uri = uri
-        self._files = HadoopFiles(spark, uri)
+        self._files = files_of(spark, uri)
         self._identity = dict(identity)
         self._every = every
         self._jobs = 0
@@ -109,8 +150,7 @@ class Checkpoints:
             "files": self._files.sizes(f"{folder}/state"),
             "digest": _digest(state),
         }
-        text = json.dumps(content)
-        self._files.write_text(f"{folder}/{_CONTENT}", json.dumps({"content": text, "sha256": fingerprint(text)}))
+        self._files.write_text(f"{folder}/{_CONTENT}", sealed(content))
         for name in older:
             if name.isdigit():
                 self._files.delete(f"{self._folder}/{name}")
@@ -123,33 +163,34 @@ class Checkpoints:
         folder = f"{self._folder}/{self._numbers()[-1]}"
         where = f"{self.uri}: {folder}"
         try:
-            sealed = json.loads(self._files.read_text(f"{folder}/{_CONTENT}"))
-            if fingerprint(sealed["content"]) != sealed["sha256"]:
-                raise ValueError
-            content = json.loads(sealed["content"])
+            content = unsealed(self._files.read_text(f"{folder}/{_CONTENT}"))
             identity, known, files = content["identity"], content["known"], content["files"]
             schema, digest, parts = StructType.fromJson(json.loads(content["schema"])), content["digest"], content["trace_parts"]
             version = content["format"]
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{where}: {_CONTENT} is damaged; {_ALLOWED}") from error
-        if other := ["version"] if version != _FORMAT else [k for k, v in self._identity.items() if identity[k] != v]:
-            raise InputError(f"{where}: the checkpoint is of another {' and '.join(other)}; {_ALLOWED}")
+            raise InputError(f"{where}: {_CONTENT} is damaged; {ALLOWED}") from error
+        if other := ["version"] if version != _FORMAT else differences(self._identity, identity):
+            raise InputError(f"{where}: the checkpoint is of another {' and '.join(other)}; {ALLOWED}")
         if not self._files.is_folder(f"{folder}/state") or self._files.sizes(f"{folder}/state") != files:
-            raise InputError(f"{where}: files of the state are missing or have another size; {_ALLOWED}")
+            raise InputError(f"{where}: files of the state are missing or have another size; {ALLOWED}")
         try:
             state = self._spark.read.schema(schema).parquet(self._files.read_uri(f"{folder}/state"))
             intact = _digest(state) == digest
-        except (PySparkException, Py4JJavaError) as error:
-            raise InputError(f"{where}: the state cannot be read; {_ALLOWED}") from error
+        except SPARK_ERRORS as error:
+            raise InputError(f"{where}: the state cannot be read; {ALLOWED}") from error
         if not intact:
-            raise InputError(f"{where}: the state is not as it was written; {_ALLOWED}")
+            raise InputError(f"{where}: the state is not as it was written; {ALLOWED}")
         if any(self._part_sizes(part) != sizes for part, sizes in enumerate(parts)):
-            raise InputError(f"{where}: files of the trace are missing or have another size; {_ALLOWED}")
+            raise InputError(f"{where}: files of the trace are missing or have another size; {ALLOWED}")
         self._trace_parts = len(parts)
         for name in self._trace_names():
             if int(name) >= len(parts):
                 self._files.delete(f"{self._folder}/trace/{name}")
         return state, known
+
+    def check(self) -> None:
+        """Raises InputError with the reason if this run cannot go on from the last checkpoint."""
+        self.load()
 
     def start_anew(self) -> None:
         """Forget every checkpoint and every part of a trace."""
@@ -160,7 +201,7 @@ class Checkpoints:
         """Remove everything after a run that has ended well; whatever keeps it from that is only noted."""
         try:
             self.start_anew()
-        except (OSError, Py4JJavaError, PySparkException) as error:
+        except SPARK_OR_FILE_ERRORS as error:
             note(f"{self.uri}: {self._folder} could not be removed: {error}")
 
     def forget_useless(self) -> None:
@@ -188,7 +229,7 @@ class Checkpoints:
             if moved:
                 self._files.make_folders(uri)
             for number, (part, name) in enumerate(moved):
-                self._files.rename(f"{self._folder}/{part}/{name}", f"{uri}/part-{number:05d}.parquet")
+                self._files.rename(f"{self._folder}/{part}/{name}", f"{uri}/traced-{number:05d}.parquet")
 
     def _part_sizes(self, part: int) -> dict[str, dict[str, int]]:
         """The sizes of a trace part's files, by table."""
@@ -207,65 +248,8 @@ class Checkpoints:
         return self._files.names(f"{self._folder}/trace") if self._files.is_folder(f"{self._folder}/trace") else []
 
 
-class RunCheckpoints:
-    """The checkpoints of every system in a run: each goes on from its own, and one that has none starts at round 0.
-
-    `systems`: names of those that the run has; `known_systems`: of all there are. Otherwise as `Checkpoints`.
-    """
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        uri: str,
-        identity: Mapping[str, str],
-        every: int,
-        systems: Sequence[str],
-        known_systems: Sequence[str],
-    ) -> None:
-        def at(folder: str) -> Checkpoints:
-            return Checkpoints(spark, uri, identity, every, folder)
-
-        self.of = {system: at(folder) for system, folder in zip(systems, _folders_of(systems), strict=True)}
-        every_folder = {FOLDER, *(f"{FOLDER}/{system}" for system in known_systems)}
-        self._others = [at(folder) for folder in sorted(every_folder - set(_folders_of(systems)))]
-        self._all = at(FOLDER)
-
-    def open(self, resume: bool, note: Callable[[str], None]) -> None:
-        """Keep what there is to go on from, if that is wanted; else forget it.
-
-        Raises InputError where only a run of other systems left checkpoints that this one could have gone on from.
-        """
-        foreign = [c for c in self._others if c.is_there()]
-        if resume and foreign:
-            foreign[0].load()  # it is of another scenario, and says so
-        there = bool(foreign) or any(c.is_there() for c in self.of.values())
-        if resume and there:
-            return
-        if resume:
-            note(f"nothing to resume in {self._all.uri}: starting at round 0")
-        elif there:
-            note(f"the checkpoint of an earlier run in {self._all.uri} is removed (--resume would go on from it)")
-        self._all.start_anew()
-
-    def forget(self, note: Callable[[str], None]) -> None:
-        """Remove everything after a run that has ended well; whatever keeps it from that is only noted."""
-        self._all.forget(note)
-
-    def forget_useless(self) -> None:
-        """Remove what a failed run leaves that cannot be gone on from, if that can be done."""
-        for checkpoints in self.of.values():
-            checkpoints.forget_useless()
-        with suppress(Exception):
-            if not any(c.is_there() for c in (*self.of.values(), *self._others)):
-                self._all.start_anew()
-
-
-def _folders_of(systems: Sequence[str]) -> list[str]:
-    """By system of a run where its checkpoints are: a run of one has the folder for itself."""
-    return [FOLDER] if len(systems) == 1 else [f"{FOLDER}/{system}" for system in systems]
-
-
-_ALLOWED = "allowed: the checkpoint that a run of the same scenario left there; without --resume the run starts anew"
+ALLOWED = "allowed: the checkpoint that a run of the same scenario left there; without --resume the run starts anew"
+"""Ends every refusal to go on."""
 
 
 def _digest(state: DataFrame) -> list[int]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator import __version__
-from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.errors import EnvironmentProblem, InputError, did_you_mean, listing, quoted
 from emulator.exits import DONE, VIOLATED, end_at_interrupts, fail, run_command_line
 from emulator.options import (
     common,
@@ -55,6 +55,7 @@ def commands() -> None:
 @click.option("--out", metavar="DIR", help="Folder (any Hadoop URI) for the tables; those of an earlier run are replaced.")
 @click.option("--mode", type=click.Choice(["plain", "leap"]), help="Default: the scenario file's. The result is the same.")
 @click.option("--trace", metavar="none|all|TOPIC:PARTITION,...", default="none", help="Partitions to trace each round of.")
+@click.option("--state-at", metavar="ROUND,...", help="Rounds at whose end every replica is a row of replica_states.")
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
 @click.option(
     "--checkpoint-every",
@@ -63,6 +64,11 @@ def commands() -> None:
     help="Write a checkpoint into DIR after every N jobs; 0: never. Default: 20, in leap mode 4.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
+@click.option(
+    "--engine",
+    type=click.Choice(["compiled", "expressions", "relational"]),
+    help="What plays the rounds. Default: compiled rounds where they have all that a scenario needs, else expressions.",
+)
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
 @on_spark
 @common
@@ -71,9 +77,11 @@ def run_command(
     out: str | None,
     mode: str | None,
     trace: str,
+    state_at: str | None,
     resume: bool,
     checkpoint_every: int | None,
     dry_run: bool,
+    engine: str | None,
     fail_on_violation: bool,
     master: str | None,
     conf: Mapping[str, str],
@@ -85,16 +93,32 @@ def run_command(
 
     run = load_run(scenario)
     trace = check_trace(run, trace)
+    rounds = check_state_at(run, state_at)
+    if engine == "relational":
+        from emulator.rounds.relational.refusals import refuse_unknown
+
+        refuse_unknown(run, mode, resume, checkpoint_every, rounds)
+    elif rounds:
+        from emulator.engine.choice import refuse_states
+
+        refuse_states(run, rounds, engine)
     from emulator import run as running
 
     if dry_run:
-        _print_lines(running.dry_run(run, trace, mode))
+        _print_lines(running.dry_run(run, trace, mode, engine, rounds))
         return DONE
     from emulator.progress import Progress
 
     with _session(master, conf, f"{PROGRAM} run {run.name}") as spark, Progress() as progress:
-        settings: dict[str, Any] = {"mode": mode, "trace": trace, "resume": resume, "checkpoint_every": checkpoint_every}
-        summary = running.run_emulation(run, str(out), spark, progress=progress, **settings)
+        settings: dict[str, Any] = {
+            "mode": mode, "trace": trace, "resume": resume, "checkpoint_every": checkpoint_every, "state_at": rounds
+        }  # fmt: skip
+        if engine == "relational":
+            from emulator.rounds.relational.run import run_relational
+
+            summary = run_relational(run, str(out), spark, trace, progress)
+        else:
+            summary = running.run_emulation(run, str(out), spark, progress=progress, engine=engine, **settings)
     _print_lines(summary.lines)
     if summary.violations and fail_on_violation:
         asking = f'{PROGRAM} sql {out} "SELECT * FROM violations"'
@@ -126,6 +150,24 @@ def check_trace(run: Run, trace: str) -> str:
             raise InputError.at(run.path, "--trace", problem, f"0 to {partitions[name] - 1}")
         chosen.append(f"{name}:{int(number)}")
     return ",".join(sorted(set(chosen)))
+
+
+def check_state_at(run: Run, state_at: str | None) -> list[int]:
+    """Returns the rounds that `--state-at` names, ascending; none without it.
+
+    Raises InputError for what is no round of any scenario of the run.
+    """
+    last = max(scenario.rounds for scenario in run.scenarios) - 1
+    rounds = set()
+    for part in () if state_at is None else state_at.split(","):
+        if not re.fullmatch("[0-9]{1,9}", part.strip()):
+            problem = f"{quoted(part.strip())} is no round"
+            raise InputError.at(run.path, "--state-at", problem, f"rounds from 0 to {last}, as in 10,20")
+        if int(part) > last:
+            problem = f"round {int(part)} is beyond the end of the run"
+            raise InputError.at(run.path, "--state-at", problem, f"rounds from 0 to {last}")
+        rounds.add(int(part))
+    return sorted(rounds)
 
 
 @commands.group("import")
@@ -334,15 +376,17 @@ def explain_command(
 ) -> int:
     """Tell the story of one partition, or ledger: who led, fetched, cut and lost what in which round.
 
-    Rounds in which nothing but steady fetching went on are told of in one line. A partition that the run traced is told
-    of round by round.
+    Rounds in which nothing but steady fetching went on are told of in one line. A partition of compiled rounds is played
+    again if the run did not trace it; any other one has to be traced to be told of round by round.
     """
     from emulator.explain.ledger import ledger_lines
     from emulator.explain.page import write_page
-    from emulator.explain.reading import find_subject, read_partition
+    from emulator.explain.reading import find_subject, read_partition, read_run
+    from emulator.explain.replay import with_replay
     from emulator.explain.story import tell
     from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
-    from emulator.rounds.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
+    from emulator.expressions.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
+    from emulator.progress import Progress
 
     _refuse_missing_folder(folder, master, conf)
     if html is not None:
@@ -356,7 +400,15 @@ def explain_command(
             return DONE
         if ledger is not None:
             raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
-        story = tell(*read_partition(folder, spark, subject))
+        rows, first, last = read_partition(folder, spark, subject)
+        run = None if rows.trace else read_run(folder, spark)
+    if run is not None:
+        try:
+            with Progress() as progress:
+                rows = with_replay(rows, run, first, last, progress)
+        except (InputError, EnvironmentProblem) as error:
+            click.echo(f"not played again: {error}", err=True)
+    story = tell(rows, first, last)
     if not story.traced:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)
     width = shutil.get_terminal_size((USUAL_WIDTH, 0)).columns
@@ -364,6 +416,49 @@ def explain_command(
     if html is not None:
         write_page(story, html)
         click.echo(f"page written to {html}", err=True)
+    return DONE
+
+
+@commands.command("check")
+@click.argument("folder", metavar="DIR")
+@click.option("--sample", metavar="N", type=click.IntRange(min=1), default=200, show_default=True, help="Partitions to draw.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
+@on_spark
+@common
+def check_command(folder: str, sample: int, seed: int, master: str | None, conf: Mapping[str, str]) -> int:
+    """Replay some partitions of a run in relational rounds, and compare every cell of outcomes, events, final state and trace."""
+    from emulator.rounds.relational.check import check_run
+
+    _refuse_missing_folder(folder, master, conf)
+    with _session(master, conf, f"{PROGRAM} check") as spark:
+        checked = check_run(folder, spark, sample, seed)
+    _print_lines(checked.lines())
+    return VIOLATED if checked.differences else DONE
+
+
+@commands.command("explain-round")
+@click.argument("system", metavar="SYSTEM", type=click.Choice(["kafka"]))
+@click.option("--verb", metavar="NAME", help="Only verbs with this in their names, as fetch.")
+@common
+def explain_round_command(system: str, verb: str | None) -> int:
+    """Print the round of a system as the queries that --engine relational runs, each with the rule that it is."""
+    from emulator.rounds.relational.explain import page
+
+    _print_lines(page(verb).splitlines())
+    return DONE
+
+
+@commands.command("pack")
+@click.option("--out", metavar="FILE.tar.gz", required=True, help="The archive; one of an earlier pack is replaced.")
+@common
+def pack_command(out: str) -> int:
+    """Write an archive for spark-submit --archives: all that a cluster's executors need, but Python, Java and Spark.
+
+    That is this package, the packages that it requires, and its rounds compiled for any CPU of this machine's kind.
+    """
+    from emulator.packing.pack import pack
+
+    _print_lines(pack(out, lambda line: click.echo(line, err=True)))
     return DONE
 
 
@@ -379,11 +474,9 @@ def _refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, s
 @contextmanager
 def _session(master: str | None, conf: Mapping[str, str], app_name: str) -> Iterator[SparkSession]:
     """Holds a session for one command; one that was there before stays."""
-    from pyspark import SparkContext
+    from emulator.session import end_java, get_session, is_there, stop_if_ours
 
-    from emulator.session import end_java, get_session, stop_if_ours
-
-    found = SparkContext._active_spark_context is not None
+    found = is_there()
     spark = get_session(master, conf, app_name)
     if not found:
         end_at_interrupts(end_java)

@@ -26,8 +26,8 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from emulator.expressions.columns import Step, columns_of, let
 from emulator.outcomes.broker_rounds import BUCKETS_TYPE, bucket_entries
-from emulator.rounds.columns import Step, columns_of, let
 from emulator.state_schema import LARGEST_SUM, Calm, NestedCounters, StateSchema
 
 SHRINKS_BY = 8

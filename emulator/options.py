@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import click
@@ -94,7 +95,21 @@ def on_spark(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="URL",
         help="Spark master; default: that of spark-submit or of Spark's files, else local[*].",
     )
-    return master(conf(command))
+    remote = click.option(
+        "--remote",
+        metavar="URL",
+        help="Spark Connect instead of a master: a server's sc://HOST:PORT, or local[N] to start one.",
+    )
+
+    @wraps(command)
+    def called(*arguments: Any, master: str | None, conf: dict[str, str], remote: str | None, **further: Any) -> Any:
+        if remote is not None:
+            if master is not None:
+                raise InputError("--remote: stands beside --master; allowed: one of them")
+            conf = {**conf, "spark.remote": remote}
+        return command(*arguments, master=master, conf=conf, **further)
+
+    return master(conf(remote(called)))
 
 
 def with_prices(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,8 +10,8 @@ behind guards; the plan therefore holds them *sealed*: as a function object that
 reads as a row. In large runs its own code is generated too (emulator/compiled_functions.py); where most of a round is functions,
 Java's compilers give up on so much code, and what has functions is interpreted with its guards.
 
-Uses internals of Spark 4.1, which is why pyspark is pinned to one minor version; they are used here, in fused_rounds.py and in
-compiled_functions.py only.
+Uses internals of Spark 4.1, which is why other versions are refused (engine/expressions_engine.py); they are used here, in
+fused_rounds.py and in compiled_functions.py only.
 """
 
 from __future__ import annotations

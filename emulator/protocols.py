@@ -10,6 +10,47 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from emulator.expressions.bookkeeper.check_invariants import check_invariants as check_ledgers
+from emulator.expressions.bookkeeper.finish import extend, finish
+from emulator.expressions.bookkeeper.handle import handle
+from emulator.expressions.bookkeeper.horizons import horizon as ledger_horizon
+from emulator.expressions.bookkeeper.repair.audit import audit
+from emulator.expressions.bookkeeper.repair.commit_copies import commit_copies
+from emulator.expressions.bookkeeper.repair.fill_bookies import fill_bookies
+from emulator.expressions.bookkeeper.repair.leaping import COUNTED
+from emulator.expressions.bookkeeper.repair.replace_lost import replace_lost
+from emulator.expressions.bookkeeper.rules import RULES as LEDGER_RULES
+from emulator.expressions.bookkeeper.send import send
+from emulator.expressions.bookkeeper.state import LEDGER_STATE
+from emulator.expressions.bookkeeper.take_answers import take_writers_answers
+from emulator.expressions.bookkeeper.take_inputs import take_inputs
+from emulator.expressions.bookkeeper.take_recoveries import take_recoveries_answers
+from emulator.expressions.bookkeeper.topics.take_results import take_results
+from emulator.expressions.bookkeeper.use_store import use_store
+from emulator.expressions.kafka.advance_high_watermark import advance_high_watermark
+from emulator.expressions.kafka.append import append
+from emulator.expressions.kafka.apply_inputs import apply_inputs
+from emulator.expressions.kafka.check_invariants import check_invariants
+from emulator.expressions.kafka.checkpoint import checkpoint
+from emulator.expressions.kafka.count_outcomes import count_outcomes
+from emulator.expressions.kafka.delete_segments import delete_segments
+from emulator.expressions.kafka.elect_leader import elect_leader
+from emulator.expressions.kafka.fetch import fetch
+from emulator.expressions.kafka.horizons import calm, horizon
+from emulator.expressions.kafka.judge_in_sync import judge_in_sync
+from emulator.expressions.kafka.learn import learn
+from emulator.expressions.kafka.observe import observe
+from emulator.expressions.kafka.reading import leaping
+from emulator.expressions.kafka.request_fetch import request_fetch
+from emulator.expressions.kafka.rules import RULES
+from emulator.expressions.kafka.run_rules import rules_of as kafka_rules_of
+from emulator.expressions.kafka.serve_consumers import serve_consumers
+from emulator.expressions.kafka.state import KAFKA_STATE
+from emulator.expressions.kafka.tier import leaping as tier_leaping
+from emulator.expressions.kafka.tier.build_aux_state import build_aux_state
+from emulator.expressions.kafka.tier.run_tier_tasks import run_tier_tasks
+from emulator.expressions.kafka.tier.take_tier_inputs import take_tier_inputs
+from emulator.expressions.record_trace import record_trace
 from emulator.initial.ledgers import initial_ledgers
 from emulator.initial.partitions import initial_state
 from emulator.inputs import ScenarioInputs, scenario_inputs
@@ -17,47 +58,6 @@ from emulator.inputs.ledgers import LedgerInputs, ledger_rules_of
 from emulator.outcomes.assemble import kafka_tables
 from emulator.outcomes.ledgers import ledger_tables, no_trace
 from emulator.outcomes.trace import trace_tables
-from emulator.rounds.bookkeeper.check_invariants import check_invariants as check_ledgers
-from emulator.rounds.bookkeeper.finish import extend, finish
-from emulator.rounds.bookkeeper.handle import handle
-from emulator.rounds.bookkeeper.horizons import horizon as ledger_horizon
-from emulator.rounds.bookkeeper.repair.audit import audit
-from emulator.rounds.bookkeeper.repair.commit_copies import commit_copies
-from emulator.rounds.bookkeeper.repair.fill_bookies import fill_bookies
-from emulator.rounds.bookkeeper.repair.leaping import COUNTED
-from emulator.rounds.bookkeeper.repair.replace_lost import replace_lost
-from emulator.rounds.bookkeeper.rules import RULES as LEDGER_RULES
-from emulator.rounds.bookkeeper.send import send
-from emulator.rounds.bookkeeper.state import LEDGER_STATE
-from emulator.rounds.bookkeeper.take_answers import take_writers_answers
-from emulator.rounds.bookkeeper.take_inputs import take_inputs
-from emulator.rounds.bookkeeper.take_recoveries import take_recoveries_answers
-from emulator.rounds.bookkeeper.topics.take_results import take_results
-from emulator.rounds.bookkeeper.use_store import use_store
-from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
-from emulator.rounds.kafka.append import append
-from emulator.rounds.kafka.apply_inputs import apply_inputs
-from emulator.rounds.kafka.check_invariants import check_invariants
-from emulator.rounds.kafka.checkpoint import checkpoint
-from emulator.rounds.kafka.count_outcomes import count_outcomes
-from emulator.rounds.kafka.delete_segments import delete_segments
-from emulator.rounds.kafka.elect_leader import elect_leader
-from emulator.rounds.kafka.fetch import fetch
-from emulator.rounds.kafka.horizons import calm, horizon
-from emulator.rounds.kafka.judge_in_sync import judge_in_sync
-from emulator.rounds.kafka.learn import learn
-from emulator.rounds.kafka.observe import observe
-from emulator.rounds.kafka.reading import leaping
-from emulator.rounds.kafka.request_fetch import request_fetch
-from emulator.rounds.kafka.rules import RULES
-from emulator.rounds.kafka.run_rules import rules_of as kafka_rules_of
-from emulator.rounds.kafka.serve_consumers import serve_consumers
-from emulator.rounds.kafka.state import KAFKA_STATE
-from emulator.rounds.kafka.tier import leaping as tier_leaping
-from emulator.rounds.kafka.tier.build_aux_state import build_aux_state
-from emulator.rounds.kafka.tier.run_tier_tasks import run_tier_tasks
-from emulator.rounds.kafka.tier.take_tier_inputs import take_tier_inputs
-from emulator.rounds.record_trace import record_trace
 from emulator.scenario import Scenario
 from emulator.state_schema import Calm, NestedCounters, StateSchema
 
@@ -127,7 +127,7 @@ KAFKA: tuple[Phase, ...] = (
     check_invariants,
     count_outcomes,
 )
-"""Kafka in all its generations; what sets them apart is in emulator/rounds/kafka/rules.py."""
+"""Kafka in all its generations; what sets them apart is in emulator/expressions/kafka/rules.py."""
 
 KAFKA_SYSTEM = System(
     name="kafka",
@@ -164,7 +164,7 @@ BOOKKEEPER: tuple[Phase, ...] = (
     take_results,
     finish,
 )
-"""BookKeeper; what sets its mutants apart is in emulator/rounds/bookkeeper/rules.py."""
+"""BookKeeper; what sets its mutants apart is in emulator/expressions/bookkeeper/rules.py."""
 
 BOOKKEEPER_SYSTEM = System(
     name="bookkeeper",

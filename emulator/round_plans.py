@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import Changes, attached_columns, leaping_columns
+from emulator.expressions.columns import pack
 from emulator.leaps import LEAP_COLUMNS, no_leap, with_leaps
 from emulator.planned import Compiling, Cut, PlannedRound, uncut
 from emulator.protocols import RulesOfRun, system_of
-from emulator.rounds.columns import pack
 from emulator.state_schema import StateSchema
 
 PLANS_KEPT = 4

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import partial
-from typing import cast
 
 import numpy as np
 import pyarrow
@@ -18,26 +17,23 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
-from emulator.bandwidth import has_edges
-from emulator.checkpoints import DEFAULT_EVERY, Checkpoints, RunCheckpoints, fingerprint, source_digest
-from emulator.engine import FUSED_ROUNDS, Tracks, codegen_settings, emulate
-from emulator.inputs import ScenarioInputs, find_alike
-from emulator.outcomes.assemble import empty_table
+from emulator.checkpoints import FOLDER, Checkpoints, fingerprint, source_digest
+from emulator.engine.choice import COMPILED, NAMES, engines_of
+from emulator.engine.interface import Engine, Kept, Playing, Size
+from emulator.engine.job_files import JobFiles
+from emulator.engine.resuming import Resuming
 from emulator.outcomes.joined import Tables, joined_tables
 from emulator.outcomes.scenarios import scenario_rows
-from emulator.outcomes.trace import TRACE_TABLES
 from emulator.progress import Progress
-from emulator.protocols import PROTOCOLS, System, by_system
 from emulator.scenario import Run, Scenario
 from emulator.schema import OUTPUT_TABLES
-from emulator.session import settings_held
+from emulator.session import is_connect, settings_held
 from emulator.storage import OutputDirectory
 
-OF_EVERY_RUN = ("runs", "scenarios", "broker_rounds")
-"""Tables that are written beside those of the final state."""
+OF_EVERY_RUN = ("runs", "scenarios")
+"""Tables that no engine has a part in."""
 
-STATE_ROW_BYTES = 1500
-"""Bytes of a state row while it is worked on, measured; two checkpoints are held at a time."""
+TRACE_TABLES = ("trace", "trace_partitions")
 
 
 @dataclass(frozen=True)
@@ -58,120 +54,124 @@ def run_emulation(
     progress: Progress | None = None,
     resume: bool = False,
     checkpoint_every: int | None = None,
+    engine: str | None = None,
+    state_at: Sequence[int] = (),
 ) -> RunSummary:
     """Run all scenarios of a file and publish their tables under `out`, all of them or none.
 
     `mode`: "plain" or "leap", None: the scenario file's; the tables are the same. `trace`: "none", "all" or
     TOPIC:PARTITION,... `resume`: go on from the checkpoint there, if there is one; `checkpoint_every`: jobs between two, 0 for
-    none, None for checkpoints.DEFAULT_EVERY.
+    none, None for checkpoints.DEFAULT_EVERY, where rounds are not compiled. `engine`: as of emulator.engine.choice. `state_at`:
+    rounds at whose end every replica is a row of `replica_states`; only compiled rounds can.
 
-    Raises InputError if `out` cannot take the tables, or has a checkpoint of another run.
+    Raises InputError if `out` cannot take the tables, has a checkpoint of another run, or a scenario has no such states.
     """
     started, clock = datetime.now(timezone.utc), time.monotonic()
-    mode, progress, checkpoints = mode or run.mode, progress or Progress(quiet=True), None
+    mode, progress, resuming = mode or run.mode, progress or Progress(quiet=True), None
+    state_at = sorted(set(state_at))
     output = OutputDirectory(spark, out)
     output.recover()
     output.stage()
     try:
-        inputs, traced = _inputs(run, trace)
-        parts = by_system(inputs)
+        traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
         version = (source_digest(), pyspark.__version__)
-        same = {"scenario": (run.scenarios, run.time_buckets), "mode": mode, "trace": trace, "version": version}
+        same = {
+            "scenario": (run.scenarios, run.time_buckets), "mode": mode, "trace": trace, "version": version, "engine": engine,
+            "state-at": state_at,
+        }  # fmt: skip
         identity = {what: fingerprint(value) for what, value in same.items()}
-        every = DEFAULT_EVERY[mode] if checkpoint_every is None else checkpoint_every
-        known = sorted({system.name for system in PROTOCOLS.values()})
-        checkpoints = RunCheckpoints(spark, out, identity, every, [system.name for system in parts], known)
-        checkpoints.open(resume, progress.note)
-        states, broker_rounds = {}, []
-        for system, own in parts.items():
-            at = checkpoints.of[system.name]
-            goes_on = resume and at.is_there()
-            if not goes_on:
-                at.start_anew()
-            tracks = Tracks(partial(_write_trace, at, system, spark, own))
-            own_traced = {i.scenario.scenario_id: traced[i.scenario.scenario_id] for i in own}
-            states[system] = emulate(spark, own, own_traced, tracks, progress, mode, run.time_buckets, at, goes_on)
-            broker_rounds += tracks.broker_rounds
+        engines = engines_of(run, traced, mode, identity, engine=engine, checkpoint_every=checkpoint_every, state_at=state_at)
+        for e in engines:
+            e.check_spark(spark)
+        resuming = _resuming(spark, out, engines, identity)
+        resuming.open(resume, progress.note)
+        parts = [e.play(Playing(spark, output, progress, resume)) for e in engines]
         seconds = time.monotonic() - clock
-        with settings_held(spark, codegen_settings(sum(i.partition_count for i in inputs))):
-            tables, violations = _tables(spark, parts, states, traced)
+        size = sum((e.size for e in engines), Size())
+        held = {key: value for e in engines for key, value in e.settings.items()}
+        with settings_held(spark, held), ThreadPoolExecutor(4) as pool:
+            tables, violations = _tables(spark, parts, any(flags.any() for flags in traced.values()))
             schema, rows = scenario_rows(run.scenarios, mode)
-            with ThreadPoolExecutor(4) as pool:
-                writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
-                writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
-                writes.append(pool.submit(output.write_rows, "broker_rounds", broker_rounds))
-                writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, inputs, started, seconds)]))
-                for write in writes:
-                    write.result()
-        for at in checkpoints.of.values():
-            at.collect_trace({name: output.path(name) for name in TRACE_TABLES})
+            writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
+            writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
+            writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, spark.version, size, started, seconds)]))
+            for write in writes:
+                write.result()
+        for e in engines:
+            e.finish(output)
         output.commit()
     except BaseException:
         output.abort()
-        if checkpoints is not None:
-            checkpoints.forget_useless()
+        if resuming is not None:
+            resuming.forget_useless()
         raise
-    checkpoints.forget(progress.note)
-    partitions, distinct = sum(i.partition_count for i in inputs), sum(len(i.states) for i in inputs)
+    resuming.forget(progress.note)
     lines = [
-        f"{len(inputs)} scenarios, {partitions} partitions ({distinct} distinct), {max(s.rounds for s in run.scenarios)} rounds:"
-        f" {replica_rounds(inputs)} replica-rounds in {time.monotonic() - clock:.1f} s, tables in {out}"
+        f"{len(run.scenarios)} scenarios, {size.partitions} partitions ({size.distinct} distinct),"
+        f" {max(s.rounds for s in run.scenarios)} rounds: {size.replica_rounds} replica-rounds in"
+        f" {time.monotonic() - clock:.1f} s, tables in {out}"
     ]
-    found = int(violations.get["rows"])
+    found = violations if isinstance(violations, int) else _counted(spark, output, violations)
     if found:
         lines.append(f"invariants were violated {found} times: table violations")
     return RunSummary(lines, found)
 
 
-def _write_trace(at: Checkpoints, system: System, spark: SparkSession, inputs: list[ScenarioInputs], state: DataFrame) -> None:
-    at.write_trace(system.trace_tables(spark, state, inputs))
+def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity: dict[str, str]) -> Resuming:
+    """What the engines keep, each in a folder of its own; rounds that are not compiled, alone in a run, have FOLDER itself."""
+    folders = {e.name: f"{FOLDER}/{e.name}" if len(engines) > 1 or e.name == COMPILED else FOLDER for e in engines}
+    others = {FOLDER, *(f"{FOLDER}/{name}" for name in NAMES)} - set(folders.values())
+    return Resuming(
+        out,
+        [e.kept(spark, out, folders[e.name]) for e in engines],
+        [_kept(spark, out, folder, identity) for folder in sorted(others)],
+        _kept(spark, out, FOLDER, identity),
+    )
 
 
-def _tables(
-    spark: SparkSession,
-    parts: dict[System, list[ScenarioInputs]],
-    states: dict[System, DataFrame],
-    traced: dict[int, np.ndarray],
-) -> tuple[Tables, Observation]:
-    """The tables that follow from the final states, and how many violations will have been written."""
-    of_systems = [system.tables(spark, states[system], own) for system, own in parts.items()]
-    tables = joined_tables(spark, of_systems, [n for n in OUTPUT_TABLES if n not in (*OF_EVERY_RUN, *TRACE_TABLES)])
-    violations = Observation("violations")
-    tables["violations"] = cast(DataFrame, tables["violations"]).observe(violations, F.count(F.lit(1)).alias("rows"))
-    if not any(flags.any() for flags in traced.values()):
-        tables |= {name: empty_table(name) for name in TRACE_TABLES}
-    return tables, violations
+def _kept(spark: SparkSession, out: str, folder: str, identity: dict[str, str]) -> Kept:
+    if folder == f"{FOLDER}/{COMPILED}":
+        return JobFiles(spark, out, identity, folder)
+    return Checkpoints(spark, out, identity, 0, folder)
 
 
-def dry_run(run: Run, trace: str = "none", mode: str | None = None) -> list[str]:
-    """What a run would do, in lines: scenarios, partitions, rounds, rows, jobs, estimated memory. Needs no Spark."""
-    inputs, traced = _inputs(run, trace)
-    rows = sum(i.rows for i in inputs)
-    rounds = max(s.rounds for s in run.scenarios)
-    names = [s.name for s in run.scenarios]
-    jobs = f"{-(-rounds // FUSED_ROUNDS)} jobs or more" if (mode or run.mode) == "plain" else "jobs by what happens"
-    return [
-        f"scenarios: {len(inputs)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
-        f"partitions: {sum(i.partition_count for i in inputs)} ({sum(len(i.states) for i in inputs)} distinct)",
-        f"rounds: {rounds} of {run.scenarios[0].round_ms} ms",
-        f"rows: {rows} for {sum(i.replicas for i in inputs)} replicas, {replica_rounds(inputs)} replica-rounds, {jobs}",
-        f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
-        f"estimated memory: {max(1, 2 * rows * STATE_ROW_BYTES // 2**20)} MiB for the state",
-    ]
+def _counted(spark: SparkSession, output: OutputDirectory, violations: Observation) -> int:
+    """How many violations were written."""
+    if is_connect(spark):  # the observation of a write came back empty from 4.0.5
+        return spark.read.schema(OUTPUT_TABLES["violations"]).parquet(output.table_uri("violations")).count()
+    return int(violations.get["rows"])
 
 
-def _inputs(run: Run, trace: str) -> tuple[list[ScenarioInputs], dict[int, np.ndarray]]:
-    """The inputs of every scenario, alike partitions found, and by scenario_id which partitions are traced."""
-    inputs = [PROTOCOLS[s.protocol].inputs(s) for s in run.scenarios]
+def _tables(spark: SparkSession, parts: Sequence[Tables], traced: bool) -> tuple[Tables, Observation | int]:
+    """The tables of all engines, and how many violations there are, or will have been written."""
+    names = [name for name in OUTPUT_TABLES if name not in OF_EVERY_RUN]
+    if traced:  # an engine may have written its part already
+        names = [name for name in names if name not in TRACE_TABLES or any(name in part for part in parts)]
+    tables = joined_tables(spark, parts, names)
+    violations = tables["violations"]
+    if not isinstance(violations, DataFrame):
+        return tables, violations.num_rows
+    observed = Observation("violations")
+    tables["violations"] = violations.observe(observed, F.count(F.lit(1)).alias("rows"))
+    return tables, observed
+
+
+def dry_run(
+    run: Run, trace: str = "none", mode: str | None = None, engine: str | None = None, state_at: Sequence[int] = ()
+) -> list[str]:
+    """What a run would do, in lines: scenarios, partitions, rounds, rows, how they are played. Needs no Spark."""
     traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
-    for i in inputs:
-        i.alike = find_alike(i, traced[i.scenario.scenario_id], has_edges(i.scenario))
-    return inputs, traced
-
-
-def replica_rounds(inputs: list[ScenarioInputs]) -> int:
-    """Replicas times rounds, over all scenarios."""
-    return sum(i.replicas * i.scenario.rounds for i in inputs)
+    engines = engines_of(run, traced, mode or run.mode, {}, engine=engine, state_at=sorted(set(state_at)))
+    size = sum((e.size for e in engines), Size())
+    names = [s.name for s in run.scenarios]
+    return [
+        f"scenarios: {len(names)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
+        f"partitions: {size.partitions} ({size.distinct} distinct)",
+        f"rounds: {max(s.rounds for s in run.scenarios)} of {run.scenarios[0].round_ms} ms",
+        f"rows: {size.rows} for {size.replicas} replicas, {size.replica_rounds} replica-rounds",
+        f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
+        *(line for e in engines for line in e.plan()),
+    ]
 
 
 def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:
@@ -188,8 +188,8 @@ def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:
     return flags
 
 
-def _run_row(run: Run, inputs: list[ScenarioInputs], started: datetime, seconds: float) -> tuple[object, ...]:
-    versions = {"emulator": emulator.__version__, "spark": pyspark.__version__, "pyarrow": pyarrow.__version__}
+def _run_row(run: Run, spark_version: str, size: Size, started: datetime, seconds: float) -> tuple[object, ...]:
+    versions = {"emulator": emulator.__version__, "spark": spark_version, "pyarrow": pyarrow.__version__}
     return (
         uuid.uuid4().hex,
         run.name,
@@ -199,5 +199,7 @@ def _run_row(run: Run, inputs: list[ScenarioInputs], started: datetime, seconds:
         json.dumps(versions),
         started,
         seconds,
-        replica_rounds(inputs),
+        size.replica_rounds,
+        run.folder,
+        dict(run.files),
     )

@@ -106,6 +106,12 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("started_at", TimestampType(), "time the run started"),
         _column("seconds", DoubleType(), "seconds the run took"),
         _column("replica_rounds", _LONG, "rounds emulated, summed over replicas"),
+        _column("scenario_folder", _TEXT, "folder that paths in the scenario file are relative to"),
+        _column(
+            "scenario_files",
+            MapType(_TEXT, _TEXT, valueContainsNull=False),
+            "files that the scenario file names, by absolute path: the SHA-256 of what was read",
+        ),
     ),
     "scenarios": _table(
         _SCENARIO,
@@ -358,6 +364,20 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("last_known_elr", _BROKERS, "broker ids of the controller's LastKnownELR, sorted"),
     ),
 }
+
+OUTPUT_TABLES["replica_states"] = _table(
+    *OUTPUT_TABLES["trace"].fields,
+    _LEADER,
+    _column("last_leader", _INT, "broker id elected last, which remote_leo and the columns below speak of; -1: none was"),
+    _column("in_maximal_isr", _FLAG, "whether last_leader's hw waited for it in the round; false for all: it was not ready"),
+    _column("min_isr", _INT, "min.insync.replicas in force in the round"),
+    _column("leader_end_epoch", _INT, "epoch last_leader's cache answers about the replica's last one; null: none", True),
+    _column("leader_end_offset", _LONG, "offset: where that epoch ends in last_leader's log, exclusive; null likewise", True),
+    _column("running", _FLAG, "whether its broker runs: neither offline nor paused"),
+    _column("fenced", _FLAG, "whether the controller has its broker fenced"),
+    _column("flushed_offset", _LONG, "offset: records below it survive a power loss"),
+    _column("hw_checkpoint", _LONG, "offset: high watermark on disk, with which the broker would start"),
+)
 
 OUTPUT_TABLES |= {
     "ledgers": _table(

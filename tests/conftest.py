@@ -10,12 +10,13 @@ from pyspark.sql import SparkSession
 from emulator.session import get_session, stop_if_ours
 
 LONGEST = (
+    "test_golden.py", "test_packed_cluster.py",
     "test_differential.py", "test_cluster.py", "test_leaps.py", "test_random_leaps.py", "test_tiered_leaps.py",
     "test_tier_mutants.py", "test_consumers.py", "test_tiered_differential.py", "test_topics_differential.py",
     "test_tier_schedules.py", "test_consumers_differential.py", "test_ledgers_differential.py", "test_quotas.py",
     "test_copies.py", "test_sometimes.py", "test_ledgers_leaps.py", "test_quorum_report.py", "test_topics_leaps.py",
     "test_repair_leaps.py", "test_alike.py", "test_protocol_schedules.py", "test_metamorphic.py", "test_retention.py",
-    "test_ledger_repair.py", "test_killed_run.py",
+    "test_ledger_repair.py", "test_killed_run.py", "test_relational_rounds.py",
 )  # fmt: skip
 """Files of half a minute and more, the longest first."""
 

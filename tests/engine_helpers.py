@@ -34,7 +34,12 @@ class Iterations(Progress):
 
 
 def emulate(
-    spark: SparkSession, scenario: str | Path | Run, out: Path, trace: str = "all", progress: Progress | None = None
+    spark: SparkSession,
+    scenario: str | Path | Run,
+    out: Path,
+    trace: str = "all",
+    progress: Progress | None = None,
+    engine: str | None = None,
 ) -> dict[str, list[Row]]:
     """Run a scenario, a file, TOML text or read already, and return every table it wrote under `out` as rows.
 
@@ -45,7 +50,7 @@ def emulate(
         text, scenario = scenario, out.with_name(f"{out.name}.toml")
         scenario.write_text(text)
     run = scenario if isinstance(scenario, Run) else load_run(str(scenario))
-    run_emulation(run, str(out), spark, trace=trace, progress=progress)
+    run_emulation(run, str(out), spark, trace=trace, progress=progress, engine=engine)
     return {name: read_table(out / name) for name in OUTPUT_TABLES if (out / name).is_dir()}
 
 

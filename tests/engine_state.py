@@ -17,16 +17,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import Changes
+from emulator.expressions.columns import PACKED_COLUMNS, PATHS, pack, renamed, unpack
+from emulator.expressions.kafka.count_outcomes import EVENT_KINDS
+from emulator.expressions.kafka.elect_leader import NEVER
+from emulator.expressions.kafka.rules import RunRules
+from emulator.expressions.kafka.state import STATE_COLUMNS
+from emulator.expressions.log import epoch_cache
 from emulator.initial.partitions import initial_state
 from emulator.inputs import ScenarioInputs, scenario_inputs
 from emulator.protocols import PROTOCOLS
 from emulator.round_plans import laid_out, plan_rounds
-from emulator.rounds.columns import PACKED_COLUMNS, PATHS, pack, renamed, unpack
-from emulator.rounds.kafka.count_outcomes import EVENT_KINDS
-from emulator.rounds.kafka.elect_leader import NEVER
-from emulator.rounds.kafka.rules import RunRules
-from emulator.rounds.kafka.state import STATE_COLUMNS
-from emulator.rounds.log import epoch_cache
 from emulator.scenario import ELR_FEATURE, load_run
 from tests.literal.tables import Inputs, Tables
 from tests.phases.fixtures import Situation

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import ArrayType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import ArrayType, BooleanType, MapType, StringType, StructField, StructType, TimestampType
 
+from emulator.arrow_schemas import to_arrow_schema
 from emulator.schema import OUTPUT_TABLES
 
 
@@ -28,7 +28,7 @@ def write_tables(tables: dict[str, list[dict[str, Any]]], folder: Path) -> None:
 
 
 def _value(row: dict[str, Any], field: StructField) -> Any:
-    absent = [] if isinstance(field.dataType, ArrayType) else 0
+    absent: Any = {ArrayType: [], MapType: {}, BooleanType: False, StringType: ""}.get(type(field.dataType), 0)
     value = row.get(field.name, None if field.nullable else absent)
     if isinstance(field.dataType, TimestampType):
         return datetime.fromisoformat(str(value))

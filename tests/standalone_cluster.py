@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,9 +27,9 @@ ENVIRONMENT = {
     "SPARK_HOME": str(SPARK_HOME),
     "SPARK_LOCAL_IP": LOOPBACK,
     "SPARK_DAEMON_MEMORY": "256m",
-    "PYSPARK_PYTHON": sys.executable,
     **QUICK_JAVA,
 }
+OWN_PYTHON = {"PYSPARK_PYTHON": sys.executable}
 
 T = TypeVar("T")
 
@@ -43,10 +43,14 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
-        """Start a process that writes to the file NAME.log."""
+    def start(self, name: str, command: list[str], variables: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Start a process that writes to the file NAME.log.
+
+        `variables`: its environment, None: that of this process, and its Python.
+        """
+        environment = {**(os.environ | OWN_PYTHON if variables is None else variables), **ENVIRONMENT}
         with self.log(name).open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | ENVIRONMENT, cwd=self.folder)
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.folder)
         self.processes.append(process)
         return process
 
@@ -85,8 +89,8 @@ class Cluster:
 
 
 @contextmanager
-def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master and workers of one core each, their logs in `folder`."""
+def standalone_cluster(folder: Path, workers: int = 2, variables: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+    """A master and workers of one core each, their logs in `folder`; workers with these environment variables, as of `start`."""
     cluster = Cluster(folder)
     spark_class = str(SPARK_HOME / "bin" / "spark-class")
     try:
@@ -97,7 +101,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         for number in range(workers):
             place = ["--work-dir", str(folder / f"work{number}"), cluster.master]
             command = [spark_class, "org.apache.spark.deploy.worker.Worker", *size, *place]
-            cluster.workers.append(cluster.start(f"worker{number}", command))
+            cluster.workers.append(cluster.start(f"worker{number}", command, variables))
         for number in range(workers):
             wait_for(partial(said, cluster.log(f"worker{number}"), "(Successfully registered with master)"))
         yield cluster

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import run as running
+from emulator.engine import expressions_engine
 from emulator.inputs import find_alike, scenario_inputs
 from emulator.scenario import load_run
 from tests.engine_helpers import Row, emulate
@@ -61,9 +61,9 @@ def sorted_rows(tables: dict[str, list[Row]]) -> dict[str, list[str]]:
 def test_alike_partitions_have_the_rows_they_would_have_alone(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shared = sorted_rows(emulate(spark, SCENARIO, tmp_path / "shared", TRACED))
-    monkeypatch.setattr(running, "find_alike", lambda *_: None)
-    alone = sorted_rows(emulate(spark, SCENARIO, tmp_path / "alone", TRACED))
+    shared = sorted_rows(emulate(spark, SCENARIO, tmp_path / "shared", TRACED, engine="expressions"))
+    monkeypatch.setattr(expressions_engine, "find_alike", lambda *_: None)
+    alone = sorted_rows(emulate(spark, SCENARIO, tmp_path / "alone", TRACED, engine="expressions"))
     assert {name for name, rows in alone.items() if rows} >= {"outcomes", "events", "trace", "broker_rounds", "leader_epochs"}
     for name, rows in alone.items():
         assert shared[name] == rows, name

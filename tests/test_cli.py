@@ -136,6 +136,14 @@ USAGE_ERRORS = [
     ("run SCENARIO --out x --trace order:1", 'no topic is called "order" (did you mean "orders"?); allowed: orders'),
     ("run SCENARIO --out x --trace orders:0,orders:5", "--trace: 5 is not a partition of orders; allowed: 0 to 4"),
     ("run SCENARIO --dry-run --trace orders:x", '--trace: "orders:x" is no partition'),
+    ("run SCENARIO --out x --state-at 3,x", '--state-at: "x" is no round; allowed: rounds from 0 to 4, as in 10,20'),
+    ("run SCENARIO --out x --state-at=-1", '--state-at: "-1" is no round; allowed: rounds from 0 to 4'),
+    ("run SCENARIO --out x --state-at 30", "--state-at: round 30 is beyond the end of the run; allowed: rounds from 0 to 4"),
+    (
+        "run SCENARIO --out x --state-at 3 --engine relational",
+        "--engine relational: it has no --state-at; allowed: --engine comp",
+    ),
+    ("run SCENARIO --out x --state-at 3 --engine expressions", "--state-at: only compiled rounds keep states, and they do not"),
     ("run nowhere.toml --out x", "nowhere.toml: file: does not exist; allowed: a file that can be read"),
     ("import kafka --out x", "Missing option '--describe'"),
     ("import kafka --describe x", "Missing option '--out'"),
@@ -191,7 +199,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"emulator {__version__}\n"
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["import"], ["import", "kafka"], ["sql"], ["explain"]])
+@pytest.mark.parametrize(
+    "command", [[], ["run"], ["import"], ["import", "kafka"], ["sql"], ["explain"], ["check"], ["explain-round"]]
+)
 def test_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: {' '.join(['emulator', *command])}")
@@ -213,7 +223,7 @@ def test_dry_run_says_what_would_run(scenario: str, capsys: pytest.CaptureFixtur
 
 
 def test_run_hands_everything_on(scenario: str, engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--mode", "plain", "--trace", " orders:4, orders:04,orders:0", "--master", "local[1]"]
+    flags = ["--mode", "plain", "--trace", " orders:4, orders:04,orders:0", "--state-at", "3, 1,3", "--master", "local[1]"]
     settings = ["--conf", "spark.a=1=2", "--conf", "spark.b="]
     assert main(["run", scenario, "--out", "hdfs://host/out", *flags, *settings]) == 0
     printed = capsys.readouterr()
@@ -221,6 +231,7 @@ def test_run_hands_everything_on(scenario: str, engine: FakeEngine, capsys: pyte
     assert printed.err == ""
     call = engine.calls[0]
     assert (call["out"], call["mode"], call["trace"]) == ("hdfs://host/out", "plain", "orders:0,orders:4")
+    assert call["state_at"] == [1, 3]
     assert call["spark"] == ("local[1]", {"spark.a": "1=2", "spark.b": ""}, "emulator run small")
     assert len(call["run"].scenarios) == 2
 

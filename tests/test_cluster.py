@@ -52,7 +52,7 @@ def test_a_lost_executor_changes_nothing(spark: SparkSession, tmp_path: Path) ->
     scenario.write_text(SCENARIO)
     folder.mkdir()
     with standalone_cluster(folder) as cluster:
-        flags = ["--mode", "plain", "--trace", TRACED]
+        flags = ["--mode", "plain", "--trace", TRACED, "--engine", "expressions"]
         run = cluster.submit("run", str(ROOT / "jobs" / "emulate.py"), str(scenario), "--out", str(out), *flags)
         log = cluster.log("run")
         wait_for(lambda: run.poll() is not None or rounds_done(log) > 0, RUN_SECONDS_MAX)
@@ -61,7 +61,7 @@ def test_a_lost_executor_changes_nothing(spark: SparkSession, tmp_path: Path) ->
         cluster.kill_worker(cluster.workers[0])
         assert run.wait(RUN_SECONDS_MAX) == 0, log.read_text()
         assert "Lost executor" in log.read_text()
-    there = emulate(spark, scenario, tmp_path / "local", TRACED)
+    there = emulate(spark, scenario, tmp_path / "local", TRACED, engine="expressions")
     for table in OUTPUT_TABLES.keys() - {"runs"}:
         assert in_order(read_table(out / table)) == in_order(there[table]), table
     assert there["trace"] and there["events"]

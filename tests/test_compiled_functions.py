@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.compiled_functions import CompiledFunctions
-from emulator.engine import codegen_settings
+from emulator.expressions.columns import let
+from emulator.expressions.loop import codegen_settings
 from emulator.planned import PlannedRound
-from emulator.rounds.columns import let
 from emulator.session import engine_settings
 
 ROWS = [

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
 from emulator.errors import InputError
+from emulator.expressions import loop as engine
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row, read_table

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from tests.engine_helpers import Row, emulate, of_scenario, run_of
 from tests.reference.kafka import Result, simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml

@@ -36,7 +36,7 @@ START_SECONDS_MAX = 120
 
 
 def kill_amid_run(folder: Path, out: Path, interrupt: bool = False) -> int:
-    """Start a run that traces everything, and kill it with its JVM, or interrupt it, once the first traced rounds are written.
+    """Start a run that traces everything, and kill it with its JVM, or interrupt it, once its first job begins.
 
     Its exit code; what it said is in `folder`/log.
     """
@@ -50,7 +50,7 @@ def kill_amid_run(folder: Path, out: Path, interrupt: bool = False) -> int:
         )
         try:
             give_up_at = time.monotonic() + START_SECONDS_MAX
-            while not list(out.glob("_checkpoint/trace/**/*.parquet")):
+            while not (out / "_checkpoint/compiled/PLAN.json").exists():
                 assert process.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < give_up_at, (folder / "log").read_text()
                 time.sleep(0.2)

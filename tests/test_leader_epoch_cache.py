@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from emulator.rounds.columns import Step, folded
-from emulator.rounds.log import (
+from emulator.expressions.columns import Step, folded
+from emulator.expressions.log import (
     assign_epoch,
     end_offset_for_epoch,
     epoch_cache,

@@ -164,7 +164,7 @@ def test_a_killed_run_goes_on_to_the_same_result(
 ) -> None:
     """Leaps give what plain rounds give, too."""
     out = folder / f"killed-{mode}"
-    options: dict[str, Any] = {"mode": mode, "checkpoint_every": 1 if mode == "leap" else 5}
+    options: dict[str, Any] = {"mode": mode, "checkpoint_every": 1 if mode == "leap" else 5, "engine": "expressions"}
     with pytest.raises(Killed):
         tables(spark, long, out, progress=KilledAfter(2 if mode == "leap" else 12), **options)
     assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
@@ -176,15 +176,15 @@ def test_a_killed_run_goes_on_to_the_same_result(
 def test_a_foreign_or_damaged_checkpoint_is_refused(spark: SparkSession, folder: Path, long: Run) -> None:
     out = folder / "refused"
     with pytest.raises(Killed):
-        run_emulation(long, str(out), spark, mode="leap", checkpoint_every=1, progress=KilledAfter(1))
+        run_emulation(long, str(out), spark, mode="leap", checkpoint_every=1, progress=KilledAfter(1), engine="expressions")
     with pytest.raises(InputError, match="the checkpoint is of another mode; allowed: "):
-        run_emulation(long, str(out), spark, mode="plain", resume=True)
+        run_emulation(long, str(out), spark, mode="plain", resume=True, engine="expressions")
     (file,) = list(out.glob(f"{FOLDER}/*/state/*.parquet"))[:1]
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 255
     file.write_bytes(content)
     with pytest.raises(InputError, match=r"the state (is not as it was written|cannot be read); allowed: "):
-        run_emulation(long, str(out), spark, mode="leap", resume=True)
+        run_emulation(long, str(out), spark, mode="leap", resume=True, engine="expressions")
     file.unlink()
     with pytest.raises(InputError, match="files of the state are missing or have another size"):
-        run_emulation(long, str(out), spark, mode="leap", resume=True)
+        run_emulation(long, str(out), spark, mode="leap", resume=True, engine="expressions")

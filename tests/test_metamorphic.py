@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from tests.engine_helpers import Row, emulate, of_scenario
 from tests.reference.random_scenarios import random_batch, to_toml
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from emulator.expressions.kafka.rules import RunRules
 from emulator.planned import Compiling
 from emulator.round_plans import plan_rounds
-from emulator.rounds.kafka.rules import RunRules
 from emulator.session import engine_settings
 
 TASKS = 3

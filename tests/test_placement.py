@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -44,6 +46,33 @@ def test_rack_placement_repeats_only_where_kafkas_does() -> None:
     placed = admin_utils(list(SIX_BROKERS), 2 * period + 7, 3, racks=SIX_BROKERS)
     assert (placed[period : 2 * period] == placed[:period]).all()
     assert len({tuple(row) for row in placed[:period].tolist()}) > 6
+
+
+def _placed_one_by_one(racks: Mapping[int, str], partition: int, replicas: int, start: int, shift: int) -> list[int]:
+    """AdminUtils.assignReplicasToBrokersRackAware, partition by partition as it stands there."""
+    ordered, rack_count = rack_alternated(racks), len(set(racks.values()))
+    brokers = len(ordered)
+    leader, shift = (partition + start) % brokers, (shift + partition // brokers) * rack_count
+    placed = [ordered[leader]]
+    step = 0
+    while len(placed) < replicas:
+        broker = ordered[(leader + 1 + (shift + step) % (brokers - 1)) % brokers]
+        step += 1
+        used = {racks[b] for b in placed}
+        if broker not in placed and (racks[broker] not in used or len(used) == rack_count):
+            placed.append(broker)
+    return placed
+
+
+def test_all_partitions_at_once_are_placed_as_one_by_one() -> None:
+    draw = random.Random(5)
+    for _ in range(300):
+        ids = draw.sample(range(50), draw.randint(1, 14))
+        racks = {broker: str(draw.randint(1, draw.choice((1, 2, 3, 5)))) for broker in ids}
+        partitions, replicas = draw.randint(1, 120), draw.randint(1, min(len(ids), 6))
+        start, shift = draw.randrange(len(ids)), draw.randint(0, 9)
+        expected = [_placed_one_by_one(racks, p, replicas, start, shift) for p in range(partitions)]
+        assert admin_utils(ids, partitions, replicas, start, shift, racks).tolist() == expected
 
 
 def test_seed_cases() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
-from emulator.rounds.kafka.rules import MUTANT_PREFIX
+from emulator.expressions import loop as engine
+from emulator.expressions.kafka.rules import MUTANT_PREFIX
 from tests.engine_helpers import emulate
 from tests.reference.scenario_toml import BROKERS_PER_CASE, to_toml
 from tests.reference.small_schedules import ROUND_MS, has_elr, schedule

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from emulator.scenario import Run
 from tests.engine_helpers import run_of
 from tests.reference.random_scenarios import random_batch, to_toml

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from tests.engine_helpers import emulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.reference.tiered.simulate import simulate

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
-from emulator.rounds.kafka.rules import MUTANT_PREFIX, RULES, TIER_GUARDS, TIERED_PROTOCOLS
+from emulator.expressions import loop as engine
+from emulator.expressions.kafka.rules import MUTANT_PREFIX, RULES, TIER_GUARDS, TIERED_PROTOCOLS
 from emulator.scenario import Run
 from tests.engine_helpers import emulate
 from tests.reference.tiered.chosen_cases import CAUGHT_BY_CASES

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datasets.tier_schedules import STORES, TOPICS, tier_schedules_toml
-from emulator import engine
-from emulator.rounds.kafka.rules import MUTANT_PREFIX
+from emulator.expressions import loop as engine
+from emulator.expressions.kafka.rules import MUTANT_PREFIX
 from emulator.scenario import load_run
 from tests.engine_helpers import emulate
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
 from emulator.errors import InputError
+from emulator.expressions import loop as engine
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row, emulate
 from tests.reference.tiered.given_states import given_schedule

@@ -1,6 +1,6 @@
 """One emulation in a process of its own, timed by phase; `measure` starts it and says what it took.
 
-The engine is as it is: the phases are functions of it, wrapped from outside (`_PHASES`).
+The engine is as it is: the phases are functions of it, wrapped from outside (`_PHASES`), each without those within it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,53 +20,46 @@ from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import patch
 
-_ROOT = Path(__file__).resolve().parents[2]
-LOOP = "loop"
+from benchmarks.measuring.stopwatch import Stopwatch
 
-_PHASES = [
-    # (what, phase, only within)
-    ("emulator.run._inputs", "inputs", None),
-    ("emulator.run.emulate", "start", None),
-    ("emulator.engine.plan_rounds", "planning", None),
-    ("emulator.engine.plan_leaps", "planning", None),
-    ("emulator.engine._rounds", LOOP, None),
-    ("emulator.engine._leaps", LOOP, None),
-    ("emulator.attach.Changes.__init__", "driver", LOOP),
-    ("emulator.attach.Changes.attach", "driver", LOOP),
-    ("emulator.attach.Changes.attach_ahead", "driver", LOOP),
-    ("emulator.planned.PlannedRound.run", "driver", LOOP),
-    ("emulator.engine.held", "execution", LOOP),
-    ("emulator.engine.broker_bucket", "traffic", LOOP),
-    ("emulator.engine.bucket_sums", "traffic", LOOP),
-    ("emulator.checkpoints.Checkpoints.save", "checkpoints", LOOP),
-]
+_ROOT = Path(__file__).resolve().parents[2]
+
+_PHASES = {
+    "emulator.run.fingerprint": "inputs",
+    "emulator.run.engines_of": "inputs",
+    "emulator.engine.compiled_engine.prepare": "inputs",
+    "emulator.inputs.arrays.prepare.Prepared.block": "inputs",
+    "emulator.engine.compiled_engine.warm_up": "warm-up",
+    "emulator.engine.compiled_engine.play_payload": "jobs",
+    "emulator.engine.compiled_engine.JobFiles.write": "jobs",
+    "emulator.engine.expressions_engine.emulate": "jobs",
+    "emulator.engine.compiled_engine.CompiledEngine.play": "accounting",
+}
+"""What is timed, and its phase."""
 
 PHASES = {
     "process": "Python's start and imports, Java's end",
     "session": "Spark's start",
-    "inputs": "the scenario and its partitions, which are alike",
-    "start": "the state before round 0, and what planning takes longer than that",
-    "driver": "the inputs of each job, its lineage of rounds",
-    "execution": "the rounds themselves",
-    "traffic": "sums for the table broker_rounds",
-    LOOP: "counting how far all are, and what else a job needs",
-    "checkpoints": "the state written to the output folder",
+    "inputs": "the scenario, its inputs as arrays, and payloads of blocks",
+    "warm-up": "compiled code read from its cache",
+    "jobs": "blocks to tasks by Arrow, rounds, rows back by Arrow and written once",
+    "accounting": "sums of broker_rounds over blocks, planning of blocks and jobs",
     "tables": "the tables computed and written",
+    "measuring": "what this benchmark itself reads",
 }
 """Phases that add up to a run's seconds."""
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """What one run took. `seconds`: of the whole process, by phase; `planning_seconds`: beside "start"."""
+    """What one run took. `seconds`: of the whole process, by phase; `round_seconds`: of compiled rounds alone, of all cores."""
 
     partitions: int
     distinct: int
     replica_rounds: int
     jobs: int
-    checkpoints: int
     seconds: dict[str, float]
-    planning_seconds: float
+    round_seconds: float
     jvm_peak_mib: int | None
     python_peak_mib: int | None
 
@@ -114,9 +108,8 @@ def _main() -> None:
 def _run(given: argparse.Namespace) -> dict[str, object]:
     from benchmarks.measuring.machine import jvm_pid
     from benchmarks.measuring.memory import peak_resident_mib
-    from benchmarks.measuring.stopwatch import Stopwatch
     from emulator import run as running
-    from emulator.run import replica_rounds
+    from emulator.engine.interface import Size
     from emulator.scenario import load_run
     from emulator.session import get_session, stop_if_ours
 
@@ -124,32 +117,64 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
     conf = {"spark.driver.memory": given.heap} if given.heap else {}
     loaded = watch.wrapped("inputs", load_run)(given.scenario)
     spark = watch.wrapped("session", get_session)(f"local[{given.cores}]", conf)
-    seen: dict[str, Any] = {}
-
-    def inputs_of(*arguments: Any) -> Any:
-        seen["inputs"], traced = find_inputs(*arguments)
-        return seen["inputs"], traced
-
-    find_inputs = running._inputs
+    seen: dict[str, Any] = {"round seconds": 0.0}
     with ExitStack() as stack:
-        stack.enter_context(patch("emulator.run._inputs", inputs_of))
-        for target, phase, within in _PHASES:
-            stack.enter_context(patch(target, watch.wrapped(phase, resolve_name(target), within)))
+        for target, phase in _PHASES.items():
+            stack.enter_context(patch(target, watch.wrapped(phase, resolve_name(target))))
+        stack.enter_context(_noting("emulator.run.engines_of", lambda engines: seen.update(engines=engines)))
+        stack.enter_context(_noting("emulator.engine.compiled_engine.play_payload", lambda told: _add_seconds(seen, told)))
+        stack.enter_context(_reading_blocks(watch, seen))
         emulating = watch.wrapped("tables", running.run_emulation)
         emulating(loaded, given.out, spark, mode=given.mode, checkpoint_every=given.checkpoint_every)
     peaks = {"jvm_peak_mib": peak_resident_mib(jvm_pid(spark)), "python_peak_mib": peak_resident_mib()}
     watch.wrapped("session", stop_if_ours)(spark)
-    inputs = seen["inputs"]
+    size = sum((engine.size for engine in seen["engines"]), Size())
     return {
-        "partitions": sum(i.partition_count for i in inputs),
-        "distinct": sum(len(i.states) for i in inputs),
-        "replica_rounds": replica_rounds(inputs),
-        "jobs": watch.calls["execution"],
-        "checkpoints": watch.calls["checkpoints"],
-        "planning_seconds": watch.seconds.pop("planning"),
+        "partitions": size.partitions,
+        "distinct": size.distinct,
+        "replica_rounds": size.replica_rounds,
+        "jobs": watch.calls["jobs"],
+        "round_seconds": seen["round seconds"],
         "seconds": {phase: watch.seconds.get(phase, 0.0) for phase in PHASES},
         **peaks,
     }
+
+
+def _noting(target: str, note: Callable[[Any], None]) -> Any:
+    """Patches a function so that what it gives is noted."""
+    function = resolve_name(target)
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        given = function(*arguments, **named)
+        note(given)
+        return given
+
+    return patch(target, noted)
+
+
+def _add_seconds(seen: dict[str, Any], tables: dict[str, Any]) -> None:
+    seen["round seconds"] += sum(tables["blocks"].column("seconds").to_pylist())
+
+
+def _reading_blocks(watch: Stopwatch, seen: dict[str, Any]) -> Any:
+    """Patches Resuming.forget to add up the seconds of blocks, which it is about to remove."""
+    from emulator.engine.job_files import JobFiles
+    from emulator.engine.resuming import Resuming
+    from emulator.engine.rows import rows_of, rows_schema
+
+    forget = Resuming.forget
+
+    def read(kept: Any) -> None:
+        if isinstance(kept, JobFiles) and kept.is_there():
+            blocks = rows_of(kept.rows(range(kept.plan().job_count), rows_schema(["blocks"])), "blocks")
+            seen["round seconds"] += sum(row.seconds for row in blocks.collect())
+
+    def read_and_forget(resuming: Any, note: Callable[[str], None]) -> None:
+        for kept in resuming._own:
+            watch.wrapped("measuring", read)(kept)
+        forget(resuming, note)
+
+    return patch("emulator.engine.resuming.Resuming.forget", read_and_forget)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import Changes
+from emulator.expressions.columns import PATHS, renamed
 from emulator.inputs import ScenarioInputs
 from emulator.outcomes.names import world_names
-from emulator.rounds.columns import PATHS, renamed
 
 _NOW = {**PATHS, "world": "world_now", "feed": "feed_now"}
 

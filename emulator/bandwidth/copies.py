@@ -17,12 +17,12 @@ from pyspark.sql import functions as F
 from emulator.arrow_frames import frame_of
 from emulator.bandwidth.at_edges import by_scenario, is_in, sql
 from emulator.bandwidth.copy_budgets import CopyBudgets, limits_copying
+from emulator.expressions.columns import let
+from emulator.expressions.kafka.tier.copying import LAST_STABLE_OFFSET, candidates, that_have_waited
+from emulator.expressions.kafka.tier.take_tier_inputs import RUNS
+from emulator.expressions.kafka.tier.writes import left_bytes
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.storage_settings import MOST_COPY_BYTES
-from emulator.rounds.columns import let
-from emulator.rounds.kafka.tier.copying import LAST_STABLE_OFFSET, candidates, that_have_waited
-from emulator.rounds.kafka.tier.take_tier_inputs import RUNS
-from emulator.rounds.kafka.tier.writes import left_bytes
 
 _FLOW = ["scenario_id", "broker", "takes_time"]
 

@@ -17,9 +17,9 @@ from emulator.arrow_frames import frame_of
 from emulator.bandwidth.at_edges import by_scenario, is_in, sql
 from emulator.bandwidth.budgets import Budgets, limits_bandwidth
 from emulator.bandwidth.sharing import share_out
+from emulator.expressions.kafka.response import MAX_BYTES
+from emulator.expressions.slots import has, mine
 from emulator.inputs import ScenarioInputs
-from emulator.rounds.kafka.response import MAX_BYTES
-from emulator.rounds.slots import has, mine
 from emulator.throttles import EVERY_BROKER
 
 _FLOW = ["scenario_id", "source", "broker", "by_leader", "by_follower"]

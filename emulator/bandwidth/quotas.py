@@ -1,10 +1,10 @@
 """Quota edges: the rounds in which brokers' budgets are shared out between their partitions.
 
 Between two edges a partition is emulated by itself: each follower fetches at most `quota_bytes` a round (fetches.py), each copy
-to remote storage moves at most `copy_share_bytes` (copies.py), and remote reads bring at most `read_shares`
-(reads.py). While a budget is used up the next edge comes after
-`quota_window_rounds`; else later and later, up to the first window that begins at or after the next change of any input. Each
-scenario has edges of its own, which depend on nothing but it; fetches, copies and reads have them in common.
+to remote storage moves at most `copy_share_bytes` (copies.py), and remote reads bring at most `read_shares` (reads.py). While a
+budget is used up the next edge comes after `quota_window_rounds`; else later and later, up to the first window that begins at or
+after the next change of any input. Each scenario has edges of its own, which depend on nothing but it; fetches, copies and reads
+have them in common.
 """
 
 from __future__ import annotations
@@ -81,11 +81,10 @@ class Quotas:
         full: set[int] = set()
         if fetching := [s for s in due if s in self._fetches.scenarios]:
             now, used_up = self._fetches.share_out(now, round_, fetching)
-        if copying := [s for s in due if s in self._copies.scenarios]:
-            now, full = self._copies.share_out(now, round_, copying)
-        if reading := [s for s in due if s in self._reads.scenarios]:
-            now, short = self._reads.share_out(now, round_, reading)
-            full = full | short
+        for shares in (self._copies, self._reads):
+            if limited := [s for s in due if s in shares.scenarios]:
+                now, short = shares.share_out(now, round_, limited)
+                full |= short
         for scenario_id in due:
             budgets = used_up.get(scenario_id, [])
             self._next(scenario_id, round_, bool(budgets) or scenario_id in full)

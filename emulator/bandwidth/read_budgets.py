@@ -10,7 +10,7 @@ from typing import NamedTuple
 from emulator import configs
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.placement import most_replicas
-from emulator.inputs.consumers import read_quota
+from emulator.inputs.consumers import read_quota, reads_per_thread
 from emulator.inputs.fetching import fetching_members
 from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
 from emulator.scenario import Scenario
@@ -58,12 +58,6 @@ def limits_reading(scenario: Scenario) -> bool:
     reads = reads_per_thread(scenario)
     is_short = reads is not None and readers > min(settings.ever(THREADS)) * reads
     return most > 1 and (min(settings.ever(QUOTA)) < configs.NEVER or is_short or bool(fetching_members(scenario)))
-
-
-def reads_per_thread(scenario: Scenario) -> int | None:
-    """Remote reads that one thread makes in a round; None: they take no time."""
-    read_ms = scenario.remote_storage.read_ms
-    return max(1, scenario.round_ms // read_ms) if read_ms > 0 else None
 
 
 class ReadBudgets:

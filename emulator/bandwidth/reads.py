@@ -17,13 +17,13 @@ from pyspark.sql import functions as F
 from emulator.arrow_frames import frame_of
 from emulator.bandwidth.at_edges import by_scenario, is_in, sql
 from emulator.bandwidth.read_budgets import BY_ITSELF, ReadBudgets, Wanted, limits_reading
+from emulator.expressions.columns import let
+from emulator.expressions.kafka.reading.types import EARLIEST
+from emulator.expressions.kafka.segments import LOCAL_START
+from emulator.expressions.log import bytes_at
 from emulator.inputs import ScenarioInputs
 from emulator.inputs.consumers import MOST_BYTES, groups_of
 from emulator.inputs.fetching import fetching_members
-from emulator.rounds.columns import let
-from emulator.rounds.kafka.reading.types import EARLIEST
-from emulator.rounds.kafka.segments import LOCAL_START
-from emulator.rounds.log import bytes_at
 
 _FLOW = ["scenario_id", "broker", "fetch"]
 _PART = pa.struct([("turn", pa.float64()), ("quota", pa.float64())])

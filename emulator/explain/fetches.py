@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from emulator.explain.history import ELECTIONS, History
 from emulator.explain.rows import Row
-from emulator.rounds.kafka.rules import RULES
+from emulator.expressions.kafka.rules import RULES
 
 STEADY_FETCHES = ("fetched", "empty")
 LOST = "lost"

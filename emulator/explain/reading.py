@@ -82,6 +82,15 @@ def read_partition(folder: str, spark: SparkSession, subject: Subject) -> tuple[
     return PartitionRows(**{**vars(found), "brokers": racks, "faults": ordered}), first, last
 
 
+def read_run(folder: str, spark: SparkSession) -> Row | None:
+    """Returns the row of table `runs`; None where there is none."""
+    try:
+        found = ask(folder, spark, "SELECT * FROM runs")
+    except InputError:
+        return None
+    return found[0] if found else None
+
+
 def choose_scenario(scenarios: Sequence[Row], wanted: str | None) -> Row:
     """Returns the scenario of a name or, failing that, of an id; None: the only one, or else base."""
     names = [str(row["name"]) for row in scenarios]

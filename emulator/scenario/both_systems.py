@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.configs import KEYS
+from emulator.expressions.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
+from emulator.expressions.kafka.rules import RULES as KAFKA_PROTOCOLS
 from emulator.faults.kinds import LEDGER_KINDS
 from emulator.ledger_configs import LEDGER_KEYS
-from emulator.rounds.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
-from emulator.rounds.kafka.rules import RULES as KAFKA_PROTOCOLS
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
 from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, POLICIES, has_ledgers
 from emulator.scenario.model import Command
@@ -21,7 +21,7 @@ from emulator.scenario.places import Places
 from emulator.scenario.topics import PLACEMENTS
 
 _DEFAULT = "kafka"
-_OF_PARTITIONS = ("consumers",)
+_OF_PARTITIONS = ("consumers", "initial_file")
 _STARTS = {True: ("partitions", "replicas", "remote_segments"), False: ("ledgers",)}
 """Tables of `initial` that only partitions, and only ledgers, know."""
 _OF_KAFKAS_CLUSTER = ("features",)

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from datasets.tables import Column, resolve_path
 from emulator.configs import ConfigValue
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.rounds.bookkeeper.rules import RULES as LEDGER_RULES
-from emulator.rounds.kafka.rules import RULES
+from emulator.expressions.bookkeeper.rules import RULES as LEDGER_RULES
+from emulator.expressions.kafka.rules import RULES
 from emulator.scenario.commands import check_config
 from emulator.scenario.imported import Imported, exists, read_import
 from emulator.scenario.imported_ledgers import LEDGERS_FILE, ImportedLedgers, read_ledger_import

@@ -16,7 +16,7 @@ from datasets.tables import Column, open_filesystem
 from emulator.configs import ConfigValue, parse_value
 from emulator.errors import InputError
 from emulator.scenario.faults import broker_ids_allowed
-from emulator.scenario.initial import check_partition_rows, check_replica_rows, check_segment_rows
+from emulator.scenario.initial import check_partition_rows, check_replica_rows, check_segment_rows, fill_epochs
 from emulator.scenario.model import (
     EPOCHS,
     INITIAL_PARTITIONS_SCHEMA,
@@ -215,7 +215,7 @@ def _read_replicas(rows: Rows, layout: Layout) -> pa.Table:
         "local_log_start_offset": local,
         "leo": leo,
         "hw": hw,
-        "epochs": _caches(table.column("epochs"), start, leo),
+        "epochs": fill_epochs(table.column("epochs"), start, leo),
         "flushed_offset": pc.if_else(pc.is_null(table.column("flushed_offset")), None,
                                      pc.min_element_wise(table.column("flushed_offset"), leo)),
         "record_bytes": pc.if_else(pc.is_null(bytes_each), None, pc.max_element_wise(bytes_each, 1)),
@@ -253,21 +253,3 @@ def _known_replicas(rows: Rows, layout: Layout) -> Rows:
     keys = layout.keys(some.column("topic"), some.column("partition"))
     kept = kept[layout.holds(keys, some.column("broker").to_numpy())]
     return Rows(table.take(kept), rows.file, lambda row, column: rows.place(int(kept[row]), column))
-
-
-def _caches(caches: pa.ChunkedArray, start: pa.ChunkedArray, leo: pa.ChunkedArray) -> pa.Array:
-    """Fills absent epoch caches: epoch 0 from the log start, nothing for an empty log."""
-    given = caches.combine_chunks()
-    lengths = pc.fill_null(pc.list_value_length(given), 0).to_numpy()
-    lacking = pc.is_null(given).to_numpy(zero_copy_only=False) & pc.greater(leo, start).to_numpy()
-    if not lacking.any():
-        return pc.if_else(pc.is_null(given), pa.scalar([], EPOCHS), given)
-    offsets = np.concatenate([[0], np.cumsum(lengths + lacking)]).astype(np.int32)
-    old = given.flatten()
-    epochs, starts = np.zeros(offsets[-1], np.int32), np.zeros(offsets[-1], np.int64)
-    first = offsets[:-1][lacking]
-    others = np.ones(offsets[-1], bool)
-    others[first] = False
-    epochs[others], starts[others] = old.field("epoch").to_numpy(), old.field("start_offset").to_numpy()
-    starts[first] = start.to_numpy()[lacking]
-    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([epochs, starts], fields=list(EPOCHS.value_type)))

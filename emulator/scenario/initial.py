@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.errors import listing, quoted
-from emulator.rounds.kafka.tier.types import STATE_NAMES
+from emulator.expressions.kafka.tier.types import STATE_NAMES
 from emulator.scenario.model import (
+    EPOCHS,
     INITIAL_PARTITIONS_SCHEMA,
     INITIAL_REMOTE_SEGMENTS_SCHEMA,
     INITIAL_REPLICAS_SCHEMA,
@@ -21,6 +22,9 @@ from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, rows_of_list
 from emulator.scenario.shapes import InitialReplicaShape, InitialShape
 from emulator.scenario.topics import Layout
+
+if TYPE_CHECKING:
+    from emulator.scenario.initial_file import InitialFile
 
 REPLICA_ALLOWED = "a broker of the partition's assignment"
 OFFSET_ORDER: Sequence[tuple[str, str]] = (
@@ -36,14 +40,14 @@ def resolve_initial(
     places: Places,
     shape: InitialShape,
     topics: Sequence[Topic],
-    partitions: pa.Table | None,
-    replicas: pa.Table | None,
-    remote_segments: pa.Table | None = None,
+    imported: Sequence[pa.Table] = (),
+    file: InitialFile | None = None,
 ) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """Returns initial partitions, replicas and remote segments: the imported ones first, then the file's.
+    """Returns initial partitions, replicas and remote segments: the imported ones first, then those of
+    `file`, then those of `initial`.
 
-    `partitions`, `replicas`, `remote_segments`: imported tables, already checked. Raises InputError for the first entry
-    of the file that is of no partition or replica there is, says what cannot be, or stands twice.
+    `imported`: three such tables, already checked, or none. Raises InputError for the first entry that is of no partition or
+    replica there is, says what cannot be, or stands twice.
     """
     tables = [
         rows_of_list(places, ("initial", "partitions"), [entry.model_dump() for entry in shape.partitions],
@@ -55,17 +59,24 @@ def resolve_initial(
                       for entry in shape.remote_segments],
                      INITIAL_REMOTE_SEGMENTS_SCHEMA),
     ]  # fmt: skip
-    if any(rows.table.num_rows for rows in tables):
+    partitions, replicas, segments = before = [[table] for table in imported] or [[], [], []]
+    if file is not None or any(rows.table.num_rows for rows in tables):
         layout = Layout.of(topics)
         check_partition_rows(tables[0], layout)
         check_replica_rows(tables[1], layout)
         check_segment_rows(tables[2], layout)
-        _check_once(tables[0], partitions, ["topic", "partition"], "partition")
-        _check_once(tables[1], replicas, ["topic", "partition", "broker"], "broker")
-    all_partitions = tables[0].table if partitions is None else pa.concat_tables([partitions, tables[0].table])
-    all_replicas = tables[1].table if replicas is None else pa.concat_tables([replicas, tables[1].table])
-    all_segments = tables[2].table if remote_segments is None else pa.concat_tables([remote_segments, tables[2].table])
-    return all_partitions, all_replicas, all_segments
+        if file is not None:
+            _check_once(file.partitions, partitions, layout, None)
+            partitions.append(file.partitions.table)
+            _check_once(file.replicas, replicas, layout, "broker")
+            replicas.append(file.replicas.table)
+            segments.append(file.remote_segments.table)
+        _check_once(tables[0], partitions, layout, None)
+        _check_once(tables[1], replicas, layout, "broker")
+        if file is not None:
+            replicas.append(file.logs_of_others([*replicas, tables[1].table], layout))
+    whole = [pa.concat_tables([*parts, rows.table]) for parts, rows in zip(before, tables, strict=True)]
+    return whole[0], whole[1], whole[2]
 
 
 def check_partition_rows(rows: Rows, layout: Layout) -> None:
@@ -77,13 +88,26 @@ def check_partition_rows(rows: Rows, layout: Layout) -> None:
     rows.refuse(pa.array(led & ~holds), "leader", "broker {value} holds no replica", f"-1 or {REPLICA_ALLOWED}")
     for column in ("isr", "elr"):
         _check_members(rows, layout, keys, column)
-    isr, elr = rows.table.column("isr").to_pylist(), rows.table.column("elr").to_pylist()
-    for row, leader in enumerate(leaders.to_pylist()):
-        if leader is not None and leader >= 0 and isr[row] is not None and leader not in isr[row]:
-            raise rows.error(row, "isr", f"{quoted(isr[row])} lacks the leader, broker {leader}", "a list with the leader")
-        both = set(isr[row] or ()) & set(elr[row] or ())
-        if both:
-            raise rows.error(row, "elr", f"broker {min(both)} is in the ISR as well", "brokers outside the ISR")
+    isr, elr = (rows.table.column(name).combine_chunks() for name in ("isr", "elr"))
+    members, parents = isr.flatten().to_numpy(), pc.list_parent_indices(isr).to_numpy()
+    has_leader = np.zeros(len(isr), bool)
+    has_leader[parents[members == pc.fill_null(leaders, -1).to_numpy()[parents]]] = True
+    lacks = led & pc.is_valid(isr).to_numpy(zero_copy_only=False) & ~has_leader
+    if lacks.any():
+        row = int(lacks.argmax())
+        problem = f"{quoted(isr[row].as_py())} lacks the leader, broker {leaders[row].as_py()}"
+        raise rows.error(row, "isr", problem, "a list with the leader")
+    eligible, of = elr.flatten().to_numpy(), pc.list_parent_indices(elr).to_numpy()
+    both = np.flatnonzero(np.isin(pairs(of, eligible), pairs(parents, members)))
+    if len(both):
+        row = int(of[both[0]])
+        problem = f"broker {min({*isr[row].as_py()} & {*elr[row].as_py()})} is in the ISR as well"
+        raise rows.error(row, "elr", problem, "brokers outside the ISR")
+
+
+def pairs(keys: np.ndarray, brokers: np.ndarray) -> np.ndarray:
+    """A number for each pair of a partition and a broker."""
+    return (np.asarray(keys, np.int64) << 31) + brokers
 
 
 def check_replica_rows(rows: Rows, layout: Layout) -> None:
@@ -92,6 +116,11 @@ def check_replica_rows(rows: Rows, layout: Layout) -> None:
     brokers = rows.table.column("broker")
     rows.refuse(pa.array(~layout.holds(keys, brokers.to_numpy())), "broker", "broker {value} holds no replica",
                 REPLICA_ALLOWED)  # fmt: skip
+    check_logs(rows)
+
+
+def check_logs(rows: Rows) -> None:
+    """Raises InputError for the first row whose offsets, epochs or segments contradict each other."""
     for low, high in OFFSET_ORDER:
         lows, highs = rows.table.column(low), rows.table.column(high)
         column = "leo" if low == "local_log_start_offset" else high if high == "hw" else low
@@ -102,12 +131,19 @@ def check_replica_rows(rows: Rows, layout: Layout) -> None:
 
 
 def _check_segment_bases(rows: Rows) -> None:
-    columns = (rows.table.column(name).to_pylist() for name in ("segments", "local_log_start_offset", "leo"))
-    for row, (bases, start, leo) in enumerate(zip(*columns, strict=True)):
-        rises = not bases or (None not in bases and bases == sorted(set(bases)))
-        if bases and not (rises and start <= bases[0] and bases[-1] <= leo):
-            problem = "a base is outside of the local log" if rises else "bases do not rise"
-            raise rows.error(row, "segments", f"{bases}: {problem}", f"offsets from {start} to {leo} that rise")
+    lists = rows.table.column("segments").combine_chunks()
+    parents = pc.list_parent_indices(lists).to_numpy()
+    if not len(parents):
+        return
+    start, leo = (rows.table.column(name).to_numpy() for name in ("local_log_start_offset", "leo"))
+    bases = pc.fill_null(lists.flatten(), -1).to_numpy()
+    falls = (bases < 0) | np.append(False, (parents[1:] == parents[:-1]) & (bases[1:] <= bases[:-1]))
+    outside = (bases < start[parents]) | (bases > leo[parents])
+    if (falls | outside).any():
+        row = int(parents[(falls | outside).argmax()])
+        problem = "bases do not rise" if falls[parents == row].any() else "a base is outside of the local log"
+        shown = f"{lists[row].as_py()}: {problem}"
+        raise rows.error(row, "segments", shown, f"offsets from {start[row]} to {leo[row]} that rise")
 
 
 def check_epochs(rows: Rows, end: str | None) -> None:
@@ -148,6 +184,24 @@ def check_keys(rows: Rows, layout: Layout) -> np.ndarray:
 def epochs_or_first(log_start_offset: int, leo: int) -> list[dict[str, int]]:
     """The epoch cache of a log that came without one: epoch 0 from its start, nothing for an empty log."""
     return [{"epoch": 0, "start_offset": log_start_offset}] if leo > log_start_offset else []
+
+
+def fill_epochs(caches: pa.ChunkedArray, start: pa.ChunkedArray, leo: pa.ChunkedArray) -> pa.Array:
+    """The epoch caches of logs; of those that came without one epochs_or_first."""
+    given = caches.combine_chunks()
+    lengths = pc.fill_null(pc.list_value_length(given), 0).to_numpy()
+    lacking = pc.is_null(given).to_numpy(zero_copy_only=False) & pc.greater(leo, start).to_numpy()
+    if not lacking.any():
+        return pc.if_else(pc.is_null(given), pa.scalar([], EPOCHS), given)
+    offsets = np.concatenate([[0], np.cumsum(lengths + lacking)]).astype(np.int32)
+    old = given.flatten()
+    epochs, starts = np.zeros(offsets[-1], np.int32), np.zeros(offsets[-1], np.int64)
+    first = offsets[:-1][lacking]
+    others = np.ones(offsets[-1], bool)
+    others[first] = False
+    epochs[others], starts[others] = old.field("epoch").to_numpy(), old.field("start_offset").to_numpy()
+    starts[first] = start.to_numpy()[lacking]
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([epochs, starts], fields=list(EPOCHS.value_type)))
 
 
 def _filled(entry: InitialReplicaShape) -> Mapping[str, Any]:
@@ -191,10 +245,32 @@ def check_segment_rows(rows: Rows, layout: Layout) -> None:
     check_epochs(rows, None)
 
 
-def _check_once(rows: Rows, before: pa.Table | None, columns: list[str], shown: str) -> None:
-    seen = set() if before is None else set(zip(*(before.column(name).to_pylist() for name in columns), strict=True))
-    if rows.table.num_rows:
-        for row, key in enumerate(zip(*(rows.table.column(name).to_pylist() for name in columns), strict=True)):
-            if key in seen:
-                raise rows.error(row, shown, f"{quoted(key[-1])} stands twice for {key[0]}", f"each {shown} once")
-            seen.add(key)
+def keys_of(table: pa.Table, layout: Layout, with_brokers: bool) -> np.ndarray:
+    """A number for each row's partition, or partition and broker; all of them are there."""
+    keys = layout.keys(table.column("topic"), table.column("partition"))
+    return pairs(keys, table.column("broker").to_numpy()) if with_brokers else keys
+
+
+def repeated(keys: np.ndarray) -> np.ndarray:
+    """Whether each key has stood before.
+
+    >>> repeated(np.array([3, 1, 3, 3])).tolist()
+    [False, False, True, True]
+    """
+    order = np.argsort(keys, kind="stable")
+    found = np.zeros(len(keys), bool)
+    found[order[1:][keys[order[1:]] == keys[order[:-1]]]] = True
+    return found
+
+
+def _check_once(rows: Rows, before: Sequence[pa.Table], layout: Layout, broker: str | None) -> None:
+    """Raises InputError for the first row whose partition, or replica if `broker` names its column, a row before it has."""
+    if not rows.table.num_rows:
+        return
+    keys = np.concatenate([keys_of(table, layout, broker is not None) for table in (*before, rows.table)])
+    twice = np.flatnonzero(repeated(keys)[len(keys) - rows.table.num_rows :])
+    if len(twice):
+        row = int(twice[0])
+        column = broker or "partition"
+        value, topic = rows.table.column(column)[row].as_py(), rows.table.column("topic")[row].as_py()
+        raise rows.error(row, column, f"{value} stands twice for {topic}", f"each {column} once")

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from emulator.configs import ConfigValue
 from emulator.errors import listing, quoted
+from emulator.expressions.bookkeeper.rules import RULES
 from emulator.faults.bookies import bookie_timelines
 from emulator.faults.kinds import LEDGER_KINDS, read_fault_rows
 from emulator.ledger_configs import LEDGER_KEYS, MANAGED, OF_TOPICS, effective, is_managed
-from emulator.rounds.bookkeeper.rules import RULES
 from emulator.scenario.commands import CommandKind, check_config, check_replicas
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Broker, Command, Topic

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from datasets.tables import resolve_path
+from datasets.tables import absolute_path, resolve_path
 from emulator.configs import ConfigValue
 from emulator.faults.kinds import FAULT_SCHEMA
 from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
@@ -20,6 +20,7 @@ from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolv
 from emulator.scenario.imported import Imported
 from emulator.scenario.imported_ledgers import ImportedLedgers
 from emulator.scenario.initial import resolve_initial
+from emulator.scenario.initial_file import INITIAL_FILE_COLUMNS, InitialFile, read_initial_file
 from emulator.scenario.initial_ledgers import refuse_ledgers, resolve_initial_ledgers
 from emulator.scenario.ledgers import (
     LEDGER_COMMANDS,
@@ -47,20 +48,21 @@ from emulator.scenario.model import (
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
 from emulator.scenario.shapes import ScenarioShape
-from emulator.scenario.tiered import check_tiered_topics
-from emulator.scenario.toml_text import read_toml
-from emulator.scenario.topics import resolve_topics
+from emulator.scenario.tiered import check_tiered_topics, tiered_topics
+from emulator.scenario.toml_text import parse_toml, read_toml
+from emulator.scenario.topics import Layout, resolve_topics
 from emulator.scenario.variants import BASE_NAME, check_variants, list_overrides, merge_variant
 from emulator.scenario.workload import WORKLOAD_FILE_COLUMNS, resolve_workload
 
 
-def load_run(path: str) -> Run:
+def load_run(path: str, text: str | None = None) -> Run:
     """Reads and validates a scenario file and everything it names.
 
-    `path`: local or a Hadoop URI; paths in the file are relative to it. Returns the base scenario (scenario_id 0) and
-    the variants (from 1, in file order), resolved. Raises InputError, one line, for the first thing that is wrong.
+    `path`: local or a Hadoop URI; paths in the file are relative to it. `text`: what the file had when it was read before; it is
+    not read again. Returns the base scenario (scenario_id 0) and the variants (from 1, in file order), resolved. Raises
+    InputError, one line, for the first thing that is wrong.
     """
-    text, data = read_toml(path)
+    text, data = read_toml(path) if text is None else (text, parse_toml(path, text))
     base = Places(path, data)
     files = TableFiles()
     shape = _check_shape(base)
@@ -71,7 +73,14 @@ def load_run(path: str) -> Run:
         merged = merge_variant(base, index)
         scenarios.append(_resolve(*_own(merged, both), index + 1, variant["name"], list_overrides(variant), files, both))
     name = shape.name or posixpath.basename(path).removesuffix(".toml")
-    return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios), shape.time_buckets)
+    folder = absolute_path(posixpath.dirname(path))
+    return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios), shape.time_buckets, folder, files.digests())
+
+
+def scenario_of(name: str, data: Mapping[str, Any]) -> Scenario:
+    """The content of a scenario file as its base scenario; `name`: what messages call it. Raises InputError as load_run."""
+    places = Places(name, data)
+    return _resolve(places, _check_shape(places), 0, BASE_NAME, {}, TableFiles(), False)
 
 
 def _check_shape(places: Places) -> ScenarioShape:
@@ -126,7 +135,8 @@ def _resolve(
     refuse_other_systems(places, shape.protocol, workload, faults)
     if ledgers:
         topics = resolve_ledgers(places, shape, brokers, config, faults, own)
-    initial = _initial(places, shape, topics, brokers, config, imported)
+    initial_file = _initial_file(places, shape, topics, config, folder, files)
+    initial = _initial(places, shape, topics, brokers, config, imported, initial_file)
     kinds = LEDGER_COMMANDS if ledgers else COMMAND_KINDS
     commands = resolve_commands(places, shape.commands, brokers, partitions, ALL_COMMANDS if both else kinds)
     if ledgers:
@@ -166,6 +176,7 @@ def _initial(
     brokers: tuple[Broker, ...],
     config: Mapping[str, ConfigValue],
     imported: Imported | ImportedLedgers | None,
+    file: InitialFile | None,
 ) -> tuple[pa.Table, pa.Table, pa.Table, pa.Table]:
     """Partitions, replicas, remote segments and ledgers at the start."""
     if has_ledgers(shape.protocol):
@@ -174,8 +185,24 @@ def _initial(
         ledgers = resolve_initial_ledgers(places, shape.initial, topics, brokers, config, known)
         partitions, replicas, segments = (schema.empty_table() for schema in none)
         return partitions, replicas, segments, ledgers
-    tables = (imported.partitions, imported.replicas, imported.remote_segments) if isinstance(imported, Imported) else (None,) * 3
-    return *resolve_initial(places, shape.initial, topics, *tables), INITIAL_LEDGERS_SCHEMA.empty_table()
+    tables = (imported.partitions, imported.replicas, imported.remote_segments) if isinstance(imported, Imported) else ()
+    return *resolve_initial(places, shape.initial, topics, tables, file), INITIAL_LEDGERS_SCHEMA.empty_table()
+
+
+def _initial_file(
+    places: Places,
+    shape: ScenarioShape,
+    topics: tuple[Topic, ...],
+    config: Mapping[str, ConfigValue],
+    folder: str,
+    files: TableFiles,
+) -> InitialFile | None:
+    if shape.initial_file is None:
+        return None
+    if has_ledgers(shape.protocol):
+        raise places.error(("initial_file",), "ledgers have no use for it", "initial.ledgers")
+    rows = files.rows(resolve_path(shape.initial_file, folder), INITIAL_FILE_COLUMNS)
+    return read_initial_file(rows, Layout.of(topics), tiered_topics(topics, config))
 
 
 def _workload_sources(places: Places, shape: ScenarioShape, folder: str, files: TableFiles) -> list[Rows]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -214,7 +214,8 @@ class Scenario:
 class Run:
     """A scenario file, read: its path and text, and the scenarios that run in one job.
 
-    time_buckets: into how many the longest of them is divided for table broker_rounds.
+    time_buckets: into how many the longest of them is divided for table broker_rounds. folder: what paths in the file are
+    relative to. files: those it names, by absolute path or URI, with the SHA-256 of what was read.
     """
 
     path: str
@@ -224,3 +225,5 @@ class Run:
     mode: str
     scenarios: tuple[Scenario, ...]
     time_buckets: int = TIME_BUCKETS
+    folder: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)

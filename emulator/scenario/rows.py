@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.tables import Column, read_table, row_place
+from datasets.tables import Column, absolute_path, read_table, row_place, sha256_of
 from emulator.errors import InputError, did_you_mean, quoted
 from emulator.scenario.globs import GLOB_CHARACTERS, known_topics_listed, matching_topics
 from emulator.scenario.places import Location, Places
@@ -112,3 +112,7 @@ class TableFiles:
         if key not in self._tables:
             self._tables[key] = read_table(path, columns, extra)
         return Rows(self._tables[key], path, row_place)
+
+    def digests(self) -> dict[str, str]:
+        """By absolute path or URI the SHA-256 of every file that was read."""
+        return {absolute_path(path): sha256_of(path) for path in sorted({path for path, _ in self._tables})}

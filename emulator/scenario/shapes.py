@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from emulator.rounds.kafka.tier.types import StateName
+from emulator.expressions.kafka.tier.types import StateName
 from emulator.scenario.model import TIME_BUCKETS
 
 MAX_ROUNDS = 10**10
@@ -263,5 +263,6 @@ class ScenarioShape(Shape):
     fault_generators: list[dict[str, Any]] = []  # emulator.faults.generators knows their kinds and keys
     commands: list[CommandShape] = []
     initial: InitialShape = InitialShape()
+    initial_file: Path | None = None
     remote_storage: RemoteStorageShape = RemoteStorageShape()
     variants: list[dict[str, Any]] = []

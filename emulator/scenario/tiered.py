@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from emulator.configs import ConfigValue, effective
 from emulator.errors import quoted
-from emulator.rounds.kafka.rules import TIERED_PROTOCOLS
+from emulator.expressions.kafka.rules import TIERED_PROTOCOLS
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import ScenarioShape
@@ -38,7 +38,7 @@ def check_tiered_topics(
             raise places.error(
                 ("commands", index, "config", SYSTEM), "brokers read it only when they start", "it in cluster.config"
             )
-    tiered = {topic.name for topic in topics if effective(cluster_config, topic.config, ENABLE)}
+    tiered = tiered_topics(topics, cluster_config)
     for index, row in enumerate(shape.initial.remote_segments):
         if row.topic not in tiered:
             here = ("initial", "remote_segments", index, "topic")
@@ -47,6 +47,11 @@ def check_tiered_topics(
     for name in sorted({*imported_topics} - tiered):
         problem = f"has remote segments of topic {quoted(name)}, which has no remote storage"
         raise places.error(("cluster", "import"), problem, f"them with {quoted(ENABLE)} = true in the topic's config")
+
+
+def tiered_topics(topics: Sequence[Topic], cluster_config: Mapping[str, ConfigValue]) -> set[str]:
+    """The names of the topics that have remote storage at the start."""
+    return {topic.name for topic in topics if effective(cluster_config, topic.config, ENABLE)}
 
 
 def _check_topic(

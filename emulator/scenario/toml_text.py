@@ -36,9 +36,14 @@ def read_toml(path: str, allowed: str = SCENARIO_ALLOWED) -> tuple[str, dict[str
     if not text.strip():
         raise InputError.at(path, WHOLE_FILE, "is empty", allowed)
     text = text.replace("\r\n", "\n")
+    return text, parse_toml(path, text, allowed)
+
+
+def parse_toml(path: str, text: str, allowed: str = SCENARIO_ALLOWED) -> dict[str, Any]:
+    """Returns the tables of a TOML file's text; `path` is for messages. Raises InputError when it is not TOML."""
     _refuse_endless_keys(path, text)
     try:
-        return text, tomllib.loads(text)
+        return tomllib.loads(text)
     except RecursionError:
         raise InputError.at(path, WHOLE_FILE, "is nested too deeply", allowed) from None
     except ValueError as error:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from tests.bookkeeper.by_reference import by_scenario, differences, first_few, of_engine, of_reference, run_of_cases
 from tests.engine_helpers import Row, emulate
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from emulator.schema import OUTPUT_TABLES

@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from emulator.rounds.bookkeeper.rules import LedgerRules
-from emulator.rounds.bookkeeper.state import COLUMNS, READ, RECOVERY_FIELDS
-from emulator.rounds.bookkeeper.take_recoveries import read_verdicts
-from emulator.rounds.bookkeeper.texts import covered, struct
+from emulator.expressions.bookkeeper.rules import LedgerRules
+from emulator.expressions.bookkeeper.state import COLUMNS, READ, RECOVERY_FIELDS
+from emulator.expressions.bookkeeper.take_recoveries import read_verdicts
+from emulator.expressions.bookkeeper.texts import covered, struct
 
 COVERAGE = {(3, 2, 2): (4, 2), (3, 3, 2): (4, 2), (3, 3, 3): (7, 1), (2, 2, 2): (3, 1), (5, 5, 3): (16, 3)}
 """E, Qw, Qa -> how many subsets of the ensemble are covered, and the size of the smallest of them."""

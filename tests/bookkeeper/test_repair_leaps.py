@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from emulator.run import run_emulation
 from emulator.schema import OUTPUT_TABLES
 from tests.bookkeeper.by_reference import by_scenario, differences, of_engine, of_reference, run_of_cases

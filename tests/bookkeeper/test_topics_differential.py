@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from emulator.run import run_emulation
 from tests.bookkeeper.by_reference import by_scenario, differences, first_few, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played, of_tables

@@ -10,7 +10,7 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
-from emulator import engine
+from emulator.expressions import loop as engine
 from emulator.session import engine_settings
 from tests.engine_state import seen_after_phases, state_before
 from tests.phases.fixtures import as_text, read_fixtures, situation_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.rounds.kafka.reading.types import CAUSES, COUNTERS, EARLIEST, LATEST, NO_POLICY
+from emulator.expressions.kafka.reading.types import CAUSES, COUNTERS, EARLIEST, LATEST, NO_POLICY
 from tests.reference.consumers.reader import Reader, Unread
 from tests.reference.consumers.settings import Row
 from tests.reference.consumers.simulate import consume_all, lag_of

@@ -10,11 +10,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from emulator.rounds.kafka.reading import decide, local, remote
-from emulator.rounds.kafka.reading.consume import Broker, consumed
-from emulator.rounds.kafka.reading.ordinary import after_ordinary
-from emulator.rounds.kafka.reading.types import CACHED_INDEX, CAUSES, COUNTERS, FOLLOWERS, READER, WANT, Asked
-from emulator.rounds.kafka.state import RUN
+from emulator.expressions.kafka.reading import decide, local, remote
+from emulator.expressions.kafka.reading.consume import Broker, consumed
+from emulator.expressions.kafka.reading.ordinary import after_ordinary
+from emulator.expressions.kafka.reading.types import CACHED_INDEX, CAUSES, COUNTERS, FOLLOWERS, READER, WANT, Asked
+from emulator.expressions.kafka.state import RUN
 from tests.reference.consumers.cases import fenced_follower
 from tests.reference.consumers.schedules import schedule
 from tests.reference.consumers.sharing import RemoteRead, share_quota

@@ -11,8 +11,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from emulator.rounds.kafka.reading.horizons import Drift, horizon
-from emulator.rounds.kafka.reading.types import CAUSES, COUNTERS
+from emulator.expressions.kafka.reading.horizons import Drift, horizon
+from emulator.expressions.kafka.reading.types import CAUSES, COUNTERS
 from tests.reference.consumers.cases import group, one_log
 from tests.reference.consumers.reader import Reader, Stretch
 from tests.reference.consumers.simulate import consume_all, lag_of

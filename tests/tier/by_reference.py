@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from emulator.expressions.kafka.tier import types
 from emulator.inputs.storage_settings import retry_rounds
-from emulator.rounds.kafka.tier import types
 from tests.reference.tiered import copying, expiry, following, lineage
 from tests.reference.tiered.invariants import served_by
 from tests.reference.tiered.metadata import Event, MetadataLog, RemoteSegment, SegmentIndex

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.rounds.kafka.tier import copying, expiry, following, lineage, metadata, types, writes
+from emulator.expressions.kafka.tier import copying, expiry, following, lineage, metadata, types, writes
 
 from .random_tiers import FOLLOWING, LEADING, NOW, ROUND_MS
 

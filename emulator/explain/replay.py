@@ -1,0 +1,88 @@
+"""Plays one partition of a run again, round by round, where the run has no trace of it.
+
+It has to share nothing with others, as every partition of compiled rounds. What comes out is held against the run's tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emulator.engine.play_blocks import play_payload
+from emulator.engine.warm_up import warm_up
+from emulator.errors import InputError
+from emulator.explain.rows import PartitionRows, Row
+from emulator.inputs.arrays import prepare, why_not_core
+from emulator.progress import Progress
+from emulator.scenario import Scenario
+from emulator.scenario.stored import load_stored
+
+_TRACE = ("round", "broker", "role", "leader_epoch", "leo", "hw", "remote_leo", "fetch_state")
+_CONTROLLERS = ("round", "leader", "leader_epoch", "isr", "elr")
+
+
+def with_replay(rows: PartitionRows, run: Row, first: int, last: int, progress: Progress) -> PartitionRows:
+    """Returns the rows with what a trace would have of rounds `first` - 1 to `last`.
+
+    `run`: the row of table `runs`. Raises InputError for a partition that cannot be played again, and where it ends otherwise
+    than in the run's tables; EnvironmentProblem where its rounds are too many for a machine that cannot compile them.
+    """
+    scenario = _scenario(run, rows)
+    tables = _play(scenario, rows.topic, rows.partition, progress)
+    stored = {"outcomes": [rows.outcome], "replicas": rows.ends, "leader_epochs": rows.leader_epochs}
+    _refuse_others(tables, stored | {"events": rows.events, "violations": rows.violations})
+    return replace(rows, trace=_trace(tables["trace"], first, last), controllers=_controllers(tables, first, last))
+
+
+def _scenario(run: Row, rows: PartitionRows) -> Scenario:
+    """The scenario of the rows, as the run stored it."""
+    found = {scenario.scenario_id: scenario for scenario in load_stored(run).scenarios}
+    scenario = found.get(rows.scenario["scenario_id"])
+    partitions = {} if scenario is None else {topic.name: topic.partitions for topic in scenario.topics}
+    if scenario is None or rows.partition >= partitions.get(rows.topic, 0):
+        raise InputError(f"{run['scenario_path']} as it was run has no partition {rows.topic}:{rows.partition}")
+    if reason := why_not_core(scenario):
+        raise InputError(f"compiled rounds cannot play scenario {scenario.name}: {reason}")
+    return scenario
+
+
+def _play(scenario: Scenario, topic: str, partition: int, progress: Progress) -> Mapping[str, pa.Table]:
+    """All tables of the partition, with a trace of every round."""
+    names = [one.name for one in scenario.topics]
+    sizes = [one.partitions for one in scenario.topics]
+    place = sum(sizes[: names.index(topic)]) + partition
+    traced = np.zeros(sum(sizes), bool)
+    traced[place] = True
+    prepared = prepare([scenario], {scenario.scenario_id: traced}, False, scenario.rounds)
+    warm_up(prepared, progress, np.array([place]))
+    return play_payload(0, prepared.block(np.array([place])))
+
+
+def _refuse_others(tables: Mapping[str, pa.Table], stored: Mapping[str, Sequence[Row]]) -> None:
+    """Raises InputError if the run's rows are others than those of the replay: of another version's rounds, say."""
+    for name, rows in stored.items():
+        columns = [column for column in tables[name].column_names if not rows or column in rows[0]]
+        again = tables[name].select(columns).to_pylist()
+        if sorted(str([row[c] for c in columns]) for row in rows) != sorted(str([row[c] for c in columns]) for row in again):
+            raise InputError(f"played again, the partition has other {name} than in the run: they are of another version")
+
+
+def _trace(table: pa.Table, first: int, last: int) -> list[Row]:
+    """The rows of `trace` as a story needs them, by round and broker."""
+    there = _in_rounds(table, first, last).sort_by([("round", "ascending"), ("broker", "ascending")])
+    epochs = there.column("epochs").combine_chunks()
+    ends = epochs.offsets.to_numpy()
+    places = pa.array(ends[1:] - 1, mask=ends[1:] == ends[:-1])
+    return there.select(_TRACE).append_column("log_epoch", pc.struct_field(epochs.values, "epoch").take(places)).to_pylist()
+
+
+def _controllers(tables: Mapping[str, pa.Table], first: int, last: int) -> list[Row]:
+    return _in_rounds(tables["trace_partitions"], first, last).select(_CONTROLLERS).sort_by("round").to_pylist()
+
+
+def _in_rounds(table: pa.Table, first: int, last: int) -> pa.Table:
+    return table.filter((pc.field("round") >= first - 1) & (pc.field("round") <= last))

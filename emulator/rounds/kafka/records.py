@@ -392,7 +392,7 @@ class Partition(Record):
     settings: int = compared("place of the settings in force")
     workload: int = compared("place of the workload in force")
     command: int = compared("place of the first command still to come")
-    commands_now: int = scratch("commands of this round, the last ones before `command`")
+    commands_now: int = compared("commands of this round, the last ones before `command`")
     controller_down: int = compared("1: there is no controller")
     unfenced: int = compared("mask")
     returning: int = compared("mask of brokers that are fenced and unfenced in this round")

@@ -131,6 +131,9 @@ class RunInputs:
             damages=number in in_trouble,
             has_elr=self.has_elr,
             moves_partitions=bool(self.reassignments.num_rows),
+            has_older=any(s.protocol != "kafka" for s in self.scenarios),
+            cuts_to_hw=any(s.protocol == "kafka-high-watermark" for s in self.scenarios),
+            restarts=number in self._rounds_with("restarted"),
             is_calm=number in self.calm,
         )
 

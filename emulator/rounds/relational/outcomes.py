@@ -27,6 +27,12 @@ EVENTS = (
     ("truncate", "cut_to < cut_from", "fetch_epoch", "cut_from", "cut_to", "cause"),
     ("segment_roll", "rolled_chunk IS NOT NULL", "fetch_epoch", "rolled_chunk", LATER, "null"),
 )
+OF_FOLLOWING = tuple(
+    ("truncate", f"{name}_cut_to < {name}_cut_from", f"{name}_cut_epoch", f"{name}_cut_from", f"{name}_cut_to", "cause")
+    for name in ("restart", "learned")
+)
+"""Of kafka-high-watermark, which cuts when a replica begins to follow."""
+
 EVENT_COLUMNS = ("pid", "round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
 REFUSED = (
     "pid", "refusing_since AS round", "'refused' AS kind", "refusing_broker AS broker", "refusing_epoch AS leader_epoch",
@@ -73,13 +79,14 @@ def events(now: Round) -> DataFrame:
         ("segment_roll", f"rolled_{k} IS NOT NULL", "client_epoch", f"rolled_{k}", LATER, "null")
         for k in range(now.inputs.batches_due)
     ]
+    kinds = (*EVENTS, *of_appends, *(OF_FOLLOWING if now.inputs.cuts_to_hw else ()))
     rows = ", ".join(
         f"IF({when}, '{kind}', null), CAST({epoch} AS INT), {start}, {end}, CAST({cause} AS INT)"
-        for kind, when, epoch, start, end, cause in (*EVENTS, *of_appends)
+        for kind, when, epoch, start, end, cause in kinds
     )
     told = now.replicas.selectExpr(
         *REPLICA, "round",
-        f"stack({len(EVENTS) + len(of_appends)}, {rows}) AS (kind, leader_epoch, from_offset, to_offset, cause)",
+        f"stack({len(kinds)}, {rows}) AS (kind, leader_epoch, from_offset, to_offset, cause)",
     )  # fmt: skip
     refused = now.replicas.where("is_first AND stopped_refusing").selectExpr(*REFUSED)
     return told.where("kind IS NOT NULL").select(*EVENT_COLUMNS).unionByName(refused)
@@ -150,7 +157,8 @@ def traced(now: Round, pids: DataFrame) -> tuple[DataFrame, DataFrame]:
         F.sort_array(F.collect_list(F.struct(*list(EPOCH_COLUMNS)[2:]))).alias("epochs")
     )
     state = (
-        "CASE WHEN answer IS NULL THEN null WHEN arrived IS NULL THEN 'unanswered'"
+        "CASE WHEN answer IS NULL THEN null WHEN arrived IS NULL THEN 'unanswered' WHEN arrived = 'end of epoch' THEN 'asked'"
+        " WHEN arrived = 'out of order' THEN 'out_of_order'"
         " WHEN cut_to < cut_from THEN 'truncated' WHEN comes THEN 'fetched' WHEN starts_anew THEN 'out_of_range' ELSE 'empty' END"
     )
     rows = replicas.join(caches, REPLICA, "left").selectExpr(

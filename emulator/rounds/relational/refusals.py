@@ -10,7 +10,7 @@ from emulator.scenario import Run, Scenario
 from emulator.throttles import THROTTLED_LISTS
 
 OTHER_ENGINE = "compiled"
-PROTOCOLS = ("kafka",)
+PROTOCOLS = ("kafka", "kafka-kip279", "kafka-kip101", "kafka-high-watermark")
 
 
 def refuse_unknown(

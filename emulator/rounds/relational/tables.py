@@ -59,9 +59,10 @@ class Tables:
     """The state between two rounds.
 
     partitions, replicas: PARTITION_COLUMNS, REPLICA_COLUMNS. leader_epochs: the leader epoch caches, a row an entry: what a
-    replica's log has of an epoch goes from its start to the next entry's, or the LEO. logs: the same table (before KIP-320 a log
-    may be otherwise than its cache says; those generations are not here yet). batches: what leaders appended,
-    whoever has it: a record is (epoch, offset). A row is some batches of `batch_records` in a row, BATCH_COLUMNS.
+    replica's log has of an epoch goes from its start to the next entry's, or the LEO. logs: what logs hold, likewise: the same
+    table, unless the run has generations before KIP-320, in which a log may be otherwise than its cache says. batches: what
+    leaders appended, whoever has it: a record is (epoch, offset). A row is some batches of `batch_records` in a row,
+    BATCH_COLUMNS.
     """
 
     partitions: DataFrame
@@ -75,9 +76,9 @@ class Tables:
 class Round:
     """A round on its way: `replicas` have their partition's columns, its settings, and what the faults say of their broker.
 
-    `fetches`, `taken`: what one verb leaves to the next, requests that were answered and data on its way. `told`: what is
-    written down for the end of the run, by table name. `frame`, `selected`: the replicas, and what is selected from them one
-    after the other.
+    `fetches`, `taken`: what one verb leaves to the next, requests that were answered and data on its way. `epochs_at_start`:
+    caches behind step 1, where a leader answers from them. `told`: what is written down for the end of the run, by table name.
+    `frame`, `selected`: the replicas, and what is selected from them one after the other.
     """
 
     frame: DataFrame
@@ -87,6 +88,7 @@ class Round:
     inputs: RoundInputs
     fetches: DataFrame | None = None
     taken: DataFrame | None = None
+    epochs_at_start: DataFrame | None = None
     told: tuple[tuple[str, DataFrame], ...] = ()
     selected: tuple[Mapping[str, str], ...] = ()
 
@@ -97,6 +99,10 @@ class Round:
     def with_replicas(self, replicas: DataFrame) -> Round:
         """The round with other replicas."""
         return replace(self, frame=replicas, selected=())
+
+    def holding(self, leader_epochs: DataFrame, logs: DataFrame) -> Round:
+        """The round with other caches, and logs."""
+        return replace(self, leader_epochs=leader_epochs, logs=logs)
 
     @cached_property
     def replicas(self) -> DataFrame:
@@ -127,7 +133,9 @@ def nested(selected: Iterable[Mapping[str, str]], names: Iterable[str]) -> str:
 class RoundInputs:
     """What comes from outside into a round: small tables, and which verbs have anything to do.
 
-    batches_due: the most batches that a partition's workload has in this round. is_calm: controllers have nothing to do in it.
+    batches_due: the most batches that a partition's workload has in this round. has_older: some partitions are of a generation
+    before KIP-320; cuts_to_hw: some of which logs are cut at their high watermark; restarts: brokers restart in this round.
+    is_calm: controllers have nothing to do in it.
     """
 
     number: int
@@ -144,6 +152,9 @@ class RoundInputs:
     damages: bool
     has_elr: bool
     moves_partitions: bool
+    has_older: bool
+    cuts_to_hw: bool
+    restarts: bool
     is_calm: bool
 
 
@@ -210,7 +221,7 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
         covers = "stale_pid = pid AND stale_broker = broker AND stale_from <= round AND round < stale_to"
         replicas = replicas.join(F.broadcast(inputs.stale), F.expr(covers), "left")
         replicas = replicas.drop(*(f"stale_{name}" for name in ("pid", "broker", "from", "to")))
-    now = Round(replicas, tables.leader_epochs, tables.logs, tables.batches, inputs)
+    now = Round(replicas, tables.leader_epochs, tables.logs, tables.batches, inputs, epochs_at_start=tables.leader_epochs)
     if inputs.stale is not None:
         now = now.with_columns(stale="coalesce(stale_now, false)", was_stale="coalesce(stale_before, false)")
     else:

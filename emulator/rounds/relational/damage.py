@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .cutting import cut_columns, tell_cuts
+from .cutting import cut_columns, lost_by_cuts, tell_cuts
 from .elr import forget_elr
-from .logs import bytes_between, contents
 from .tables import REPLICA, Round, settled
 from .truncating import cut_followers
 
@@ -42,16 +41,19 @@ def lose_records(now: Round) -> Round:
     now = now.with_columns(cut_to=f"IF(position IS NOT NULL, least({cut}, cut_to), null)")
     now = now.with_replicas(settled(now.replicas))
     now = tell_cuts(now, now.replicas.where("cut_to < leo").withColumnRenamed("cut_to", "cut_now"))
-    losing = now.replicas.where("cut_to < leo").selectExpr(*REPLICA, "greatest(log_start, cut_to) AS log_start", "leo")
-    sizes = bytes_between(contents(now.logs, losing), now.batches).withColumnRenamed("bytes", "cut_bytes")
+    cuts = now.replicas.selectExpr(*REPLICA, "cut_to AS cut_now", "log_start", "leo")
+    sizes = lost_by_cuts(now, cuts)
     now = now.with_replicas(now.replicas.join(sizes, REPLICA, "left"))
     lost = now.with_columns(
         damaged_to="IF(cut_to < leo, cut_to, null)",
         hw="least(hw, cut_to)",
-        **cut_columns("cut_to", "coalesce(cut_bytes, 0L)"),
+        **cut_columns(now, "cut_to"),
     ).with_columns(truncated="truncated - IF(cut_to IS NULL, 0L, cut_records)")  # damage is not truncation
     nothing = {name: f"IF(disk_loss, 0L, {name})" for name in ("log_start", "hw_checkpoint", "flushed", "segment_base")}
-    lost = lost.with_replicas(lost.replicas.drop("cut_bytes"))
+    lost = lost.with_replicas(lost.replicas.drop(*sizes.columns[2:]))
     return lost.with_columns(
-        **nothing, segment_size="IF(disk_loss, 0L, segment_size)", credit_bytes="IF(disk_loss, 0L, credit_bytes)"
+        **nothing,
+        segment_size="IF(disk_loss, 0L, segment_size)",
+        segment_newest="IF(disk_loss, null, segment_newest)",
+        credit_bytes="IF(disk_loss, 0L, credit_bytes)",
     )

@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from . import truncating
-from .cutting import clamped, cut_columns, tell_cuts
+from .cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
 from .leading import flush_messages, roll_segment
-from .logs import batches_between, bytes_between, contents, end_offset_for_epoch, epoch_ends, last_epochs
+from .logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
 from .tables import REPLICA, Round, exprs
 
 LINK = "link_scenario = scenario_id AND link_from <= round AND round < link_to"
@@ -125,7 +125,7 @@ def choose_batches(now: Round) -> Round:
         now, each = truncating.refuse_rests_of_batches(now, each)
     fitting = each.where("(nth = 1 OR so_far <= fetch_max_bytes) AND (allowance IS NULL OR so_far <= allowance)")
     taken = fitting.groupBy(*REPLICA, "epoch", "from_offset").agg(
-        F.expr("max(end_offset) AS to_offset"), F.expr("sum(batch_bytes) AS bytes")
+        F.expr("max(end_offset) AS to_offset"), F.expr("sum(batch_bytes) AS bytes"), F.expr("max(batch_round) AS newest")
     )
     assert now.fetches is not None
     fetches = now.fetches.join(wanted.select(*REPLICA, "allowance"), REPLICA, "left")
@@ -158,20 +158,20 @@ def take_answers(now: Round) -> Round:
     if not now.inputs.is_calm or now.inputs.has_older:
         now = tell_cuts(now, said.where("cut_now < leo"))
     assert now.taken is not None
-    losing = said.where("cut_now < leo").selectExpr(*REPLICA, "greatest(log_start, cut_now) AS log_start", "leo")
-    lost = bytes_between(contents(now.logs, losing), now.batches).withColumnRenamed("bytes", "cut_bytes")
+    lost = lost_by_cuts(now, said)
     said = said.select(
         *REPLICA, F.col("answer").alias("arrived"), "cut_now", F.col("source_leo").alias("there_leo"), "source_hw",
         "source_log_start", "allowance", *(["asks_again"] if now.inputs.has_older else []),
     )  # fmt: skip
-    taken = now.taken.groupBy(*REPLICA).agg(F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"))
+    taken = now.taken.groupBy(*REPLICA).agg(
+        F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"), F.max("newest").alias("newest")
+    )
     replicas = now.replicas
     for rows in (said, lost, taken):
         replicas = replicas.join(rows, REPLICA, "left")
     return now.with_replicas(replicas.drop("cut_to")).with_columns(
         cut_to="cut_now",
         cut_from="leo",
-        cut_bytes="coalesce(cut_bytes, 0L)",
         fetch_epoch="believed_epoch",
         source_hw_now="IF(source = client_leader, greatest(source_hw, reached), source_hw)",
     )
@@ -180,7 +180,7 @@ def take_answers(now: Round) -> Round:
 def truncate_diverging(now: Round) -> Round:
     """Cut at the least of the leader's and the follower's own end of the epoch and its LEO; a log out of range starts anew."""
     anew = "coalesce(arrived = 'below log start', false)"
-    now = now.with_columns(**cut_columns("cut_to", "cut_bytes"), starts_anew=anew)
+    now = now.with_columns(**cut_columns(now, "cut_to"), starts_anew=anew)
     if now.inputs.has_older:
         now = now.with_columns(truncating="IF(coalesce(arrived = 'end of epoch', false), asks_again, truncating)")
     at_start = dict.fromkeys(("log_start", "leo", "flushed", "segment_base"), "IF(starts_anew, source_log_start, {})")
@@ -188,6 +188,7 @@ def truncate_diverging(now: Round) -> Round:
         **{name: text.format(name) for name, text in at_start.items()},
         truncated="truncated + IF(starts_anew, leo - log_start, 0L)",
         segment_size="IF(starts_anew, 0L, segment_size)",
+        segment_newest="IF(starts_anew, null, segment_newest)",
         hw=f"CASE WHEN starts_anew THEN source_log_start WHEN cut_to IS NOT NULL THEN {clamped('hw')} ELSE hw END",
     )
 
@@ -200,7 +201,7 @@ def append_fetched(now: Round) -> Round:
     now = now.with_columns(
         size="coalesce(bytes_taken, 0L)", comes="fetched_to IS NOT NULL", has_data="coalesce(arrived = 'data', false)"
     )
-    now = roll_segment(now, "comes", "rolled_chunk").with_columns(
+    now = roll_segment(now, "comes", "rolled_chunk", "newest").with_columns(
         leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size"
     )
     now = flush_messages(now).with_columns(told_hw="IF(comes OR NOT waits, source_hw, source_hw_now)")

@@ -34,6 +34,7 @@ from .leading import (
 from .learning import checkpoint, learn
 from .outcomes import end_round
 from .reassign import complete_reassignment, start_reassignment
+from .segments import delete_old_segments, keep_segments_of_followers, keep_segments_of_leaders
 from .tables import Round, RoundInputs, Tables, begin_round, parted, settled, settled_to_stay
 from .truncating import cut_learned, keep_epochs_at_start
 
@@ -105,6 +106,7 @@ VERBS: tuple[Verb | str, ...] = (
     keep_batches,
     keep_caches_of_leaders,
     keep_epochs_of_appends,
+    keep_segments_of_leaders,
     SETTLE_TO_STAY,
     request_fetch,
     SETTLE,
@@ -122,10 +124,12 @@ VERBS: tuple[Verb | str, ...] = (
     append_fetched,
     learn,
     cut_learned,
+    delete_old_segments,
     checkpoint,
     outcomes.count_outcomes,
     SETTLE_TO_STAY,
     keep_caches_of_followers,
+    keep_segments_of_followers,
     write_down,
     SETTLE_TO_STAY,
     end_round,
@@ -171,4 +175,4 @@ def _settled(now: Round, before: Round, settle: Callable[[DataFrame], DataFrame]
 def tables_after(now: Round) -> Tables:
     """The state that the next round starts with."""
     partitions, replicas = parted(now.replicas)
-    return Tables(partitions, replicas, now.leader_epochs, now.logs, now.batches)
+    return Tables(partitions, replicas, now.leader_epochs, now.logs, now.batches, now.segments)

@@ -9,6 +9,9 @@ from .tables import PARTITION, REPLICA, exprs
 
 IN_ORDER = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
 
+ROUND_OF = "CAST(first_round + batch_rounds * ({}) AS INT)"
+"""SQL: the round in which a batch was appended, by its place in its row."""
+
 
 def epoch_ends(epochs: DataFrame) -> DataFrame:
     """Each entry with where its epoch ends: at the start of the next one; null: at the LEO."""
@@ -77,7 +80,7 @@ def batches_between(ranges: DataFrame, batches: DataFrame, most: str) -> DataFra
     """The batches in ranges of records (pid, epoch, from_offset, to_offset), cut at their ends: a row each.
 
     `most`: SQL, how many of a row of like batches are looked at. Gives the columns of `ranges`, base_offset, end_offset,
-    batch_bytes, is_rest; the first of a range may be the rest of a batch.
+    batch_bytes, batch_round, is_rest; the first of a range may be the rest of a batch.
     """
     runs = batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"}).drop("acked_on_append")
     found = ranges.join(runs, [*PARTITION, "epoch"]).where("run_base < to_offset AND run_end > from_offset")
@@ -94,7 +97,7 @@ def batches_between(ranges: DataFrame, batches: DataFrame, most: str) -> DataFra
             base_offset="greatest(run_base + place * batch_records, from_offset)",
             end_offset="least(run_base + (place + 1) * batch_records, to_offset)",
         )
-    ).withColumn("batch_bytes", F.expr("(end_offset - base_offset) * record_bytes"))
+    ).withColumns(exprs(batch_bytes="(end_offset - base_offset) * record_bytes", batch_round=ROUND_OF.format("place")))
 
 
 def bytes_between(ranges: DataFrame, batches: DataFrame) -> DataFrame:
@@ -105,13 +108,13 @@ def bytes_between(ranges: DataFrame, batches: DataFrame) -> DataFrame:
     return found.groupBy(*REPLICA).agg(F.expr(f"sum({size}) AS bytes"))
 
 
-def starts_of_batches(offsets: DataFrame, logs: DataFrame, batches: DataFrame) -> DataFrame:
-    """Where the batches begin that offsets lie in, of which logs hold what is there: pid, broker, batch_start.
+def batches_at(offsets: DataFrame, logs: DataFrame, batches: DataFrame) -> DataFrame:
+    """The batches that offsets lie in, of which logs hold what is there: pid, broker, batch_start, batch_round.
 
     `offsets`: pid, broker, offset, and log_start and leo of the log.
     """
     held = contents(logs, offsets).where("from_offset <= offset AND offset < to_offset")
-    runs = batches.selectExpr("pid", "epoch", "base_offset AS run_base", "end_offset AS run_end", "batch_records")
+    runs = batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"})
     found = held.join(runs, [*PARTITION, "epoch"]).where("run_base <= offset AND offset < run_end")
     start = "greatest(from_offset, offset - (offset - run_base) % batch_records) AS batch_start"
-    return found.selectExpr(*REPLICA, start)
+    return found.selectExpr(*REPLICA, start, f"{ROUND_OF.format('(offset - run_base) DIV batch_records')} AS batch_round")

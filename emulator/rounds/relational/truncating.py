@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .caches import after_fetching
-from .cutting import clamped, cut_columns, tell_cuts
-from .logs import bytes_between, contents, end_offset_for_epoch, starts_of_batches
+from .cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
+from .logs import batches_at, end_offset_for_epoch
+from .segments import segments_after_fetching
 from .tables import REPLICA, Round, exprs, settled
 
 ASKS = "(protocol IN ('kafka-kip101', 'kafka-kip279') AND truncating)"
@@ -73,14 +74,14 @@ def take_ends_of_epochs(now: Round, said: DataFrame) -> DataFrame:
         f" AND NOT ({common}) AND own_end > log_start"
     )
     cuts = said.join(own, REPLICA).withColumns(exprs(cut_now=cut, asks_again=f"coalesce({again}, false)"))
-    return at_starts_of_batches(now, cuts.drop("own_hw"), "cut_now")
+    return at_batches_at(now, cuts.drop("own_hw"), "cut_now")
 
 
-def at_starts_of_batches(now: Round, cuts: DataFrame, offset: str) -> DataFrame:
+def at_batches_at(now: Round, cuts: DataFrame, offset: str) -> DataFrame:
     """Generations before KIP-320 cut whole batches. `cuts`: with pid, broker, protocol, log_start, leo."""
     inside = cuts.where(f"protocol != 'kafka' AND {offset} < leo AND {offset} >= log_start")
-    starts = starts_of_batches(inside.selectExpr(*REPLICA, f"{offset} AS offset", "log_start", "leo"), now.logs, now.batches)
-    whole = cuts.join(starts, REPLICA, "left").withColumn(offset, F.expr(f"coalesce(batch_start, {offset})"))
+    starts = batches_at(inside.selectExpr(*REPLICA, f"{offset} AS offset", "log_start", "leo"), now.logs, now.batches)
+    whole = cuts.join(starts.drop("batch_round"), REPLICA, "left").withColumn(offset, F.expr(f"coalesce(batch_start, {offset})"))
     return whole.drop("batch_start")
 
 
@@ -93,8 +94,11 @@ def cut_learned(now: Round) -> Round:
     before = now.with_columns(learned_cut_to="CAST(null AS BIGINT)")
     before = before.with_replicas(settled(before.replicas))
     after = after_fetching(before)
-    cut = cut_followers(after.holding(settled(after.leader_epochs), settled(after.logs)), "steps_down AND hears_new", "learned")
-    return cut.holding(now.leader_epochs, now.logs)
+    after = after.holding(settled(after.leader_epochs), settled(after.logs))
+    if after.segments is not None:
+        after = replace(after, segments=settled(segments_after_fetching(after)))
+    cut = cut_followers(after, "steps_down AND hears_new", "learned")
+    return replace(cut, leader_epochs=now.leader_epochs, logs=now.logs, segments=now.segments)
 
 
 def cut_followers(now: Round, when: str, name: str) -> Round:
@@ -108,14 +112,13 @@ def cut_followers(now: Round, when: str, name: str) -> Round:
     now = now.with_columns(cuts=f"protocol = 'kafka-high-watermark' AND position IS NOT NULL AND ({when})")
     now = now.with_replicas(settled(now.replicas))
     columns = (*REPLICA, "protocol", "log_start", "leo", "client_leader", "client_epoch", "round", "least(leo, hw) AS cut_now")
-    cuts = at_starts_of_batches(now, now.replicas.where("cuts").selectExpr(*columns), "cut_now")
+    cuts = at_batches_at(now, now.replicas.where("cuts").selectExpr(*columns), "cut_now")
     now = tell_cuts(now, cuts.where("cut_now < leo"))
-    losing = cuts.where("cut_now < leo").selectExpr(*REPLICA, "greatest(log_start, cut_now) AS log_start", "leo")
-    sizes = bytes_between(contents(now.logs, losing), now.batches).withColumnRenamed("bytes", "cut_bytes")
-    replicas = now.replicas.drop("cut_bytes", "cut_now").join(cuts.select(*REPLICA, "cut_now"), REPLICA, "left")
-    now = now.with_replicas(replicas.join(sizes, REPLICA, "left")).with_columns(
+    lost = lost_by_cuts(now, cuts)
+    replicas = now.replicas.drop("cut_now", *lost.columns[2:]).join(cuts.select(*REPLICA, "cut_now"), REPLICA, "left")
+    now = now.with_replicas(replicas.join(lost, REPLICA, "left")).with_columns(
         **{f"{name}_cut_to": "cut_now", f"{name}_cut_from": "leo", f"{name}_cut_epoch": "believed_epoch"},
-        **cut_columns("cut_now", "coalesce(cut_bytes, 0L)"),
+        **cut_columns(now, "cut_now"),
     )
     now = now.with_columns(hw=f"IF(cut_now IS NULL, hw, {clamped('hw')})")
-    return now.with_replicas(now.replicas.drop("cut_now", "cut_bytes", "cuts"))
+    return now.with_replicas(now.replicas.drop("cut_now", "cuts", *lost.columns[2:]))

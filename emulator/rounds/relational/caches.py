@@ -1,6 +1,8 @@
-"""Leader epoch caches follow what a round did to the logs (LeaderEpochFileCache)."""
+"""Leader epoch caches, and which epochs logs hold, follow what a round did to the logs (LeaderEpochFileCache)."""
 
 from __future__ import annotations
+
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -11,52 +13,95 @@ from .tables import EPOCH_COLUMNS, REPLICA, Round, exprs
 ENTERS_EPOCH = "protocol IN ('kafka', 'kafka-kip279')"
 """SQL: a leader takes its epoch into its cache when it is told that it leads; else with its first append."""
 
-
-def after_leading(now: Round) -> DataFrame:
-    """The caches after steps 1 to 3: damaged, dropped, with the epoch of who was told that it leads, and a new log start."""
-    changes = now.replicas.where("cut_to IS NOT NULL OR is_dropped OR is_told OR new_log_start IS NOT NULL")
-    told = f"is_told AND {ENTERS_EPOCH}"
-    changes = changes.selectExpr(
-        *REPLICA, "is_dropped AS clears", "cut_to", f"IF({told}, client_epoch, null) AS told_epoch", "elected_at AS told_at",
-        "CAST(null AS INT) AS first_epoch", "CAST(null AS BIGINT) AS first_start", "new_log_start",
-    )  # fmt: skip
-    return caches_after(now.leader_epochs, changes, None)
+IN_ORDER = "OVER (PARTITION BY pid, broker ORDER BY start_offset, arrival)"
+LATER = f"{IN_ORDER[:-1]} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
+OLD, FETCHED, APPENDED, TOLD = range(4)
+"""The order in which entries arrive in a round."""
 
 
-def after_fetching(now: Round) -> DataFrame:
-    """The caches after steps 4 to 8: cut, with the epochs that came, a new log start, and the epoch of who leads since."""
-    assert now.taken is not None
-    last = now.replicas.select(*REPLICA, "last_epoch")
-    entries = now.taken.join(last, REPLICA).where("last_epoch IS NULL OR epoch > last_epoch")
-    entries = entries.selectExpr(*REPLICA, "epoch", "from_offset AS start_offset")
-    firsts = entries.groupBy(*REPLICA).agg(F.min("epoch").alias("first_epoch"), F.min("start_offset").alias("first_start"))
-    changed = now.replicas.where(
-        "cut_to IS NOT NULL OR starts_anew OR comes OR new_log_start IS NOT NULL OR new_epoch IS NOT NULL"
-    ).join(firsts, REPLICA, "left")
-    changes = changed.selectExpr(
-        *REPLICA, "starts_anew AS clears", "cut_to", f"IF({ENTERS_EPOCH}, new_epoch, null) AS told_epoch", "new_start AS told_at",
-        "first_epoch", "first_start", "new_log_start",
-    )  # fmt: skip
-    return caches_after(now.leader_epochs, changes, entries)
+def after_leading(now: Round) -> Round:
+    """After steps 1 to 3: logs are damaged, dropped, and begin later; who was told that it leads has its epoch."""
+    changed = now.replicas.where("cut_to IS NOT NULL OR is_dropped OR new_log_start IS NOT NULL")
+    changes = changed.selectExpr(*REPLICA, "is_dropped AS clears", "cut_to", "CAST(null AS BIGINT) AS cut_after", "new_log_start")
+    told = now.replicas.where(f"is_told AND {ENTERS_EPOCH}").selectExpr(
+        *REPLICA, "client_epoch AS epoch", "elected_at AS start_offset"
+    )
+    return _follow(now, changes, told)
 
 
-def caches_after(epochs: DataFrame, changes: DataFrame, entries: DataFrame | None) -> DataFrame:
-    """The entries that are left, with those that came and those of who was told that it leads.
+def after_appending(now: Round) -> Round:
+    """What T appended has its epoch: the log holds it, and a cache that has not does so now.
 
-    `changes`: a row for each replica whose cache changes: clears (all goes), cut_to (what is at or above it goes), first_epoch
-    and first_start of the entries that come, told_epoch and told_at, new_log_start.
+    Today's caches have it since T was told, and hold what logs do.
     """
-    told = changes.where("told_epoch IS NOT NULL").selectExpr(
-        *REPLICA, "told_epoch AS epoch", "told_at AS start_offset", "'told' AS kind"
+    if not (now.inputs.has_older and now.inputs.batches_due):
+        return now
+    first = now.replicas.where("taken_now > 0").selectExpr(
+        *REPLICA, "client_epoch AS epoch", "leo_after_append - taken_now AS start_offset", f"{APPENDED} AS arrival"
     )
-    every = epochs.select(*EPOCH_COLUMNS).withColumn("kind", F.lit("old"))
-    every = every if entries is None else every.unionByName(entries.withColumn("kind", F.lit("new")))
-    every = every.unionByName(told).join(changes, REPLICA, "left")
+    caches = _entries(now.leader_epochs, OLD).unionByName(first)
+    logs = _entries(now.logs, OLD).unionByName(first)
+    return now.holding(assign(caches).select(*EPOCH_COLUMNS), _appended(logs).select(*EPOCH_COLUMNS))
+
+
+def after_fetching(now: Round) -> Round:
+    """After steps 4 to 9: logs are cut, have what came, and begin later; who leads since has its epoch."""
+    assert now.taken is not None
+    cut_after = "learned_cut_to" if now.inputs.cuts_to_hw else "CAST(null AS BIGINT)"
+    changed = now.replicas.where(f"cut_to IS NOT NULL OR starts_anew OR new_log_start IS NOT NULL OR {cut_after} IS NOT NULL")
+    changes = changed.selectExpr(*REPLICA, "starts_anew AS clears", "cut_to", f"{cut_after} AS cut_after", "new_log_start")
+    fetched = now.taken.selectExpr(*REPLICA, "epoch", "from_offset AS start_offset")
+    told = now.replicas.where(f"new_epoch IS NOT NULL AND {ENTERS_EPOCH}").selectExpr(
+        *REPLICA, "new_epoch AS epoch", "new_start AS start_offset"
+    )
+    return _follow(now, changes, told, fetched)
+
+
+def _follow(now: Round, changes: DataFrame, told: DataFrame, fetched: DataFrame | None = None) -> Round:
+    """The round with caches as they are after changes of logs, and then epochs that arrived.
+
+    `changes`: a row for each log that changes: clears (all goes), cut_to and cut_after (what is at or above it goes, before and
+    after what was fetched), new_log_start. `told`, `fetched`: pid, broker, epoch, start_offset.
+    """
+    new = [] if fetched is None else [_entries(fetched, FETCHED)]
+    caches = assign(_changed([_entries(now.leader_epochs, OLD), *new, _entries(told, TOLD)], changes))
+    caches = truncate_from_start(caches, IN_ORDER).select(*EPOCH_COLUMNS)
+    if not now.inputs.has_older:
+        return now.holding(caches, caches)
+    logs = _appended(_changed([_entries(now.logs, OLD), *new], changes))
+    return now.holding(caches, truncate_from_start(logs, IN_ORDER).select(*EPOCH_COLUMNS))
+
+
+def _entries(entries: DataFrame, arrival: int) -> DataFrame:
+    return entries.select(*EPOCH_COLUMNS).withColumn("arrival", F.lit(arrival))
+
+
+def _changed(entries: list[DataFrame], changes: DataFrame) -> DataFrame:
+    """The entries that are left of what was there, and of what was fetched."""
+    every = reduce(DataFrame.unionByName, entries).join(changes, REPLICA, "left")
     stays = "NOT coalesce(clears, false) AND (cut_to IS NULL OR start_offset < cut_to)"
-    below_new = "(first_epoch IS NULL OR (epoch < first_epoch AND start_offset < first_start))"
-    below_told = "(told_epoch IS NULL OR (epoch < told_epoch AND start_offset < told_at))"
-    old = f"{stays} AND {below_new} AND {below_told}"
-    kept = every.withColumns(exprs(kept=f"CASE kind WHEN 'old' THEN {old} WHEN 'new' THEN {below_told} ELSE true END")).where(
-        "kept"
-    )
-    return truncate_from_start(kept).select(*EPOCH_COLUMNS)
+    kept = "cut_after IS NULL OR start_offset < cut_after"
+    return every.where(f"arrival = {TOLD} OR (({kept}) AND (arrival = {FETCHED} OR ({stays})))")
+
+
+def assign(entries: DataFrame) -> DataFrame:
+    """Take entries into caches as they arrive (LeaderEpochFileCache.assign).
+
+    The epoch that a cache has last changes nothing; another one drops all entries at or above its epoch, or its offset.
+    """
+    others = _of_another_epoch(entries)
+    later = exprs(later_epoch=f"min(epoch) {LATER}", later_start=f"min(start_offset) {LATER}")
+    stays = "later_epoch IS NULL OR (epoch < later_epoch AND start_offset < later_start)"
+    return others.withColumns(later).where(stays).drop("later_epoch", "later_start")
+
+
+def _appended(entries: DataFrame) -> DataFrame:
+    """What logs hold, with what arrives: before KIP-320 an epoch may come after a higher one."""
+    later = _of_another_epoch(entries).withColumns(exprs(later_start=f"min(start_offset) {LATER}"))
+    return later.where("later_start IS NULL OR start_offset < later_start").drop("later_start")
+
+
+def _of_another_epoch(entries: DataFrame) -> DataFrame:
+    """The entries but those that go on with the epoch before them."""
+    before = entries.withColumns(exprs(before=f"lag(epoch) {IN_ORDER}"))
+    return before.where("before IS NULL OR before != epoch").drop("before")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from .cutting import cut_columns, lost_by_cuts, tell_cuts
 from .elr import forget_elr
-from .logs import bytes_between, contents
 from .tables import REPLICA, Round, settled
+from .truncating import cut_followers
 
 
 def take_inputs(now: Round) -> Round:
     """Power loss takes what was not flushed, disk loss everything; a clean stop writes down; who restarts follows."""
     now = forget_elr(now) if now.inputs.has_elr else now
-    now = now.with_columns(cut_to="CAST(null AS BIGINT)", damaged_to="CAST(null AS BIGINT)", damaged_from="leo")
+    now = now.with_columns(cut_to="CAST(null AS BIGINT)", damaged_to="CAST(null AS BIGINT)")
+    if now.inputs.cuts_to_hw and not now.inputs.number:
+        now = cut_followers(now, "NOT leads", "restart").with_columns(cut_to="restart_cut_to")
+    now = now.with_columns(damaged_from="leo")
     if now.inputs.damages:
         now = lose_records(now)
     now = now.with_columns(
@@ -18,67 +22,38 @@ def take_inputs(now: Round) -> Round:
         flushed="IF(clean_stop, leo, flushed)",
         restarts="restarted AND position IS NOT NULL",
     )
-    return now.with_columns(
+    now = now.with_columns(
         hw="IF(restarts, greatest(least(hw_checkpoint, leo), log_start), hw)",
         leads="leads AND NOT restarts",
         believed_leader="IF(restarts, leader, believed_leader)",
         believed_epoch="IF(restarts, leader_epoch, believed_epoch)",
         join_pends="join_pends AND NOT restarts",
         truncating="truncating OR restarts",
-    ).with_columns(hw_at_start="hw", leo_at_start="leo", log_start_at_start="log_start")
+    )
+    if now.inputs.cuts_to_hw and now.inputs.number:
+        now = cut_followers(now, "restarts", "restart").with_columns(cut_to="least(cut_to, restart_cut_to)")
+    return now.with_columns(hw_at_start="hw", leo_at_start="leo", log_start_at_start="log_start")
 
 
 def lose_records(now: Round) -> Round:
     """Cut logs at what was flushed, or at all; what T loses by it still counts as held, until the next election."""
     cut = "CASE WHEN disk_loss THEN 0L WHEN power_loss THEN greatest(least(leo, flushed), log_start) END"
-    now = now.with_columns(cut_to=f"IF(position IS NOT NULL, {cut}, null)")
+    now = now.with_columns(cut_to=f"IF(position IS NOT NULL, least({cut}, cut_to), null)")
     now = now.with_replicas(settled(now.replicas))
-    now = tell_damage(now)
-    losing = now.replicas.where("cut_to < leo").selectExpr(*REPLICA, "greatest(log_start, cut_to) AS log_start", "leo")
-    sizes = bytes_between(contents(now.logs, losing), now.batches).withColumnRenamed("bytes", "cut_bytes")
+    now = tell_cuts(now, now.replicas.where("cut_to < leo").withColumnRenamed("cut_to", "cut_now"))
+    cuts = now.replicas.selectExpr(*REPLICA, "cut_to AS cut_now", "log_start", "leo")
+    sizes = lost_by_cuts(now, cuts)
     now = now.with_replicas(now.replicas.join(sizes, REPLICA, "left"))
     lost = now.with_columns(
         damaged_to="IF(cut_to < leo, cut_to, null)",
         hw="least(hw, cut_to)",
-        **cut_columns("cut_to", "coalesce(cut_bytes, 0L)"),
+        **cut_columns(now, "cut_to"),
     ).with_columns(truncated="truncated - IF(cut_to IS NULL, 0L, cut_records)")  # damage is not truncation
     nothing = {name: f"IF(disk_loss, 0L, {name})" for name in ("log_start", "hw_checkpoint", "flushed", "segment_base")}
-    lost = lost.with_replicas(lost.replicas.drop("cut_bytes"))
+    lost = lost.with_replicas(lost.replicas.drop(*sizes.columns[2:]))
     return lost.with_columns(
-        **nothing, segment_size="IF(disk_loss, 0L, segment_size)", credit_bytes="IF(disk_loss, 0L, credit_bytes)"
+        **nothing,
+        segment_size="IF(disk_loss, 0L, segment_size)",
+        segment_newest="IF(disk_loss, null, segment_newest)",
+        credit_bytes="IF(disk_loss, 0L, credit_bytes)",
     )
-
-
-def tell_damage(now: Round) -> Round:
-    """Write down what T's log loses above `cut_to`."""
-    losing = now.replicas.where("broker = client_leader AND position IS NOT NULL AND cut_to < leo").selectExpr(
-        *REPLICA, "greatest(log_start, cut_to) AS log_start", "leo", "client_epoch", "round"
-    )
-    rows = contents(now.logs, losing).selectExpr(
-        "pid", "client_epoch", "'damaged' AS part", "round", "log_start", "epoch", "from_offset", "to_offset"
-    )
-    return now.telling("histories", rows)
-
-
-def cut_columns(offset: str, size: str) -> dict[str, str]:
-    """What a log's columns become when it is cut at `offset` (SQL; null: it is not) and loses `size` bytes.
-
-    A cut at or below the active segment's base starts an empty segment; one below the log start takes that along.
-    """
-    cut = f"coalesce({offset} < leo, false)"
-    return {
-        "leo": f"IF({cut}, {offset}, leo)",
-        "log_start": f"IF({cut}, least(log_start, {offset}), log_start)",
-        "flushed": f"IF({cut}, least(flushed, {offset}), flushed)",
-        "segment_base": f"IF({cut}, least(segment_base, {offset}), segment_base)",
-        "segment_size": (
-            f"CASE WHEN NOT {cut} THEN segment_size WHEN {offset} > segment_base THEN segment_size - {size} ELSE 0 END"
-        ),
-        "cut_records": f"IF({cut}, leo - greatest({offset}, log_start), 0L)",
-        "truncated": f"truncated + IF({cut}, leo - greatest({offset}, log_start), 0L)",
-    }
-
-
-def clamped(hw: str) -> str:
-    """SQL: a high watermark stays within log start and LEO."""
-    return f"greatest(log_start, least(leo, {hw}))"

@@ -1,4 +1,7 @@
-"""Followers and their leaders: the fetch request (step 4) and its response (7)."""
+"""Followers and their leaders: the fetch request (step 4) and its response (7).
+
+What is asked before a fetch in generations before KIP-320, and how they cut, is in truncating.py.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from .damage import clamped, cut_columns
+from . import truncating
+from .cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
 from .leading import flush_messages, roll_segment
-from .logs import batches_between, bytes_between, contents, end_offset_for_epoch, epoch_ends, last_epochs
+from .logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
 from .tables import REPLICA, Round, exprs
 
 LINK = "link_scenario = scenario_id AND link_from <= round AND round < link_to"
@@ -37,8 +41,12 @@ def request_fetch(now: Round) -> Round:
     requests = sent.withColumn("asked_epoch", F.col("last_epoch")).select(*FETCHES)
     met = requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)")
     looked_up = end_offset_for_epoch(met, now.leader_epochs, "source", "source_leo")
+    if now.inputs.has_older:
+        looked_up = truncating.ask(now, looked_up)
     answer = (
-        "CASE WHEN NOT coalesce(source_leads AND source_epoch = believed_epoch, false) THEN 'none'"
+        "CASE WHEN NOT coalesce(source_leads, false) THEN 'none'"
+        f"{truncating.ANSWER if now.inputs.has_older else ''}"
+        " WHEN source_epoch != believed_epoch THEN 'none'"
         " WHEN leo < source_log_start THEN 'below log start'"
         " WHEN last_epoch IS NULL OR floor_epoch IS NULL THEN"
         " CASE WHEN leo > source_leo THEN 'above LEO' WHEN last_epoch IS NULL THEN 'data' ELSE 'none' END"
@@ -46,10 +54,12 @@ def request_fetch(now: Round) -> Round:
     )
     noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
     answered = looked_up.withColumn("answer", F.expr(answer)).withColumn("is_noted", F.expr(noted))
-    own = answered.withColumn("asked_epoch", F.expr("IF(answer = 'diverging', floor_epoch, null)"))
+    asked = "IF(answer IN ('diverging', 'end of epoch'), floor_epoch, null)"
+    own = answered.withColumn("asked_epoch", F.expr(asked)).drop("has_floor")
     own = own.withColumnsRenamed({"floor_epoch": "answered_epoch", "end_offset": "answered_end"})
-    own = end_offset_for_epoch(own, now.leader_epochs, "broker", "leo").withColumnRenamed("end_offset", "own_end")
-    return replace(now, fetches=own.drop("floor_epoch", "asked_epoch"))
+    own = end_offset_for_epoch(own, now.leader_epochs, "broker", "leo")
+    own = own.withColumnsRenamed({"floor_epoch": "own_epoch", "end_offset": "own_end", "has_floor": "has_own"})
+    return replace(now, fetches=own.drop("asked_epoch"))
 
 
 def _passing(now: Round, messages: DataFrame, sender: str, receiver: str) -> DataFrame:
@@ -90,7 +100,7 @@ def drop_answers(now: Round) -> Round:
 def choose_batches(now: Round) -> Round:
     """What comes: whole batches within replica.fetch.max.bytes, at least one, as far as slow links and disks let them.
 
-    One row for each replica and epoch of which something comes.
+    One row for each replica and range of an epoch of which something comes.
     """
     assert now.fetches is not None
     wanted = now.fetches.where("answer = 'data'").join(
@@ -103,7 +113,7 @@ def choose_batches(now: Round) -> Round:
         wanted = wanted.join(F.broadcast(slow), on_the_way, "left").withColumn("link_bytes", F.col("bytes_of_link"))
     wanted = wanted.selectExpr(
         *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
-        "fetch_max_bytes",
+        "fetch_max_bytes", "source_log_start", "protocol",
     )  # fmt: skip
     ranges = _missing(now.logs, wanted)
     most = "fetch_max_bytes DIV (batch_records * record_bytes) + 1"
@@ -111,12 +121,15 @@ def choose_batches(now: Round) -> Round:
     each = batches_between(ranges, now.batches, most).withColumns(
         exprs(so_far=f"sum(batch_bytes) {order}", nth=f"row_number() {order}")
     )
+    if now.inputs.has_older:
+        now, each = truncating.refuse_rests_of_batches(now, each)
     fitting = each.where("(nth = 1 OR so_far <= fetch_max_bytes) AND (allowance IS NULL OR so_far <= allowance)")
-    taken = fitting.groupBy(*REPLICA, "epoch").agg(
-        F.expr("min(base_offset) AS from_offset"), F.expr("max(end_offset) AS to_offset"), F.expr("sum(batch_bytes) AS bytes")
+    taken = fitting.groupBy(*REPLICA, "epoch", "from_offset").agg(
+        F.expr("max(end_offset) AS to_offset"), F.expr("sum(batch_bytes) AS bytes"), F.expr("max(batch_round) AS newest")
     )
-    allowed = wanted.select(*REPLICA, "allowance")
-    return replace(now, taken=taken, fetches=now.fetches.join(allowed, REPLICA, "left"))
+    assert now.fetches is not None
+    fetches = now.fetches.join(wanted.select(*REPLICA, "allowance"), REPLICA, "left")
+    return replace(now, taken=taken, fetches=fetches)
 
 
 def _missing(logs: DataFrame, wanted: DataFrame) -> DataFrame:
@@ -127,8 +140,9 @@ def _missing(logs: DataFrame, wanted: DataFrame) -> DataFrame:
         .join(wanted, ["pid", "source"])
         .withColumns(exprs(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)"))
     )
-    return ranges.where("from_offset < to_offset").select(
-        "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes"
+    holds_before = "greatest(start_offset, source_log_start) < from_offset AS holds_before"
+    return ranges.where("from_offset < to_offset").selectExpr(
+        "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes", "protocol", holds_before
     )
 
 
@@ -139,20 +153,25 @@ def take_answers(now: Round) -> Round:
         "CASE answer WHEN 'diverging' THEN least(leo, answered_end, coalesce(own_end, leo)) WHEN 'above LEO' THEN source_leo END"
     )
     said = now.fetches.withColumn("cut_now", F.expr(cut))
-    losing = said.where("cut_now < leo").selectExpr(*REPLICA, "greatest(log_start, cut_now) AS log_start", "leo")
-    lost = bytes_between(contents(now.logs, losing), now.batches).withColumnRenamed("bytes", "cut_bytes")
+    if now.inputs.has_older:
+        said = truncating.take_ends_of_epochs(now, said)
+    if not now.inputs.is_calm or now.inputs.has_older:
+        now = tell_cuts(now, said.where("cut_now < leo"))
+    assert now.taken is not None
+    lost = lost_by_cuts(now, said)
     said = said.select(
         *REPLICA, F.col("answer").alias("arrived"), "cut_now", F.col("source_leo").alias("there_leo"), "source_hw",
-        "source_log_start", "allowance",
+        "source_log_start", "allowance", *(["asks_again"] if now.inputs.has_older else []),
     )  # fmt: skip
-    taken = now.taken.groupBy(*REPLICA).agg(F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"))
+    taken = now.taken.groupBy(*REPLICA).agg(
+        F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"), F.max("newest").alias("newest")
+    )
     replicas = now.replicas
     for rows in (said, lost, taken):
         replicas = replicas.join(rows, REPLICA, "left")
     return now.with_replicas(replicas.drop("cut_to")).with_columns(
         cut_to="cut_now",
         cut_from="leo",
-        cut_bytes="coalesce(cut_bytes, 0L)",
         fetch_epoch="believed_epoch",
         source_hw_now="IF(source = client_leader, greatest(source_hw, reached), source_hw)",
     )
@@ -161,12 +180,15 @@ def take_answers(now: Round) -> Round:
 def truncate_diverging(now: Round) -> Round:
     """Cut at the least of the leader's and the follower's own end of the epoch and its LEO; a log out of range starts anew."""
     anew = "coalesce(arrived = 'below log start', false)"
-    now = now.with_columns(**cut_columns("cut_to", "cut_bytes"), starts_anew=anew)
+    now = now.with_columns(**cut_columns(now, "cut_to"), starts_anew=anew)
+    if now.inputs.has_older:
+        now = now.with_columns(truncating="IF(coalesce(arrived = 'end of epoch', false), asks_again, truncating)")
     at_start = dict.fromkeys(("log_start", "leo", "flushed", "segment_base"), "IF(starts_anew, source_log_start, {})")
     return now.with_columns(
         **{name: text.format(name) for name, text in at_start.items()},
         truncated="truncated + IF(starts_anew, leo - log_start, 0L)",
         segment_size="IF(starts_anew, 0L, segment_size)",
+        segment_newest="IF(starts_anew, null, segment_newest)",
         hw=f"CASE WHEN starts_anew THEN source_log_start WHEN cut_to IS NOT NULL THEN {clamped('hw')} ELSE hw END",
     )
 
@@ -179,7 +201,7 @@ def append_fetched(now: Round) -> Round:
     now = now.with_columns(
         size="coalesce(bytes_taken, 0L)", comes="fetched_to IS NOT NULL", has_data="coalesce(arrived = 'data', false)"
     )
-    now = roll_segment(now, "comes", "rolled_chunk").with_columns(
+    now = roll_segment(now, "comes", "rolled_chunk", "newest").with_columns(
         leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size"
     )
     now = flush_messages(now).with_columns(told_hw="IF(comes OR NOT waits, source_hw, source_hw_now)")

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emulator.arrow_frames import frame_of
 from emulator.faults.timeline import BrokerSegment, broker_timelines
-from emulator.rounds.relational.settings import broker_settings, topic_settings
+from emulator.rounds.relational.settings import broker_settings, may_delete, topic_settings
 from emulator.rounds.relational.tables import RoundInputs
 from emulator.scenario import ELR_FEATURE, Scenario
 from emulator.scenario.globs import parse_partitions
@@ -67,6 +67,8 @@ class Place:
     workload_id: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     acked_on_append: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
     """Whether the first workload row of a partition asks for no more than its leader."""
+    keeps_segments: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    """Whether a segment of a partition may be deleted in the run."""
 
 
 class RunInputs:
@@ -80,6 +82,9 @@ class RunInputs:
         self.places = list(_places(self.scenarios))
         self.timelines = {s.scenario_id: _timeline(s) for s in self.scenarios}
         self.has_elr = any(s.features[ELR_FEATURE] > 0 for s in self.scenarios)
+        for place in self.places:
+            place.keeps_segments = _keeps_segments(place)
+        self.keeps_segments = any(place.keeps_segments.any() for place in self.places)
         self.settings = topic_settings(self.places)
         self.workload, self.most_batches = _workload(self.places)
         self.brokers = _brokers(self.scenarios, self.timelines)
@@ -89,6 +94,7 @@ class RunInputs:
         self.homes = homes if only is None else homes.filter(pc.is_in(homes["pid"], pa.array(sorted(only), pa.int64())))
         self.stale = _stale(self.places, self.timelines, self.homes)
         self.has_late_news = bool(self.stale.num_rows) and self.stale["news_lag"].null_count < self.stale.num_rows
+        self._checks = set(self.settings["retention_check_rounds"].to_pylist())
         self.calm = self._calm_rounds()
         self._frames: dict[str, DataFrame] = {}
 
@@ -131,6 +137,10 @@ class RunInputs:
             damages=number in in_trouble,
             has_elr=self.has_elr,
             moves_partitions=bool(self.reassignments.num_rows),
+            has_older=any(s.protocol != "kafka" for s in self.scenarios),
+            cuts_to_hw=any(s.protocol == "kafka-high-watermark" for s in self.scenarios),
+            restarts=number in self._rounds_with("restarted"),
+            checks_retention=self.keeps_segments and number > 0 and any(number % period == 0 for period in self._checks),
             is_calm=number in self.calm,
         )
 
@@ -174,6 +184,16 @@ def _places(scenarios: Sequence[Scenario]) -> Iterable[Place]:
         for topic in scenario.topics:
             yield Place(scenario, topic_id, topic.name, first, topic.assignment, topic.config)
             topic_id, first = topic_id + 1, first + topic.partitions
+
+
+def _keeps_segments(place: Place) -> np.ndarray:
+    """By partition."""
+    asked = [c for c in place.scenario.commands if c.kind == "delete_records" and fnmatchcase(place.name, c.topic or "")]
+    deletes = np.zeros(len(place.assignment), bool)
+    for command in asked:
+        deletes[slice(None) if command.partition is None else slice(command.partition, command.partition + 1)] = True
+    keeps = [may_delete(place.scenario, place.name, place.config, deleted) for deleted in (False, True)]
+    return np.where(deletes, keeps[1], keeps[0])
 
 
 def _timeline(scenario: Scenario) -> dict[int, list[BrokerSegment]]:

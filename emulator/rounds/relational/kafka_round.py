@@ -34,7 +34,9 @@ from .leading import (
 from .learning import checkpoint, learn
 from .outcomes import end_round
 from .reassign import complete_reassignment, start_reassignment
+from .segments import delete_old_segments, keep_segments_of_followers, keep_segments_of_leaders
 from .tables import Round, RoundInputs, Tables, begin_round, parted, settled, settled_to_stay
+from .truncating import cut_learned, keep_epochs_at_start
 
 Verb = Callable[[Round], Round]
 
@@ -55,14 +57,17 @@ def remember_logs(now: Round) -> Round:
 
 def keep_caches_of_leaders(now: Round) -> Round:
     """Leader epoch caches follow steps 1 to 3."""
-    after = caches.after_leading(now)
-    return replace(now, leader_epochs=after, logs=after)
+    return caches.after_leading(now)
+
+
+def keep_epochs_of_appends(now: Round) -> Round:
+    """Before KIP-279 a leader's epoch enters its cache with its first append."""
+    return caches.after_appending(now)
 
 
 def keep_caches_of_followers(now: Round) -> Round:
-    """Leader epoch caches follow steps 7 and 8."""
-    after = caches.after_fetching(now)
-    return replace(now, leader_epochs=after, logs=after)
+    """Leader epoch caches follow steps 7 to 9."""
+    return caches.after_fetching(now)
 
 
 def write_down(now: Round) -> Round:
@@ -85,6 +90,7 @@ SETTLE, SETTLE_TO_STAY = "settle", "settle to stay"
 
 VERBS: tuple[Verb | str, ...] = (
     take_inputs,
+    keep_epochs_at_start,
     fence,
     elect,
     take_commands,
@@ -99,6 +105,8 @@ VERBS: tuple[Verb | str, ...] = (
     remember_logs,
     keep_batches,
     keep_caches_of_leaders,
+    keep_epochs_of_appends,
+    keep_segments_of_leaders,
     SETTLE_TO_STAY,
     request_fetch,
     SETTLE,
@@ -115,10 +123,13 @@ VERBS: tuple[Verb | str, ...] = (
     truncate_diverging,
     append_fetched,
     learn,
+    cut_learned,
+    delete_old_segments,
     checkpoint,
     outcomes.count_outcomes,
     SETTLE_TO_STAY,
     keep_caches_of_followers,
+    keep_segments_of_followers,
     write_down,
     SETTLE_TO_STAY,
     end_round,
@@ -164,4 +175,4 @@ def _settled(now: Round, before: Round, settle: Callable[[DataFrame], DataFrame]
 def tables_after(now: Round) -> Tables:
     """The state that the next round starts with."""
     partitions, replicas = parted(now.replicas)
-    return Tables(partitions, replicas, now.leader_epochs, now.logs, now.batches)
+    return Tables(partitions, replicas, now.leader_epochs, now.logs, now.batches, now.segments)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pyspark.sql import functions as F
 
 from .elr import change_isr
-from .tables import BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
+from .tables import BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, exprs, of_leader, over
 
 WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append")
 
@@ -55,7 +55,7 @@ def _append_one(now: Round, number: int) -> Round:
         accepts=f"appends AND {sent} IS NOT NULL AND ({acked} OR known_members >= min_insync_replicas)",
         size=f"{sent} * record_bytes_{number}",
     )
-    now = roll_segment(now, "accepts", f"rolled_{number}").with_columns(
+    now = roll_segment(now, "accepts", f"rolled_{number}", "round").with_columns(
         **{f"base_{number}": "IF(accepts, leo, null)", f"end_{number}": f"IF(accepts, leo + {sent}, null)"},
         leo=f"leo + IF(accepts, {sent}, 0)",
         taken_now=f"taken_now + IF(accepts, {sent}, 0)",
@@ -65,15 +65,24 @@ def _append_one(now: Round, number: int) -> Round:
     return flush_messages(now)
 
 
-def roll_segment(now: Round, when: str, rolled: str) -> Round:
-    """Start a new segment for a chunk of `size` bytes that is too big for the active one, or comes too late for it."""
+def roll_segment(now: Round, when: str, rolled: str, newest: str) -> Round:
+    """Start a new segment for a chunk of `size` bytes that is too big for the active one, or comes too late for it.
+
+    `rolled`: the column that tells where; where segments are kept with those of the closed one. `newest`: SQL, the round of the
+    chunk's newest record.
+    """
     due = "segment_size + size > segment_bytes OR round - segment_round >= segment_rounds"
     now = now.with_columns(rolls=f"({when}) AND leo != segment_base AND ({due})")
+    closed = (
+        {} if now.segments is None else {f"{rolled}_{name}": f"segment_{name}" for name in ("base", "size", "round", "newest")}
+    )
     return now.with_columns(
+        **closed,
         **{rolled: "IF(rolls, leo, null)"},
         segment_base="IF(rolls, leo, segment_base)",
         segment_size=f"IF(rolls, 0L, segment_size) + IF({when}, size, 0L)",
         segment_round=f"IF(({when}) AND (rolls OR leo = segment_base), round, segment_round)",
+        segment_newest=f"greatest(IF(rolls, null, segment_newest), IF({when}, {newest}, null))",
         flushed="IF(rolls, greatest(flushed, leo), flushed)",
     )
 
@@ -91,17 +100,21 @@ def keep_batches(now: Round) -> Round:
     columns = "(base_offset, end_offset, record_bytes, acked_on_append)"
     appended = (
         now.replicas.where("taken_now > 0")
-        .selectExpr("pid", "client_epoch AS epoch", f"stack({now.inputs.batches_due}, {each}) AS {columns}")
+        .selectExpr("pid", "client_epoch AS epoch", "round", f"stack({now.inputs.batches_due}, {each}) AS {columns}")
         .where("base_offset IS NOT NULL")
-        .withColumn("batch_records", F.expr("end_offset - base_offset"))
+        .withColumns(exprs(batch_records="end_offset - base_offset", first_round="round", batch_rounds="1"))
     )
     runs = now.batches.unionByName(appended.select(*BATCH_COLUMNS))
-    alike = ["pid", "epoch", "batch_records", "record_bytes", "acked_on_append"]
+    alike = ["pid", "epoch", "batch_records", "record_bytes", "acked_on_append", "batch_rounds"]
     in_order = "OVER (PARTITION BY pid ORDER BY epoch, base_offset)"
     same = " AND ".join(f"lag({name}) {in_order} = {name}" for name in alike[1:])
-    goes_on = f"coalesce(lag(end_offset) {in_order} = base_offset AND {same}, false)"
+    next_round = f"lag(first_round + (end_offset - base_offset) DIV batch_records) {in_order} = first_round"
+    goes_on = f"coalesce(lag(end_offset) {in_order} = base_offset AND {next_round} AND {same}, false)"
     parts = runs.withColumn("begins_run", F.expr(f"NOT {goes_on}")).withColumn("run", F.expr(f"count_if(begins_run) {in_order}"))
-    merged = parts.groupBy(*alike, "run").agg(F.min("base_offset").alias("base_offset"), F.max("end_offset").alias("end_offset"))
+    whole = (F.min("base_offset"), F.max("end_offset"), F.min("first_round"))
+    merged = parts.groupBy(*alike, "run").agg(
+        *(of.alias(name) for of, name in zip(whole, ("base_offset", "end_offset", "first_round"), strict=True))
+    )
     return replace(now, batches=merged.select(*BATCH_COLUMNS))
 
 

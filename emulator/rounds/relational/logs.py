@@ -7,12 +7,15 @@ from pyspark.sql import functions as F
 
 from .tables import PARTITION, REPLICA, exprs
 
-NEXT_START = "lead(start_offset) OVER (PARTITION BY pid, broker ORDER BY start_offset, epoch)"
+IN_ORDER = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
+
+ROUND_OF = "CAST(first_round + batch_rounds * ({}) AS INT)"
+"""SQL: the round in which a batch was appended, by its place in its row."""
 
 
 def epoch_ends(epochs: DataFrame) -> DataFrame:
     """Each entry with where its epoch ends: at the start of the next one; null: at the LEO."""
-    return epochs.withColumn("end_offset", F.expr(NEXT_START))
+    return epochs.withColumn("end_offset", F.expr(f"lead(start_offset) {IN_ORDER}"))
 
 
 def end_offset_for_epoch(asked: DataFrame, epochs: DataFrame, of: str, leo: str) -> DataFrame:
@@ -20,7 +23,7 @@ def end_offset_for_epoch(asked: DataFrame, epochs: DataFrame, of: str, leo: str)
 
     `leo`: SQL, that replica's LEO. Adds floor_epoch, the largest epoch up to the asked one, and its end_offset; below the first
     entry the asked epoch, which ends where the cache begins. Both are
-    null when the epoch is above the last one, or no entry is there.
+    null when the epoch is above the last one, or no entry is there. has_floor: the cache has that epoch.
     """
     entries = epoch_ends(epochs).withColumnsRenamed(
         {"broker": of, "epoch": "entry_epoch", "start_offset": "entry_start", "end_offset": "entry_end"}
@@ -38,6 +41,7 @@ def end_offset_for_epoch(asked: DataFrame, epochs: DataFrame, of: str, leo: str)
     return found.withColumns(
         exprs(
             floor_epoch="IF(asked_epoch <= last_entry, coalesce(floor_entry, asked_epoch), null)",
+            has_floor="floor_entry IS NOT NULL",
             end_offset=(
                 "CASE WHEN asked_epoch <= last_entry AND floor_entry IS NULL THEN first_start"
                 f" WHEN asked_epoch <= last_entry THEN coalesce(floor_end, {leo}) END"
@@ -51,9 +55,12 @@ def last_epochs(epochs: DataFrame) -> DataFrame:
     return epochs.groupBy(*REPLICA).agg(F.max("epoch").alias("last_epoch"))
 
 
-def truncate_from_start(epochs: DataFrame) -> DataFrame:
-    """Drop entries at or below `new_log_start`, where a row has one; the last of them stays, and starts there."""
-    starts = epochs.withColumn("next_start", F.expr(NEXT_START))
+def truncate_from_start(epochs: DataFrame, in_order: str) -> DataFrame:
+    """Drop entries at or below `new_log_start`, where a row has one; the last of them stays, and starts there.
+
+    `in_order`: SQL, the window by which entries stand in order already.
+    """
+    starts = epochs.withColumn("next_start", F.expr(f"lead(start_offset) {in_order}"))
     kept = starts.where("new_log_start IS NULL OR next_start IS NULL OR next_start > new_log_start")
     return kept.withColumn("start_offset", F.expr("IF(new_log_start > start_offset, new_log_start, start_offset)")).drop(
         "next_start"
@@ -73,7 +80,7 @@ def batches_between(ranges: DataFrame, batches: DataFrame, most: str) -> DataFra
     """The batches in ranges of records (pid, epoch, from_offset, to_offset), cut at their ends: a row each.
 
     `most`: SQL, how many of a row of like batches are looked at. Gives the columns of `ranges`, base_offset, end_offset,
-    batch_bytes; the first of a range may be the rest of a batch.
+    batch_bytes, batch_round, is_rest; the first of a range may be the rest of a batch.
     """
     runs = batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"}).drop("acked_on_append")
     found = ranges.join(runs, [*PARTITION, "epoch"]).where("run_base < to_offset AND run_end > from_offset")
@@ -86,10 +93,11 @@ def batches_between(ranges: DataFrame, batches: DataFrame, most: str) -> DataFra
     each = found.withColumn("place", F.expr(f"explode(sequence(first, least(last, first + {most})))"))
     return each.withColumns(
         exprs(
+            is_rest="run_base + place * batch_records < from_offset",
             base_offset="greatest(run_base + place * batch_records, from_offset)",
             end_offset="least(run_base + (place + 1) * batch_records, to_offset)",
         )
-    ).withColumn("batch_bytes", F.expr("(end_offset - base_offset) * record_bytes"))
+    ).withColumns(exprs(batch_bytes="(end_offset - base_offset) * record_bytes", batch_round=ROUND_OF.format("place")))
 
 
 def bytes_between(ranges: DataFrame, batches: DataFrame) -> DataFrame:
@@ -98,3 +106,15 @@ def bytes_between(ranges: DataFrame, batches: DataFrame) -> DataFrame:
     found = ranges.join(runs, [*PARTITION, "epoch"]).where("base_offset < to_offset AND end_offset > from_offset")
     size = "(least(end_offset, to_offset) - greatest(base_offset, from_offset)) * record_bytes"
     return found.groupBy(*REPLICA).agg(F.expr(f"sum({size}) AS bytes"))
+
+
+def batches_at(offsets: DataFrame, logs: DataFrame, batches: DataFrame) -> DataFrame:
+    """The batches that offsets lie in, of which logs hold what is there: pid, broker, batch_start, batch_round.
+
+    `offsets`: pid, broker, offset, and log_start and leo of the log.
+    """
+    held = contents(logs, offsets).where("from_offset <= offset AND offset < to_offset")
+    runs = batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"})
+    found = held.join(runs, [*PARTITION, "epoch"]).where("run_base <= offset AND offset < run_end")
+    start = "greatest(from_offset, offset - (offset - run_base) % batch_records) AS batch_start"
+    return found.selectExpr(*REPLICA, start, f"{ROUND_OF.format('(offset - run_base) DIV batch_records')} AS batch_round")

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .logs import bytes_between, contents
+from .segments import PASSES
 from .tables import EPOCH_COLUMNS, REPLICA, SERVES, Round, of_leader, over
 
 LATER = "CAST(null AS BIGINT)"
@@ -27,6 +28,17 @@ EVENTS = (
     ("truncate", "cut_to < cut_from", "fetch_epoch", "cut_from", "cut_to", "cause"),
     ("segment_roll", "rolled_chunk IS NOT NULL", "fetch_epoch", "rolled_chunk", LATER, "null"),
 )
+OF_FOLLOWING = tuple(
+    ("truncate", f"{name}_cut_to < {name}_cut_from", f"{name}_cut_epoch", f"{name}_cut_from", f"{name}_cut_to", "cause")
+    for name in ("restart", "learned")
+)
+"""Of kafka-high-watermark, which cuts when a replica begins to follow."""
+
+OF_RETENTION = (
+    *(("local_delete", f"{name}_to IS NOT NULL", "believed_epoch", f"{name}_from", f"{name}_to", "null") for name in PASSES),
+    ("segment_roll", "rolled_by_retention IS NOT NULL", "believed_epoch", "rolled_by_retention", LATER, "null"),
+)
+
 EVENT_COLUMNS = ("pid", "round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
 REFUSED = (
     "pid", "refusing_since AS round", "'refused' AS kind", "refusing_broker AS broker", "refusing_epoch AS leader_epoch",
@@ -73,13 +85,15 @@ def events(now: Round) -> DataFrame:
         ("segment_roll", f"rolled_{k} IS NOT NULL", "client_epoch", f"rolled_{k}", LATER, "null")
         for k in range(now.inputs.batches_due)
     ]
+    kinds = (*EVENTS, *of_appends, *(OF_FOLLOWING if now.inputs.cuts_to_hw else ()))
+    kinds += OF_RETENTION if now.inputs.checks_retention else ()
     rows = ", ".join(
         f"IF({when}, '{kind}', null), CAST({epoch} AS INT), {start}, {end}, CAST({cause} AS INT)"
-        for kind, when, epoch, start, end, cause in (*EVENTS, *of_appends)
+        for kind, when, epoch, start, end, cause in kinds
     )
     told = now.replicas.selectExpr(
         *REPLICA, "round",
-        f"stack({len(EVENTS) + len(of_appends)}, {rows}) AS (kind, leader_epoch, from_offset, to_offset, cause)",
+        f"stack({len(kinds)}, {rows}) AS (kind, leader_epoch, from_offset, to_offset, cause)",
     )  # fmt: skip
     refused = now.replicas.where("is_first AND stopped_refusing").selectExpr(*REFUSED)
     return told.where("kind IS NOT NULL").select(*EVENT_COLUMNS).unionByName(refused)
@@ -96,10 +110,21 @@ def carried(now: Round) -> DataFrame:
     return rows.groupBy(*columns).agg(F.sum("bytes").alias("bytes"))
 
 
+def local_bytes(replicas: DataFrame, logs: DataFrame, batches: DataFrame, segments: DataFrame | None) -> DataFrame:
+    """What replicas have on their disks: pid, broker, bytes; null: nothing. Of segments all, below the log start too."""
+    of_logs = bytes_between(contents(logs, replicas.select(*REPLICA, "log_start", "leo")), batches)
+    if segments is None:
+        return of_logs
+    closed = segments.groupBy(*REPLICA).agg(F.sum("size_bytes").alias("closed_bytes"))
+    kept = replicas.select(*REPLICA, "keeps_segments", "segment_size")
+    rows = kept.join(of_logs, REPLICA, "left").join(closed, REPLICA, "left")
+    return rows.selectExpr(*REPLICA, "IF(keeps_segments, segment_size + coalesce(closed_bytes, 0L), bytes) AS bytes")
+
+
 def standing(now: Round) -> DataFrame:
     """How brokers stand after the round: what they lead and follow, and the bytes of their logs."""
     replicas = now.replicas.where("position IS NOT NULL")
-    sizes = bytes_between(contents(now.logs, replicas.select(*REPLICA, "log_start", "leo")), now.batches)
+    sizes = local_bytes(replicas, now.logs, now.batches, now.segments)
     rows = replicas.join(sizes, REPLICA, "left").groupBy("scenario_id", "round", "broker")
     return rows.agg(
         F.expr("count_if(leader = broker AND running) AS leader_count"),
@@ -150,18 +175,33 @@ def traced(now: Round, pids: DataFrame) -> tuple[DataFrame, DataFrame]:
         F.sort_array(F.collect_list(F.struct(*list(EPOCH_COLUMNS)[2:]))).alias("epochs")
     )
     state = (
-        "CASE WHEN answer IS NULL THEN null WHEN arrived IS NULL THEN 'unanswered'"
+        "CASE WHEN answer IS NULL THEN null WHEN arrived IS NULL THEN 'unanswered' WHEN arrived = 'end of epoch' THEN 'asked'"
+        " WHEN arrived = 'out of order' THEN 'out_of_order'"
         " WHEN cut_to < cut_from THEN 'truncated' WHEN comes THEN 'fetched' WHEN starts_anew THEN 'out_of_range' ELSE 'empty' END"
     )
+    replicas, of_segments = _with_segments(now, replicas)
     rows = replicas.join(caches, REPLICA, "left").selectExpr(
         "scenario_id", "topic_id", "pid", "round - 1 AS round", "broker",
         "CASE WHEN offline THEN 'offline' WHEN leads THEN 'leader' ELSE 'follower' END AS role", "believed_epoch AS leader_epoch",
         "log_start AS log_start_offset", "log_start AS local_log_start_offset", "leo", "hw",
         "IF(broker = client_leader, null, remote_leo) AS remote_leo", "in_isr", f"{state} AS fetch_state", "epochs",
+        *of_segments,
     )  # fmt: skip
     members = {name: f"array_sort(collect_list(broker) FILTER (WHERE {flag})) AS {name}" for name, flag in _SETS.items()}
     partitions = own.groupBy("scenario_id", "topic_id", "pid", "round", "leader", "leader_epoch")
     return rows, partitions.agg(*map(F.expr, members.values())).withColumn("round", F.expr("round - 1"))
+
+
+def _with_segments(now: Round, replicas: DataFrame) -> tuple[DataFrame, tuple[str, ...]]:
+    """The replicas with their closed segments, and what a trace has of segments, where they are kept."""
+    if now.segments is None:
+        return replicas, ()
+    closed = now.segments.groupBy(*REPLICA).agg(
+        F.sort_array(F.collect_list("base_offset")).alias("bases"), F.sum("size_bytes").alias("closed_bytes")
+    )
+    bases = "IF(keeps_segments, concat(coalesce(bases, array()), array(segment_base)), null) AS local_segments"
+    size = "IF(keeps_segments, segment_size + coalesce(closed_bytes, 0L), null) AS local_bytes"
+    return replicas.join(closed, REPLICA, "left"), (bases, size)
 
 
 _SETS = {"isr": "in_isr", "elr": "in_elr", "last_known_elr": "in_last_known_elr"}

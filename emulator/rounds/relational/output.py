@@ -17,8 +17,8 @@ from emulator.schema import OUTPUT_TABLES
 
 from .accounting import Accounts
 from .inputs import RunInputs
-from .logs import bytes_between, contents, epoch_ends
-from .outcomes import EVENT_COLUMNS, REFUSED
+from .logs import epoch_ends
+from .outcomes import EVENT_COLUMNS, REFUSED, local_bytes
 from .play import Played
 from .tables import COUNTERS, EPOCH_COLUMNS, REPLICA, REPLICA_COUNTERS
 
@@ -138,12 +138,11 @@ def _fences(inputs: RunInputs) -> pa.Table:
 
 def _replicas(inputs: RunInputs, spark: SparkSession, played: Played) -> DataFrame:
     tables = played.tables
-    partitions = tables.partitions.select("pid", "scenario_id", "topic_id", "rounds")
+    partitions = tables.partitions.select("pid", "scenario_id", "topic_id", "rounds", "keeps_segments")
     rows = tables.replicas.where("position IS NOT NULL").join(partitions, "pid")
     brokers = frame_of(spark, inputs.brokers).select("scenario_id", "broker", "to_round", "offline")
     rows = rows.join(F.broadcast(brokers), ["scenario_id", "broker"]).where("to_round = rounds")
-    logs = contents(tables.logs, tables.replicas.select(*REPLICA, "log_start", "leo"))
-    sizes = bytes_between(logs, tables.batches).withColumnRenamed("bytes", "local_bytes")
+    sizes = local_bytes(rows, tables.logs, tables.batches, tables.segments).withColumnRenamed("bytes", "local_bytes")
     role = "CASE WHEN offline THEN 'offline' WHEN leads THEN 'leader' ELSE 'follower' END AS role"
     return rows.join(sizes, REPLICA, "left").selectExpr(
         "pid", "scenario_id", "topic_id", "broker", role, "believed_epoch AS leader_epoch", "log_start AS log_start_offset",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
@@ -112,11 +112,11 @@ def _parted(tables: Tables, when: str) -> Tables:
     """The partitions of which this is so, with what concerns them."""
     partitions = settled_to_stay(tables.partitions.where(when))
     pids = partitions.select("pid")
-    names = ("replicas", "leader_epochs", "logs", "batches")
+    names = [f.name for f in fields(Tables) if f.name != "partitions" and getattr(tables, f.name) is not None]
     rest = {name: settled_to_stay(getattr(tables, name).join(pids, "pid", "left_semi")) for name in names}
     return Tables(partitions, **rest)
 
 
 def _together(one: Tables, other: Tables) -> Tables:
-    names = ("partitions", "replicas", "leader_epochs", "logs", "batches")
+    names = [f.name for f in fields(Tables) if getattr(one, f.name) is not None]
     return Tables(**{name: getattr(one, name).unionByName(getattr(other, name)) for name in names})

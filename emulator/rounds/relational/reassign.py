@@ -8,7 +8,8 @@ from .tables import REPLICA, Round, over
 EMPTY_REPLICA = {
     "leads": "false", "believed_leader": "-1", "believed_epoch": "-1", "truncating": "false",
     **dict.fromkeys(("log_start", "leo", "hw", "hw_checkpoint", "flushed", "segment_base", "segment_size"), "0L"),
-    "segment_round": "0", "credit_bytes": "0L", "known_in_isr": "false", "join_pends": "false", "shrink_pends": "false",
+    "segment_round": "0", "segment_newest": "null", "credit_bytes": "0L",
+    "known_in_isr": "false", "join_pends": "false", "shrink_pends": "false",
     "remote_leo": "null", "caught_up_round": "null", "previous_round": "null", "previous_leader_leo": "null",
 }  # fmt: skip
 

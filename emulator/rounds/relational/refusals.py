@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from emulator import configs
 from emulator.errors import InputError
 from emulator.scenario import Run, Scenario
 from emulator.throttles import THROTTLED_LISTS
 
 OTHER_ENGINE = "compiled"
-PROTOCOLS = ("kafka",)
+PROTOCOLS = ("kafka", "kafka-kip279", "kafka-kip101", "kafka-high-watermark")
 
 
 def refuse_unknown(
@@ -41,28 +40,8 @@ def lacking(scenario: Scenario) -> Iterator[str]:
         yield "replication throttles"
     if any(config.get("remote.storage.enable") for config in given) or scenario.initial_remote_segments.num_rows:
         yield "tiered storage"
-    if any(_deletes_segments(scenario, topic.config) for topic in scenario.topics):
-        yield "retention, which deletes segments in this run"
     kinds = {command.kind for command in scenario.commands}
     if "delete_topic" in kinds:
         yield "command delete_topic"
     if set(scenario.faults.column("kind").to_pylist()) & {"open_transaction"}:
         yield "fault open_transaction"
-
-
-_RETENTION = ("retention.bytes", "retention.ms", "log.retention.check.interval.ms")
-
-
-def _deletes_segments(scenario: Scenario, topic_config: Mapping[str, configs.ConfigValue]) -> bool:
-    """Whether a check of retention in the run may find a segment to delete."""
-    cluster, topic = dict(scenario.config), dict(topic_config)
-    found = False
-    last = scenario.rounds - 1
-    deletes = any(command.kind == "delete_records" for command in scenario.commands)
-    for command in (None, *(c for c in scenario.commands if c.kind == "alter_config" and c.broker is None)):
-        if command is not None:
-            (cluster if command.topic is None else topic).update(command.config or {})
-        size, age_ms, check_ms = (int(configs.effective(cluster, topic, key)) for key in _RETENTION)
-        meets = size >= 0 or 0 <= age_ms < last * scenario.round_ms
-        found |= check_ms // scenario.round_ms <= last and (deletes or meets)
-    return found

@@ -16,6 +16,7 @@ _SETTINGS: Mapping[str, pa.DataType] = {
     "min_insync_replicas": pa.int32(), "unclean_election": pa.bool_(), "recovery": pa.string(), "clears_elr": pa.bool_(),
     "lag_rounds": pa.int64(), "isr_check_rounds": pa.int32(), "checkpoint_rounds": pa.int32(), "rebalance_rounds": pa.int32(),
     "segment_bytes": pa.int64(), "segment_rounds": pa.int32(), "flush_messages": pa.int64(), "flush_rounds": pa.int32(),
+    "retention_bytes": pa.int64(), "retention_rounds": pa.int64(), "retention_check_rounds": pa.int32(),
     "elr": pa.bool_(), "protocol": pa.string(),
 }  # fmt: skip
 SETTINGS = pa.schema([("topic_id", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32()), *_SETTINGS.items()])
@@ -80,9 +81,29 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
         "segment_rounds": rounds(value("segment.ms")),
         "flush_messages": unflushed["flush.messages"],
         "flush_rounds": None if unflushed["flush.ms"] is None else rounds(unflushed["flush.ms"]),
+        "retention_bytes": value("retention.bytes"),
+        "retention_rounds": value("retention.ms") // round_ms,
+        "retention_check_rounds": rounds(value("log.retention.check.interval.ms")),
         "elr": scenario.features[ELR_FEATURE] > 0,
         "protocol": scenario.protocol,
     }
+
+
+def may_delete(scenario: Scenario, topic: str, topic_config: Mapping[str, Any], deletes_records: bool) -> bool:
+    """Whether a check of retention in the run may find a segment to delete."""
+    cluster, own = dict(scenario.config), dict(topic_config)
+    last = scenario.rounds - 1
+    meets = checks = False
+    for command in (None, *alterations(scenario, topic)):
+        if command is not None:
+            (cluster if command.topic is None else own).update(command.config or {})
+        size, age_ms, check_ms = (int(configs.effective(cluster, own, key)) for key in _RETENTION)
+        meets |= size >= 0 or 0 <= age_ms < last * scenario.round_ms
+        checks |= check_ms // scenario.round_ms <= last
+    return checks and (deletes_records or meets)
+
+
+_RETENTION = ("retention.bytes", "retention.ms", "log.retention.check.interval.ms")
 
 
 class BrokerSettings:

@@ -22,6 +22,7 @@ from emulator.rounds.relational.tables import (
     PARTITION_COLUMNS,
     REPLICA,
     REPLICA_COLUMNS,
+    SEGMENT_COLUMNS,
     Tables,
     exprs,
     settled_to_stay,
@@ -50,12 +51,15 @@ def first_tables(spark: SparkSession, inputs: RunInputs, tasks: int) -> Tables:
     lead_hw = [log.get("hw", 0) for log in own]
     partitions = partitions.append_column("lead_start", pa.array(lead_start, pa.int64()))
     partitions = partitions.append_column("lead_hw", pa.array(lead_hw, pa.int64()))
+    replicas, segments = _parted_by_segments(replicas, partitions, logs)
     frames = {
         "partitions": (partitions, PARTITION, PARTITION_COLUMNS),
         "replicas": (replicas, REPLICA, REPLICA_COLUMNS),
         "leader_epochs": (_table(entries, EPOCH_COLUMNS), REPLICA, EPOCH_COLUMNS),
         "batches": (_table(_batches(entries, replicas, logs), BATCH_COLUMNS), PARTITION, BATCH_COLUMNS),
     }
+    if inputs.keeps_segments:
+        frames["segments"] = (_table(segments, SEGMENT_COLUMNS), REPLICA, SEGMENT_COLUMNS)
     parts = {
         name: settled_to_stay(_frame(spark, table, columns).repartition(tasks, F.col("pid")).sortWithinPartitions(*key))
         for name, (table, key, columns) in frames.items()
@@ -108,6 +112,7 @@ def _partitions(inputs: RunInputs) -> pa.Table:
             "rounds": np.full(count, place.scenario.rounds, np.int32),
             "leader": place.assignment[:, 0].astype(np.int32),
             "leader_epoch": np.zeros(count, np.int32),
+            "keeps_segments": place.keeps_segments,
         }
         parts.append(pa.table(values))
     table = pa.concat_tables(parts)
@@ -123,11 +128,36 @@ def _partitions(inputs: RunInputs) -> pa.Table:
             continue
         leader[at[pid]] = leader[at[pid]] if row["leader"] is None else row["leader"]
         epoch[at[pid]] = epoch[at[pid]] if row["leader_epoch"] is None else row["leader_epoch"]
-    columns = {name: table[name] for name in ("pid", "scenario_id", "topic_id", "workload_id", "rounds")}
+    columns = {name: table[name] for name in ("pid", "scenario_id", "topic_id", "workload_id", "rounds", "keeps_segments")}
     nothing = pa.nulls(table.num_rows, pa.int32())
     columns |= {"leader": leader, "leader_epoch": epoch, "client_leader": leader}
     columns |= {"client_epoch": np.where(leader >= 0, epoch, -1), "refusing_broker": nothing}
     return pa.table(columns)
+
+
+def _parted_by_segments(
+    replicas: pa.Table, partitions: pa.Table, logs: Mapping[Key, Mapping[str, Any]]
+) -> tuple[pa.Table, list[dict[str, int]]]:
+    """The replicas with their active segments, and the closed ones as rows; without `segments` given a log is one segment."""
+    kept = set(partitions.filter(partitions["keeps_segments"])["pid"].to_pylist()) if logs else set()
+    sizes = record_sizes(logs)
+    names = ("segment_base", "segment_size")
+    base, size = (replicas[name].to_numpy().copy() for name in names)
+    leo = replicas["leo"].to_numpy()
+    closed = []
+    for at, key in enumerate(zip(replicas["pid"].to_pylist(), replicas["broker"].to_pylist(), strict=True) if kept else ()):
+        if key[0] not in kept or key not in logs:
+            continue
+        start = logs[key]["log_start_offset"]
+        bases = [start, *(b for b in logs[key]["segments"] or () if b > start)]
+        for first, end in zip(bases, bases[1:], strict=False):
+            row = {"pid": key[0], "broker": key[1], "base_offset": first, "end_offset": end}
+            closed.append(row | {"size_bytes": (end - first) * sizes[key[0]], "first_round": 0, "newest_round": 0})
+        base[at], size[at] = bases[-1], (leo[at] - bases[-1]) * sizes[key[0]]
+    table = replicas.drop_columns(list(names))
+    table = table.append_column("segment_base", pa.array(base)).append_column("segment_size", pa.array(size))
+    newest = pa.array(np.zeros(len(leo), np.int32), mask=leo <= base)
+    return table.append_column("segment_newest", newest), closed
 
 
 def _any_given(inputs: RunInputs) -> bool:
@@ -235,6 +265,7 @@ def _batches(entries: list[dict[str, int]], replicas: pa.Table, logs: Mapping[Ke
             else:
                 merged.append([start, end])
         sized = {"batch_records": 1, "record_bytes": sizes[pid], "acked_on_append": False}
+        sized |= {"first_round": 0, "batch_rounds": 0}
         rows += [{"pid": pid, "epoch": epoch, "base_offset": start, "end_offset": end, **sized} for start, end in merged]
     return rows
 

@@ -20,37 +20,43 @@ COUNTERS = (
     "elections", "unclean_elections", "leaderless_rounds", "under_min_isr_rounds", "under_replicated_rounds",
     "unwritable_rounds", "unacked_rounds", "isr_shrinks", "isr_expands",
 )  # fmt: skip
-REPLICA_COUNTERS = ("appended", "refused", "truncated", "replicated_bytes")
+REPLICA_COUNTERS = ("appended", "refused", "truncated", "replicated_bytes", "local_deleted_bytes")
 
 PARTITION_COLUMNS = {
     "pid": "bigint", "scenario_id": "int", "topic_id": "int", "workload_id": "int", "rounds": "int", "round": "int",
     "leader": "int", "leader_epoch": "int", "client_leader": "int", "client_epoch": "int", "lead_start": "bigint",
     "lead_hw": "bigint", "moves": "boolean", "oldest_news": "int", "unacked": "bigint",
     "refusing_broker": "int", "refusing_records": "bigint", "refusing_since": "int", "refusing_from": "bigint",
-    "refusing_epoch": "int", **dict.fromkeys(COUNTERS, "bigint"),
+    "refusing_epoch": "int", "keeps_segments": "boolean", **dict.fromkeys(COUNTERS, "bigint"),
 }  # fmt: skip
 """`leader`, `leader_epoch`: what the controller holds. `client_leader`, `client_epoch`: T, and the epoch it was elected with;
 it knows that it leads from `lead_start` on, and committed up to `lead_hw`. `moves`: a reassignment is under way.
-`refusing_...`: T turns this many records away in each round, since when."""
+`refusing_...`: T turns this many records away in each round, since when. `keeps_segments`: one of its may be deleted."""
 
 REPLICA_COLUMNS = {
     "pid": "bigint", "broker": "int", "is_first": "boolean", "position": "int", "target_position": "int", "adding": "boolean",
     "in_isr": "boolean", "in_elr": "boolean", "in_last_known_elr": "boolean", "answer_epoch": "int", "answer_leo": "bigint",
     "leads": "boolean", "believed_leader": "int", "believed_epoch": "int", "truncating": "boolean",
     "log_start": "bigint", "leo": "bigint", "hw": "bigint", "hw_checkpoint": "bigint", "flushed": "bigint",
-    "segment_base": "bigint", "segment_size": "bigint", "segment_round": "int", "credit_bytes": "bigint",
+    "segment_base": "bigint", "segment_size": "bigint", "segment_round": "int", "segment_newest": "int",
+    "credit_bytes": "bigint",
     "known_in_isr": "boolean", "join_pends": "boolean", "shrink_pends": "boolean", "remote_leo": "bigint",
     "caught_up_round": "int", "previous_round": "int", "previous_leader_leo": "bigint",
     **dict.fromkeys(REPLICA_COUNTERS, "bigint"),
 }  # fmt: skip
 """`position`: place in the replica list, null: no replica (any more, or not yet). `is_first`: one row of every partition.
 `answer_...`: what it told the controller that looks for a leader. `leads`: it thinks that it leads, in `believed_epoch`.
+`segment_...`: base, bytes, round of its first chunk and of its newest record (null: it is empty) of the active segment.
 `known_in_isr` to `previous_leader_leo`: what T knows of it, null: nothing."""
 
 EPOCH_COLUMNS = {"pid": "bigint", "broker": "int", "epoch": "int", "start_offset": "bigint"}
 BATCH_COLUMNS = {
     "pid": "bigint", "epoch": "int", "base_offset": "bigint", "end_offset": "bigint", "batch_records": "bigint",
-    "record_bytes": "bigint", "acked_on_append": "boolean",
+    "record_bytes": "bigint", "acked_on_append": "boolean", "first_round": "int", "batch_rounds": "int",
+}  # fmt: skip
+SEGMENT_COLUMNS = {
+    "pid": "bigint", "broker": "int", "base_offset": "bigint", "end_offset": "bigint", "size_bytes": "bigint",
+    "first_round": "int", "newest_round": "int",
 }  # fmt: skip
 
 
@@ -59,9 +65,11 @@ class Tables:
     """The state between two rounds.
 
     partitions, replicas: PARTITION_COLUMNS, REPLICA_COLUMNS. leader_epochs: the leader epoch caches, a row an entry: what a
-    replica's log has of an epoch goes from its start to the next entry's, or the LEO. logs: the same table (before KIP-320 a log
-    may be otherwise than its cache says; those generations are not here yet). batches: what leaders appended,
-    whoever has it: a record is (epoch, offset). A row is some batches of `batch_records` in a row, BATCH_COLUMNS.
+    replica's log has of an epoch goes from its start to the next entry's, or the LEO. logs: what logs hold, likewise: the same
+    table, unless the run has generations before KIP-320, in which a log may be otherwise than its cache says. batches: what
+    leaders appended, whoever has it: a record is (epoch, offset). A row is some batches of `batch_records` in a row,
+    BATCH_COLUMNS: the first was appended in `first_round`, each other one `batch_rounds` after it. segments: the closed segments
+    that replicas have on their disks, SEGMENT_COLUMNS, where one may be deleted; None: no partition of the run keeps any.
     """
 
     partitions: DataFrame
@@ -69,15 +77,16 @@ class Tables:
     leader_epochs: DataFrame
     logs: DataFrame
     batches: DataFrame
+    segments: DataFrame | None = None
 
 
 @dataclass(frozen=True)
 class Round:
     """A round on its way: `replicas` have their partition's columns, its settings, and what the faults say of their broker.
 
-    `fetches`, `taken`: what one verb leaves to the next, requests that were answered and data on its way. `told`: what is
-    written down for the end of the run, by table name. `frame`, `selected`: the replicas, and what is selected from them one
-    after the other.
+    `fetches`, `taken`: what one verb leaves to the next, requests that were answered and data on its way. `epochs_at_start`:
+    caches behind step 1, where a leader answers from them. `told`: what is written down for the end of the run, by table name.
+    `frame`, `selected`: the replicas, and what is selected from them one after the other.
     """
 
     frame: DataFrame
@@ -87,6 +96,8 @@ class Round:
     inputs: RoundInputs
     fetches: DataFrame | None = None
     taken: DataFrame | None = None
+    epochs_at_start: DataFrame | None = None
+    segments: DataFrame | None = None
     told: tuple[tuple[str, DataFrame], ...] = ()
     selected: tuple[Mapping[str, str], ...] = ()
 
@@ -97,6 +108,10 @@ class Round:
     def with_replicas(self, replicas: DataFrame) -> Round:
         """The round with other replicas."""
         return replace(self, frame=replicas, selected=())
+
+    def holding(self, leader_epochs: DataFrame, logs: DataFrame) -> Round:
+        """The round with other caches, and logs."""
+        return replace(self, leader_epochs=leader_epochs, logs=logs)
 
     @cached_property
     def replicas(self) -> DataFrame:
@@ -127,7 +142,10 @@ def nested(selected: Iterable[Mapping[str, str]], names: Iterable[str]) -> str:
 class RoundInputs:
     """What comes from outside into a round: small tables, and which verbs have anything to do.
 
-    batches_due: the most batches that a partition's workload has in this round. is_calm: controllers have nothing to do in it.
+    batches_due: the most batches that a partition's workload has in this round. has_older: some partitions are of a generation
+    before KIP-320; cuts_to_hw: some of which logs are cut at their high watermark; restarts: brokers restart in this round;
+    checks_retention: replicas look for segments to delete.
+    is_calm: controllers have nothing to do in it.
     """
 
     number: int
@@ -144,6 +162,10 @@ class RoundInputs:
     damages: bool
     has_elr: bool
     moves_partitions: bool
+    has_older: bool
+    cuts_to_hw: bool
+    restarts: bool
+    checks_retention: bool
     is_calm: bool
 
 
@@ -210,7 +232,10 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
         covers = "stale_pid = pid AND stale_broker = broker AND stale_from <= round AND round < stale_to"
         replicas = replicas.join(F.broadcast(inputs.stale), F.expr(covers), "left")
         replicas = replicas.drop(*(f"stale_{name}" for name in ("pid", "broker", "from", "to")))
-    now = Round(replicas, tables.leader_epochs, tables.logs, tables.batches, inputs)
+    now = Round(
+        replicas, tables.leader_epochs, tables.logs, tables.batches, inputs,
+        epochs_at_start=tables.leader_epochs, segments=tables.segments,
+    )  # fmt: skip
     if inputs.stale is not None:
         now = now.with_columns(stale="coalesce(stale_now, false)", was_stale="coalesce(stale_before, false)")
     else:

@@ -14,7 +14,7 @@ from emulator.inputs.arrays import Block, prepare, read_block
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.kafka.records import EVENT_KINDS, FETCH_STATES, UNKNOWN, EpochEntry
 from emulator.rounds.kafka.state import State, entries_of
-from emulator.rounds.kafka.tier.records import STATE_NAMES, RemoteSegment
+from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.kafka.told import Told
 from emulator.scenario import Run, Scenario, load_run
 from tests.reference.kafka import Result
@@ -205,13 +205,11 @@ def remote_segments_of(game: Played, place: int) -> list[Row]:
             "state": STATE_NAMES[row.state],
             "broker": brokers[row.slot] if row.slot >= 0 else -1,
             "leader_epoch": int(row.leader_epoch),
-            **{name: None if row[name] == UNKNOWN else int(row[name]) for name in SEGMENT_ROUNDS},
+            **{name: None if row[name] == UNKNOWN else int(row[name]) for name in ("started_round", "copied_round")},
+            "deleted_round": None if row.deleted_round == NOT_DELETED else int(row.deleted_round),
         }
         for number, row in enumerate(rows)
     ]
-
-
-SEGMENT_ROUNDS = ("started_round", "copied_round", "deleted_round")
 
 
 def differences(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from emulator.errors import InputError
+from emulator.rounds.kafka.invariants import NAMES
 from tests.reference.tiered.scenario_file import to_toml
 from tests.reference.tiered.schedules import schedule
 from tests.reference.tiered.simulate import Result, simulate
@@ -24,15 +25,8 @@ from tests.rounds.kafka.compared import (
 COLUMNS = ("local_segments", "local_bytes", "highest_remote_offset", "fetch_state")
 KINDS = (
     "segment_roll", "local_delete", "copy_started", "copy_finished", "copy_failed", "remote_delete", "aux_state_built",
+    "topic_deleted",
 )  # fmt: skip
-LATER = ("delete_topic",)
-
-
-def is_later(case: dict[str, Any]) -> bool:
-    """Whether a schedule has what these rounds do not have yet: topics that go, remote storage turned off, KIP-1303."""
-    off = any((c.get("config") or {}).get("remote.storage.enable") is False for c in case["commands"])
-    by_log = any(key.startswith("leader.election.eligible") for key in case["topic_config"])
-    return off or by_log or any(c["kind"] in LATER for c in case["commands"])
 
 
 def segments_that_differ(expected: Result, game: Played) -> list[tuple[Any, ...]]:
@@ -49,14 +43,13 @@ def differing(seeds: Iterable[int], folder: Path) -> dict[int, Any]:
     found = {}
     for seed in seeds:
         case = schedule(seed)
-        if is_later(case):
-            continue
         try:
             game = played(scenarios_of(to_toml(case), folder).scenarios)
         except InputError:  # a delay that is longer than local retention
             continue
         expected = simulate(case)
         differs = differences(expected, game, 0, all_known(game), COLUMNS, KINDS) + segments_that_differ(expected, game)
+        differs += [("violation", int(row.at_round), NAMES[row.invariant], None, int(row.broker)) for row in game.told.violations]
         if differs:
             found[seed] = differs[:6]
     return found

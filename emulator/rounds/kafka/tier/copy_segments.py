@@ -20,6 +20,7 @@ from emulator.rounds.kafka.records import (
 )
 from emulator.rounds.kafka.segments import end_of_segment
 from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.tier.check_tiers import check_begun_copy
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
     count_copied,
@@ -39,6 +40,7 @@ from emulator.rounds.kafka.tier.records import (
     LEADER_DUTY,
     NO_SEGMENT,
     NO_STATE,
+    NOT_DELETED,
     NOT_LOOKED_UP,
     TierReplica,
 )
@@ -77,7 +79,7 @@ def copy_segments(
             at = next_segment(lists, tiers, inputs, part, replica, tier, settings, rules)
             if at == NOBODY:
                 return
-            start_copy(lists, tiers, part, replicas, slot, at, rules)
+            start_copy(lists, tiers, inputs, part, replicas, slot, at, rules)
         if not store_is_up(lists, tiers, inputs) or not can_use_metadata(lists, tiers, inputs, part, replica):
             fail_copy(lists, tiers, inputs, part, replica, slot, settings, rules)
             return
@@ -192,7 +194,7 @@ def within_quota(lists: Lists, tiers: TierLists, part: Partition, tier: TierRepl
 
 @compiled
 def start_copy(
-    lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int, at: int, rules: Rules
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, at: int, rules: Rules
 ) -> None:
     """COPY_STARTED: a remote segment with the epochs inside it, and the checkpoint: all epochs of the log up to its end."""
     replica, tier, whole = replicas[slot], tiers.replicas[slot], tiers.whole[0]
@@ -215,12 +217,14 @@ def start_copy(
     segment.moved_bytes = 0
     segment.started_round = part.now
     segment.copied_round = UNKNOWN
-    segment.deleted_round = UNKNOWN
+    segment.deleted_round = NOT_DELETED
+    segment.deleted_epoch = UNKNOWN
     start = tiers.starts[append(tier.starts)]
     start.at_round = part.now
     start.size_bytes = local.size_bytes
     if whole.segments.full or tier.starts.full:
         return
+    check_begun_copy(lists, tiers, inputs, part, replica, slot, inputs.settings[part.settings], number)
     write_event(lists, tiers, part, number, COPY_STARTED, slot, rules)
     whole.copy_requests += 1
     tell(lists, part, COPY_STARTED_EVENT, replica.broker, tier.duty_epoch, local.base_offset, end, -1)

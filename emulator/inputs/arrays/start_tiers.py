@@ -114,7 +114,7 @@ def _given_remote(
                 "started_round": UNKNOWN, "copied_round": UNKNOWN, "deleted_epoch": UNKNOWN,
                 "deleted_round": BEFORE_THE_RUN if state == DELETE_FINISHED else NOT_DELETED,
             }  # fmt: skip
-            told = [(BEFORE_THE_RUN, len(segments[-1]), entered, leader) for entered in range(COPY_STARTED, state + 1)]
+            told = [(BEFORE_THE_RUN, len(segments[-1]), entered, NOBODY) for entered in range(COPY_STARTED, state + 1)]
             segments[-1].append(filled(RemoteSegment, 1, row))
             epochs[-1] += [*inside, *checkpoint]
             events[-1] += told

@@ -78,8 +78,8 @@ def tiers_of_topics(scenario: Scenario, places: TopicPlaces) -> dict[str, np.nda
 def given_remote(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, PackedLists, PackedLists]:
     """What partitions have in remote storage at the start: (by partition_id which list, the lists, their epochs).
 
-    A list: rows of base offset, end offset, bytes, state, number of epochs, by base offset. List 0 is empty. Epochs of a list: those
-    of its segments, one after the other; a segment without any has the first leader's.
+    A list: rows of base offset, end offset, bytes, state, number of epochs, by base offset; list 0 is empty. Epochs of a list:
+    those of its segments, one after the other; a segment without any has the first leader's.
     """
     of_partition = np.zeros(places.partition_count, np.int64)
     table = scenario.initial_remote_segments

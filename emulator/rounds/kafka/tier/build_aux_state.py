@@ -144,6 +144,7 @@ def read_remote(
     start = start_from(lists, tiers, inputs, part, replicas, slot)
     whole.aux_requests += 1
     if start == UNKNOWN:
+        whole.aux_errors += 1
         tier.aux_next = part.now + settings.backoff_rounds
         return
     if start <= leader.log_start:

@@ -126,7 +126,7 @@ def next_segment(
     if at == NOBODY:
         tier.copy_failures = 0
         tier.copy_next = part.now + settings.task_rounds
-    elif not within_quota(lists, tiers, part, tier, settings):
+    elif not within_quota(lists, tiers, inputs, part, replica, tier, settings):
         tier.copy_next = part.now + 1
         return NOBODY
     return at
@@ -176,9 +176,13 @@ def has_waited(lists: Lists, tiers: TierLists, part: Partition, replica: Replica
 
 
 @compiled
-def within_quota(lists: Lists, tiers: TierLists, part: Partition, tier: TierReplica, settings: Settings) -> bool:
+def within_quota(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
+) -> bool:
     """Whether what copies started in the window is not above the quota (KIP-956; a segment counts whole when it starts)."""
-    if settings.copy_quota_bytes == UNKNOWN:
+    own = inputs.spans[replica.span].copy_quota
+    quota_bytes = settings.copy_quota_bytes if own == UNKNOWN else own
+    if quota_bytes == UNKNOWN:
         return True
     window = max(1, QUOTA_WINDOW_MS // settings.round_ms)
     total = 0
@@ -189,7 +193,7 @@ def within_quota(lists: Lists, tiers: TierLists, part: Partition, tier: TierRepl
         else:
             gone += 1
     drop_first(tier.starts, gone)
-    return total * 1000 <= settings.copy_quota_bytes * window * settings.round_ms
+    return total * 1000 <= quota_bytes * window * settings.round_ms
 
 
 @compiled

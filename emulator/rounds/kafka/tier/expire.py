@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import REMOTE_DELETE, UNKNOWN, Inputs, Lists, Partition, Replica, Rules, Settings, TierLists
+from emulator.rounds.kafka.records import (
+    NOBODY,
+    REMOTE_DELETE,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Rules,
+    Settings,
+    TierLists,
+)
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
@@ -50,6 +61,16 @@ def is_of_log(lists: Lists, tiers: TierLists, segment: RemoteSegment, replica: R
     first = tiers.whole[0].epochs.start + segment.first_epoch
     cache, end_offset = lists.epochs, segment.end_offset
     return is_in_lineage(tiers.remote_epochs, first, segment.epochs, end_offset, cache, replica.epochs, replica.leo)
+
+
+@compiled
+def note_lineage(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
+    """At the run's end: which remote segments are of T's log, or of the last leader's."""
+    for at in every(tiers.whole[0].segments):
+        segment = tiers.remote[at]
+        segment.in_lineage = 0
+        if part.client_leader != NOBODY and is_of_log(lists, tiers, segment, replicas[part.client_leader]):
+            segment.in_lineage = 1
 
 
 @compiled

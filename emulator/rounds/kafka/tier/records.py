@@ -54,6 +54,7 @@ class RemoteSegment(Record):
     started_round: int = constant("round; UNKNOWN: before the run")
     copied_round: int = compared("round; UNKNOWN: null")
     deleted_round: int = compared("round; NOT_DELETED: not yet")
+    in_lineage: int = scratch("1: it is of T's log; set at the run's end")
     deleted_epoch: int = compared("epoch of the leader that first began to delete it; UNKNOWN: none did")
 
 
@@ -63,7 +64,7 @@ class RemoteEvent(Record):
     at_round: int = constant("round")
     segment: int = constant("number of the segment")
     state: int = constant("what it enters")
-    slot: int = constant("who says so; -1: who removes what is left of a whole partition")
+    slot: int = constant("who says so; -1: nobody, it was so before the run")
 
 
 class Known(Record):

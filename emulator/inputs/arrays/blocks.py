@@ -58,7 +58,7 @@ def pack(
 ) -> bytes:
     """A payload of `read_block`.
 
-    `tables`: TABLES but settings and commands; `lists`: `settings`, `commands`, `workload`, `epochs`, `bases`; `columns`.
+    `tables`: TABLES but settings and commands; `lists`: those that `read_block` names; `columns`.
     """
     named = {f"table {name}": words_of(table) if len(table) else np.zeros((0, 1), np.int64) for name, table in tables.items()}
     for name, of_name in lists.items():
@@ -75,7 +75,7 @@ def read_block(payload: bytes) -> Block:
     columns = {name.partition(" ")[2]: values for name, values in named.items() if name.startswith("column ")}
     lists = {
         name: PackedLists(named[f"rows {name}"], np.concatenate([[0], np.cumsum(named[f"counts {name}"])]).astype(np.int64))
-        for name in ("settings", "commands", "workload", "stores", "epochs", "bases")
+        for name in ("settings", "commands", "workload", "stores", "remotes", "remote_epochs", "epochs", "bases")
     }
     tables = {name: _records(record, _words(named, lists, name)) for name, record in TABLES.items()}
     scenarios = tables["scenarios"]
@@ -113,7 +113,7 @@ def read_block(payload: bytes) -> Block:
     )
     return Block(
         inputs,
-        start_state(columns, _logs(columns, lists["epochs"], lists["bases"])),
+        start_state(columns, _logs(columns, lists["epochs"], lists["bases"]), lists["remotes"], lists["remote_epochs"]),
         packed["scenario ids"][scenario],
         columns["topic"].astype(np.int32),
         columns["partition"].astype(np.int32),

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.bandwidth.budgets import limits_bandwidth
+from emulator.bandwidth.copy_budgets import limits_copying
 from emulator.inputs.arrays.rules import CORE_RULES
-from emulator.inputs.arrays.topics import Alterations, Globs
+from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.scenario import Scenario
+
+MOST_TIERED_ROUNDS = 50_000_000
+"""Replica-rounds of a scenario with remote storage up to which every round of it is played: a minute or so."""
 
 
 def is_core(scenario: Scenario) -> bool:
@@ -17,28 +21,34 @@ def is_core(scenario: Scenario) -> bool:
 
 
 def why_not_core(scenario: Scenario) -> str | None:
-    """What of the scenario the core rounds lack: its protocol, consumers, shared bandwidth, storage. None: nothing."""
+    """What of the scenario the core rounds lack: its protocol, consumers, shared bandwidth. None: nothing."""
     if scenario.protocol not in CORE_RULES:
         return f"protocol {scenario.protocol}"
     if scenario.consumers:
         return "consumers read"
     if limits_bandwidth(scenario):
         return "brokers share bandwidth"
-    return _storage(scenario)
+    topic = tiered_topic(scenario)
+    if topic is not None and limits_copying(scenario):
+        return "copies share quotas or threads of brokers"
+    return None
 
 
-def _storage(scenario: Scenario) -> str | None:
-    """A topic with remote storage, or one that goes."""
+def tiered_topic(scenario: Scenario) -> str | None:
+    """The first topic that has remote storage in some round."""
     alterations = Alterations(scenario)
-    goes = Globs(c.topic for c in scenario.commands if c.kind == "delete_topic")
     known: dict[Any, bool] = {}
     for topic in scenario.topics:
-        if goes.matching(topic.name):
-            return f"topic {topic.name} is deleted"
         altered = alterations.key(topic.name)
         key = (tuple(sorted(topic.config.items())), altered)
         if key not in known:
             known[key] = is_ever_tiered(scenario, topic.config, alterations.of(altered))
         if known[key]:
-            return f"topic {topic.name} has remote storage"
+            return topic.name
     return None
+
+
+def is_long_with_tiers(scenario: Scenario) -> bool:
+    """Whether it takes leaps to play it, which partitions with remote storage do not have."""
+    replicas = sum(int((topic.assignment >= 0).sum()) for topic in scenario.topics)
+    return replicas * scenario.rounds > MOST_TIERED_ROUNDS and tiered_topic(scenario) is not None

@@ -18,7 +18,7 @@ from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
 
-_NUMBERED = {"settings": "settings", "commands": "command", "workload": "workload", "stores": "store"}
+_NUMBERED = {"settings": "settings", "commands": "command", "workload": "workload", "stores": "store", "remotes": "remote"}
 """Packed lists -> the column that has their numbers."""
 
 
@@ -42,6 +42,7 @@ class Prepared:
         self.first_place = offsets_of(counts)
         self.rules = rules_records()
         self.scenarios = _scenario_rows(scenarios, leaps, bucket_rounds)
+        self.scenarios["some_tiered"] = int(any(part.has_tiers for part in parts))
         self.weights = np.concatenate([part.weights for part in parts]).astype(float)
         self._columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
         self._columns["scenario"] = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
@@ -50,6 +51,7 @@ class Prepared:
             "commands": [part.commands for part in parts],
             "workload": [part.workloads for part in parts],
             "stores": _joined_stores(parts),
+            "remotes": [part.remotes for part in parts],
         }
         self._lists = {name: PackedLists.joined(of_name) for name, of_name in lists.items()}
         for name, of_name in lists.items():
@@ -57,6 +59,7 @@ class Prepared:
             for i in range(1, len(parts)):
                 self._columns[_NUMBERED[name]][self.first_place[i] : self.first_place[i + 1]] += before[i]
         self._transactions = PackedLists.joined([part.transactions for part in parts]).rows.reshape(-1)
+        self._remote_epochs = PackedLists.joined([part.remote_epochs for part in parts])
         self._acked = np.concatenate([part.acked_on_append for part in parts])
         self._first_slot = offsets_of(self._columns["slots"].astype(np.int64))
         self._broker_place = np.concatenate([part.placement.broker for part in parts])
@@ -105,6 +108,8 @@ class Prepared:
         for name, column in _NUMBERED.items():
             wanted, columns[column] = _renumbered(columns[column])
             lists[name] = self._lists[name].pick(wanted)
+            if name == "remotes":
+                lists["remote_epochs"] = self._remote_epochs.pick(wanted)
             if name == "workload":
                 columns["acked_of_workload"] = self._acked[wanted]
         stale_columns, columns["stale_class"] = _renumbered(columns["stale_class"])

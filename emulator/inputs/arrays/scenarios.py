@@ -14,9 +14,10 @@ from emulator.inputs.arrays.given import given_start
 from emulator.inputs.arrays.placement import Placement, place_replicas
 from emulator.inputs.arrays.settings import settings_of_topics
 from emulator.inputs.arrays.stale import StaleTable, stale_classes
-from emulator.inputs.arrays.storage import ever_tiered, keeps_segments, stores_of_topics
+from emulator.inputs.arrays.storage import ever_tiered, given_remote, keeps_segments, stores_of_topics, tiers_of_topics
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import workloads
+from emulator.rounds.kafka.records import DELETE_TOPIC, FOREVER
 from emulator.scenario import Scenario
 
 PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500
@@ -40,12 +41,20 @@ class ScenarioColumns:
     workloads: PackedLists
     stores: PackedLists
     transactions: PackedLists
+    remotes: PackedLists
+    remote_epochs: PackedLists
     acked_on_append: np.ndarray
     log_row: np.ndarray | None
     logs: np.ndarray
     epochs: PackedLists
     bases: PackedLists
     weights: np.ndarray
+
+    @property
+    def has_tiers(self) -> bool:
+        """Whether some topic has remote storage in some round, or goes."""
+        kinds = self.commands.rows[:, 1][self.commands.rows[:, 0] < FOREVER]
+        return bool(self.columns["tiered"].any() or (kinds == DELETE_TOPIC).any())
 
 
 def scenario_columns(
@@ -58,6 +67,7 @@ def scenario_columns(
     given = given_start(scenario, places, brokers.ids, placement)
     settings_of_topic, settings = settings_of_topics(scenario)
     store_of_topic, stores, transactions = stores_of_topics(scenario)
+    remote_of, remotes, remote_epochs = given_remote(scenario, places)
     command_of, command_lists = commands.lists(places, slots)
     workload = workloads(scenario, places)
     topic = np.repeat(np.arange(len(places.names), dtype=np.int32), places.counts)
@@ -79,6 +89,8 @@ def scenario_columns(
         "keeps_segments": keeps_segments(scenario, places, commands),
         "tiered": ever_tiered(scenario, places),
         "store": store_of_topic[topic].astype(np.int32),
+        "remote": remote_of.astype(np.int32),
+        **tiers_of_topics(scenario, places),
         "settings": settings_of_topic[topic].astype(np.int32),
         "command": command_of.astype(np.int32),
         "workload": workload.of_partition.astype(np.int32),
@@ -98,6 +110,8 @@ def scenario_columns(
         workload.lists,
         stores,
         transactions,
+        remotes,
+        remote_epochs,
         workload.acked_on_append,
         given.row,
         given.logs,

@@ -10,7 +10,16 @@ from emulator import configs
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.feeds import NO_LIMIT_ROUNDS
-from emulator.inputs.storage_settings import AS_LOCAL_RETENTION, AS_RETENTION, MOST_BYTES, accepted, copies, copy_quota, is_tiered
+from emulator.inputs.storage_settings import (
+    AS_LOCAL_RETENTION,
+    AS_RETENTION,
+    MOST_BYTES,
+    accepted,
+    copies,
+    copy_quota,
+    eligible_local_log,
+    is_tiered,
+)
 from emulator.rounds.kafka.records import FOREVER, UNKNOWN, Settings
 from emulator.rounds.records import fields_of
 from emulator.scenario import Command, Scenario
@@ -97,6 +106,7 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
         own = value(key)
         return int(local(retention_key) if own == AS_LOCAL_RETENTION else own)
 
+    eligible = eligible_local_log(value)
     quota = value("remote.log.manager.copy.max.bytes.per.second")
     return {
         "retention_check_rounds": _period(value("log.retention.check.interval.ms"), round_ms),
@@ -114,6 +124,8 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
         "at_pending_upload": int(value("follower.fetch.last.tiered.offset.enable")),
         "copy_quota_bytes": UNKNOWN if quota >= configs.NEVER else copy_quota(quota, round_ms),
         "copy_lag_rounds": _or_none(lag("remote.copy.lag.ms", "retention.ms"), FOREVER * round_ms, round_ms, round_ms - 1),
+        "eligible_log_rounds": min(FOREVER, -(-eligible["ms"] // round_ms)),
+        "eligible_log_bytes": eligible["bytes"],
         "copy_lag_bytes": _or_none(lag("remote.copy.lag.bytes", "retention.bytes"), MOST_BYTES, 1, 0),
     }
 

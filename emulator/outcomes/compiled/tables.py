@@ -10,6 +10,7 @@ from emulator.outcomes.compiled.columns import arrow_schema
 from emulator.outcomes.compiled.events import told_events
 from emulator.outcomes.compiled.final_state import leader_epoch_rows, outcome_rows, partition_rows, replica_rows
 from emulator.outcomes.compiled.names import Names
+from emulator.outcomes.compiled.remote_segments import remote_segment_rows
 from emulator.outcomes.compiled.trace import trace_partition_rows, trace_rows
 from emulator.outcomes.compiled.traffic import TRAFFIC_SCHEMA, traffic_sums
 from emulator.outcomes.compiled.violations import violation_rows
@@ -18,7 +19,8 @@ from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
 
 TABLES = (
-    "partitions", "outcomes", "events", "replicas", "leader_epochs", "violations", "trace", "trace_partitions", "replica_states",
+    "partitions", "outcomes", "events", "replicas", "leader_epochs", "remote_segments", "violations", "trace", "trace_partitions",
+    "replica_states",
 )  # fmt: skip
 """Output tables whose rows a block has."""
 
@@ -35,12 +37,13 @@ def block_tables(
     """
     return {
         "partitions": partition_rows(names, inputs, state),
-        "outcomes": outcome_rows(names, state),
+        "outcomes": outcome_rows(names, inputs, state),
         "events": pa.concat_tables([told_events(names, told.events), fences]),
         "replicas": replica_rows(names, state),
         "leader_epochs": leader_epoch_rows(names, state),
+        "remote_segments": remote_segment_rows(names, state),
         "violations": violation_rows(names, told),
-        "trace": trace_rows(names, told),
+        "trace": trace_rows(names, inputs, state, told),
         "trace_partitions": trace_partition_rows(names, told),
         "replica_states": pa.concat_tables([arrow_schema("replica_states").empty_table(), *states]),
         "traffic": traffic_sums(names, inputs, told.traffic),

@@ -9,10 +9,13 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import NO_BROKER, Names
-from emulator.rounds.kafka.invariants import AT_ELECTIONS, EVERY_ROUND, NAMES
+from emulator.rounds.kafka.invariants import AT_ELECTIONS, EVERY_ROUND, NAMES, OF_TIERS
 from emulator.rounds.kafka.records import NEVER
 from emulator.rounds.kafka.told import Told
 
+_AT_ELECTIONS = len(EVERY_ROUND + OF_TIERS)
+_AT_THE_END = _AT_ELECTIONS + len(AT_ELECTIONS)
+"""Where these begin among NAMES."""
 _NO_FAULT = -1
 _NOT_HEARD = -1_000_000_000
 """What the words have for a follower that was not heard in the epoch."""
@@ -38,9 +41,9 @@ def _witnesses(told: Told) -> list[str]:
     for values in np.asarray(told.violations).tolist():
         row = dict(zip(fields, values, strict=True))
         own, leaders = (at, at + row["epochs"]), (at + row["epochs"], at + row["epochs"] + row["leader_epochs"])
-        if row["invariant"] < len(EVERY_ROUND):
+        if row["invariant"] < _AT_ELECTIONS:
             texts.append(_while_running(row, _words(epochs[slice(*own)]), _words(epochs[slice(*leaders)])))
-        elif row["invariant"] < len(EVERY_ROUND) + len(AT_ELECTIONS):
+        elif row["invariant"] < _AT_THE_END:
             texts.append(_at_an_election(row))
         else:
             texts.append(_at_the_end(row))

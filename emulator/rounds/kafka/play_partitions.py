@@ -25,6 +25,7 @@ from emulator.rounds.kafka.records import (
 )
 from emulator.rounds.kafka.state import Packed, State
 from emulator.rounds.kafka.tier.copy_segments import is_tier_full
+from emulator.rounds.kafka.tier.expire import note_lineage
 from emulator.rounds.kafka.traffic import book_traffic, forget_traffic
 from emulator.rounds.lists import List
 from emulator.rounds.records import Rows
@@ -249,6 +250,8 @@ def play_partition(
                 for slot in range(part.slots):
                     remember(replica_words[slot], probe.replicas[slot])
     if part.now == inputs.scenarios[part.scenario].rounds and not is_full(tiers, part, replicas, lists.filled[0]):
+        if tiers is not None:
+            note_lineage(lists, tiers, part, replicas)
         finish(lists, inputs, part, replicas)
     look_up_last_epochs(lists, part, replicas)
 

@@ -78,7 +78,7 @@ EVENT_KINDS = (
 NO_STRATEGY, BALANCED, AGGRESSIVE = range(3)
 """unclean.recovery.strategy"""
 
-PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS = range(3)
+PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS, DELETE_TOPIC = range(4)
 """Kinds of commands."""
 
 
@@ -108,6 +108,9 @@ class Rules(Record):
     know_remote_first: int = constant("9: the highest remote offset is known before the log's size is taken (KAFKA-20732)")
     check_transitions: int = constant("9: an event that a segment's state does not allow changes nothing")
     wait_for_lag: int = constant("9: a segment is copied when it has waited for its lag (KIP-1241), else when it is closed")
+    log_start_first: int = constant("9: the log start rises before remote segments go, else by the next run to what is left")
+    lookup_by_epoch: int = constant("7: a segment is looked up by the log's epoch at the offset, else any that has the offset")
+    drop_log: int = constant("7: who starts behind remote storage drops its own log, else its segments stay on the disk")
     check_every_fetch: int = constant("4: divergence is looked for in every fetch, else in a follower's first in an epoch")
 
 
@@ -128,6 +131,7 @@ class ScenarioRow(Record):
     metadata_lag: int = constant("rounds by which events of remote segments are read late")
     finishes: int = constant("1: a copy goes on when its leadership is lost")
     from_leader: int = constant("1: followers ask their leader for the epochs before their start (KIP-405, option 1)")
+    some_tiered: int = constant("1: a topic of the run has remote storage: traces say what ListOffsets answers")
 
 
 class BrokerSpan(Record):
@@ -191,6 +195,8 @@ class Settings(Record):
     copy_quota_bytes: int = constant("a broker's copy quota, bytes per second; UNKNOWN: none")
     copy_lag_rounds: int = constant("a segment as old may be copied (KIP-1241); 0: at once, UNKNOWN: never because of its age")
     copy_lag_bytes: int = constant("likewise with so many bytes behind it")
+    eligible_log_rounds: int = constant("who has so many rounds of the log itself is preferred as leader (KIP-1303); 0: none")
+    eligible_log_bytes: int = constant("likewise so many bytes; 0: none")
 
 
 class WorkloadSpan(Record):
@@ -224,7 +230,7 @@ class Command(Record):
     """What an administrator does to a partition at the start of a round. A partition's last one is at FOREVER."""
 
     at_round: int = constant("round")
-    kind: int = constant("PREFERRED_ELECTION, REASSIGN or DELETE_RECORDS")
+    kind: int = constant("PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS or DELETE_TOPIC")
     offset: int = constant("delete_records: the new log start; -1: the high watermark")
     order: int = constant("reassign: the new replica list, an order of slots")
 
@@ -350,6 +356,7 @@ class Replica(Record):
     impaired: int = compared("1: it lost records to a fault and lacks some below the high watermark since")
     damaged_round: int = compared("round in which it first lost records to a fault, FOREVER: it did not")
     broken: int = compared("mask of invariants that do not hold")
+    tier_broken: int = compared("those of remote storage among them")
     compares: int = compared("1: its log may be another than T's since this round")
     # Outcomes
     fetched_bytes: int = counter("bytes fetched from the believed leader in this time bucket")
@@ -406,6 +413,8 @@ class Partition(Record):
     order: int = compared("replica list, an order of slots")
     target: int = compared("replica list to come, 0: none")
     adding: int = compared("mask of replicas that a reassignment adds")
+    deleted: int = compared("1: the topic was deleted")
+    has_enough: int = compared("mask of who has enough of the log itself, as it reported last (KIP-1303)")
     news: List = part_of(List, "what the controller announced, for those who learn of it late")
     # T's view
     client_leader: int = compared("slot of T, NOBODY: there never was a leader")
@@ -434,6 +443,7 @@ class Partition(Record):
     acked_ranges: List = part_of(List, "earlier such ranges above the high watermark")
     missing: List = part_of(List, "committed records that it lacked when it was elected")
     was_unclean: int = compared("1: some earlier election was unclean")
+    expired_to: int = compared("highest log start of any leader so far, where remote storage is: what lies below may be gone")
     # What all leaderships before T's acknowledged and committed
     acked: List = part_of(List, "ranges, disjoint, by epoch and offset")
     committed: List = part_of(List, "likewise")
@@ -516,6 +526,8 @@ class TraceRow(Record):
     local_start: int = constant("offset")
     local_bytes: int = constant("bytes on its disk; UNKNOWN: segments are not kept")
     highest_remote: int = constant("the last offset that it knows to be tiered")
+    tiered: int = constant("1: remote storage is on")
+    newest_offset: int = constant("of a leader: the first record on its disk of the newest round; UNKNOWN: there is none")
     segments: int = constant("segments on its disk, in Told.trace_segments; 0: they are not kept")
 
 

@@ -11,7 +11,8 @@ from emulator.rounds.kafka import records as k
 
 REMOTE = (
     "tiered", "copies", "retention_rounds", "retention_bytes", "task_rounds", "retry_ms", "retry_most_ms", "round_ms",
-    "backoff_rounds", "at_pending_upload", "copy_quota_bytes", "copy_lag_rounds", "copy_lag_bytes",
+    "backoff_rounds", "at_pending_upload", "copy_quota_bytes", "copy_lag_rounds", "copy_lag_bytes", "eligible_log_rounds",
+    "eligible_log_bytes",
 )  # fmt: skip
 """Settings of remote storage, which tests/rounds/kafka/test_tiers.py goes by."""
 RETENTION = ("retention_check_rounds", "local_retention_rounds", "local_retention_bytes")

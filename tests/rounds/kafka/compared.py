@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from emulator.inputs.arrays import Block, prepare, read_block
+from emulator.outcomes.compiled.remote_segments import tier_counters
+from emulator.outcomes.compiled.trace import list_offsets
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.kafka.records import EVENT_KINDS, FETCH_STATES, UNKNOWN, EpochEntry
 from emulator.rounds.kafka.state import State, entries_of
-from emulator.rounds.kafka.tier.records import STATE_NAMES, RemoteSegment
+from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.kafka.told import Told
 from emulator.scenario import Run, Scenario, load_run
 from tests.reference.kafka import Result
@@ -81,7 +83,8 @@ def trace_of(game: Played) -> dict[int, list[Row]]:
     """By place: rows of the trace, as the reference has them."""
     traces: dict[int, list[Row]] = {}
     at = segment = 0
-    for row in game.told.trace:
+    offsets = {name: values.to_pylist() for name, values in list_offsets(game.block.inputs, game.state, game.told.trace).items()}
+    for number, row in enumerate(game.told.trace):
         entries = game.told.trace_epochs[at : at + int(row.epochs)]
         at += int(row.epochs)
         bases = [int(s.base_offset) for s in game.told.trace_segments[segment : segment + int(row.segments)]]
@@ -103,6 +106,7 @@ def trace_of(game: Played) -> dict[int, list[Row]]:
                 "in_isr": bool(row.in_isr),
                 "fetch_state": FETCH_STATES[int(row.fetch_state)] or None,
                 "epochs": [[int(e.epoch), int(e.start_offset)] for e in entries],
+                **{name: values[number] for name, values in offsets.items()},
             }
         )
     return traces
@@ -162,26 +166,9 @@ def outcomes_of(game: Played, place: int) -> Row:
     }
 
 
-TIER_COUNTERS = {
-    "remote_copy_requests": "copy_requests",
-    "remote_copy_bytes": "copy_bytes",
-    "remote_copied_again_bytes": "copied_again_bytes",
-    "remote_copy_errors": "copy_errors",
-    "remote_delete_requests": "delete_requests",
-    "remote_delete_errors": "delete_errors",
-    "remote_deleted_bytes": "deleted_bytes",
-    "moved_to_tiered_storage": "moved",
-    "aux_state_requests": "aux_requests",
-    "aux_state_errors": "aux_errors",
-    "aux_state_downloads": "aux_downloads",
-}
-
-
 def tier_outcomes_of(game: Played, place: int) -> Row:
     """The counters of tiered storage, where the partition has it."""
-    if not game.state.partitions[place].tiered:
-        return {}
-    return {column: int(game.state.tier[place][field]) for column, field in TIER_COUNTERS.items()}
+    return {column: int(values[place]) for column, values in tier_counters(game.block.inputs, game.state).items()}
 
 
 def remote_segments_of(game: Played, place: int) -> list[Row]:
@@ -205,13 +192,12 @@ def remote_segments_of(game: Played, place: int) -> list[Row]:
             "state": STATE_NAMES[row.state],
             "broker": brokers[row.slot] if row.slot >= 0 else -1,
             "leader_epoch": int(row.leader_epoch),
-            **{name: None if row[name] == UNKNOWN else int(row[name]) for name in SEGMENT_ROUNDS},
+            **{name: None if row[name] == UNKNOWN else int(row[name]) for name in ("started_round", "copied_round")},
+            "in_lineage": bool(row.in_lineage),
+            "deleted_round": None if row.deleted_round == NOT_DELETED else int(row.deleted_round),
         }
         for number, row in enumerate(rows)
     ]
-
-
-SEGMENT_ROUNDS = ("started_round", "copied_round", "deleted_round")
 
 
 def differences(

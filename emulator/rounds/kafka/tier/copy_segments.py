@@ -20,6 +20,7 @@ from emulator.rounds.kafka.records import (
 )
 from emulator.rounds.kafka.segments import end_of_segment
 from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.tier.check_tiers import check_begun_copy
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
     count_copied,
@@ -39,6 +40,7 @@ from emulator.rounds.kafka.tier.records import (
     LEADER_DUTY,
     NO_SEGMENT,
     NO_STATE,
+    NOT_DELETED,
     NOT_LOOKED_UP,
     TierReplica,
 )
@@ -77,7 +79,7 @@ def copy_segments(
             at = next_segment(lists, tiers, inputs, part, replica, tier, settings, rules)
             if at == NOBODY:
                 return
-            start_copy(lists, tiers, part, replicas, slot, at, rules)
+            start_copy(lists, tiers, inputs, part, replicas, slot, at, rules)
         if not store_is_up(lists, tiers, inputs) or not can_use_metadata(lists, tiers, inputs, part, replica):
             fail_copy(lists, tiers, inputs, part, replica, slot, settings, rules)
             return
@@ -124,7 +126,7 @@ def next_segment(
     if at == NOBODY:
         tier.copy_failures = 0
         tier.copy_next = part.now + settings.task_rounds
-    elif not within_quota(lists, tiers, part, tier, settings):
+    elif not within_quota(lists, tiers, inputs, part, replica, tier, settings):
         tier.copy_next = part.now + 1
         return NOBODY
     return at
@@ -174,9 +176,13 @@ def has_waited(lists: Lists, tiers: TierLists, part: Partition, replica: Replica
 
 
 @compiled
-def within_quota(lists: Lists, tiers: TierLists, part: Partition, tier: TierReplica, settings: Settings) -> bool:
+def within_quota(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
+) -> bool:
     """Whether what copies started in the window is not above the quota (KIP-956; a segment counts whole when it starts)."""
-    if settings.copy_quota_bytes == UNKNOWN:
+    own = inputs.spans[replica.span].copy_quota
+    quota_bytes = settings.copy_quota_bytes if own == UNKNOWN else own
+    if quota_bytes == UNKNOWN:
         return True
     window = max(1, QUOTA_WINDOW_MS // settings.round_ms)
     total = 0
@@ -187,12 +193,12 @@ def within_quota(lists: Lists, tiers: TierLists, part: Partition, tier: TierRepl
         else:
             gone += 1
     drop_first(tier.starts, gone)
-    return total * 1000 <= settings.copy_quota_bytes * window * settings.round_ms
+    return total * 1000 <= quota_bytes * window * settings.round_ms
 
 
 @compiled
 def start_copy(
-    lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int, at: int, rules: Rules
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, at: int, rules: Rules
 ) -> None:
     """COPY_STARTED: a remote segment with the epochs inside it, and the checkpoint: all epochs of the log up to its end."""
     replica, tier, whole = replicas[slot], tiers.replicas[slot], tiers.whole[0]
@@ -215,12 +221,14 @@ def start_copy(
     segment.moved_bytes = 0
     segment.started_round = part.now
     segment.copied_round = UNKNOWN
-    segment.deleted_round = UNKNOWN
+    segment.deleted_round = NOT_DELETED
+    segment.deleted_epoch = UNKNOWN
     start = tiers.starts[append(tier.starts)]
     start.at_round = part.now
     start.size_bytes = local.size_bytes
     if whole.segments.full or tier.starts.full:
         return
+    check_begun_copy(lists, tiers, inputs, part, replica, slot, inputs.settings[part.settings], number)
     write_event(lists, tiers, part, number, COPY_STARTED, slot, rules)
     whole.copy_requests += 1
     tell(lists, part, COPY_STARTED_EVENT, replica.broker, tier.duty_epoch, local.base_offset, end, -1)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import REMOTE_DELETE, UNKNOWN, Inputs, Lists, Partition, Replica, Rules, Settings, TierLists
+from emulator.rounds.kafka.records import (
+    NOBODY,
+    REMOTE_DELETE,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Rules,
+    Settings,
+    TierLists,
+)
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
@@ -14,7 +25,7 @@ from emulator.rounds.kafka.tier.duties import (
     store_is_up,
 )
 from emulator.rounds.kafka.tier.lineage import is_in_lineage
-from emulator.rounds.kafka.tier.metadata import place_of_known, write_event
+from emulator.rounds.kafka.tier.metadata import place_of_known, remote_log_start, write_event
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
     DELETE_FINISHED,
@@ -53,6 +64,16 @@ def is_of_log(lists: Lists, tiers: TierLists, segment: RemoteSegment, replica: R
 
 
 @compiled
+def note_lineage(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
+    """At the run's end: which remote segments are of T's log, or of the last leader's."""
+    for at in every(tiers.whole[0].segments):
+        segment = tiers.remote[at]
+        segment.in_lineage = 0
+        if part.client_leader != NOBODY and is_of_log(lists, tiers, segment, replicas[part.client_leader]):
+            segment.in_lineage = 1
+
+
+@compiled
 def expire(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, slot: int, settings: Settings, rules: Rules
 ) -> bool:
@@ -67,18 +88,31 @@ def expire(
     work = lists.filled[0].expired
     clear(work)
     log_start = choose(lists, tiers, part, replica, tier, settings)
-    if work.full:
+    if not rules.log_start_first:  # a mutant's: when nothing goes, to what is left
+        is_done = work.count == 0
+        log_start = remote_log_start(lists, tiers, tier, replica.epochs, replica.local_start) if is_done else replica.log_start
+    if work.full or log_start > replica.hw:
         return False
     if log_start > replica.log_start:
-        if log_start > replica.hw:
-            return False
         raise_log_start(lists, replica, log_start)
         replica.compares = 1
-    choose_older(lists, tiers, replica, tier)
-    done = True
+    if not delete_chosen(lists, tiers, inputs, part, replica, slot, rules):
+        return False
+    choose_older(lists, tiers, replica, tier)  # by what it has read by now: who writes has read all before
+    return delete_chosen(lists, tiers, inputs, part, replica, slot, rules)
+
+
+@compiled
+def delete_chosen(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, slot: int, rules: Rules
+) -> bool:
+    """Delete what is in `expired`, one after the other; the first that the store fails ends it. Returns whether all went."""
+    work = lists.filled[0].expired
     for at in every(work):
-        done = done and delete_remote(lists, tiers, inputs, part, replica, slot, tiers.expired[at].segment, rules)
-    return done
+        if not delete_remote(lists, tiers, inputs, part, replica, slot, tiers.expired[at].segment, rules):
+            return False
+    clear(work)
+    return True
 
 
 @compiled

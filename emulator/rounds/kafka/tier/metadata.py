@@ -45,6 +45,8 @@ def write_event(lists: Lists, tiers: TierLists, part: Partition, number: int, st
     event.slot = slot
     if is_allowed(segment.state, state) or not rules.check_transitions:
         segment.state = state
+        if state == DELETE_STARTED and slot >= 0 and segment.deleted_epoch == UNKNOWN:
+            segment.deleted_epoch = tiers.replicas[slot].duty_epoch
         if state == COPY_FINISHED:
             segment.was_finished = 1
             segment.copied_round = part.now
@@ -260,8 +262,15 @@ def place_of_reach(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: 
 
 
 @compiled
-def look_up(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int, offset: int) -> int:
+def look_up(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int, offset: int, rules: Rules) -> int:
     """The number of the copied segment that serves an offset of an epoch, -1 if there is none."""
+    if not rules.lookup_by_epoch:  # a mutant's: any that has the offset
+        for number in range(replica.states.count):
+            if tiers.known_states[replica.states.start + number].state == COPY_FINISHED:
+                segment = tiers.remote[tiers.whole[0].segments.start + number]
+                if segment.base_offset <= offset <= segment.end_offset:
+                    return number
+        return -1
     best = -1
     for at in every(replica.known):
         entry = tiers.known[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.delete_topic import is_deleted_now
 from emulator.rounds.kafka.records import NO_NEWS, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
 from emulator.rounds.kafka.tier.build_aux_state import forget_stale_builds
 from emulator.rounds.kafka.tier.copy_segments import run_copy_tasks
@@ -16,8 +17,10 @@ from emulator.rounds.kafka.tier.duties import (
 )
 from emulator.rounds.kafka.tier.expire import run_expiry_tasks
 from emulator.rounds.kafka.tier.metadata import read_events
+from emulator.rounds.kafka.tier.remove_remote import mark_remote, watch_disabling
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.records import Rows
+from emulator.rounds.slots import has
 
 
 @compiled
@@ -30,9 +33,16 @@ def take_tier_inputs(
     tier = tiers.whole[0]
     while inputs.store[tier.store + 1].from_round <= part.now:
         tier.store += 1
+    if part.deleted:
+        return
+    watch_disabling(lists, tiers, inputs, part, replicas)
     forget_on_restart(lists, tiers, part, replicas)
     forget_stale_builds(lists, tiers, part, replicas)
     scenario = inputs.scenarios[part.scenario]
+    if part.now == 0:  # all that was remote before the run is known to all
+        for slot in range(part.slots):
+            if has(part.assigned, slot):
+                read_events(lists, tiers, slot, 0, rules)
     for slot in range(part.slots):
         if not runs_tasks(part, replicas, slot) or not can_use_metadata(lists, tiers, inputs, part, replicas[slot]):
             continue
@@ -41,6 +51,8 @@ def take_tier_inputs(
             read_events(lists, tiers, slot, part.now, rules)
         elif lag != NO_NEWS:
             read_events(lists, tiers, slot, part.now - max(lag, scenario.metadata_lag), rules)
+    if is_deleted_now(inputs, part):
+        mark_remote(lists, tiers, part, replicas)
 
 
 @compiled
@@ -77,11 +89,18 @@ def run_tier_tasks(
     """Step 9, before local retention: each broker's remote log manager; expiry, then copies, then followers."""
     if not part.tiered:
         return
+    for slot in range(part.slots):
+        tiers.replicas[slot].copy_broken = 0
     forget_stale_builds(lists, tiers, part, replicas)
     follow_truncation(part, replicas, lists, tiers, rules)
     assign_duties(lists, tiers, inputs, part, replicas)
     run_expiry_tasks(lists, tiers, inputs, part, replicas, rules)
     run_copy_tasks(lists, tiers, inputs, part, replicas, rules)
     run_follower_tasks(lists, tiers, inputs, part, replicas, rules)
+    if inputs.scenarios[part.scenario].by_list and inputs.settings[part.settings].tiered:
+        for slot in range(part.slots):
+            tiers.replicas[slot].listing_rounds += runs_tasks(part, replicas, slot)
+    for slot in range(part.slots):
+        tiers.replicas[slot].start_before = replicas[slot].local_start
     if part.client_leader != NOBODY:
         part.lead_deleted_to = max(part.lead_deleted_to, replicas[part.client_leader].local_start)

@@ -14,11 +14,19 @@ from emulator.inputs.arrays.joined_brokers import JoinedBrokers
 from emulator.inputs.arrays.rules import RULES_PLACES, rules_records
 from emulator.inputs.arrays.scenarios import ScenarioColumns, quiet_from, scenario_columns
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
+from emulator.inputs.consumers import reads_per_thread
 from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
 
-_NUMBERED = {"settings": "settings", "commands": "command", "workload": "workload", "stores": "store", "remotes": "remote"}
+_NUMBERED = {
+    "settings": "settings",
+    "commands": "command",
+    "workload": "workload",
+    "stores": "store",
+    "remotes": "remote",
+    "wants": "reading",
+}
 """Packed lists -> the column that has their numbers."""
 
 
@@ -52,6 +60,7 @@ class Prepared:
             "workload": [part.workloads for part in parts],
             "stores": _joined_stores(parts),
             "remotes": [part.remotes for part in parts],
+            "wants": [part.wants for part in parts],
         }
         self._lists = {name: PackedLists.joined(of_name) for name, of_name in lists.items()}
         for name, of_name in lists.items():
@@ -63,6 +72,7 @@ class Prepared:
         self._acked = np.concatenate([part.acked_on_append for part in parts])
         self._first_slot = offsets_of(self._columns["slots"].astype(np.int64))
         self._broker_place = np.concatenate([part.placement.broker for part in parts])
+        self._share = np.concatenate([part.page_cache_share for part in parts])
         self._log_row, self._logs, self._epochs, self._bases = _joined_logs(parts)
         self._brokers = JoinedBrokers([part.brokers for part in parts])
 
@@ -126,11 +136,13 @@ class Prepared:
         columns["log_row"][given] = np.arange(len(given))
         scenarios, traffic = _with_traffic(self.scenarios, np.diff(brokers.first))
         columns["transactions"] = self._transactions
+        columns["page_cache_share"] = self._share[slot_places]
         tables = {"scenarios": scenarios, "rules": self.rules, "spans": brokers.spans, "links": brokers.links}
         names, columns["topic"] = self._names_of(columns["scenario"], columns["topic"])
         rest = {
             "stale shape": stale.shape,
             "topic names": names,
+            "group names": tuple(part.groups for part in self._parts),
             "scenario ids": self._scenario_ids,
             "traffic": traffic,
             "first_broker": brokers.first,
@@ -198,6 +210,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "metadata_lag": scenario.remote_storage.metadata_lag_rounds,
             "finishes": int(scenario.remote_storage.on_leadership_lost == "finish"),
             "from_leader": int(scenario.remote_storage.aux_state == "leader"),
+            "reads_per_thread": reads_per_thread(scenario) or 0,
         }
         for name, value in values.items():
             records[name][i] = value

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.commands import CommandsOfPartitions
+from emulator.inputs.arrays.consumers import consumers, page_cache_shares
 from emulator.inputs.arrays.given import given_start
 from emulator.inputs.arrays.placement import Placement, place_replicas
 from emulator.inputs.arrays.settings import settings_of_topics
@@ -26,7 +27,8 @@ PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500
 
 @dataclass(frozen=True, eq=False)
 class ScenarioColumns:
-    """A scenario: `columns` by partition_id, with numbers of `settings`, `commands` and `workloads`; `log_row` by slot.
+    """A scenario: `columns` by partition_id, with numbers of `settings`, `commands`, `workloads`, `wants`; `log_row`,
+    `page_cache_share` by slot. `groups`: names of consumer groups.
 
     `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `acked_on_append`: by workload. `weights`:
     replica-rounds to be played.
@@ -43,6 +45,9 @@ class ScenarioColumns:
     transactions: PackedLists
     remotes: PackedLists
     remote_epochs: PackedLists
+    wants: PackedLists
+    groups: tuple[str, ...]
+    page_cache_share: np.ndarray
     acked_on_append: np.ndarray
     log_row: np.ndarray | None
     logs: np.ndarray
@@ -70,9 +75,12 @@ def scenario_columns(
     remote_of, remotes, remote_epochs = given_remote(scenario, places)
     command_of, command_lists = commands.lists(places, slots)
     workload = workloads(scenario, places)
+    reading = consumers(scenario, places, brokers.rack_numbers)
+    is_read = reading.lists.counts[reading.of_partition] > 0
     topic = np.repeat(np.arange(len(places.names), dtype=np.int32), places.counts)
     number = np.arange(places.partition_count, dtype=np.int64)
     flags = np.zeros(len(number), bool) if traced is None else np.asarray(traced, bool)
+    tiered = ever_tiered(scenario, places)
     columns = {
         "number": number,
         "topic": topic,
@@ -87,7 +95,10 @@ def scenario_columns(
         "stale_class": stale_classes(scenario, places, stale).astype(np.int32),
         "traced": flags,
         "keeps_segments": keeps_segments(scenario, places, commands),
-        "tiered": ever_tiered(scenario, places),
+        "tiered": tiered,
+        "is_read": is_read,
+        "has_transactions": tiered | reading.commits,
+        "reading": reading.of_partition.astype(np.int32),
         "store": store_of_topic[topic].astype(np.int32),
         "remote": remote_of.astype(np.int32),
         **tiers_of_topics(scenario, places),
@@ -99,7 +110,7 @@ def scenario_columns(
     lists = (settings, "settings", 2), (command_lists, "command", 1), (workload.lists, "workload", 0)
     changes = of_brokers + sum(of_kind.counts[columns[name]] - ends for of_kind, name, ends in lists)
     played = np.minimum(scenario.rounds, PLAYED_AT_LEAST + PLAYED_PER_CHANGE * changes + scenario.rounds / LEAPT_ROUNDS)
-    weights = np.where(flags | (not leaps), scenario.rounds, played) * placement.slots
+    weights = np.where(flags | is_read | (not leaps), scenario.rounds, played) * placement.slots
     return ScenarioColumns(
         places,
         brokers,
@@ -112,6 +123,9 @@ def scenario_columns(
         transactions,
         remotes,
         remote_epochs,
+        reading.lists,
+        reading.groups,
+        page_cache_shares(scenario, brokers.ids, placement, workload),
         workload.acked_on_append,
         given.row,
         given.logs,

@@ -9,6 +9,7 @@ import numpy as np
 from emulator import configs
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.topics import Alterations
+from emulator.inputs.consumers import read_quota
 from emulator.inputs.feeds import NO_LIMIT_ROUNDS
 from emulator.inputs.storage_settings import (
     AS_LOCAL_RETENTION,
@@ -90,6 +91,7 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool) -> list[int]:
         "flush_rounds": 0 if flush_ms >= configs.NEVER else _period(flush_ms, round_ms),
         "clears_elr": int(clears_elr),
         **_storage(round_ms, value),
+        **_reading(round_ms, value),
     }
     return [int(fields[name]) for name in fields_of(Settings)]
 
@@ -127,6 +129,19 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
         "eligible_log_rounds": min(FOREVER, -(-eligible["ms"] // round_ms)),
         "eligible_log_bytes": eligible["bytes"],
         "copy_lag_bytes": _or_none(lag("remote.copy.lag.bytes", "retention.bytes"), MOST_BYTES, 1, 0),
+    }
+
+
+def _reading(round_ms: int, value: Any) -> dict[str, int]:
+    """What brokers do for consumers (docs/consumer_rounds.md, Settings)."""
+    quota = value("remote.log.manager.fetch.max.bytes.per.second")
+    return {
+        "followers_serve": int(value("replica.selector.class") == configs.RACK_AWARE),
+        "read_quota_bytes": UNKNOWN if quota >= configs.NEVER else read_quota(quota, round_ms),
+        "reader_threads": value("remote.log.reader.threads"),
+        "reader_queue": value("remote.log.reader.max.pending.tasks"),
+        "index_cache_bytes": value("remote.log.index.file.cache.total.size.bytes"),
+        "index_interval_bytes": max(1, value("index.interval.bytes")),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists, offsets_of
 from emulator.inputs.arrays.given import FLUSHED, HW, LEO, LOCAL_START, LOG_START
+from emulator.inputs.arrays.start_readers import readers_at_start
 from emulator.inputs.arrays.start_tiers import filled, have_enough, tiers_at_start
 from emulator.rounds.kafka.records import (
     BEFORE_THE_RUN,
@@ -74,14 +75,16 @@ class Logs(NamedTuple):
     bases: PackedLists
 
 
-def start_state(columns: Mapping[str, np.ndarray], logs: Logs, remotes: PackedLists, remote_epochs: PackedLists) -> State:
+def start_state(
+    columns: Mapping[str, np.ndarray], logs: Logs, remotes: PackedLists, remote_epochs: PackedLists, wants: PackedLists
+) -> State:
     """The state at round 0.
 
     `remotes`, `remote_epochs`: by number of column `remote` what is remote (storage.given_remote).
 
     `columns`, by partition: number, scenario, slots, replicas, leader, epoch, isr, elr, record_bytes, pattern (of one initial
     record), stale_class, traced, keeps_segments, acked_on_append, settings, workload, command, rounds, late_news, asks; by
-    replica: broker, broker_place, rack, span.
+    replica: broker, broker_place, rack, span; those of `tiers_at_start` and `readers_at_start`, which has `wants`.
     """
     slots = columns["slots"]
     first = np.cumsum(slots) - slots
@@ -120,6 +123,7 @@ def start_state(columns: Mapping[str, np.ndarray], logs: Logs, remotes: PackedLi
         ranges=_packed("ranges", ranges, of[run_of[entries]], len(slots)),
         news=_packed("news", news, late, len(slots)),
         **tiers_at_start(columns, epochs, remotes, remote_epochs),
+        **readers_at_start(columns, wants),
     )
 
 

@@ -65,15 +65,15 @@ def have_enough(columns: Mapping[str, np.ndarray], offsets: np.ndarray, of: np.n
 def tiers_at_start(
     columns: Mapping[str, np.ndarray], caches: Packed, remotes: PackedLists, remote_epochs: PackedLists
 ) -> dict[str, Any]:
-    """Fields of State; all are empty where no partition of the block is ever tiered.
+    """Fields of State; all are empty where no partition of the block is ever tiered, or read.
 
     `caches`: by replica, its epoch cache. `remotes`, `remote_epochs`: by number of column `remote` (storage.given_remote).
     """
-    has = bool(columns["tiered"].any())
+    has = bool(columns["tiered"].any() or columns["is_read"].any())
     partitions = len(columns["slots"]) if has else 0
     replicas = int(columns["slots"].sum()) if has else 0
     tier = filled(TierPartition, partitions, _TIER_PARTITION)
-    for name in ("store", "was_tiered"):
+    for name in ("store", "was_tiered", "has_transactions"):
         tier[name] = columns[name][:partitions]
     empty = {
         **{name: packed_empty(record, partitions) for name, (record, _) in TIER_PARTITION_LISTS.items()},

@@ -15,6 +15,7 @@ from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.commands import CommandsOfPartitions
 from emulator.inputs.arrays.given import partition_ids
 from emulator.inputs.arrays.topics import Alterations, TopicPlaces
+from emulator.inputs.consumers import MOST_BYTES
 from emulator.inputs.remote_store import store_bytes, store_is_up
 from emulator.inputs.storage_settings import (
     MOST_COPY_BYTES,
@@ -26,7 +27,8 @@ from emulator.inputs.storage_settings import (
     store_faults,
 )
 from emulator.rounds.kafka.records import FOREVER, UNKNOWN
-from emulator.rounds.kafka.tier.records import STATE_NAMES
+from emulator.rounds.kafka.tier.records import STATE_NAMES, StoreSpan
+from emulator.rounds.records import fields_of
 from emulator.scenario import Scenario
 
 
@@ -39,7 +41,7 @@ def stores_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists, Packe
     for index, topic in enumerate(scenario.topics):
         rows = _store_over_time(scenario, [row for row in faults if concerns(row, topic.name, 0)], transactions)
         of_topic[index] = numbers.setdefault(rows, len(numbers))
-    return of_topic, PackedLists.of(list(numbers), 5), PackedLists.of([[(number,) for number in transactions]], 1)
+    return of_topic, PackedLists.of(list(numbers), len(fields_of(StoreSpan))), PackedLists.of([[(number,) for number in transactions]], 1)
 
 
 def _store_over_time(scenario: Scenario, faults: Sequence[FaultRow], transactions: list[int]) -> tuple[tuple[int, ...], ...]:
@@ -49,10 +51,13 @@ def _store_over_time(scenario: Scenario, faults: Sequence[FaultRow], transaction
     for round_ in sorted(r for r in rounds if r < scenario.rounds):
         now = [row for row in faults if row.from_round <= round_ < row.to_round]
         own = [row.fault_id for row in now if row.kind == "open_transaction"]
-        rate = store_bytes(scenario.remote_storage.copy_bytes_per_second, now, scenario.round_ms, MOST_COPY_BYTES)
-        rows.append((round_, int(store_is_up(now)), UNKNOWN if rate is None else rate, len(transactions), len(own)))
+        store, round_ms = scenario.remote_storage, scenario.round_ms
+        copied = store_bytes(store.copy_bytes_per_second, now, round_ms, MOST_COPY_BYTES)
+        read = store_bytes(store.read_bytes_per_second, now, round_ms, MOST_BYTES)
+        rates = [UNKNOWN if rate is None else rate for rate in (copied, read)]
+        rows.append((round_, int(store_is_up(now)), rates[0], len(transactions), len(own), rates[1]))
         transactions += own
-    return (*rows, (FOREVER, 1, UNKNOWN, 0, 0))
+    return (*rows, (FOREVER, 1, UNKNOWN, 0, 0, UNKNOWN))
 
 
 def ever_tiered(scenario: Scenario, places: TopicPlaces) -> np.ndarray:

@@ -13,8 +13,9 @@ OF_TIERS = (
 """In every round of topics with remote storage."""
 AT_ELECTIONS = ("LeaderCompleteness", "NoCommittedRecordLost", "NoAckedRecordLost", "ConsistentRead")
 AT_THE_END = ("EventuallyLed", "EventuallyInSync")
+OF_READS = ("ConsistentRead", "ReadCommitted", "ReadsLineage", "ReadsOneLog", "ReadAccounted", "ResetOnlyIfGone")
 
-NAMES = EVERY_ROUND + OF_TIERS + AT_ELECTIONS + AT_THE_END
+NAMES = EVERY_ROUND + OF_TIERS + AT_ELECTIONS + AT_THE_END + OF_READS
 """By the numbers that Violation.invariant has."""
 
 (
@@ -24,4 +25,5 @@ NAMES = EVERY_ROUND + OF_TIERS + AT_ELECTIONS + AT_THE_END
     REMOTE_SERVES_LINEAGE, REMOTE_STATE_MACHINE, LOCAL_LOG_IS_WHOLE,
     LEADER_COMPLETENESS, NO_COMMITTED_RECORD_LOST, NO_ACKED_RECORD_LOST, CONSISTENT_READ,
     EVENTUALLY_LED, EVENTUALLY_IN_SYNC,
+    READ_CONSISTENTLY, READ_COMMITTED, READS_LINEAGE, READS_ONE_LOG, READ_ACCOUNTED, RESET_ONLY_IF_GONE,
 ) = range(len(NAMES))  # fmt: skip

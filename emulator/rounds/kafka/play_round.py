@@ -13,6 +13,8 @@ from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, kno
 from emulator.rounds.kafka.fetch import answer_questions, fetch
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
+from emulator.rounds.kafka.reading.records import ReaderLists
+from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_readers
 from emulator.rounds.kafka.record_trace import record_trace
 from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.respond import respond
@@ -27,10 +29,18 @@ from emulator.rounds.records import Rows
 
 
 @merged_into_caller
-def play_round(lists: Lists, tiers: TierLists | None, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
-    """Play round `part.now`. `tiers`: of a block in which some partition has remote storage, None for the others.
+def play_round(
+    lists: Lists,
+    tiers: TierLists | None,
+    readers: ReaderLists | None,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+) -> None:
+    """Play round `part.now`. `tiers`, `readers`: of a block in which some partition has remote storage or is read, else None.
 
-    Numba leaves out what is under `tiers is not None` where it is None, before it looks at what that calls.
+    Numba leaves out what is under `tiers is not None` where it is None, before it looks at what that calls. Where there are
+    `readers` there are `tiers`.
     """
     scenario = inputs.scenarios[part.scenario]
     rules = inputs.rules[scenario.rules]
@@ -47,6 +57,8 @@ def play_round(lists: Lists, tiers: TierLists | None, inputs: Inputs, part: Part
     if part.deleted:
         if tiers is not None:
             remove_remote(lists, tiers, inputs, part)
+        if readers is not None:
+            stop_readers(lists, readers, inputs, part, replicas)
         end_round(lists, inputs, part, replicas)
         return
     note_high_watermarks(part, replicas)
@@ -98,6 +110,8 @@ def end_round(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repl
     scenario = inputs.scenarios[part.scenario]
     if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
         end_bucket(lists, inputs, part, replicas)
+    if tiers is not None and readers is not None:  # 11. readers
+        serve_readers(lists, tiers, readers, inputs, part, replicas, rules)
     part.now += 1
     part.played += 1
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.rounds.kafka.reading.records import Want
 from emulator.rounds.kafka.tier.records import (
     Chosen,
     Known,
@@ -112,6 +113,10 @@ class Rules(Record):
     lookup_by_epoch: int = constant("7: a segment is looked up by the log's epoch at the offset, else any that has the offset")
     drop_log: int = constant("7: who starts behind remote storage drops its own log, else its segments stay on the disk")
     check_every_fetch: int = constant("4: divergence is looked for in every fetch, else in a follower's first in an epoch")
+    reads_within_lineage: int = constant("11: a remote read ends where the log has another epoch, else with its segment (Kafka)")
+    checks_position: int = constant("11: a reader asks a new leader for the end of its epoch (KIP-320)")
+    reads_committed_only: int = constant("11: what is not committed is not given out")
+    follower_keeps_position: int = constant("11: a follower that lacks the position sends its reader back, else that is a reset")
 
 
 class ScenarioRow(Record):
@@ -132,6 +137,7 @@ class ScenarioRow(Record):
     finishes: int = constant("1: a copy goes on when its leadership is lost")
     from_leader: int = constant("1: followers ask their leader for the epochs before their start (KIP-405, option 1)")
     some_tiered: int = constant("1: a topic of the run has remote storage: traces say what ListOffsets answers")
+    reads_per_thread: int = constant("remote reads that a broker's reader thread makes in a round; 0: they take no time")
 
 
 class BrokerSpan(Record):
@@ -146,6 +152,10 @@ class BrokerSpan(Record):
     metadata_lag: int = constant("rounds by which a fault has it read remote metadata late; NO_NEWS: it reads none")
     copy_quota: int = constant("the broker's own copy quota, bytes per second; UNKNOWN: as all brokers'")
     at_pending_upload: int = constant("the broker's own KIP-1023 key; UNKNOWN: as all brokers'")
+    read_quota: int = constant("the broker's own remote fetch quota, bytes per round; UNKNOWN: as all brokers'")
+    reader_threads: int = constant("the broker's own remote.log.reader.threads; UNKNOWN: as all brokers'")
+    reader_queue: int = constant("the broker's own remote.log.reader.max.pending.tasks; UNKNOWN: as all brokers'")
+    index_cache_bytes: int = constant("the broker's own room for indexes of remote segments; UNKNOWN: as all brokers'")
     stale: int = constant("row of the table of stale_metadata in this round")
     stale_before: int = constant("the same in the round before")
     first_cut: int = constant("place of its first cut link; links to peers that its messages do not reach")
@@ -197,6 +207,12 @@ class Settings(Record):
     copy_lag_bytes: int = constant("likewise with so many bytes behind it")
     eligible_log_rounds: int = constant("who has so many rounds of the log itself is preferred as leader (KIP-1303); 0: none")
     eligible_log_bytes: int = constant("likewise so many bytes; 0: none")
+    followers_serve: int = constant("1: T names followers to readers of their rack (KIP-392)")
+    read_quota_bytes: int = constant("a broker's remote fetch quota, bytes per round; UNKNOWN: none")
+    reader_threads: int = constant("remote.log.reader.threads")
+    reader_queue: int = constant("remote.log.reader.max.pending.tasks")
+    index_cache_bytes: int = constant("remote.log.index.file.cache.total.size.bytes")
+    index_interval_bytes: int = constant("index.interval.bytes")
 
 
 class WorkloadSpan(Record):
@@ -250,6 +266,7 @@ class Inputs(NamedTuple):
     commands: Rows[Command]
     store: Rows[StoreSpan]
     transactions: Rows[Transaction]
+    wants: Rows[Want]
 
 
 class Run(Record):
@@ -564,6 +581,7 @@ class Violation(Record):
     heard_round: int = constant("at the end: round of its last fetch")
     epochs: int = constant("entries of its epoch cache, in Told.witness_epochs")
     leader_epochs: int = constant("entries of the leader's, behind those")
+    group: int = constant("of reads: number of the group among the scenario's, -1 of others")
 
 
 class Traffic(Record):
@@ -590,6 +608,8 @@ class Spans(Record):
     held: List = part_of(List, "in Lists.work: records that a leader held")
     lost: List = part_of(List, "in Lists.work: records that are lost")
     expired: List = part_of(List, "in Lists.expired: remote segments that go")
+    reads: List = part_of(List, "in ReaderLists.reads: remote reads of this round")
+    unread: List = part_of(List, "in ReaderLists.unread: rows of unread")
 
 
 class Lists(NamedTuple):

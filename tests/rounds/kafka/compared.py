@@ -13,12 +13,15 @@ import numpy as np
 from emulator.inputs.arrays import Block, prepare, read_block
 from emulator.outcomes.compiled.remote_segments import tier_counters
 from emulator.outcomes.compiled.trace import list_offsets
+from emulator.rounds.kafka.invariants import NAMES
 from emulator.rounds.kafka.play_block import Scratch, play
+from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, UNREAD_KINDS, Reader, Waited
 from emulator.rounds.kafka.records import EVENT_KINDS, FETCH_STATES, UNKNOWN, EpochEntry
 from emulator.rounds.kafka.state import State, entries_of
 from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.kafka.told import Told
 from emulator.scenario import Run, Scenario, load_run
+from tests.reference.consumers.reader import COUNTERS as READ_COUNTERS
 from tests.reference.kafka import Result
 
 Row = dict[str, Any]
@@ -198,6 +201,53 @@ def remote_segments_of(game: Played, place: int) -> list[Row]:
         }
         for number, row in enumerate(rows)
     ]
+
+
+def consumer_groups_of(game: Played, place: int) -> dict[str, Row]:
+    """By name of the group the row of `consumer_groups` for a partition, with nulls as None."""
+    part, reading = game.state.partitions[place], game.state.readers
+    readers = entries_of(Reader, reading)[reading.offsets[place] : reading.offsets[place + 1]]
+    waits = entries_of(Waited, game.state.waits)[game.state.waits.offsets[place] :]
+    names = game.block.group_names[int(part.scenario)]
+    first, last = int(part.first_replica), int(part.client_leader)
+    hw = 0 if last < 0 else int(game.state.replicas[first + last].hw)
+    found = {}
+    for number, reader in enumerate(readers):
+        waited = {cause: int(waits[number * len(CAUSES) + at].waited_rounds) for at, cause in enumerate(CAUSES)}
+        has_started = reader.position != NO_POSITION
+        found[names[int(game.block.inputs.wants[reader.want].group)]] = {
+            **{name: int(reader[name]) for name in (*READ_COUNTERS, "max_lag")},
+            "group": names[int(game.block.inputs.wants[reader.want].group)],
+            "position": int(reader.position) if has_started else None,
+            "epoch": None if reader.epoch == UNKNOWN else int(reader.epoch),
+            "lag": max(0, hw - int(reader.position)) if has_started else 0,
+            "waited_rounds": {cause: rounds for cause, rounds in sorted(waited.items()) if rounds},
+            "stopped": None if reader.stopped == NO_CAUSE else CAUSES[int(reader.stopped)],
+        }
+    return found
+
+
+def unread_of(game: Played, place: int) -> list[Row]:
+    """The rows of `unread` for a partition, with nulls as None."""
+    names = game.block.group_names[int(game.state.partitions[place].scenario)]
+    return [
+        {
+            **{name: int(row[name]) for name in ("from_round", "to_round", "from_offset", "to_offset")},
+            "group": names[int(row.group)],
+            "kind": UNREAD_KINDS[int(row.kind)],
+            "cause": CAUSES[int(row.cause)],
+            "broker": None if row.broker < 0 else int(row.broker),
+        }
+        for row in game.told.unread
+        if row.partition == place
+    ]
+
+
+def read_violations_of(game: Played, place: int) -> list[tuple[int, str, str]]:
+    """(round, invariant, group) of the violations by reads of a partition."""
+    names = game.block.group_names[int(game.state.partitions[place].scenario)]
+    rows = [row for row in game.told.violations if row.partition == place and row.group >= 0]
+    return [(int(row.at_round), NAMES[int(row.invariant)], names[int(row.group)]) for row in rows]
 
 
 def differences(

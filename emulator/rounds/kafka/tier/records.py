@@ -26,6 +26,7 @@ class StoreSpan(Record):
     copy_bytes: int = constant("bytes that one copy moves in a round; UNKNOWN: any number")
     first_transaction: int = constant("place of the first open transaction")
     transactions: int = constant("open transactions")
+    read_bytes: int = constant("bytes that one read gets in a round; UNKNOWN: any number")
 
 
 class Transaction(Record):
@@ -124,6 +125,7 @@ class TierPartition(Record):
     removes: int = compared("1: what is left of those is removed")
     removal_next: int = compared("round of the next try")
     removal_failures: int = compared("failures in a row")
+    has_transactions: int = constant("1: open transactions matter: it is tiered, or a group reads what is committed")
     copy_requests: int = compared("attempts to copy a segment")
     copy_bytes: int = counter("bytes copied, those of attempts that were given up included")
     copied_again_bytes: int = counter("bytes of these whose records an earlier attempt had")

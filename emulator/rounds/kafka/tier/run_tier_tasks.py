@@ -28,12 +28,10 @@ def take_tier_inputs(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
     """Step 1: the store's faults, tasks of brokers that are down, and the metadata that gets to who can read it."""
-    if not part.tiered:
-        return
     tier = tiers.whole[0]
     while inputs.store[tier.store + 1].from_round <= part.now:
         tier.store += 1
-    if part.deleted:
+    if not part.tiered or part.deleted:
         return
     watch_disabling(lists, tiers, inputs, part, replicas)
     forget_on_restart(lists, tiers, part, replicas)
@@ -58,7 +56,7 @@ def take_tier_inputs(
 @compiled
 def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """After step 2: open transactions begin at the LEO that T has when they open, before anything is appended."""
-    if not part.tiered:
+    if not tiers.whole[0].has_transactions:
         return
     pins, store = tiers.whole[0].pins, inputs.store[tiers.whole[0].store]
     kept = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -29,8 +31,32 @@ Case = Mapping[str, Any]
 Differences = list[tuple[Any, ...]]
 
 
+MUTANT_FLAGS = {
+    "remote-read-to-segment-end": "reads_within_lineage",
+    "no-epoch-check": "checks_position",
+    "read-to-log-end": "reads_committed_only",
+    "reset-by-follower": "follower_keeps_position",
+}
+"""Mutant of the reference -> the rule that it lacks."""
+
+
+def first_breaks(expected: Result) -> set[tuple[int, str, str]]:
+    """(round, invariant, group) when each invariant first breaks for each group; after unclean elections readers may differ."""
+    unclean = min((e.round for e in expected.partition.ledger.events if e.kind == "unclean_election"), default=1 << 40)
+    told = [(at, name, text.split()[0]) for at, name, text in expected.violations]
+    return firsts((at, name, group) for at, name, group in told if name != "ConsistentRead" or at < unclean)
+
+
+def firsts(rows: Iterable[tuple[int, str, str]]) -> set[tuple[int, str, str]]:
+    """The first round of each invariant and group."""
+    found: dict[tuple[str, str], int] = {}
+    for at, name, group in rows:
+        found[name, group] = min(at, found.get((name, group), at))
+    return {(at, *key) for key, at in found.items()}
+
+
 def differences(expected: Result, game: Played) -> Differences:
-    """Cells of `consumer_groups`, rows of `unread`, and invariants that break, that differ."""
+    """Cells of `consumer_groups`, rows of `unread`, and first breaks of invariants, that differ."""
     found: Differences = []
     seen = consumer_groups_of(game, 0)
     for row in expected.consumer_groups:
@@ -39,7 +65,10 @@ def differences(expected: Result, game: Played) -> Differences:
     left = Counter(tuple(getattr(row, name) for name in OF_UNREAD) for row in expected.unread)
     right = Counter(tuple(row[name] for name in OF_UNREAD) for row in unread_of(game, 0))
     found += [("unread of the reference", row) for row in left - right]
-    return [*found, *(("unread of the rounds", row) for row in right - left)]
+    found += [("unread of the rounds", row) for row in right - left]
+    broken, seen_broken = first_breaks(expected), firsts(read_violations_of(game, 0))
+    found += [("violation of the reference", *row) for row in sorted(broken - seen_broken)]
+    return [*found, *(("violation of the rounds", *row) for row in sorted(seen_broken - broken))]
 
 
 def run_of(case: Case, folder: Path) -> Run:
@@ -49,18 +78,20 @@ def run_of(case: Case, folder: Path) -> Run:
     return load_run(str(path))
 
 
-def differing(cases: Mapping[str, Case], folder: Path) -> dict[str, Differences]:
+def differing(cases: Mapping[str, Case], folder: Path, mutant: str | None = None) -> dict[str, Differences]:
     """What differs, by name of the case; cases that Kafka would refuse, for their retention, are none."""
+    lacking = {} if mutant is None else {MUTANT_FLAGS[mutant]: 0}
+    guards = {} if mutant is None else {"read_rules": MUTANTS[mutant]}
     found = {}
     for name, case in cases.items():
         if is_later(dict(case)):
             continue
         try:
-            game = played(run_of(case, folder).scenarios, traced=False)
+            game = played(run_of(case, folder).scenarios, traced=False, rules=lacking)
         except InputError as refusal:
             assert " is above " in str(refusal)
             continue
-        if differs := differences(simulate(case), game):
+        if differs := differences(simulate({**case, **guards}, watch=True), game):
             found[name] = differs[:6]
     return found
 
@@ -79,3 +110,18 @@ def test_schedules(tmp_path: Path, kind: Callable[[int], Case], seeds: Iterable[
 
 def test_fenced_follower(tmp_path: Path) -> None:
     assert_equal({"fenced follower": fenced_follower()}, tmp_path)
+
+
+def cases_of_reference_tests() -> dict[str, Case]:
+    """The cases that the reference's own tests of consumers are about, by name of the test; of single partitions."""
+    found: dict[str, Case] = {}
+    for name in ("catch_up", "followers", "positions", "sources", "truncation"):
+        module = importlib.import_module(f"tests.reference.consumers.test_{name}")
+        for test, function in vars(module).items():
+            if test.startswith("test_") and not inspect.signature(function).parameters:
+                with pytest.MonkeyPatch.context() as patch:
+                    seen: list[Case] = []
+                    patch.setattr(module, "simulate", lambda case, watch=False, seen=seen: (seen.append(case), simulate(case, watch))[1])
+                    function()
+                found |= {f"{name} {test} {at}": case for at, case in enumerate(seen)}
+    return found

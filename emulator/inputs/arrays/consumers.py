@@ -70,9 +70,7 @@ def _row_sets(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, list
     return np.repeat(np.array(of_segment, np.int64), sizes), list(numbers)
 
 
-def _wants(
-    rows: Sequence[ConsumerRow], groups: Sequence[str], racks: Mapping[str, int], scenario: Scenario
-) -> list[list[int]]:
+def _wants(rows: Sequence[ConsumerRow], groups: Sequence[str], racks: Mapping[str, int], scenario: Scenario) -> list[list[int]]:
     """The rows of Want of one kind of partition: each group's over time, the last one at FOREVER."""
     found = []
     for group in groups_of(rows):
@@ -122,8 +120,7 @@ def page_cache_shares(scenario: Scenario, brokers: np.ndarray, placement: Placem
     count = partitions_on[broker] + np.where(is_there, 0, 1)
     examples, kind = distinct_rows([whole[broker], own, of_all, count])
     shares = [
-        _share(*numbers)
-        for numbers in zip(*(a[examples].tolist() for a in (whole[broker], own, of_all, count)), strict=True)
+        _share(*numbers) for numbers in zip(*(a[examples].tolist() for a in (whole[broker], own, of_all, count)), strict=True)
     ]
     found: np.ndarray = np.array(shares, np.int64)[kind]
     return found

@@ -41,7 +41,11 @@ def stores_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists, Packe
     for index, topic in enumerate(scenario.topics):
         rows = _store_over_time(scenario, [row for row in faults if concerns(row, topic.name, 0)], transactions)
         of_topic[index] = numbers.setdefault(rows, len(numbers))
-    return of_topic, PackedLists.of(list(numbers), len(fields_of(StoreSpan))), PackedLists.of([[(number,) for number in transactions]], 1)
+    return (
+        of_topic,
+        PackedLists.of(list(numbers), len(fields_of(StoreSpan))),
+        PackedLists.of([[(number,) for number in transactions]], 1),
+    )
 
 
 def _store_over_time(scenario: Scenario, faults: Sequence[FaultRow], transactions: list[int]) -> tuple[tuple[int, ...], ...]:

@@ -131,9 +131,7 @@ def store_lists(new: State, part: Partition, replicas: Rows[Replica], number: in
 
 
 @compiled
-def is_full(
-    tiers: TierLists | None, readers: ReaderLists | None, part: Partition, replicas: Rows[Replica], spans: Spans
-) -> bool:
+def is_full(tiers: TierLists | None, readers: ReaderLists | None, part: Partition, replicas: Rows[Replica], spans: Spans) -> bool:
     """Whether a list of the partition, or an output, had no room."""
     full = part.lead_entries.full | part.acked_ranges.full | part.missing.full | part.acked.full
     full |= part.committed.full | part.acked_for_all.full | part.news.full | spans.held.full | spans.lost.full

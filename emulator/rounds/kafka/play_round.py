@@ -101,6 +101,8 @@ def play_round(
         record_trace(lists, inputs, part, replicas)
     if tiers is not None:  # what is left of a topic without remote storage any more
         remove_remote(lists, tiers, inputs, part)
+    if tiers is not None and readers is not None:  # 11. readers
+        serve_readers(lists, tiers, readers, inputs, part, replicas, rules)
     end_round(lists, inputs, part, replicas)
 
 
@@ -110,8 +112,6 @@ def end_round(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repl
     scenario = inputs.scenarios[part.scenario]
     if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
         end_bucket(lists, inputs, part, replicas)
-    if tiers is not None and readers is not None:  # 11. readers
-        serve_readers(lists, tiers, readers, inputs, part, replicas, rules)
     part.now += 1
     part.played += 1
 

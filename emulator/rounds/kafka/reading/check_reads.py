@@ -57,9 +57,7 @@ def tell_of_read(
 
 
 @compiled_into_callers
-def check_begin(
-    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], reader: Reader, slot: int
-) -> None:
+def check_begin(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], reader: Reader, slot: int) -> None:
     """What a read at the position says of what came before it: ReadsOneLog, ReadAccounted.
 
     ReadsOneLog: the record before the position is, by the replica's epochs, the one that the reader read there; but where the
@@ -71,9 +69,7 @@ def check_begin(
         epoch = epoch_of_offset(lists.epochs, replica.epochs, position - 1)
         if epoch != reader.epoch:
             begin = position - 1
-            tell_of_read(
-                lists, inputs, part, replicas, reader, READS_ONE_LOG, slot, reader.epoch, begin, position, epoch
-            )
+            tell_of_read(lists, inputs, part, replicas, reader, READS_ONE_LOG, slot, reader.epoch, begin, position, epoch)
     if position > reader.accounted_to:
         begin = reader.accounted_to
         tell_of_read(lists, inputs, part, replicas, reader, READ_ACCOUNTED, slot, UNKNOWN, begin, position, UNKNOWN)
@@ -112,9 +108,7 @@ def check_read(
     if not (part.was_unclean or part.lead_unclean):  # an unclean election loses what was read, and others take its place
         other = other_epoch_in(readers.read_ranges, readers.whole[0].ranges, epoch, from_offset, to_offset)
         if other != UNKNOWN:
-            tell_of_read(
-                lists, inputs, part, replicas, reader, READ_CONSISTENTLY, slot, epoch, from_offset, to_offset, other
-            )
+            tell_of_read(lists, inputs, part, replicas, reader, READ_CONSISTENTLY, slot, epoch, from_offset, to_offset, other)
         add_read(readers.read_ranges, readers.whole[0].ranges, epoch, from_offset, to_offset)
 
 
@@ -177,6 +171,4 @@ def check_reset(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Re
     reader.broken = 0
     if start <= position <= leader.leo:
         slot = part.client_leader
-        tell_of_read(
-            lists, inputs, part, replicas, reader, RESET_ONLY_IF_GONE, slot, reader.epoch, position, position, UNKNOWN
-        )
+        tell_of_read(lists, inputs, part, replicas, reader, RESET_ONLY_IF_GONE, slot, reader.epoch, position, position, UNKNOWN)

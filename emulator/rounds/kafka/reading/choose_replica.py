@@ -59,9 +59,7 @@ def choose_replica(
 
 
 @compiled
-def preferred_follower(
-    readers: ReaderLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], reader: Reader
-) -> int:
+def preferred_follower(readers: ReaderLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], reader: Reader) -> int:
     """Whom T names: of the in-sync replicas in the reader's rack that have its position, the one that is furthest.
 
     NOBODY: T serves itself (RackAwareReplicaSelector, ReplicaManager.findPreferredReadReplica, ReplicaView.comparator).

@@ -52,7 +52,7 @@ def ask_remote(
         return
     number, epoch = -1, epoch_of_offset(lists.epochs, replica.epochs, position)
     if epoch != UNKNOWN:
-        number = look_up(lists, tiers, tiers.replicas[slot], epoch, position)
+        number = look_up(lists, tiers, tiers.replicas[slot], epoch, position, rules)
     if number < 0:
         out_of_range(lists, tiers, readers, inputs, part, replicas, reader, slot, serves, SEGMENT_UNKNOWN, rules)
         return

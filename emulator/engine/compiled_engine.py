@@ -22,6 +22,8 @@ from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
 from emulator.outcomes.assemble import broker_rows, fault_rows, invariant_table
 from emulator.outcomes.compiled import broker_round_rows
+from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
+from emulator.outcomes.compiled.read_invariants import with_reads
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.compiled.traffic import SUMS
 from emulator.outcomes.joined import Tables
@@ -122,10 +124,14 @@ class CompiledEngine:
         progress.finish()
         return tables | {
             "broker_rounds": pa.concat_tables([self._broker_rounds(at, traffic) for at in range(len(self._scenarios))]),
-            "invariants": invariant_table(),
+            "invariants": with_reads(invariant_table()) if self._has_consumers else invariant_table(),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
         }
+
+    @property
+    def _has_consumers(self) -> bool:
+        return any(scenario.consumers for scenario in self._scenarios)
 
     def finish(self, output: OutputDirectory) -> None:
         """All tables are staged: nothing is left to add."""
@@ -182,6 +188,8 @@ class CompiledEngine:
         left_out = {name for name in TRACE_TABLES if not traced}
         if not self._state_at:
             left_out.add(STATES)
+        if not self._has_consumers:
+            left_out |= {*CONSUMER_TABLES}
         return [name for name in ROW_TABLES if name not in left_out]
 
     def _share(self, plan: Plan, done: set[int]) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from emulator.arrow_schemas import from_arrow_schema
 from emulator.outcomes.compiled import BLOCK_TABLES
@@ -73,7 +73,9 @@ def rows_of(rows: DataFrame, table: str) -> DataFrame:
 
 
 def _without_nulls(name: str, kind: DataType) -> Column:
-    """The output's arrays hold no nulls, and Spark believes that of no stored array."""
+    """The output's arrays and maps hold no nulls, and Spark believes that of none that is stored."""
+    if isinstance(kind, MapType):
+        return F.transform_values(name, lambda _, value: F.coalesce(value, F.lit(0).cast(kind.valueType))).alias(name)
     if not isinstance(kind, ArrayType):
         return F.col(name)
     return F.transform(name, lambda entry: _filled(entry, kind.elementType)).alias(name)

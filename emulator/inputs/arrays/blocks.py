@@ -37,8 +37,9 @@ class Block:
     """A block of partitions, ready to be played.
 
     By partition: `scenario_id`, `topic_index` (place in `topic_names` of its scenario's place) and `partition`, its number in the
-    topic. `topic_names`, `group_names` (of consumers): by place of the scenario. `traffic`: rows of Traffic for its brokers and their buckets. `first_broker`:
-    by place of the scenario, and one more; `broker_place`: by broker of the block its place among all of the scenario's.
+    topic. `topic_names`, `group_names` (of consumers): by place of the scenario. `traffic`: rows of Traffic for its brokers and
+    their buckets. `first_broker`: by place of the scenario, and one more; `broker_place`: by broker of the block its place among
+    all of the scenario's.
     """
 
     inputs: Inputs

@@ -6,6 +6,7 @@ from typing import Any
 
 from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.bandwidth.copy_budgets import limits_copying
+from emulator.bandwidth.read_budgets import limits_reading
 from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.storage_settings import is_ever_tiered
@@ -21,11 +22,11 @@ def is_core(scenario: Scenario) -> bool:
 
 
 def why_not_core(scenario: Scenario) -> str | None:
-    """What of the scenario the core rounds lack: its protocol, consumers, shared bandwidth. None: nothing."""
+    """What of the scenario the core rounds lack: its protocol, what brokers share out. None: nothing."""
     if scenario.protocol not in CORE_RULES:
         return f"protocol {scenario.protocol}"
-    if scenario.consumers:
-        return "consumers read"
+    if limits_reading(scenario):
+        return "remote reads share quotas, threads or fetches"
     if limits_bandwidth(scenario):
         return "brokers share bandwidth"
     topic = tiered_topic(scenario)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import arrow_schema
+from emulator.outcomes.compiled.consumers import consumer_group_rows, unread_rows
 from emulator.outcomes.compiled.events import told_events
 from emulator.outcomes.compiled.final_state import leader_epoch_rows, outcome_rows, partition_rows, replica_rows
 from emulator.outcomes.compiled.names import Names
@@ -20,7 +21,7 @@ from emulator.rounds.kafka.told import Told
 
 TABLES = (
     "partitions", "outcomes", "events", "replicas", "leader_epochs", "remote_segments", "violations", "trace", "trace_partitions",
-    "replica_states",
+    "replica_states", "consumer_groups", "unread",
 )  # fmt: skip
 """Output tables whose rows a block has."""
 
@@ -42,6 +43,8 @@ def block_tables(
         "replicas": replica_rows(names, state),
         "leader_epochs": leader_epoch_rows(names, state),
         "remote_segments": remote_segment_rows(names, state),
+        "consumer_groups": consumer_group_rows(names, inputs, state),
+        "unread": unread_rows(names, told),
         "violations": violation_rows(names, told),
         "trace": trace_rows(names, inputs, state, told),
         "trace_partitions": trace_partition_rows(names, told),

@@ -15,6 +15,10 @@ REMOTE = (
     "eligible_log_bytes",
 )  # fmt: skip
 """Settings of remote storage, which tests/rounds/kafka/test_tiers.py goes by."""
+READING = (
+    "followers_serve", "read_quota_bytes", "reader_threads", "reader_queue", "index_cache_bytes", "index_interval_bytes",
+)  # fmt: skip
+"""Settings of who serves consumers, which tests/rounds/kafka/test_readers.py goes by."""
 RETENTION = ("retention_check_rounds", "local_retention_rounds", "local_retention_bytes")
 
 
@@ -50,7 +54,7 @@ class Told:
             "elr": bool(inputs.scenarios[part.scenario].elr),
             "clears_elr": bool(settings.clears_elr) and settings.from_round == round_,
         }
-        names = set(settings.dtype.names) - {"from_round", "clears_elr", *RETENTION, *REMOTE}
+        names = set(settings.dtype.names) - {"from_round", "clears_elr", *RETENTION, *REMOTE, *READING}
         return value | {name: int(settings[name]) for name in names} | self.commands(p, round_)
 
     def retention(self, p: int, round_: int) -> dict[str, int] | None:

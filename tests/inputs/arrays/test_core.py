@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from emulator.bandwidth.copy_budgets import limits_copying
+from emulator.bandwidth.read_budgets import limits_reading
 from emulator.expressions.kafka.rules import RULES, TIERED_PROTOCOLS, Rules
 from emulator.expressions.kafka.run_rules import rules_of
 from emulator.inputs import scenario_inputs
@@ -31,13 +32,15 @@ def test_rules_are_those_of_rounds_in_sql() -> None:
         assert {guard: bool(own[guard]) for guard in guards} == {guard: getattr(RULES[name], guard) for guard in guards}
         assert own.check_every_fetch == (not name.startswith("kafka-mutant-") or name in TIERED_PROTOCOLS)
         assert own.know_remote_first
-    assert {*records.dtype.names} == {*guards, "check_every_fetch", "know_remote_first"}
+    of_readers = {"reads_within_lineage", "checks_position", "reads_committed_only", "follower_keeps_position"}
+    assert {*records.dtype.names} == {*guards, "check_every_fetch", "know_remote_first", *of_readers}
+    assert all(records[name].all() for name in of_readers)
 
 
 def needs_more(scenario: Scenario) -> bool:
     """Whether rounds in SQL have an optional part for it that the core lacks."""
     rules = rules_of([scenario_inputs(scenario)])
-    return rules.consumers or rules.budgets or limits_copying(scenario)
+    return rules.budgets or limits_copying(scenario) or limits_reading(scenario)
 
 
 def test_examples_are_core_when_no_optional_part_is_needed() -> None:
@@ -67,6 +70,9 @@ def commanded(scenario: Scenario, kind: str, **more: Any) -> dict[str, Any]:
 COPY_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.copy.max.bytes.per.second": 9}
 SHARED = "copies share quotas or threads of brokers"
 READS = ConsumerRow("g", "orders", None, "earliest", "earliest", False, None, 100, 0, 0, 50, None, None)
+ALL = replace(READS, topic="*")
+READ_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.fetch.max.bytes.per.second": 9}
+READ = "remote reads share quotas, threads or fetches"
 CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {}, None),
     (lambda s: {"protocol": "kafka-mutant-any-transition"}, None),
@@ -74,7 +80,9 @@ CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, "brokers share bandwidth"),
     (lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}}, "brokers share bandwidth"),
     (lambda s: commanded(s, "delete_topic", topic="pay*"), None),
-    (lambda s: {"consumers": (READS,)}, "consumers read"),
+    (lambda s: {"consumers": (READS,)}, None),
+    (lambda s: {"consumers": (READS,), **altered(s, **{"remote.storage.enable": True})}, None),
+    (lambda s: {"consumers": (ALL,), "config": {**s.config, **READ_QUOTA}, **altered(s, **{"remote.storage.enable": True})}, READ),
     (lambda s: altered(s, **{"remote.storage.enable": True}), None),
     (lambda s: {**altered(s, **{"remote.storage.enable": True}), "config": {**s.config, **COPY_QUOTA}}, SHARED),
     (lambda s: {"config": {**s.config, **COPY_QUOTA}}, None),

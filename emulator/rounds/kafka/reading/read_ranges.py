@@ -38,9 +38,10 @@ def other_epoch_in(ranges: Rows[ReadRange], known: List, epoch: int, from_offset
 @compiled_into_callers
 def add_read(ranges: Rows[ReadRange], known: List, epoch: int, from_offset: int, to_offset: int) -> None:
     """Offsets [from, to) were read, in an epoch; what others said of them before is forgotten."""
-    if known.count and ranges[last(known)].epoch == epoch and ranges[last(known)].from_offset <= from_offset:
-        if from_offset <= ranges[last(known)].to_offset:
-            ranges[last(known)].to_offset = max(ranges[last(known)].to_offset, to_offset)
+    if known.count:
+        newest = ranges[last(known)]
+        if newest.epoch == epoch and newest.from_offset <= from_offset <= newest.to_offset:
+            newest.to_offset = max(newest.to_offset, to_offset)
             return
     replace_reads(ranges, known, epoch, from_offset, to_offset)
 

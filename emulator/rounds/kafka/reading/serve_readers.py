@@ -93,7 +93,7 @@ def serve_reader(
     serves: bool,
     rules: Rules,
 ) -> None:
-    """A reader's round, up to a remote read, which waits for those of others. `serves`: T runs, is ready, and clients reach it."""
+    """A reader's round, up to a remote read, which waits for those of others. `serves`: T does."""
     if reader.stopped != NO_CAUSE:
         return
     if part.now >= reader.replica_until:

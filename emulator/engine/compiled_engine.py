@@ -11,7 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.engine.blocks import MOST_PARTITIONS, Plan, plan_blocks
+from emulator.engine.budgets.play_shared import play_shared, shared_payload
+from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.play_blocks import PAYLOADS_SCHEMA, play_blocks, play_payload
@@ -21,7 +24,7 @@ from emulator.engine.task_watch import watching
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
 from emulator.outcomes.assemble import broker_rows, fault_rows, invariant_table
-from emulator.outcomes.compiled import broker_round_rows
+from emulator.outcomes.compiled import broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.compiled.traffic import SUMS
 from emulator.outcomes.joined import Tables
@@ -45,6 +48,9 @@ WEIGHT_OF_ROWS = 300.0
 
 WEIGHT_OF_TRACE = 20.0
 """What a traced round of a replica costs, likewise, and one at whose end it is told of."""
+
+WEIGHT_OF_EDGE = 25.0
+"""What a quota edge costs a replica, likewise, if every window is one."""
 
 STATES_AT_ONCE = 4
 """Rounds named by --state-at up to which a block has as many partitions as without."""
@@ -87,7 +93,11 @@ class CompiledEngine:
         prepared = self._prepared
         traced = np.concatenate([self._traced[s.scenario_id] for s in self._scenarios])
         of_rows = WEIGHT_OF_ROWS + WEIGHT_OF_TRACE * len(self._state_at)
-        return prepared.weights * np.where(traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
+        played = prepared.weights.copy()
+        for at, (first, end) in self._shared.items():
+            edges = self._scenarios[at].rounds / self._scenarios[at].quota_window_rounds
+            played[first:end] = np.maximum(played[first:end], edges * WEIGHT_OF_EDGE * prepared.slots[first:end])
+        return played * np.where(traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
 
     @cached_property
     def size(self) -> Size:
@@ -118,10 +128,12 @@ class CompiledEngine:
         progress = playing.progress
         warm_up(self._prepared, progress)
         progress.start(max(s.rounds for s in self._scenarios), self.size.partitions, len(self._scenarios))
-        tables, traffic = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
+        tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()
         return tables | {
-            "broker_rounds": pa.concat_tables([self._broker_rounds(at, traffic) for at in range(len(self._scenarios))]),
+            "broker_rounds": pa.concat_tables(
+                [self._broker_rounds(at, traffic, saturated) for at in range(len(self._scenarios))]
+            ),
             "invariants": invariant_table(),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
@@ -130,24 +142,41 @@ class CompiledEngine:
     def finish(self, output: OutputDirectory) -> None:
         """All tables are staged: nothing is left to add."""
 
-    def _broker_rounds(self, at: int, traffic: pa.Table) -> pa.Table:
+    def _broker_rounds(self, at: int, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         scenario, brokers = self._scenarios[at], self._prepared.brokers_of(at)
         identity = (scenario.scenario_id, scenario.rounds, self._bucket_rounds)
-        return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic)
+        edges = bucket_edges(*identity[1:])
+        held_back = saturated_columns(saturated, scenario.scenario_id, len(brokers.ids), edges)
+        return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic, held_back)
 
-    def _in_driver(self, progress: Progress) -> tuple[Tables, pa.Table]:
-        tables = play_payload(0, self._prepared.block(np.arange(self.size.partitions)), self._state_at)
+    def _in_driver(self, progress: Progress) -> tuple[Tables, pa.Table, pa.Table]:
+        prepared, is_own = self._prepared, np.ones(self.size.partitions, bool)
+        parts = []
+        for at in self._shared:
+            is_own[prepared.first_place[at] : prepared.first_place[at + 1]] = False
+            parts.append(play_shared(0, shared_payload(prepared, at), self._state_at))
+        if is_own.any():
+            parts.append(play_payload(0, prepared.block(np.flatnonzero(is_own)), self._state_at))
         self._advance(progress, 1, 1.0)
-        return {name: tables[name] for name in TABLES}, tables["traffic"]
+        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in (*TABLES, "traffic")}
+        saturated = [part["saturated"] for part in parts if "saturated" in part]
+        traffic = tables.pop("traffic")
+        return tables, traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
 
-    def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table]:
+    @cached_property
+    def _shared(self) -> dict[int, tuple[int, int]]:
+        """By place of the scenario whose partitions share budgets: the first of its partitions' places, and their end."""
+        first = self._prepared.first_place.tolist()
+        return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if limits_bandwidth(s)}
+
+    def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
         files, spark, schema = self._files, playing.spark, rows_schema(self._told)
         if playing.resume and files.is_there():
             plan = files.plan()
         else:
             files.start_anew()
             most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))
-            plan = plan_blocks(self._weights, _cores(spark), JOB_WEIGHT, most)
+            plan = plan_blocks(self._weights, _cores(spark), JOB_WEIGHT, most, list(self._shared.values()))
             files.begin(plan)
         done = files.done(plan, schema)
         for job in range(plan.job_count):
@@ -161,15 +190,22 @@ class CompiledEngine:
         tables: Tables = {name: rows_of(rows, name) for name in TABLES if name in self._told}
         traffic = rows_of(rows, "traffic").groupBy("scenario_id", "broker_place", "bucket")
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
-        return tables, sums.toArrow()
+        saturated = rows_of(rows, "saturated").toArrow() if self._shared else SATURATED_SCHEMA.empty_table()
+        return tables, sums.toArrow(), saturated
 
     def _job(self, spark: SparkSession, plan: Plan, job: int) -> DataFrame:
         """A job's rows: a row a block, each in a Spark partition of its own, the longest first."""
         weights = np.add.reduceat(self._weights, plan.bounds[:-1])
         blocks = sorted(plan.blocks_of(job), key=lambda block: -weights[block])
-        payloads = [self._prepared.block(plan.places_of(block)) for block in blocks]
+        sharing = {begin: at for at, (begin, _) in self._shared.items()}
+        shares = [sharing.get(plan.bounds[block]) for block in blocks]
+        payloads = [
+            self._prepared.block(plan.places_of(block)) if at is None else shared_payload(self._prepared, at)
+            for block, at in zip(blocks, shares, strict=True)
+        ]
         order = pa.array(range(len(blocks)), pa.int32())
-        columns = [order, pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary())]
+        is_shared = pa.array([at is not None for at in shares])
+        columns = [order, pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary()), is_shared]
         schema = PAYLOADS_SCHEMA.insert(0, pa.field("place", pa.int32()))
         frame = frame_of(spark, pa.table(columns, schema=schema))
         placed = frame.repartitionByRange(len(blocks), "place").drop("place")
@@ -182,6 +218,8 @@ class CompiledEngine:
         left_out = {name for name in TRACE_TABLES if not traced}
         if not self._state_at:
             left_out.add(STATES)
+        if not self._shared:
+            left_out.add("saturated")
         return [name for name in ROW_TABLES if name not in left_out]
 
     def _share(self, plan: Plan, done: set[int]) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.errors import InputError, listing
 from emulator.faults.kinds import FAULT_SCHEMA
 from emulator.inputs.arrays import why_not_core
@@ -76,7 +77,7 @@ def states_scenario(
 def refuse_others(scenario: Scenario, rounds: int) -> None:
     """Raises InputError for what compiled rounds lack of a scenario of so many rounds: retention takes time to delete."""
     shorter = replace(scenario, rounds=rounds)
-    reason = why_not_core(shorter)
+    reason = why_not_core(shorter) or ("brokers share bandwidth" if limits_bandwidth(shorter) else None)
     for topic in shorter.topics:
         if may_delete(shorter, topic.config, (), False):
             reason = reason or f"topic {topic.name} may lose segments to retention"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.inputs.arrays.topics import Alterations, Globs
 from emulator.inputs.storage_settings import is_ever_tiered
@@ -17,13 +16,11 @@ def is_core(scenario: Scenario) -> bool:
 
 
 def why_not_core(scenario: Scenario) -> str | None:
-    """What of the scenario the core rounds lack: its protocol, consumers, shared bandwidth, storage. None: nothing."""
+    """What of the scenario the core rounds lack: its protocol, consumers, storage. None: nothing."""
     if scenario.protocol not in CORE_RULES:
         return f"protocol {scenario.protocol}"
     if scenario.consumers:
         return "consumers read"
-    if limits_bandwidth(scenario):
-        return "brokers share bandwidth"
     return _storage(scenario)
 
 

@@ -161,8 +161,10 @@ def take_epoch_end(lists: Lists, inputs: Inputs, part: Partition, follower: Repl
 
 @compiled_into_callers
 def rate_between(inputs: Inputs, leader: Replica, follower: Replica, slot: int) -> int:
-    """Bytes per round that a slow link from the leader and a slow disk of the follower leave; UNKNOWN: any."""
+    """Bytes per round that a slow link from the leader, a slow disk and the quota of the follower leave; UNKNOWN: any."""
     rate = follower.disk_bytes
+    if follower.quota_bytes != UNKNOWN:
+        rate = follower.quota_bytes if rate == UNKNOWN else min(rate, follower.quota_bytes)
     if has(leader.slow_to, slot):
         span = inputs.spans[leader.span]
         for at in range(span.first_slow, span.first_slow + span.slow_count):

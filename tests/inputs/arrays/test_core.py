@@ -37,7 +37,7 @@ def test_rules_are_those_of_rounds_in_sql() -> None:
 def needs_more(scenario: Scenario) -> bool:
     """Whether rounds in SQL have an optional part for it that the core lacks."""
     rules = rules_of([scenario_inputs(scenario)])
-    return rules.tiers or rules.consumers or rules.budgets or rules.by_local_log or rules.lists
+    return rules.tiers or rules.consumers or rules.by_local_log or rules.lists
 
 
 def test_examples_are_core_when_no_optional_part_is_needed() -> None:
@@ -68,8 +68,8 @@ READS = ConsumerRow("g", "orders", None, "earliest", "earliest", False, None, 10
 CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {}, None),
     (lambda s: {"protocol": "kafka-mutant-any-transition"}, "protocol kafka-mutant-any-transition"),
-    (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, "brokers share bandwidth"),
-    (lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}}, "brokers share bandwidth"),
+    (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, None),
+    (lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}}, None),
     (lambda s: commanded(s, "delete_topic", topic="pay*"), "topic payments is deleted"),
     (lambda s: {"consumers": (READS,)}, "consumers read"),
     (lambda s: altered(s, **{"remote.storage.enable": True}), "topic or.b has remote storage"),

@@ -1,0 +1,58 @@
+"""A block that is played in stretches: up to a round, and on from there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.inputs.arrays import Block
+from emulator.outcomes.compiled import Names, block_tables, fence_events, replica_state_rows
+from emulator.rounds.kafka.play_block import Scratch, play
+from emulator.rounds.kafka.told import Told, joined
+
+TOLD_AT_ONCE = 64
+"""Stretches after which what they told is put together."""
+
+END = 1 << 40
+
+
+class Stretches:
+    """A block on its way from round 0 to its end, and all that it tells on it.
+
+    `state_at`: ascending rounds at whose end every replica is told of. `state` may be changed between two stretches.
+    """
+
+    def __init__(self, block: Block, state_at: Sequence[int] = ()) -> None:
+        self.block, self.state, self.names = block, block.state, Names(block)
+        self.seconds = 0.0
+        self._state_at = list(state_at)
+        self._rounds = np.asarray(block.state.partitions)["end"].copy()
+        self._fences = fence_events(self.names, block.inputs, block.state)  # before rounds write to the state
+        self._scratch = Scratch(block.inputs)
+        self._told: list[Told] = []
+        self._states: list[pa.Table] = []
+
+    def play_to(self, round_: int) -> None:
+        """Play the rounds before this one, END for all. Leaps end with a stretch, so that its last round is played."""
+        while self._state_at and self._state_at[0] < round_:
+            at_round = self._state_at.pop(0)
+            self._play(at_round + 1)
+            self._states.append(replica_state_rows(self.names, self.block.inputs, self.state, at_round))
+        self._play(round_)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The rows of outcomes.compiled.BLOCK_TABLES, of a block that was played to its end."""
+        told = joined(self._told)
+        return block_tables(self.names, self.block.inputs, self._fences, self.state, told, self._states)
+
+    def _play(self, round_: int) -> None:
+        began = time.perf_counter()
+        np.asarray(self.state.partitions)["end"] = np.minimum(self._rounds, round_)
+        self.state, told = play(self.state, self.block.inputs, self.block.traffic, self._scratch)
+        self.seconds += time.perf_counter() - began
+        self._told.append(told)
+        if len(self._told) >= TOLD_AT_ONCE:
+            self._told = [joined(self._told)]

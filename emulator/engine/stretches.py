@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,22 @@ import pyarrow as pa
 from emulator.inputs.arrays import Block
 from emulator.outcomes.compiled import Names, block_tables, fence_events, replica_state_rows
 from emulator.rounds.kafka.play_block import Scratch, play
+from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told, joined
 
 TOLD_AT_ONCE = 64
 """Stretches after which what they told is put together."""
 
 END = 1 << 40
+
+
+class Mark(NamedTuple):
+    """Where a block stands: its state, what it has told, and rounds of which it is still to tell."""
+
+    state: State
+    told: list[Told]
+    states: list[pa.Table]
+    state_at: list[int]
 
 
 class Stretches:
@@ -42,6 +53,15 @@ class Stretches:
             self._play(at_round + 1)
             self._states.append(replica_state_rows(self.names, self.block.inputs, self.state, at_round))
         self._play(round_)
+
+    def mark(self) -> Mark:
+        """Where it stands."""
+        return Mark(self.state, list(self._told), list(self._states), list(self._state_at))
+
+    def go_back(self, mark: Mark) -> None:
+        """Forget what was played since."""
+        self.state = mark.state
+        self._told, self._states, self._state_at = list(mark.told), list(mark.states), list(mark.state_at)
 
     def tables(self) -> dict[str, pa.Table]:
         """The rows of outcomes.compiled.BLOCK_TABLES, of a block that was played to its end."""

@@ -6,13 +6,15 @@ import os
 import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from emulator.engine.budgets.demands import Demands, demands, flows_of, joined_flows
-from emulator.engine.budgets.edges import Edge, first_edge
+from emulator.engine.budgets.edges import Edge
+from emulator.engine.budgets.first_play import Use, forget_use, is_exceeded, most_appended, use_of, windows_of
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shares import FlowShares, quotas_of, shares_of
 from emulator.engine.rows import blocks_row
@@ -36,13 +38,19 @@ def shared_payload(prepared: Prepared, scenario: int) -> bytes:
     return pickle.dumps(([prepared.block(block) for block in blocks], of_blocks, shared), protocol=5)
 
 
+Each = Callable[[Callable[["SharedBlock"], Any]], list[Any]]
+"""Calls a function with every block, side by side; what it returned of each."""
+
+
 class SharedBlock:
     """One of the blocks whose partitions share budgets."""
 
     def __init__(self, payload: Any, listed: ThrottledReplicas, shared: SharedBudgets, state_at: Sequence[int]) -> None:
         self.block = read_block(payload)
         self._listed, self._shared = listed, shared
+        self._most_appended = most_appended(self.block.state, self.block.inputs)
         self.stretches = Stretches(self.block, state_at)
+        self._begin = self.stretches.mark()
 
     def play_to(self, round_: int) -> None:
         """Play the rounds before this one."""
@@ -51,6 +59,20 @@ class SharedBlock:
     def demands(self, round_: int) -> Demands:
         """What its followers ask for at an edge."""
         return demands(self.stretches.state, self.block.inputs, self._shared, self._listed.at(round_), round_)
+
+    def begin_window(self) -> None:
+        """A window of the first play begins: what is used is counted anew, and the window may be taken back."""
+        forget_use(self.stretches.state)
+        self._begin = self.stretches.mark()
+
+    def use(self) -> Use:
+        """What the window used."""
+        before, after = self._begin.state, self.stretches.state
+        return use_of(before, after, self.block.inputs, self._shared, self._listed, self._most_appended)
+
+    def take_back(self) -> None:
+        """Forget the window."""
+        self.stretches.go_back(self._begin)
 
     def limit(self, asked: Demands, shares: FlowShares) -> None:
         """Set what its followers may fetch from now on."""
@@ -68,7 +90,7 @@ def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict
         def each(do: Callable[[SharedBlock], Any]) -> list[Any]:
             return list(pool.map(do, blocks)) if len(blocks) > 1 else [do(blocks[0])]
 
-        edge: Edge | None = first_edge(shared)
+        edge = first_exceeded(each, shared)
         while edge is not None:
             edge = _play_from(edge, each, blocks, shared, saturated)
     tables = [block.stretches.tables() for block in blocks]
@@ -77,9 +99,22 @@ def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict
     return joined | {"blocks": played, "saturated": saturated.rows()}
 
 
+def first_exceeded(each: Each, shared: SharedBudgets) -> Edge | None:
+    """Play as if no budget bound, up to the first window in which one may have; the edge at its begin, None: none did."""
+    windows = windows_of(shared)
+    ends = [*(edge.round for edge in windows[1:]), shared.rounds]
+    for edge, end in zip(windows, ends, strict=True):
+        each(SharedBlock.begin_window)
+        each(partial(SharedBlock.play_to, round_=end))
+        if is_exceeded(each(SharedBlock.use), shared, edge.round, end):
+            each(SharedBlock.take_back)
+            return edge
+    return None
+
+
 def _play_from(
     edge: Edge,
-    each: Callable[[Callable[[SharedBlock], Any]], list[Any]],
+    each: Each,
     blocks: Sequence[SharedBlock],
     shared: SharedBudgets,
     saturated: SaturatedRounds,

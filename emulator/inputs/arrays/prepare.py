@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.inputs.arrays.blocks import pack
 from emulator.inputs.arrays.brokers import READ_BY_BROKERS, BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
@@ -195,6 +196,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "rules": RULES_PLACES[scenario.protocol],
             "rounds": scenario.rounds,
             "elr": int(scenario.features[ELR_FEATURE] > 0),
+            "shares": int(limits_bandwidth(scenario)),
             "late_news": int(has_late_news(scenario)),
             "leaps": int(leaps),
             "session_timeout_rounds": scenario.session_timeout_rounds,

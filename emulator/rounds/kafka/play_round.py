@@ -15,6 +15,7 @@ from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
 from emulator.rounds.kafka.record_trace import record_trace
 from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.respond import respond
+from emulator.rounds.kafka.shared_budgets import note_what_is_lacked
 from emulator.rounds.kafka.take_inputs import take_inputs
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_states
 from emulator.rounds.kafka.tier.run_tier_tasks import pin_transactions, run_tier_tasks, take_tier_inputs
@@ -36,6 +37,8 @@ def play_round(lists: Lists, tiers: TierLists | None, inputs: Inputs, part: Part
 
     if changed:  # 1. inputs
         take_inputs(lists, inputs, part, replicas, rules)
+    if scenario.shares:
+        note_what_is_lacked(part, replicas)
     if tiers is not None:
         take_tier_inputs(lists, tiers, inputs, part, replicas, rules)
     note_high_watermarks(part, replicas)

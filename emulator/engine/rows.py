@@ -21,7 +21,19 @@ from emulator.schema import OUTPUT_TABLES
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
 """One row for each block that was played: its number, its partitions, seconds of its rounds."""
 
-TABLES: dict[str, pa.Schema] = BLOCK_TABLES | {"blocks": BLOCKS_SCHEMA, "saturated": SATURATED_SCHEMA}
+FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "followers", "produced")])
+"""What a block that shares budgets asks for where a step ends, as of budgets.demands.Flows."""
+
+USE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("budget", "asked", "followers", "needed")])
+"""What it used in the step at most, as of budgets.first_play.Use."""
+
+BETWEEN_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("state", pa.binary())])
+"""What is kept of it between two steps: number, one of budgets.shared_block.block_payloads, its state; null before round 0."""
+
+STEP_TABLES = {"flows": FLOWS_SCHEMA, "use": USE_SCHEMA, "between": BETWEEN_SCHEMA}
+"""What goes from one step of a run to the next (budgets/steps.py)."""
+
+TABLES: dict[str, pa.Schema] = {**BLOCK_TABLES, "blocks": BLOCKS_SCHEMA, "saturated": SATURATED_SCHEMA, **STEP_TABLES}
 
 ROWS_PER_BATCH = 50_000
 

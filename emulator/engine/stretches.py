@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays import Block
-from emulator.outcomes.compiled import Names, block_tables, fence_events, replica_state_rows
+from emulator.outcomes.compiled import Names, end_tables, fence_events, replica_state_rows, told_tables
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told, joined
@@ -64,9 +64,17 @@ class Stretches:
         self._told, self._states, self._state_at = list(mark.told), list(mark.states), list(mark.state_at)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The rows of outcomes.compiled.BLOCK_TABLES, of a block that was played to its end."""
-        told = joined(self._told)
-        return block_tables(self.names, self.block.inputs, self._fences, self.state, told, self._states)
+        """The rows of outcomes.compiled.BLOCK_TABLES, of a block that was played from its begin to its end."""
+        return self.told_tables(True) | self.end_tables()
+
+    def told_tables(self, is_first: bool) -> dict[str, pa.Table]:
+        """Of these the rows that were told; `is_first`: also those that were known before it was played."""
+        fences = self._fences if is_first else self._fences.slice(0, 0)
+        return told_tables(self.names, self.block.inputs, fences, joined(self._told), self._states)
+
+    def end_tables(self) -> dict[str, pa.Table]:
+        """Of these the rows that say how it ended."""
+        return end_tables(self.names, self.block.inputs, self.state)
 
     def _play(self, round_: int) -> None:
         began = time.perf_counter()

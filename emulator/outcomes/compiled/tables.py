@@ -33,12 +33,23 @@ def block_tables(
 
     `names` and `fences` (`fence_events`) are of its start; `states`: `replica_state_rows` of the rounds that were named.
     """
+    return told_tables(names, inputs, fences, told, states) | end_tables(names, inputs, state)
+
+
+def end_tables(names: Names, inputs: Inputs, state: State) -> dict[str, pa.Table]:
+    """Of these the rows that say how a block ended."""
     return {
         "partitions": partition_rows(names, inputs, state),
         "outcomes": outcome_rows(names, state),
-        "events": pa.concat_tables([told_events(names, told.events), fences]),
         "replicas": replica_rows(names, state),
         "leader_epochs": leader_epoch_rows(names, state),
+    }
+
+
+def told_tables(names: Names, inputs: Inputs, fences: pa.Table, told: Told, states: Sequence[pa.Table]) -> dict[str, pa.Table]:
+    """Of these the rows that were told on the way, in any stretch of it; `fences` are for one of them."""
+    return {
+        "events": pa.concat_tables([told_events(names, told.events), fences]),
         "violations": violation_rows(names, told),
         "trace": trace_rows(names, told),
         "trace_partitions": trace_partition_rows(names, told),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.errors import InputError, listing
 from emulator.faults.kinds import FAULT_SCHEMA
 from emulator.inputs.arrays import tiered_topic, why_not_core
@@ -79,6 +80,8 @@ def refuse_others(scenario: Scenario, rounds: int) -> None:
     reason, tiered = why_not_core(shorter), tiered_topic(shorter)
     if tiered is not None:
         reason = reason or f"topic {tiered} has remote storage"
+    if limits_bandwidth(shorter):
+        reason = reason or "brokers share bandwidth"
     for topic in shorter.topics:
         if may_delete(shorter, topic.config, (), False):
             reason = reason or f"topic {topic.name} may lose segments to retention"

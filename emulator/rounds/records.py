@@ -107,9 +107,14 @@ def fields_of(record: type[Any]) -> dict[str, Field]:
 
 def dtype_of(record: type[Any]) -> np.dtype[Any]:
     """The NumPy type of a record."""
-    return np.dtype(
-        [(name, field.type if field.type is np.int64 else dtype_of(field.type)) for name, field in fields_of(record).items()]
-    )
+    if record not in _DTYPES:
+        fields = fields_of(record).items()
+        of_fields = [(name, field.type if field.type is np.int64 else dtype_of(field.type)) for name, field in fields]
+        _DTYPES[record] = np.dtype(of_fields)
+    return _DTYPES[record]
+
+
+_DTYPES: dict[type[Any], np.dtype[Any]] = {}
 
 
 def kinds_of(record: type[Any]) -> list[int]:

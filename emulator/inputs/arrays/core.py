@@ -27,11 +27,13 @@ def why_not_core(scenario: Scenario) -> str | None:
         return f"protocol {scenario.protocol}"
     if limits_reading(scenario):
         return "remote reads share quotas, threads or fetches"
-    if limits_bandwidth(scenario):
-        return "brokers share bandwidth"
     topic = tiered_topic(scenario)
     if topic is not None and limits_copying(scenario):
         return "copies share quotas or threads of brokers"
+    if limits_bandwidth(scenario) and scenario.consumers:
+        return "brokers share bandwidth, and consumers read"
+    if limits_bandwidth(scenario) and topic is not None:
+        return f"brokers share bandwidth, and topic {topic} has remote storage"
     return None
 
 

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.inputs.arrays.blocks import pack
 from emulator.inputs.arrays.brokers import READ_BY_BROKERS, BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
 from emulator.inputs.arrays.joined_brokers import JoinedBrokers
 from emulator.inputs.arrays.rules import RULES_PLACES, rules_records
 from emulator.inputs.arrays.scenarios import ScenarioColumns, quiet_from, scenario_columns
+from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
+from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
 from emulator.inputs.consumers import reads_per_thread
 from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
@@ -44,7 +47,7 @@ class Prepared:
             scenario_columns(s, of_scenario, self._stale, traced.get(s.scenario_id), leaps)
             for s, of_scenario in zip(scenarios, brokers, strict=True)
         ]
-        self._parts = parts
+        self._parts, self._given = parts, list(scenarios)
         self._scenario_ids = np.array([s.scenario_id for s in scenarios], np.int32)
         counts = np.array([part.places.partition_count for part in parts], np.int64)
         self.first_place = offsets_of(counts)
@@ -95,6 +98,16 @@ class Prepared:
         """The brokers of a scenario, by its place."""
         return self._parts[scenario].brokers
 
+    def shared_of(self, scenario: int) -> tuple[SharedBudgets, ThrottledReplicas]:
+        """What the partitions of a scenario share, by its place, and which of its replicas are throttled, by slot."""
+        given, part = self._given[scenario], self._parts[scenario]
+        listed = throttled_replicas(given, part.places, part.brokers.ids, part.placement)
+        return shared_budgets(given, part.places, part.brokers, part.placement), listed
+
+    def slots_of(self, places: np.ndarray) -> np.ndarray:
+        """The places of their slots among all slots."""
+        return spread(self._first_slot[:-1][places], self.slots[places])
+
     def names(self, place: int) -> tuple[int, str, int]:
         """(scenario_id, topic, partition) of a partition."""
         scenario = int(self._columns["scenario"][place])
@@ -111,7 +124,7 @@ class Prepared:
         """A payload for `read_block`: these partitions and all that they need, in this order."""
         columns = {name: column[places] for name, column in self._columns.items()}
         slots = columns["slots"].astype(np.int64)
-        slot_places = spread(self._first_slot[:-1][places], slots)
+        slot_places = self.slots_of(places)
         brokers = self._brokers.pick(np.repeat(columns["scenario"], slots), self._broker_place[slot_places])
         columns["broker_place"] = brokers.of_replica
         lists = {}
@@ -200,6 +213,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "rules": RULES_PLACES[scenario.protocol],
             "rounds": scenario.rounds,
             "elr": int(scenario.features[ELR_FEATURE] > 0),
+            "shares": int(limits_bandwidth(scenario)),
             "late_news": int(has_late_news(scenario)),
             "leaps": int(leaps),
             "session_timeout_rounds": scenario.session_timeout_rounds,

@@ -46,6 +46,8 @@ _PARTITION = {
 _REPLICA = {
     "cause": -1,
     "disk_bytes": UNKNOWN,
+    "quota_bytes": UNKNOWN,
+    "lacked_bytes": UNKNOWN,
     "fetch_max_bytes": UNKNOWN,
     "no_wait": UNKNOWN,
     "news_lag": NOT_COVERED,

@@ -36,14 +36,27 @@ def block_tables(
 
     `names` and `fences` (`fence_events`) are of its start; `states`: `replica_state_rows` of the rounds that were named.
     """
+    return told_tables(names, inputs, fences, state, told, states) | end_tables(names, inputs, state)
+
+
+def end_tables(names: Names, inputs: Inputs, state: State) -> dict[str, pa.Table]:
+    """Of these the rows that say how a block ended."""
     return {
         "partitions": partition_rows(names, inputs, state),
         "outcomes": outcome_rows(names, inputs, state),
-        "events": pa.concat_tables([told_events(names, told.events), fences]),
         "replicas": replica_rows(names, state),
         "leader_epochs": leader_epoch_rows(names, state),
         "remote_segments": remote_segment_rows(names, state),
         "consumer_groups": consumer_group_rows(names, inputs, state),
+    }
+
+
+def told_tables(
+    names: Names, inputs: Inputs, fences: pa.Table, state: State, told: Told, states: Sequence[pa.Table]
+) -> dict[str, pa.Table]:
+    """Of these the rows that were told on the way, in any stretch of it; `fences` are for one of them, `state` of its end."""
+    return {
+        "events": pa.concat_tables([told_events(names, told.events), fences]),
         "unread": unread_rows(names, told),
         "violations": violation_rows(names, told),
         "trace": trace_rows(names, inputs, state, told),

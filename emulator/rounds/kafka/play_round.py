@@ -18,6 +18,7 @@ from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_read
 from emulator.rounds.kafka.record_trace import record_trace
 from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.respond import respond
+from emulator.rounds.kafka.shared_budgets import note_what_is_lacked
 from emulator.rounds.kafka.take_inputs import take_inputs
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_states
 from emulator.rounds.kafka.tier.check_tiers import check_tiers
@@ -50,6 +51,8 @@ def play_round(
 
     if changed:  # 1. inputs
         take_inputs(lists, inputs, part, replicas, rules)
+    if scenario.shares:
+        note_what_is_lacked(part, replicas)
     if tiers is not None:
         take_tier_inputs(lists, tiers, inputs, part, replicas, rules)
     if changed and is_deleted_now(inputs, part):

@@ -125,6 +125,7 @@ class ScenarioRow(Record):
     rules: int = constant("place of its protocol's rules")
     rounds: int = constant("rounds of the run")
     elr: int = constant("1: eligible leader replicas (KIP-966)")
+    shares: int = constant("1: its brokers' bandwidth is limited, or a replication throttle is set")
     late_news: int = constant("1: some fault lets news through late (stale_metadata with lag_rounds)")
     leaps: int = constant("1: quiet rounds are leapt over; the result is the same")
     session_timeout_rounds: int = constant("rounds")
@@ -346,7 +347,9 @@ class Replica(Record):
     active_base: int = compared("base offset of the active segment")
     active_bytes: int = counter("bytes in it")
     active_round: int = compared("round of its first chunk")
-    credit_bytes: int = compared("allowance of slow links and disks left from the round before")
+    quota_bytes: int = compared("bytes per round that shared budgets leave it until the next quota edge, UNKNOWN: any")
+    credit_bytes: int = compared("allowance of slow links, slow disks and quotas left from the round before")
+    credit_unsure: int = compared("1: under a quota that held nothing back it would have another credit")
     runs: List = part_of(List, "its records")
     epochs: List = part_of(List, "its leader epoch cache")
     segments: List = part_of(List, "its closed segments, where they are kept")
@@ -378,6 +381,9 @@ class Replica(Record):
     # Outcomes
     fetched_bytes: int = counter("bytes fetched from the believed leader in this time bucket")
     produced_bytes: int = counter("bytes appended as a leader in this time bucket")
+    # What shared budgets are held against; all rounds up to the one at which it was looked at last
+    lacked_bytes: int = scratch("most bytes that it lacked of T's log at a round's start; UNKNOWN: it never could ask")
+    needed_bytes: int = scratch("the least quota that would have held none of its fetches back")
     # Of one round
     hw_at_start: int = scratch("high watermark after inputs")
     answer: int = scratch("what its fetch is answered")

@@ -40,7 +40,9 @@ def test_rules_are_those_of_rounds_in_sql() -> None:
 def needs_more(scenario: Scenario) -> bool:
     """Whether rounds in SQL have an optional part for it that the core lacks."""
     rules = rules_of([scenario_inputs(scenario)])
-    return rules.budgets or limits_copying(scenario) or limits_reading(scenario)
+    if rules.budgets and (rules.tiers or rules.consumers):
+        return True
+    return limits_reading(scenario) or (rules.tiers and limits_copying(scenario))
 
 
 def test_examples_are_core_when_no_optional_part_is_needed() -> None:
@@ -68,6 +70,15 @@ def commanded(scenario: Scenario, kind: str, **more: Any) -> dict[str, Any]:
 
 
 COPY_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.copy.max.bytes.per.second": 9}
+
+
+def throttled(scenario: Scenario) -> dict[str, Any]:
+    """With a throttle of replication."""
+    return {"config": {**scenario.config, "leader.replication.throttled.rate": 9}}
+
+
+TIERED = {"remote.storage.enable": True}
+BOTH = "brokers share bandwidth, and {}"
 SHARED = "copies share quotas or threads of brokers"
 READS = ConsumerRow("g", "orders", None, "earliest", "earliest", False, None, 100, 0, 0, 50, None, None)
 ALL = replace(READS, topic="*")
@@ -77,14 +88,28 @@ CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {}, None),
     (lambda s: {"protocol": "kafka-mutant-any-transition"}, None),
     (lambda s: {"protocol": "bookkeeper"}, "protocol bookkeeper"),
-    (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, "brokers share bandwidth"),
-    (lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}}, "brokers share bandwidth"),
+    (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, None),
+    (lambda s: throttled(s), None),
+    (
+        lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}, "consumers": (READS,)},
+        BOTH.format("consumers read"),
+    ),
+    (
+        lambda s: {
+            **altered(s, **TIERED),
+            "config": {**s.config, "leader.replication.throttled.rate": 9},
+        },
+        BOTH.format("topic or.b has remote storage"),
+    ),
     (lambda s: commanded(s, "delete_topic", topic="pay*"), None),
     (lambda s: {"consumers": (READS,)}, None),
-    (lambda s: {"consumers": (READS,), **altered(s, **{"remote.storage.enable": True})}, None),
-    (lambda s: {"consumers": (ALL,), "config": {**s.config, **READ_QUOTA}, **altered(s, **{"remote.storage.enable": True})}, READ),
-    (lambda s: altered(s, **{"remote.storage.enable": True}), None),
-    (lambda s: {**altered(s, **{"remote.storage.enable": True}), "config": {**s.config, **COPY_QUOTA}}, SHARED),
+    (lambda s: {"consumers": (READS,), **altered(s, **TIERED)}, None),
+    (
+        lambda s: {"consumers": (ALL,), "config": {**s.config, **READ_QUOTA}, **altered(s, **TIERED)},
+        READ,
+    ),
+    (lambda s: altered(s, **TIERED), None),
+    (lambda s: {**altered(s, **TIERED), "config": {**s.config, **COPY_QUOTA}}, SHARED),
     (lambda s: {"config": {**s.config, **COPY_QUOTA}}, None),
     (lambda s: {"rounds": 800}, None),
     (lambda s: {"rounds": 800, "commands": (), **altered(s, **{"retention.bytes": 99})}, None),

@@ -33,16 +33,21 @@ def trace_rows(names: Names, inputs: Inputs, state: State, told: Told) -> pa.Tab
         "epochs": epoch_lists(np.asarray(trace["epochs"]), told.trace_epochs),
         "local_segments": segment_lists(np.asarray(trace["segments"]), told.trace_segments),
         "local_bytes": nullable(trace["local_bytes"], UNKNOWN),
-        "highest_remote_offset": pa.array(trace["highest_remote"], mask=np.asarray(trace["local_bytes"]) == UNKNOWN),
+        "highest_remote_offset": pa.array(np.asarray(trace["highest_remote"]), mask=~with_tiers(inputs, state, trace)),
         **list_offsets(inputs, state, trace),
     }
     return table_of("trace", len(trace), names.ids(np.asarray(trace["partition"])) | columns)
 
 
-def list_offsets(inputs: Inputs, state: State, trace: Any) -> dict[str, pa.Array]:
-    """What leaders answer to the special timestamps of ListOffsets, in runs in which some topic has remote storage."""
+def with_tiers(inputs: Inputs, state: State, trace: Any) -> np.ndarray:
+    """By row whether segments are kept, in a run in which some topic has remote storage."""
     scenario = field_of(state.partitions, "scenario")[trace["partition"]]
-    is_told = (field_of(inputs.scenarios, "some_tiered")[scenario] != 0) & (np.asarray(trace["role"]) == ROLES.index("leader"))
+    return (field_of(inputs.scenarios, "some_tiered")[scenario] != 0) & (np.asarray(trace["local_bytes"]) != UNKNOWN)
+
+
+def list_offsets(inputs: Inputs, state: State, trace: Any) -> dict[str, pa.Array]:
+    """What leaders answer to the special timestamps of ListOffsets."""
+    is_told = with_tiers(inputs, state, trace) & (np.asarray(trace["role"]) == ROLES.index("leader"))
     tiered, highest = np.asarray(trace["tiered"]) != 0, np.asarray(trace["highest_remote"])
     has_all = trace["local_start"] == trace["log_start"]
     pending = np.where(highest >= 0, np.maximum(highest + 1, trace["log_start"]), np.where(has_all, trace["log_start"], UNKNOWN))

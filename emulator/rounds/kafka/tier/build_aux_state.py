@@ -130,8 +130,7 @@ def ask_leader(
         entry.epoch = epoch
         entry.start_offset = begins
         return
-    start, with_epochs = tier.aux_start, rules.build_epochs != 0
-    start_at(lists, tiers, inputs, part, follower, slot, start, leader.log_start, with_epochs, rules)
+    start_at(lists, tiers, inputs, part, follower, slot, tier.aux_start, leader.log_start, True, rules)
 
 
 @compiled

@@ -81,6 +81,9 @@ class Accounts:
         last = tables.replicas.join(tables.partitions.select("pid", "client_leader"), "pid").where(
             "broker = client_leader AND position IS NOT NULL"
         )
+        if tables.tiers is not None:
+            last = last.join(tables.tiers.select(*REPLICA, "whole_start"), REPLICA)
+            last = last.withColumn("log_start", F.expr("least(log_start, whole_start)"))
         last = last.select(*REPLICA, "log_start", "leo")
         log = contents(tables.logs, last).select(*SET, "from_offset", "to_offset")
         starts = last.select("pid", "log_start")

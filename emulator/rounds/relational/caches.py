@@ -51,10 +51,23 @@ def after_fetching(now: Round) -> Round:
     changed = now.replicas.where(f"cut_to IS NOT NULL OR starts_anew OR new_log_start IS NOT NULL OR {cut_after} IS NOT NULL")
     changes = changed.selectExpr(*REPLICA, "starts_anew AS clears", "cut_to", f"{cut_after} AS cut_after", "new_log_start")
     fetched = now.taken.selectExpr(*REPLICA, "epoch", "from_offset AS start_offset")
+    if now.remote_segments is not None:
+        fetched = fetched.unionByName(built_epochs(now))
     told = now.replicas.where(f"new_epoch IS NOT NULL AND {ENTERS_EPOCH}").selectExpr(
         *REPLICA, "new_epoch AS epoch", "new_start AS start_offset"
     )
     return _follow(now, changes, told, fetched)
+
+
+def built_epochs(now: Round) -> DataFrame:
+    """The caches of those that have built their state in this round: pid, broker, epoch, start_offset."""
+    assert now.remote_epochs is not None
+    built = now.replicas.where("built_from IS NOT NULL").selectExpr(*REPLICA, "built_from AS number", "starts_at")
+    return (
+        built.join(now.remote_epochs, ["pid", "number"])
+        .where("start_offset < starts_at")
+        .select(*REPLICA, "epoch", "start_offset")
+    )
 
 
 def _follow(now: Round, changes: DataFrame, told: DataFrame, fetched: DataFrame | None = None) -> Round:

@@ -66,6 +66,8 @@ def cut_columns(now: Round, offset: str) -> dict[str, str]:
             "segment_round": f"IF({again}, met_round, segment_round)",
             "segment_newest": f"CASE WHEN NOT {cut} THEN segment_newest WHEN {is_empty} THEN null ELSE {newest} END",
         }
+    if now.remote_segments is not None:
+        segments |= {"whole_start": f"IF({cut} AND {offset} < log_start, {offset}, whole_start)"}
     return segments | {
         "leo": f"IF({cut}, {offset}, leo)",
         "log_start": f"IF({cut}, least(log_start, {offset}), log_start)",

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 from . import truncating
 from .cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
 from .leading import flush_messages, roll_segment
+from .links import LINK, passing
 from .logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
 from .tables import REPLICA, Round, exprs
 
-LINK = "link_scenario = scenario_id AND link_from <= round AND round < link_to"
 FETCHES = (
     "pid", "broker", "scenario_id", "round", "source", "leo", "log_start", "isolated", "last_epoch", "asked_epoch", "protocol",
     "client_leader", "client_epoch", "believed_epoch", "truncating",
@@ -28,15 +28,16 @@ def request_fetch(now: Round) -> Round:
 
     The fetch: a join of replicas with replicas.
     """
-    followers = now.replicas.where(
-        "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
-        " AND NOT isolated"
-    ).withColumn("source", F.expr("believed_leader"))
-    sent = _passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
+    fetches = "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
+    has_tiers = now.remote_segments is not None
+    followers = now.replicas.where(f"{fetches} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}").withColumn(
+        "source", F.expr("believed_leader")
+    )
+    sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
     leaders = now.replicas.where("position IS NOT NULL").selectExpr(
         "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
-        "hw_at_start AS source_hw", "log_start AS source_log_start", "isolated AS source_isolated",
-        "leo_at_start AS source_leo_at_start",
+        "hw_at_start AS source_hw", f"{now.whole_start} AS source_log_start", "log_start AS source_local_start",
+        "isolated AS source_isolated", "leo_at_start AS source_leo_at_start",
     )  # fmt: skip
     requests = sent.withColumn("asked_epoch", F.col("last_epoch")).select(*FETCHES)
     met = requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)")
@@ -52,6 +53,8 @@ def request_fetch(now: Round) -> Round:
         " CASE WHEN leo > source_leo THEN 'above LEO' WHEN last_epoch IS NULL THEN 'data' ELSE 'none' END"
         " WHEN floor_epoch < last_epoch OR end_offset < leo THEN 'diverging' ELSE 'data' END"
     )
+    if has_tiers:
+        answer = f"CASE WHEN ({answer}) = 'data' AND leo < source_local_start THEN 'moved' ELSE {answer} END"
     noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
     answered = looked_up.withColumn("answer", F.expr(answer)).withColumn("is_noted", F.expr(noted))
     asked = "IF(answer IN ('diverging', 'end of epoch'), floor_epoch, null)"
@@ -60,15 +63,6 @@ def request_fetch(now: Round) -> Round:
     own = end_offset_for_epoch(own, now.leader_epochs, "broker", "leo")
     own = own.withColumnsRenamed({"floor_epoch": "own_epoch", "end_offset": "own_end", "has_floor": "has_own"})
     return replace(now, fetches=own.drop("asked_epoch"))
-
-
-def _passing(now: Round, messages: DataFrame, sender: str, receiver: str) -> DataFrame:
-    """The messages whose link is not cut in that direction."""
-    if now.inputs.links is None:
-        return messages
-    cut = now.inputs.links.where("is_cut").withColumnsRenamed({"sender": "link_sender", "receiver": "link_receiver"})
-    drops = F.expr(f"{LINK} AND link_sender = {sender} AND link_receiver = {receiver}")
-    return messages.join(F.broadcast(cut), drops, "left_anti")
 
 
 def note_fetches(now: Round) -> Round:
@@ -94,7 +88,7 @@ def note_fetches(now: Round) -> Round:
 def drop_answers(now: Round) -> Round:
     """Forget the answers that are lost on the way."""
     assert now.fetches is not None
-    return replace(now, fetches=_passing(now, now.fetches.where("answer != 'none'"), "source", "broker"))
+    return replace(now, fetches=passing(now, now.fetches.where("answer != 'none'"), "source", "broker"))
 
 
 def choose_batches(now: Round) -> Round:
@@ -183,7 +177,8 @@ def truncate_diverging(now: Round) -> Round:
     now = now.with_columns(**cut_columns(now, "cut_to"), starts_anew=anew)
     if now.inputs.has_older:
         now = now.with_columns(truncating="IF(coalesce(arrived = 'end of epoch', false), asks_again, truncating)")
-    at_start = dict.fromkeys(("log_start", "leo", "flushed", "segment_base"), "IF(starts_anew, source_log_start, {})")
+    starts = ("log_start", "leo", "flushed", "segment_base", *(("whole_start",) if now.remote_segments is not None else ()))
+    at_start = dict.fromkeys(starts, "IF(starts_anew, source_log_start, {})")
     return now.with_columns(
         **{name: text.format(name) for name, text in at_start.items()},
         truncated="truncated + IF(starts_anew, leo - log_start, 0L)",
@@ -209,7 +204,8 @@ def append_fetched(now: Round) -> Round:
         hw=f"IF(has_data, {clamped('told_hw')}, hw)",
         credit_bytes="IF(has_data, IF(leo < there_leo, coalesce(allowance - size, 0L), 0L), credit_bytes)",
     )
-    rises = "has_data AND source_log_start > log_start AND source_log_start <= hw"
-    return now.with_columns(new_log_start=f"IF({rises}, source_log_start, null)").with_columns(
-        log_start="coalesce(new_log_start, log_start)"
-    )
+    rises = f"has_data AND source_log_start > {now.whole_start} AND source_log_start <= hw"
+    now = now.with_columns(new_log_start=f"IF({rises}, source_log_start, null)")
+    if now.remote_segments is not None:
+        now = now.with_columns(whole_start="coalesce(new_log_start, whole_start)")
+    return now.with_columns(log_start="greatest(log_start, new_log_start)")

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emulator.arrow_frames import frame_of
 from emulator.faults.timeline import BrokerSegment, broker_timelines
-from emulator.rounds.relational.settings import broker_settings, may_delete, topic_settings
+from emulator.rounds.relational.settings import broker_settings, is_ever_tiered, may_delete, topic_settings
 from emulator.rounds.relational.tables import RoundInputs
 from emulator.scenario import ELR_FEATURE, Scenario
 from emulator.scenario.globs import parse_partitions
@@ -85,6 +85,7 @@ class RunInputs:
         for place in self.places:
             place.keeps_segments = _keeps_segments(place)
         self.keeps_segments = any(place.keeps_segments.any() for place in self.places)
+        self.has_tiers = any(is_ever_tiered(place.scenario, place.name, place.config) for place in self.places)
         self.settings = topic_settings(self.places)
         self.workload, self.most_batches = _workload(self.places)
         self.brokers = _brokers(self.scenarios, self.timelines)
@@ -102,6 +103,14 @@ class RunInputs:
     def rounds(self) -> int:
         """Rounds of the longest scenario."""
         return max(s.rounds for s in self.scenarios)
+
+    def initial_remote(self) -> list[tuple[int, dict[str, Any]]]:
+        """(pid, row) of the remote segments that scenarios begin with, of the partitions that are played."""
+        first = {(place.scenario.scenario_id, place.name): place.first_pid for place in self.places}
+        played = set(self.homes["pid"].to_pylist())
+        rows = [(s.scenario_id, row) for s in self.scenarios for row in s.initial_remote_segments.to_pylist()]
+        found = [(first[scenario_id, row["topic"]] + row["partition"], row) for scenario_id, row in rows]
+        return [(pid, row) for pid, row in found if pid in played]
 
     def of_round(self, spark: SparkSession, number: int, news: DataFrame | None) -> RoundInputs:
         """What comes into a round. `news`: what controllers held before (`learning`)."""
@@ -149,9 +158,9 @@ class RunInputs:
 
         What a controller does follows from what is new of brokers, settings and commands. SETTLING_ROUNDS after the last of it
         nobody is left to fence, who may lead leads, and all that hear of it have. Not so while ELR waits for answers, news is on
-        its way, or partitions are being moved: their rounds are never calm.
+        its way, partitions are being moved, or logs have a remote part: their rounds are never calm.
         """
-        if self.has_elr or self.has_late_news or self.reassignments.num_rows:
+        if self.has_elr or self.has_late_news or self.reassignments.num_rows or self.has_tiers:
             return set()
         edges = _edges(self.settings, "from_round", "to_round") | _edges(self.brokers, "from_round", "to_round")
         edges |= _edges(self.stale, "stale_from", "stale_to") | {0}
@@ -192,6 +201,8 @@ def _keeps_segments(place: Place) -> np.ndarray:
     deletes = np.zeros(len(place.assignment), bool)
     for command in asked:
         deletes[slice(None) if command.partition is None else slice(command.partition, command.partition + 1)] = True
+    if is_ever_tiered(place.scenario, place.name, place.config):
+        return np.ones(len(place.assignment), bool)
     keeps = [may_delete(place.scenario, place.name, place.config, deleted) for deleted in (False, True)]
     return np.where(deletes, keeps[1], keeps[0])
 

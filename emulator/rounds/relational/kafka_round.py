@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from . import caches, outcomes
+from .building import build_remote_state, forget_stale_questions
 from .controller import begin_leadership, elect, elect_preferred, fence, tell
 from .damage import take_inputs
 from .elr import ask_for_recovery
@@ -35,7 +36,8 @@ from .learning import checkpoint, learn
 from .outcomes import end_round
 from .reassign import complete_reassignment, start_reassignment
 from .segments import delete_old_segments, keep_segments_of_followers, keep_segments_of_leaders
-from .tables import Round, RoundInputs, Tables, begin_round, parted, settled, settled_to_stay
+from .tables import TIER_COLUMNS, Round, RoundInputs, Tables, begin_round, parted, settled, settled_to_stay
+from .tiers import read_metadata, run_tier_tasks
 from .truncating import cut_learned, keep_epochs_at_start
 
 Verb = Callable[[Round], Round]
@@ -90,6 +92,7 @@ SETTLE, SETTLE_TO_STAY = "settle", "settle to stay"
 
 VERBS: tuple[Verb | str, ...] = (
     take_inputs,
+    read_metadata,
     keep_epochs_at_start,
     fence,
     elect,
@@ -122,8 +125,11 @@ VERBS: tuple[Verb | str, ...] = (
     take_answers,
     truncate_diverging,
     append_fetched,
+    build_remote_state,
     learn,
     cut_learned,
+    forget_stale_questions,
+    run_tier_tasks,
     delete_old_segments,
     checkpoint,
     outcomes.count_outcomes,
@@ -175,4 +181,6 @@ def _settled(now: Round, before: Round, settle: Callable[[DataFrame], DataFrame]
 def tables_after(now: Round) -> Tables:
     """The state that the next round starts with."""
     partitions, replicas = parted(now.replicas)
-    return Tables(partitions, replicas, now.leader_epochs, now.logs, now.batches, now.segments)
+    tiers = None if now.remote_segments is None else now.replicas.select(*TIER_COLUMNS)
+    rest = (now.leader_epochs, now.logs, now.batches, now.segments, tiers, now.remote_segments, now.remote_epochs)
+    return Tables(partitions, replicas, *rest)

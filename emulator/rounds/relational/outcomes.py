@@ -10,11 +10,12 @@ from .segments import PASSES
 from .tables import EPOCH_COLUMNS, REPLICA, SERVES, Round, of_leader, over
 
 LATER = "CAST(null AS BIGINT)"
-LOG_THEN = ("log_start", "leo")
+WHOLE = "whole log start"
+"""For where a log starts, with what is in remote storage."""
 EVENTS = (
     # kind, when, epoch, from_offset, to_offset, cause
     ("log_damaged", "damaged_to IS NOT NULL", "believed_epoch", "damaged_from", "damaged_to", "cause"),
-    ("isr_shrink", "fenced_out", "epoch_at_start", *LOG_THEN, "cause"),
+    ("isr_shrink", "fenced_out", "epoch_at_start", WHOLE, "leo", "cause"),
     ("leader_lost", "is_lost", "lost_epoch", LATER, LATER, "cause"),
     ("leader_lost", "is_lost_to_move", "leader_epoch", LATER, LATER, "cause"),
     ("election", "is_elected AND NOT is_unclean", "election_epoch", "elected_at", LATER, "old_cause"),
@@ -23,8 +24,8 @@ EVENTS = (
     ("election", "is_moved", "leader_epoch", "elected_at", LATER, "null"),
     ("reassignment_completed", "completes AND broker = leader", "leader_epoch", LATER, LATER, "null"),
     ("records_deleted", "deleted_to IS NOT NULL", "client_epoch", LATER, "deleted_to", "null"),
-    ("isr_expand", "joins", "leader_epoch", *LOG_THEN, "cause"),
-    ("isr_shrink", "leaves", "leader_epoch", *LOG_THEN, "cause"),
+    ("isr_expand", "joins", "leader_epoch", WHOLE, "leo", "cause"),
+    ("isr_shrink", "leaves", "leader_epoch", WHOLE, "leo", "cause"),
     ("truncate", "cut_to < cut_from", "fetch_epoch", "cut_from", "cut_to", "cause"),
     ("segment_roll", "rolled_chunk IS NOT NULL", "fetch_epoch", "rolled_chunk", LATER, "null"),
 )
@@ -34,6 +35,7 @@ OF_FOLLOWING = tuple(
 )
 """Of kafka-high-watermark, which cuts when a replica begins to follow."""
 
+OF_BUILDING = (("aux_state_built", "starts_at IS NOT NULL", "believed_epoch", WHOLE, "starts_at", "null"),)
 OF_RETENTION = (
     *(("local_delete", f"{name}_to IS NOT NULL", "believed_epoch", f"{name}_from", f"{name}_to", "null") for name in PASSES),
     ("segment_roll", "rolled_by_retention IS NOT NULL", "believed_epoch", "rolled_by_retention", LATER, "null"),
@@ -86,9 +88,11 @@ def events(now: Round) -> DataFrame:
         for k in range(now.inputs.batches_due)
     ]
     kinds = (*EVENTS, *of_appends, *(OF_FOLLOWING if now.inputs.cuts_to_hw else ()))
+    kinds += OF_BUILDING if now.remote_segments is not None else ()
     kinds += OF_RETENTION if now.inputs.checks_retention else ()
+    whole = {WHOLE: now.whole_start}
     rows = ", ".join(
-        f"IF({when}, '{kind}', null), CAST({epoch} AS INT), {start}, {end}, CAST({cause} AS INT)"
+        f"IF({when}, '{kind}', null), CAST({epoch} AS INT), {whole.get(start, start)}, {end}, CAST({cause} AS INT)"
         for kind, when, epoch, start, end, cause in kinds
     )
     told = now.replicas.selectExpr(
@@ -149,11 +153,12 @@ def end_round(now: Round) -> Round:
 def histories(now: Round) -> DataFrame:
     """At an election: what the leader before had, and what the new one begins with."""
     at_election = now.replicas.where("begins").selectExpr(
-        *REPLICA, "log_start_at_start AS log_start", "leo_at_start AS leo", "round", "client_leader", "client_epoch",
+        *REPLICA, "log_start_at_start AS log_start", f"{now.whole_start} AS whole_start", "leo_at_start AS leo", "round",
+        "client_leader", "client_epoch",
         "previous_client_leader", "previous_client_epoch",
     )  # fmt: skip
     ended = at_election.where("broker = previous_client_leader").withColumn("client_epoch", F.col("previous_client_epoch"))
-    begun = at_election.where("broker = client_leader")
+    begun = at_election.where("broker = client_leader").withColumn("log_start", F.expr("least(log_start, whole_start)"))
     parts = ended.withColumn("part", F.lit("end")).unionByName(begun.withColumn("part", F.lit("begin")))
     names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
     return contents(now.logs, parts).select(*names)
@@ -162,8 +167,8 @@ def histories(now: Round) -> DataFrame:
 def leaderships(now: Round) -> DataFrame:
     """The leaderships that begin, each with how far the one before came."""
     return now.replicas.where("begins AND broker = client_leader").selectExpr(
-        "pid", "client_epoch", "broker", "round", "log_start_at_start AS log_start", "old_cause AS cause",
-        "previous_client_epoch", "ended_start", "ended_hw",
+        "pid", "client_epoch", "broker", "round", f"least(log_start_at_start, {now.whole_start}) AS log_start",
+        "old_cause AS cause", "previous_client_epoch", "ended_start", "ended_hw",
     )  # fmt: skip
 
 
@@ -174,16 +179,24 @@ def traced(now: Round, pids: DataFrame) -> tuple[DataFrame, DataFrame]:
     caches = now.leader_epochs.groupBy(*REPLICA).agg(
         F.sort_array(F.collect_list(F.struct(*list(EPOCH_COLUMNS)[2:]))).alias("epochs")
     )
+    built = (
+        " WHEN is_built THEN 'aux_state_built' WHEN builds THEN 'building_remote_log_aux'"
+        " WHEN hears_moved THEN 'moved_to_tiered_storage'"
+    )
     state = (
-        "CASE WHEN answer IS NULL THEN null WHEN arrived IS NULL THEN 'unanswered' WHEN arrived = 'end of epoch' THEN 'asked'"
+        f"CASE{built if now.remote_segments is not None else ''} WHEN answer IS NULL THEN null"
+        " WHEN arrived IS NULL THEN 'unanswered' WHEN arrived = 'end of epoch' THEN 'asked'"
         " WHEN arrived = 'out of order' THEN 'out_of_order'"
         " WHEN cut_to < cut_from THEN 'truncated' WHEN comes THEN 'fetched' WHEN starts_anew THEN 'out_of_range' ELSE 'empty' END"
     )
     replicas, of_segments = _with_segments(now, replicas)
+    if now.remote_segments is not None:
+        replicas = replicas.join(newest_records(now, replicas), REPLICA, "left")
+        of_segments = (*of_segments, *LIST_OFFSETS)
     rows = replicas.join(caches, REPLICA, "left").selectExpr(
         "scenario_id", "topic_id", "pid", "round - 1 AS round", "broker",
         "CASE WHEN offline THEN 'offline' WHEN leads THEN 'leader' ELSE 'follower' END AS role", "believed_epoch AS leader_epoch",
-        "log_start AS log_start_offset", "log_start AS local_log_start_offset", "leo", "hw",
+        f"{now.whole_start} AS log_start_offset", "log_start AS local_log_start_offset", "leo", "hw",
         "IF(broker = client_leader, null, remote_leo) AS remote_leo", "in_isr", f"{state} AS fetch_state", "epochs",
         *of_segments,
     )  # fmt: skip
@@ -202,6 +215,36 @@ def _with_segments(now: Round, replicas: DataFrame) -> tuple[DataFrame, tuple[st
     bases = "IF(keeps_segments, concat(coalesce(bases, array()), array(segment_base)), null) AS local_segments"
     size = "IF(keeps_segments, segment_size + coalesce(closed_bytes, 0L), null) AS local_bytes"
     return replicas.join(closed, REPLICA, "left"), (bases, size)
+
+
+LIST_OFFSETS = (
+    "IF(tiered, highest_remote, null) AS highest_remote_offset",
+    *(
+        f"IF(tiered AND leads AND NOT offline, {value}, null) AS {name}_offset"
+        for name, value in {
+            "latest": "hw",
+            "earliest": "whole_start",
+            "max_timestamp": "coalesce(newest_offset, -1L)",
+            "earliest_local": "log_start",
+            "latest_tiered": "highest_remote",
+            "earliest_pending_upload": (
+                "IF(highest_remote < 0, IF(log_start = whole_start, whole_start, -1L), greatest(highest_remote + 1, whole_start))"
+            ),
+        }.items()
+    ),
+)
+"""What a leader answers to the special timestamps of ListOffsets."""
+
+
+def newest_records(now: Round, replicas: DataFrame) -> DataFrame:
+    """The first record of the newest round in leaders' own logs: pid, broker, newest_offset."""
+    own = replicas.where("tiered AND leads").select(*REPLICA, "log_start", "leo")
+    runs = now.batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"})
+    held = contents(now.logs, own).join(runs, ["pid", "epoch"]).where("run_base < to_offset AND run_end > from_offset")
+    place = "((least(to_offset, run_end) - 1 - run_base) DIV batch_records)"
+    first = f"greatest(from_offset, run_base, IF(batch_rounds = 0, 0L, run_base + {place} * batch_records))"
+    newest = held.selectExpr(*REPLICA, f"first_round + batch_rounds * {place} AS newest", f"{first} AS first")
+    return newest.groupBy(*REPLICA).agg(F.expr("-max(struct(newest, -first)).col2 AS newest_offset"))
 
 
 _SETS = {"isr": "in_isr", "elr": "in_elr", "last_known_elr": "in_last_known_elr"}

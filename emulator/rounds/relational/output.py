@@ -17,10 +17,12 @@ from emulator.schema import OUTPUT_TABLES
 
 from .accounting import Accounts
 from .inputs import RunInputs
+from .lineage import in_lineage
 from .logs import epoch_ends
 from .outcomes import EVENT_COLUMNS, REFUSED, local_bytes
 from .play import Played
-from .tables import COUNTERS, EPOCH_COLUMNS, REPLICA, REPLICA_COUNTERS
+from .tables import COUNTERS, EPOCH_COLUMNS, REPLICA, REPLICA_COUNTERS, TIER_COUNTERS
+from .tiers import INSIDE
 
 Tables = dict[str, DataFrame | pa.Table]
 _PLACE = ("scenario_id", "topic", "partition")
@@ -41,6 +43,7 @@ def output_tables(spark: SparkSession, inputs: RunInputs, played: Played) -> Tab
         "outcomes": _outcomes(played, accounts),
         "events": _events(spark, inputs, played, accounts),
         "replicas": replicas,
+        **_remote(played),
         "leader_epochs": _epochs(played).join(partitions.select("pid", "scenario_id", "topic_id"), "pid"),
     }
     for name in ("trace", "trace_partitions"):
@@ -94,17 +97,20 @@ def _partitions(spark: SparkSession, inputs: RunInputs, played: Played) -> DataF
 
 
 def _outcomes(played: Played, accounts: Accounts) -> DataFrame:
-    tables = played.tables
+    tables, more = played.tables, tuple[str, ...]()
     sums = [F.sum(name).alias(name) for name in REPLICA_COUNTERS]
     leads = "broker = client_leader AND position IS NOT NULL"
     last = [F.expr(f"coalesce(max(IF({leads}, {name}, null)), 0L) AS {name}") for name in ("hw", "leo")]
     of_replicas = tables.replicas.join(tables.partitions.select("pid", "client_leader"), "pid").groupBy("pid")
     rows = tables.partitions.join(of_replicas.agg(*sums, *last, *_sets(isr="in_isr", elr="in_elr")), "pid")
+    if tables.tiers is not None:
+        of_tiers = tables.tiers.groupBy("pid").agg(*(F.sum(name).alias(name) for name in TIER_COUNTERS))
+        rows, more = rows.join(of_tiers, "pid"), TIER_COUNTERS
     rows = rows.join(accounts.sums(), "pid", "left")
     zero = [name for name in OUTPUT_TABLES["outcomes"].names if name not in (*rows.columns, "topic", "partition")]
     lost = {name: F.expr(f"coalesce({name}, 0L)") for name in ("acked", "acked_lost", "committed_lost")}
     kept = ("pid", "scenario_id", "topic_id", "leader", "leader_epoch", "isr", "elr", "hw", "leo", *lost)
-    return rows.withColumns(lost | {name: F.lit(0) for name in zero}).select(*kept, *COUNTERS, *REPLICA_COUNTERS, *zero)
+    return rows.withColumns(lost | {name: F.lit(0) for name in zero}).select(*kept, *COUNTERS, *REPLICA_COUNTERS, *more, *zero)
 
 
 def _events(spark: SparkSession, inputs: RunInputs, played: Played, accounts: Accounts) -> DataFrame:
@@ -140,14 +146,40 @@ def _replicas(inputs: RunInputs, spark: SparkSession, played: Played) -> DataFra
     tables = played.tables
     partitions = tables.partitions.select("pid", "scenario_id", "topic_id", "rounds", "keeps_segments")
     rows = tables.replicas.where("position IS NOT NULL").join(partitions, "pid")
+    whole = "log_start AS log_start_offset"
+    if tables.tiers is not None:
+        rows, whole = rows.join(tables.tiers.select(*REPLICA, "whole_start"), REPLICA), "whole_start AS log_start_offset"
     brokers = frame_of(spark, inputs.brokers).select("scenario_id", "broker", "to_round", "offline")
     rows = rows.join(F.broadcast(brokers), ["scenario_id", "broker"]).where("to_round = rounds")
     sizes = local_bytes(rows, tables.logs, tables.batches, tables.segments).withColumnRenamed("bytes", "local_bytes")
     role = "CASE WHEN offline THEN 'offline' WHEN leads THEN 'leader' ELSE 'follower' END AS role"
     return rows.join(sizes, REPLICA, "left").selectExpr(
-        "pid", "scenario_id", "topic_id", "broker", role, "believed_epoch AS leader_epoch", "log_start AS log_start_offset",
+        "pid", "scenario_id", "topic_id", "broker", role, "believed_epoch AS leader_epoch", whole,
         "log_start AS local_log_start_offset", "leo", "hw", "in_isr", "coalesce(local_bytes, 0L) AS local_bytes",
     )  # fmt: skip
+
+
+def _remote(played: Played) -> dict[str, DataFrame]:
+    """The table `remote_segments`. What is copied stays: in_lineage by the cache of the last leader."""
+    tables = played.tables
+    if tables.remote_segments is None or tables.remote_epochs is None:
+        return {}
+    leaders = tables.replicas.join(tables.partitions.select("pid", "client_leader"), "pid").where("broker = client_leader")
+    caches = epoch_ends(tables.leader_epochs).join(leaders.select(*REPLICA, "leo"), REPLICA).drop("broker")
+    entry = "named_struct('epoch', epoch, 'start_offset', {})"
+    rows = tables.remote_epochs.groupBy("pid", "number").agg(
+        F.expr(f"array_sort(collect_list(IF({INSIDE}, {entry.format('first_offset')}, null))) AS epochs"),
+        F.expr(f"array_sort(collect_list({entry.format('start_offset')})) AS checkpoint"),
+    )
+    named = tables.remote_segments.join(rows, ["pid", "number"]).join(
+        in_lineage(tables.remote_epochs, caches), ["pid", "number"], "left"
+    )
+    known = named.selectExpr(
+        "pid", "number AS segment", "base_offset", "segment_end AS end_offset", "epochs", "checkpoint", "size_bytes AS bytes",
+        "size_bytes AS stored_bytes", "'COPY_FINISHED' AS state", "copier AS broker", "leader_epoch",
+        "copied_round AS started_round", "copied_round", "coalesce(in_lineage, false) AS in_lineage",
+    )  # fmt: skip
+    return {"remote_segments": known.join(tables.partitions.select("pid", "scenario_id", "topic_id"), "pid")}
 
 
 def _epochs(played: Played) -> DataFrame:

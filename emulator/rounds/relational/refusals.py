@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from emulator.errors import InputError
 from emulator.scenario import Run, Scenario
+from emulator.scenario.model import RemoteStorage
 from emulator.throttles import THROTTLED_LISTS
+
+from .settings import may_expire
 
 OTHER_ENGINE = "compiled"
 PROTOCOLS = ("kafka", "kafka-kip279", "kafka-kip101", "kafka-high-watermark")
@@ -39,9 +43,47 @@ def lacking(scenario: Scenario) -> Iterator[str]:
     if any(key in config for config in given for key in THROTTLED_LISTS):
         yield "replication throttles"
     if any(config.get("remote.storage.enable") for config in given) or scenario.initial_remote_segments.num_rows:
-        yield "tiered storage"
+        yield from _lacking_of_tiers(scenario, given)
     kinds = {command.kind for command in scenario.commands}
     if "delete_topic" in kinds:
         yield "command delete_topic"
     if set(scenario.faults.column("kind").to_pylist()) & {"open_transaction"}:
         yield "fault open_transaction"
+
+
+def _lacking_of_tiers(scenario: Scenario, given: list[Mapping[str, Any]]) -> Iterator[str]:
+    """What of tiered storage: these rounds have what KIP-405's scenarios 1 to 3 need."""
+    if scenario.protocol != "kafka":
+        yield f"tiered storage in protocol {scenario.protocol}"
+    if scenario.remote_storage != RemoteStorage():
+        yield "table remote_storage"
+    kinds = set(scenario.faults.column("kind").to_pylist()) & TIER_FAULTS
+    kinds |= {command.kind for command in scenario.commands} & {"delete_records"}
+    for kind in sorted(kinds):
+        yield f"{kind} with tiered storage"
+    named = {key for config in given for key, value in config.items() if key in TIER_KEYS and value not in (TIER_KEYS[key], None)}
+    for key in sorted(named):
+        yield f"{key} with tiered storage"
+    for topic in scenario.topics:
+        if may_expire(scenario, topic.name, topic.config):
+            yield "total retention in remote storage, which deletes segments there in this run"
+            return
+    if any(command.kind == "alter_config" and "remote.storage.enable" in (command.config or {}) for command in scenario.commands):
+        yield "command that turns remote storage on or off"
+
+
+TIER_FAULTS = {
+    "power_loss", "disk_loss", "isolation", "remote_storage_outage", "slow_remote_storage", "remote_metadata_lag",
+}  # fmt: skip
+TIER_KEYS: Mapping[str, Any] = {
+    "unclean.leader.election.enable": False,
+    "unclean.recovery.strategy": "none",
+    "follower.fetch.last.tiered.offset.enable": False,
+    "remote.log.manager.copy.max.bytes.per.second": None,
+    "remote.log.manager.copier.thread.pool.size": None,
+    "remote.copy.lag.ms": 0,
+    "remote.copy.lag.bytes": -1,
+    "leader.election.eligible.local.log.ms": -1,
+    "leader.election.eligible.local.log.bytes": -1,
+}
+"""Keys that would matter, and the values with which they do not."""

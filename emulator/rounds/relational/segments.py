@@ -76,43 +76,25 @@ def delete_old_segments(now: Round) -> Round:
     if now.segments is None or not now.inputs.checks_retention:
         return now
     now = now.with_replicas(settled(now.replicas))
-    looking = "keeps_segments AND running AND position IS NOT NULL AND round > 0 AND round % retention_check_rounds = 0"
-    known = ("hw", "leo", "log_start", "retention_bytes", "retention_rounds", "round")
-    replicas = now.replicas.where(looking).select(*REPLICA, *known)
-    active = now.replicas.where(looking).selectExpr(
+    looking = now.replicas.where(
+        "keeps_segments AND running AND position IS NOT NULL AND round > 0 AND round % retention_check_rounds = 0"
+    )
+    copied = "0L" if now.remote_segments is None else "highest_remote + 1"
+    known = ("hw", "log_start", "retention_bytes", "retention_rounds", "round", "tiered", "copies")
+    replicas = looking.selectExpr(*REPLICA, *known, f"{copied} AS copied_to", f"{now.whole_start} AS whole_log_start")
+    active = looking.selectExpr(
         *REPLICA, "segment_base AS base_offset", "leo AS end_offset", "segment_size AS size_bytes",
         "segment_round AS first_round", "segment_newest AS newest_round", "true AS is_active",
     )  # fmt: skip
     closed = segments_after_fetching(now).withColumn("is_active", F.lit(False))
-    segments = closed.unionByName(active).join(replicas, REPLICA)
-    segments = segments.withColumns(exprs(may_go="end_offset <= hw AND base_offset < end_offset"))
-    limits = {
-        "below_start": "NOT is_active AND end_offset <= log_start",
-        "too_big": f"retention_bytes >= 0 AND {{left}} - sum(IF(gone, 0L, size_bytes)) {UP_TO_HERE} >= retention_bytes",
-        "too_old": "retention_rounds >= 0 AND round - newest_round > retention_rounds",
-    }
-    left = "sum(IF(gone, 0L, size_bytes)) OVER (PARTITION BY pid, broker)"
-    segments = segments.withColumn("gone", F.lit(False))
-    for name in PASSES:
-        breaks = f"gone OR coalesce(may_go AND {limits[name].format(left=left)}, false)"
-        segments = segments.withColumns(exprs(breaks=breaks))
-        segments = segments.withColumns(exprs(goes=f"bool_and(breaks) {UP_TO_HERE}"))
-        segments = segments.withColumns(exprs(**{name: "goes AND NOT gone", "gone": "goes"}))
-    ends = [
-        F.expr(f"{what}({edge}_offset) FILTER (WHERE {name}) AS {name}_{of}")
-        for name in PASSES
-        for what, edge, of in (("min", "base", "from"), ("max", "end", "to"))
-    ]
-    found = (
-        segments.where("gone")
-        .groupBy(*REPLICA)
-        .agg(*ends, F.max("end_offset").alias("deleted_segments_to"), F.expr("bool_or(is_active) AS closes_active"))
-    )
+    found = _deleted(closed.unionByName(active).join(replicas, REPLICA))
     lost = now.replicas.join(found, REPLICA).selectExpr(*REPLICA, "log_start", "least(leo, deleted_segments_to) AS leo")
     sizes = bytes_between(contents(after_fetching(now).logs, lost), now.batches).withColumnRenamed("bytes", "deleted_bytes")
     now = now.with_replicas(now.replicas.join(found, REPLICA, "left").join(sizes, REPLICA, "left"))
-    now = now.with_columns(closes_active="coalesce(closes_active, false)")
-    return now.with_columns(
+    now = now.with_columns(
+        closes_active="coalesce(closes_active, false)", rises="coalesce(deleted_segments_to > log_start, false)"
+    )
+    now = now.with_columns(
         local_deleted_bytes="local_deleted_bytes + coalesce(deleted_bytes, 0L)",
         rolled_by_retention="IF(closes_active, leo, null)",
         rolled_by_retention_base="segment_base",
@@ -123,6 +105,46 @@ def delete_old_segments(now: Round) -> Round:
         segment_size="IF(closes_active, 0L, segment_size)",
         segment_newest="IF(closes_active, null, segment_newest)",
         flushed="IF(closes_active, greatest(flushed, leo), flushed)",
-        new_log_start="IF(deleted_segments_to > log_start, deleted_segments_to, new_log_start)",
+        new_log_start="IF(rises AND NOT copies, deleted_segments_to, new_log_start)",
         log_start="greatest(log_start, deleted_segments_to)",
     )
+    if now.remote_segments is not None:
+        now = now.with_columns(whole_start="IF(rises AND NOT copies, deleted_segments_to, whole_start)")
+    return now
+
+
+def _deleted(segments: DataFrame) -> DataFrame:
+    """What goes: pid, broker, deleted_segments_to, closes_active, and of each pass that deletes where it began and ended.
+
+    What remote storage has no copy of stays, where copies are made; an active segment is closed there all the same.
+    """
+    segments = segments.withColumns(
+        exprs(
+            in_reach="end_offset <= hw AND base_offset < end_offset",
+            needs_no_copy="NOT copies OR end_offset <= copied_to OR (NOT is_active AND end_offset <= whole_log_start)",
+            gone="false",
+            closes="false",
+        )
+    )
+    left = "sum(IF(gone, 0L, size_bytes)) OVER (PARTITION BY pid, broker)"
+    limits = {
+        "below_start": "NOT is_active AND end_offset <= log_start",
+        "too_big": f"retention_bytes >= 0 AND {left} - sum(IF(gone, 0L, size_bytes)) {UP_TO_HERE} >= retention_bytes",
+        "too_old": "retention_rounds >= 0 AND round - newest_round > retention_rounds",
+    }
+    for name in PASSES:
+        segments = segments.withColumns(exprs(breaks=f"gone OR coalesce(in_reach AND {limits[name]}, false)"))
+        goes = "breaks AND (gone OR needs_no_copy)"
+        segments = segments.withColumns(
+            exprs(goes=f"bool_and({goes}) {UP_TO_HERE}", is_met=f"breaks AND coalesce(bool_and({goes}) {OLDER}, true)")
+        )
+        closes = "closes OR (is_active AND is_met AND (goes OR tiered))"
+        segments = segments.withColumns(exprs(**{name: "goes AND NOT gone", "gone": "goes", "closes": closes}))
+    ends = [
+        F.expr(f"{what}({edge}_offset) FILTER (WHERE {name}) AS {name}_{of}")
+        for name in PASSES
+        for what, edge, of in (("min", "base", "from"), ("max", "end", "to"))
+    ]
+    deleted_to = F.expr("max(end_offset) FILTER (WHERE gone) AS deleted_segments_to")
+    met = segments.where("gone OR closes").groupBy(*REPLICA)
+    return met.agg(*ends, deleted_to, F.expr("bool_or(closes) AS closes_active"))

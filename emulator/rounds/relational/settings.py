@@ -11,12 +11,14 @@ import pyarrow as pa
 from emulator import configs
 from emulator.scenario import ELR_FEATURE, Command, Scenario
 
-MOST_ROUNDS = 2**31 - 1
+MOST_ROUNDS = 2**30
+AS_RETENTION = -2
 _SETTINGS: Mapping[str, pa.DataType] = {
     "min_insync_replicas": pa.int32(), "unclean_election": pa.bool_(), "recovery": pa.string(), "clears_elr": pa.bool_(),
     "lag_rounds": pa.int64(), "isr_check_rounds": pa.int32(), "checkpoint_rounds": pa.int32(), "rebalance_rounds": pa.int32(),
     "segment_bytes": pa.int64(), "segment_rounds": pa.int32(), "flush_messages": pa.int64(), "flush_rounds": pa.int32(),
     "retention_bytes": pa.int64(), "retention_rounds": pa.int64(), "retention_check_rounds": pa.int32(),
+    "tiered": pa.bool_(), "copies": pa.bool_(), "task_rounds": pa.int32(), "backoff_rounds": pa.int32(),
     "elr": pa.bool_(), "protocol": pa.string(),
 }  # fmt: skip
 SETTINGS = pa.schema([("topic_id", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32()), *_SETTINGS.items()])
@@ -65,6 +67,14 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
     def rounds(ms: int) -> int:
         return min(MOST_ROUNDS, max(1, ms // round_ms))
 
+    tiered = bool(value("remote.log.storage.system.enable") and value("remote.storage.enable"))
+    copies = tiered and not value("remote.log.copy.disable")
+
+    def retention(unit: str) -> int:
+        """On a replica's own disk; total retention where nothing is copied, or nothing else is said."""
+        local = value(f"local.retention.{unit}") if copies else AS_RETENTION
+        return int(value(f"retention.{unit}") if local == AS_RETENTION else local)
+
     lag_ms = value("replica.lag.time.max.ms")
     rebalances = value("auto.leader.rebalance.enable")
     unflushed = {key: None if value(key) >= configs.NEVER else value(key) for key in ("flush.messages", "flush.ms")}
@@ -81,8 +91,12 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
         "segment_rounds": rounds(value("segment.ms")),
         "flush_messages": unflushed["flush.messages"],
         "flush_rounds": None if unflushed["flush.ms"] is None else rounds(unflushed["flush.ms"]),
-        "retention_bytes": value("retention.bytes"),
-        "retention_rounds": value("retention.ms") // round_ms,
+        "retention_bytes": retention("bytes"),
+        "retention_rounds": retention("ms") // round_ms,
+        "tiered": tiered,
+        "copies": copies,
+        "task_rounds": rounds(value("remote.log.manager.task.interval.ms")),
+        "backoff_rounds": rounds(value("replica.fetch.backoff.ms")),
         "retention_check_rounds": rounds(value("log.retention.check.interval.ms")),
         "elr": scenario.features[ELR_FEATURE] > 0,
         "protocol": scenario.protocol,
@@ -104,6 +118,24 @@ def may_delete(scenario: Scenario, topic: str, topic_config: Mapping[str, Any], 
 
 
 _RETENTION = ("retention.bytes", "retention.ms", "log.retention.check.interval.ms")
+
+
+def may_expire(scenario: Scenario, topic: str, topic_config: Mapping[str, Any]) -> bool:
+    """Whether total retention may meet something of a topic with remote storage."""
+    cluster, own = dict(scenario.config), dict(topic_config)
+    meets = False
+    for command in (None, *alterations(scenario, topic)):
+        if command is not None:
+            (cluster if command.topic is None else own).update(command.config or {})
+        size, age_ms = (int(configs.effective(cluster, own, key)) for key in _RETENTION[:2])
+        meets |= size >= 0 or 0 <= age_ms < scenario.rounds * scenario.round_ms
+    return meets and is_ever_tiered(scenario, topic, topic_config)
+
+
+def is_ever_tiered(scenario: Scenario, topic: str, topic_config: Mapping[str, Any]) -> bool:
+    """Whether the topic has remote storage in any round."""
+    given = (scenario.config, topic_config, *(command.config or {} for command in alterations(scenario, topic)))
+    return any(config.get("remote.storage.enable") for config in given)
 
 
 class BrokerSettings:

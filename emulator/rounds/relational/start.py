@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.rounds.relational.first_tiers import first_remote, first_tiers
 from emulator.rounds.relational.inputs import Place, RunInputs
 from emulator.rounds.relational.logs import contents
 from emulator.rounds.relational.tables import (
@@ -20,9 +21,12 @@ from emulator.rounds.relational.tables import (
     EPOCH_COLUMNS,
     PARTITION,
     PARTITION_COLUMNS,
+    REMOTE_COLUMNS,
+    REMOTE_EPOCH_COLUMNS,
     REPLICA,
     REPLICA_COLUMNS,
     SEGMENT_COLUMNS,
+    TIER_COLUMNS,
     Tables,
     exprs,
     settled_to_stay,
@@ -58,6 +62,11 @@ def first_tables(spark: SparkSession, inputs: RunInputs, tasks: int) -> Tables:
         "leader_epochs": (_table(entries, EPOCH_COLUMNS), REPLICA, EPOCH_COLUMNS),
         "batches": (_table(_batches(entries, replicas, logs), BATCH_COLUMNS), PARTITION, BATCH_COLUMNS),
     }
+    if inputs.has_tiers:
+        segments_there, epochs_there = first_remote(inputs, partitions, entries)
+        frames["tiers"] = (_table(first_tiers(replicas, logs), TIER_COLUMNS), REPLICA, TIER_COLUMNS)
+        frames["remote_segments"] = (_table(segments_there, REMOTE_COLUMNS), PARTITION, REMOTE_COLUMNS)
+        frames["remote_epochs"] = (_table(epochs_there, REMOTE_EPOCH_COLUMNS), PARTITION, REMOTE_EPOCH_COLUMNS)
     if inputs.keeps_segments:
         frames["segments"] = (_table(segments, SEGMENT_COLUMNS), REPLICA, SEGMENT_COLUMNS)
     parts = {
@@ -148,7 +157,7 @@ def _parted_by_segments(
     for at, key in enumerate(zip(replicas["pid"].to_pylist(), replicas["broker"].to_pylist(), strict=True) if kept else ()):
         if key[0] not in kept or key not in logs:
             continue
-        start = logs[key]["log_start_offset"]
+        start = local_start(logs[key])
         bases = [start, *(b for b in logs[key]["segments"] or () if b > start)]
         for first, end in zip(bases, bases[1:], strict=False):
             row = {"pid": key[0], "broker": key[1], "base_offset": first, "end_offset": end}
@@ -185,7 +194,7 @@ def _replicas(inputs: RunInputs, partitions: pa.Table, logs: Mapping[Key, Mappin
     record_bytes = record_sizes(logs)
     for key, log in logs.items():
         i = at[key]
-        log_start[i], leo[i] = log["log_start_offset"], log["leo"]
+        log_start[i], leo[i] = local_start(log), log["leo"]
         hw[i] = leo[i] if log["hw"] is None else log["hw"]
         flushed[i] = leo[i] if log["flushed_offset"] is None else log["flushed_offset"]
         size[i] = (leo[i] - log_start[i]) * record_bytes[key[0]]
@@ -216,6 +225,11 @@ def _replicas(inputs: RunInputs, partitions: pa.Table, logs: Mapping[Key, Mappin
     )  # fmt: skip
 
 
+def local_start(log: Mapping[str, Any]) -> int:
+    """Where a given log starts on its replica's own disk."""
+    return int(log["log_start_offset"] if log["local_log_start_offset"] is None else log["local_log_start_offset"])
+
+
 def record_sizes(logs: Mapping[Key, Mapping[str, Any]]) -> dict[int, int]:
     """Bytes of an initial record, by pid: the largest that a replica gives."""
     sizes: dict[int, int] = {}
@@ -231,6 +245,7 @@ def _entries(replicas: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> list[
     for pid, broker, leads, epoch, log_start, leo in zip(*(replicas[name].to_pylist() for name in columns), strict=True):
         log = logs.get((pid, broker))
         entries = [(entry["epoch"], entry["start_offset"]) for entry in (log["epochs"] or () if log else ())]
+        log_start = log["log_start_offset"] if log else log_start
         below = [entry for entry in entries if entry[1] <= log_start]
         if below:  # a log that is opened cuts its cache at its start (UnifiedLog, LeaderEpochFileCache.truncateFromStart)
             entries = [(below[-1][0], log_start), *(entry for entry in entries if entry[1] > log_start)]
@@ -253,7 +268,7 @@ def _batches(entries: list[dict[str, int]], replicas: pa.Table, logs: Mapping[Ke
         own = of_replica[pid, broker]
         ends = [*(start for _, start in own[1:]), log["leo"]]
         for (epoch, start), end in zip(own, ends, strict=False):
-            first = max(start, log["log_start_offset"])
+            first = max(start, local_start(log))
             if first < end:
                 parts[pid, epoch].append((first, end))
     rows = []
@@ -278,6 +293,9 @@ def _first_leaders(tables: Tables) -> DataFrame:
 def first_histories(tables: Tables) -> DataFrame:
     """What the first leaders' logs hold, as leaders write it down when they are elected."""
     begun = _first_leaders(tables).drop("hw").withColumns(exprs(part="'begin'", round="-1"))
+    if tables.tiers is not None:
+        begun = begun.join(tables.tiers.select(*REPLICA, "whole_start"), REPLICA)
+        begun = begun.withColumn("log_start", F.expr("least(log_start, whole_start)")).drop("whole_start")
     names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
     return contents(tables.logs, begun).select(*names)
 

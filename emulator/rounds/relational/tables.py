@@ -54,6 +54,27 @@ BATCH_COLUMNS = {
     "pid": "bigint", "epoch": "int", "base_offset": "bigint", "end_offset": "bigint", "batch_records": "bigint",
     "record_bytes": "bigint", "acked_on_append": "boolean", "first_round": "int", "batch_rounds": "int",
 }  # fmt: skip
+TIER_COUNTERS = (
+    "remote_copy_requests", "remote_copy_bytes", "remote_copied_again_bytes", "moved_to_tiered_storage", "aux_state_requests",
+    "aux_state_errors", "aux_state_downloads",
+)  # fmt: skip
+TIER_COLUMNS = {
+    "pid": "bigint", "broker": "int", "whole_start": "bigint", "highest_remote": "bigint", "duty": "int", "copied": "bigint",
+    "knows_start": "boolean", "copy_next": "int", "expiry_next": "int", "follower_next": "int", "known_before": "int",
+    "builds_leader": "int", "builds_epoch": "int", "builds_next": "int", **dict.fromkeys(TIER_COUNTERS, "bigint"),
+}  # fmt: skip
+"""`whole_start`: where the log starts, with what is in remote storage. `highest_remote`: the last offset it knows to be there, -1:
+none. `copied`: where its copy task stands, null: not looked up yet. `..._next`: the rounds from which its tasks run. `known_before`:
+it has read the metadata that was written before. `builds_...`: whom it asks for its state, null: it does not build one."""
+
+REMOTE_COLUMNS = {
+    "pid": "bigint", "number": "int", "base_offset": "bigint", "segment_end": "bigint", "size_bytes": "bigint", "copier": "int",
+    "leader_epoch": "int", "copied_round": "int",
+}  # fmt: skip
+REMOTE_EPOCH_COLUMNS = {
+    "pid": "bigint", "number": "int", "base_offset": "bigint", "segment_end": "bigint", "copier": "int", "copied_round": "int",
+    "epoch": "int", "start_offset": "bigint", "first_offset": "bigint", "last_offset": "bigint",
+}  # fmt: skip
 SEGMENT_COLUMNS = {
     "pid": "bigint", "broker": "int", "base_offset": "bigint", "end_offset": "bigint", "size_bytes": "bigint",
     "first_round": "int", "newest_round": "int",
@@ -70,6 +91,8 @@ class Tables:
     leaders appended, whoever has it: a record is (epoch, offset). A row is some batches of `batch_records` in a row,
     BATCH_COLUMNS: the first was appended in `first_round`, each other one `batch_rounds` after it. segments: the closed segments
     that replicas have on their disks, SEGMENT_COLUMNS, where one may be deleted; None: no partition of the run keeps any.
+    tiers: what replicas do and know of remote storage, TIER_COLUMNS. remote_segments, remote_epochs: what is there (tiers.py);
+    None: nobody has any.
     """
 
     partitions: DataFrame
@@ -78,6 +101,9 @@ class Tables:
     logs: DataFrame
     batches: DataFrame
     segments: DataFrame | None = None
+    tiers: DataFrame | None = None
+    remote_segments: DataFrame | None = None
+    remote_epochs: DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +124,8 @@ class Round:
     taken: DataFrame | None = None
     epochs_at_start: DataFrame | None = None
     segments: DataFrame | None = None
+    remote_segments: DataFrame | None = None
+    remote_epochs: DataFrame | None = None
     told: tuple[tuple[str, DataFrame], ...] = ()
     selected: tuple[Mapping[str, str], ...] = ()
 
@@ -112,6 +140,11 @@ class Round:
     def holding(self, leader_epochs: DataFrame, logs: DataFrame) -> Round:
         """The round with other caches, and logs."""
         return replace(self, leader_epochs=leader_epochs, logs=logs)
+
+    @property
+    def whole_start(self) -> str:
+        """SQL: where a replica's log starts, with what is in remote storage."""
+        return WHOLE_START if self.remote_segments is not None else "log_start"
 
     @cached_property
     def replicas(self) -> DataFrame:
@@ -191,6 +224,7 @@ def of_leader(value: str) -> str:
 
 
 NESTED_QUERIES = 8
+WHOLE_START = "IF(tiered, whole_start, log_start)"
 
 SERVES = "(running AND leads AND position IS NOT NULL AND broker = client_leader AND believed_epoch = client_epoch)"
 """SQL: the replica is T, runs and knows that it leads."""
@@ -226,6 +260,8 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
     """Put the state of the round before and the inputs of this one side by side."""
     in_force = "from_round <= round AND round < to_round"
     replicas = tables.replicas.join(tables.partitions, PARTITION)
+    if tables.tiers is not None:
+        replicas = replicas.join(tables.tiers, REPLICA)
     for rows, key in ((inputs.settings, ["topic_id"]), (inputs.brokers, ["scenario_id", "broker"])):
         replicas = replicas.join(F.broadcast(rows), key).where(in_force).drop("from_round", "to_round")
     if inputs.stale is not None:
@@ -234,7 +270,8 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
         replicas = replicas.drop(*(f"stale_{name}" for name in ("pid", "broker", "from", "to")))
     now = Round(
         replicas, tables.leader_epochs, tables.logs, tables.batches, inputs,
-        epochs_at_start=tables.leader_epochs, segments=tables.segments,
+        epochs_at_start=tables.leader_epochs, segments=tables.segments, remote_segments=tables.remote_segments,
+        remote_epochs=tables.remote_epochs,
     )  # fmt: skip
     if inputs.stale is not None:
         now = now.with_columns(stale="coalesce(stale_now, false)", was_stale="coalesce(stale_before, false)")

@@ -9,7 +9,7 @@ import numpy as np
 from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.interface import Engine
 from emulator.errors import InputError
-from emulator.inputs.arrays import is_core, is_long_with_tiers, why_not_core
+from emulator.inputs.arrays import is_core, needs_leaps, why_not_core
 from emulator.outcomes.broker_rounds import bucket_length
 from emulator.scenario import Run, Scenario
 
@@ -37,8 +37,8 @@ def engines_of(
     """
     buckets = _bucket_rounds(run)
     compiled: list[Scenario] = [] if engine == EXPRESSIONS else [s for s in run.scenarios if engine == COMPILED or is_core(s)]
-    if mode == "leap" and engine is None:  # as long as there are no leaps over partitions with remote storage
-        compiled = [s for s in compiled if not is_long_with_tiers(s)]
+    if mode == "leap" and engine is None:  # as long as these are not leapt over
+        compiled = [s for s in compiled if not needs_leaps(s)]
     for scenario in compiled if engine == COMPILED else ():
         if reason := why_not_core(scenario):
             raise InputError.at(run.path, f"scenario {scenario.name}", f"compiled rounds cannot play it: {reason}", "no --engine")

@@ -12,8 +12,8 @@ from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.scenario import Scenario
 
-MOST_TIERED_ROUNDS = 50_000_000
-"""Replica-rounds of a scenario with remote storage up to which every round of it is played: a minute or so."""
+MOST_ROUNDS_PLAYED = 50_000_000
+"""Replica-rounds of a scenario with remote storage, or consumers, up to which every round of it is played: a minute or so."""
 
 
 def is_core(scenario: Scenario) -> bool:
@@ -51,7 +51,8 @@ def tiered_topic(scenario: Scenario) -> str | None:
     return None
 
 
-def is_long_with_tiers(scenario: Scenario) -> bool:
-    """Whether it takes leaps to play it, which partitions with remote storage do not have."""
+def needs_leaps(scenario: Scenario) -> bool:
+    """Whether it takes leaps to play it, which partitions with remote storage, or that are read, do not have."""
     replicas = sum(int((topic.assignment >= 0).sum()) for topic in scenario.topics)
-    return replicas * scenario.rounds > MOST_TIERED_ROUNDS and tiered_topic(scenario) is not None
+    is_long = replicas * scenario.rounds > MOST_ROUNDS_PLAYED
+    return is_long and (bool(scenario.consumers) or tiered_topic(scenario) is not None)

@@ -10,9 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from emulator.errors import InputError
+from emulator.inputs.arrays import Block, prepare, read_block
+from emulator.rounds.kafka.play_block import play
+from emulator.rounds.kafka.reading.records import Reader, ReadPartition, ReadReplica
+from emulator.rounds.kafka.state import entries_of
+from emulator.rounds.records import CONSTANT, SCRATCH, fields_of, words_of
 from emulator.scenario import Run, load_run
 from tests.reference.consumers.cases import fenced_follower
 from tests.reference.consumers.rules import MUTANTS
@@ -167,3 +173,38 @@ def test_lists_of_readers_grow(tmp_path: Path) -> None:
         except InputError:
             continue
         assert differences(simulate(case, watch=True), game) == [], seed
+
+
+def test_constants_stay_and_scratch_is_of_no_account(tmp_path: Path) -> None:
+    """Rounds played one by one, rubbish in all scratch fields between them, are rounds played at once; no constant moves."""
+    for seed in (0, 3, 8):
+        block, whole = block_of(case_of(seed), tmp_path), block_of(case_of(seed), tmp_path)
+        expected, told = play(whole.state, whole.inputs, whole.traffic)
+        state, first, unread = block.state, block.state, []
+        for at_round in range(int(np.asarray(block.state.partitions)["end"][0])):
+            np.asarray(state.partitions)["end"] = at_round + 1
+            state, of_round = play(state, block.inputs, block.traffic)
+            unread += of_round.unread.tolist()
+            readers = entries_of(Reader, state.readers)
+            readers["broken"] = 1_234_567
+            state = state._replace(readers=state.readers._replace(words=words_of(readers)))
+        assert unread == told.unread.tolist()
+        for name in ("reading", "served"):
+            assert constants(getattr(state, name)) == constants(getattr(first, name))
+        last, before = (entries_of(Reader, one.readers) for one in (expected, first))
+        assert constants(entries_of(Reader, state.readers)) == constants(before) == constants(last)
+        names = [name for name, field in fields_of(Reader).items() if field.kind != SCRATCH]
+        assert entries_of(Reader, state.readers)[names].tolist() == last[names].tolist()
+
+
+def block_of(case: Case, folder: Path) -> Block:
+    """The case as a block of one partition, at its start."""
+    return read_block(prepare(run_of(case, folder).scenarios, {}, False, 1000).block(np.arange(1)))
+
+
+def constants(records: Any) -> list[Any]:
+    """The numbers of a record array that rounds leave alone."""
+    kind = {"number": Reader, "share_bytes": ReadReplica}
+    of = next((record for field, record in kind.items() if field in records.dtype.names), ReadPartition)
+    names = [name for name, field in fields_of(of).items() if field.kind == CONSTANT and field.type is np.int64]
+    return list(records[names].tolist()) if names else []

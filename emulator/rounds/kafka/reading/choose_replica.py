@@ -40,10 +40,10 @@ def choose_replica(
             wait(lists, readers, inputs, part, replicas, reader, LEADERLESS, NOBODY, committed_end(part, replicas))
             return NOBODY
         if reader.replica == NOBODY and inputs.wants[reader.want].rack != NO_RACK:
-            follower = preferred_follower(readers, inputs, part, replicas, reader)
-            if follower != NOBODY:
+            named = preferred_follower(readers, inputs, part, replicas, reader)
+            if named != NOBODY:
                 end_stretch(lists, readers, inputs, part, replicas, reader)
-                reader.replica = follower
+                reader.replica = named
                 reader.replica_until = part.now + 1 + inputs.wants[reader.want].max_age_rounds
                 return NOBODY
         return part.client_leader

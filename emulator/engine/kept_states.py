@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from emulator.rounds.kafka.reading.records import ReadPartition, ReadReplica
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.state import LIST_RECORDS, Packed, State
 from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
 from emulator.rounds.records import rows, words_of
 
-RECORDS: dict[str, type] = {"partitions": Partition, "replicas": Replica, "tier": TierPartition, "tiers": TierReplica}
+RECORDS: dict[str, type] = {
+    "partitions": Partition,
+    "replicas": Replica,
+    "tier": TierPartition,
+    "tiers": TierReplica,
+    "reading": ReadPartition,
+    "served": ReadReplica,
+}
 """Field of State -> its records; the others are packed lists."""
 
 

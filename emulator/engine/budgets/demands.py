@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,37 +44,47 @@ def flow_of(source: np.ndarray, broker: np.ndarray, by_leader: np.ndarray, by_fo
     return ((source * brokers + broker) * 2 + by_leader) * 2 + by_follower
 
 
-def demands(state: State, inputs: Inputs, shared: SharedBudgets, listed: np.ndarray, round_: int) -> Demands:
+class Layout(NamedTuple):
+    """By replica of a block: its partition's place, its slot, the place of its broker."""
+
+    partition: np.ndarray
+    slot: np.ndarray
+    broker: np.ndarray
+
+
+def layout_of(state: State, shared: SharedBudgets) -> Layout:
+    """The layout of a block, which no round changes."""
+    parts = np.asarray(state.partitions)
+    of = np.repeat(np.arange(len(parts)), parts["slots"])
+    broker = np.searchsorted(shared.brokers, np.asarray(state.replicas)["broker"])
+    return Layout(of, np.arange(len(of)) - parts["first_replica"][of], broker)
+
+
+def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int) -> Demands:
     """What is asked for at an edge, before its round is played; inputs are those of the round.
 
     `listed`: by list of throttled replicas and replica, whether it is named in this round.
     """
-    parts, replicas = np.asarray(state.partitions), np.asarray(state.replicas)
-    of = np.repeat(np.arange(len(parts)), parts["slots"])
-    slot = np.arange(len(of)) - parts["first_replica"][of]
+    parts, replicas, (of, slot, broker) = np.asarray(state.partitions), np.asarray(state.replicas), layout
     spans, topics, workload = (np.asarray(rows) for rows in (inputs.spans, inputs.settings, inputs.workload))
-    span = spans[in_force(spans["from_round"], replicas["span"], round_)]
-    settings = topics[in_force(topics["from_round"], parts["settings"], round_)]
+    span = in_force(spans["from_round"], replicas["span"], round_)
+    own_most = spans["fetch_max_bytes"][span]
+    most_of_topic = topics["fetch_max_bytes"][in_force(topics["from_round"], parts["settings"], round_)]
     pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
-    broker = np.searchsorted(shared.brokers, replicas["broker"])
-    runs = span["status"] & NOT_RUNNING == 0
-    has_leader = parts["client_leader"] != NOBODY
-    leader = parts["first_replica"] + np.maximum(parts["client_leader"], 0)
+    runs = spans["status"][span] & NOT_RUNNING == 0
+    client_leader, log_bytes = parts["client_leader"], replicas["log_bytes"]
+    has_leader = client_leader != NOBODY
+    leader = parts["first_replica"] + np.maximum(client_leader, 0)
     serves = has_leader & runs[leader] & (replicas["leading_epoch"][leader] == parts["client_epoch"])
     appends = np.zeros(len(parts), np.int64)
     writes = np.flatnonzero(serves & (pattern != UNKNOWN))
     appends[writes] = np.asarray(inputs.patterns)["size_bytes"][pattern[writes]]
-
-    def has(mask: str) -> np.ndarray:
-        return np.asarray(parts[mask][of] >> slot & 1 == 1)
-
-    follows = has_leader[of] & (slot != parts["client_leader"][of])
-    lacks = np.maximum(replicas["log_bytes"][leader][of] - replicas["log_bytes"], 0)
-    own_most = span["fetch_max_bytes"]
-    most = np.where(own_most == UNKNOWN, settings["fetch_max_bytes"][of], own_most)
+    follows = has_leader[of] & (slot != client_leader[of])
+    lacks = np.maximum(log_bytes[leader][of] - log_bytes, 0)
+    most = np.where(own_most == UNKNOWN, most_of_topic[of], own_most)
     wanted = np.minimum(-(-lacks // shared.window_rounds) + appends[of], most)
-    asks = follows & has("assigned") & runs & serves[of]
-    outside = follows & ~has("known_isr")
+    asks = follows & (parts["assigned"][of] >> slot & 1 == 1) & runs & serves[of]
+    outside = follows & (parts["known_isr"][of] >> slot & 1 == 0)
     of_leaders, of_followers = listed
     flow = flow_of(broker[leader][of], broker, outside & of_leaders[leader][of], outside & of_followers, len(shared.brokers))
     return Demands(
@@ -87,11 +98,11 @@ def demands(state: State, inputs: Inputs, shared: SharedBudgets, listed: np.ndar
 def in_force(from_round: np.ndarray, at: np.ndarray, round_: int) -> np.ndarray:
     """The places of spans in force in a round, of spans that were before it."""
     begins, at = np.asarray(from_round), np.asarray(at).copy()
-    while True:
-        is_late = begins[at + 1] <= round_
-        if not is_late.any():
-            return at
+    is_late = begins[at + 1] <= round_
+    while is_late.any():
         at += is_late
+        is_late = begins[at + 1] <= round_
+    return at
 
 
 def flows_of(asked: Demands) -> Flows:

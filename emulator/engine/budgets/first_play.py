@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
+from emulator.engine.budgets.demands import Layout
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.throttled import ThrottledReplicas
@@ -63,18 +64,21 @@ def forget_use(state: State) -> None:
 
 
 def use_of(
-    before: State, after: State, inputs: Inputs, shared: SharedBudgets, listed: ThrottledReplicas, most: np.ndarray
+    before: State,
+    after: State,
+    inputs: Inputs,
+    layout: Layout,
+    shared: SharedBudgets,
+    listed: ThrottledReplicas,
+    most: np.ndarray,
 ) -> Use:
     """What the partitions of a block may have used in a window, from its states at the window's ends.
 
     `most`: by partition, what its clients append in a round at most (`most_appended`).
     """
-    brokers = len(shared.brokers)
+    brokers, (of, slot, broker) = len(shared.brokers), layout
     parts, then = np.asarray(before.partitions), np.asarray(after.partitions)
     replicas = np.asarray(after.replicas)
-    of = np.repeat(np.arange(len(parts)), parts["slots"])
-    slot = np.arange(len(of)) - parts["first_replica"][of]
-    broker = np.searchsorted(shared.brokers, replicas["broker"])
     most_fetched = max(int(np.max(rows["fetch_max_bytes"])) for rows in (np.asarray(inputs.settings), np.asarray(inputs.spans)))
     lacked = replicas["lacked_bytes"]
     asked = np.minimum(lacked // shared.window_rounds + 1 + most[of], most_fetched)

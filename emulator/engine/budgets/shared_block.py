@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator.engine.budgets.demands import Demands, demands
+from emulator.engine.budgets.demands import Demands, demands, layout_of
 from emulator.engine.budgets.first_play import Use, forget_use, most_appended, use_of
 from emulator.engine.budgets.shares import FlowShares, quotas_of
 from emulator.engine.stretches import Stretches
@@ -31,6 +31,7 @@ class SharedBlock:
     def __init__(self, payload: Any, state_at: Sequence[int]) -> None:
         packed, self._listed, self.shared = pickle.loads(payload)
         self.block = read_block(packed)
+        self._layout = layout_of(self.block.state, self.shared)
         self._most_appended = most_appended(self.block.state, self.block.inputs)
         self.stretches = Stretches(self.block, state_at)
         self._begin = self.stretches.mark()
@@ -41,7 +42,8 @@ class SharedBlock:
 
     def demands(self, round_: int) -> Demands:
         """What its followers ask for at an edge."""
-        return demands(self.stretches.state, self.block.inputs, self.shared, self._listed.at(round_), round_)
+        listed = self._listed.at(round_)
+        return demands(self.stretches.state, self.block.inputs, self._layout, self.shared, listed, round_)
 
     def begin_window(self) -> None:
         """A window of the first play begins: what is used is counted anew, and the window may be taken back."""
@@ -51,7 +53,7 @@ class SharedBlock:
     def use(self) -> Use:
         """What the window used."""
         before, after = self._begin.state, self.stretches.state
-        return use_of(before, after, self.block.inputs, self.shared, self._listed, self._most_appended)
+        return use_of(before, after, self.block.inputs, self._layout, self.shared, self._listed, self._most_appended)
 
     def take_back(self) -> None:
         """Forget the window."""

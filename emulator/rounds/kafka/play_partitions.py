@@ -36,6 +36,8 @@ from emulator.rounds.slots import MAX_SLOTS
 DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
 ROUNDS_OF_PROOF = 3
 """Rounds looked at in a row that prove a drift: the second shows how much counters move, the third that it is the same."""
+WORTH_LEAPING = 32
+"""Rounds of a stretch from which on it is looked for leaps: a look costs as much as three rounds."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -168,6 +170,7 @@ def play_partition(
     leaps = inputs.scenarios[part.scenario].leaps and not part.traced and not part.tiered
     if readers is not None:
         leaps = leaps and readers.whole[0].readers.count == 0
+    leaps = leaps and part.end - part.now >= WORTH_LEAPING
     spans = lists.filled[0]
     if part.now == 0 and part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw

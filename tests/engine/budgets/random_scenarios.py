@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-BROKERS, PARTITIONS, ROUNDS = 5, 9, 90
+BROKERS, PARTITIONS, ROUNDS = 5, 9, 160
 
 
 def scenario_text(seed: int, rounds: int = ROUNDS) -> str:
@@ -33,7 +33,7 @@ def scenario_text(seed: int, rounds: int = ROUNDS) -> str:
         "[cluster]",
         f"brokers = {BROKERS}",
         "session_timeout_rounds = 3",
-        f"quota_window_rounds = {rng.choice([3, 5, 8])}",
+        f"quota_window_rounds = {rng.choice([3, 5, 8, 40])}",
         *limits,
         _config(config),
         "[[topics]]",

@@ -1,0 +1,92 @@
+"""What comes from outside into single ledgers: workload, commands, adds that are dropped or held up, a writer's crash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import numpy as np
+
+from emulator.faults.kinds import LEDGER_KINDS, FaultRow
+from emulator.inputs.classifier import rows_by_member, rows_of_topic
+from emulator.inputs.feeds import WorkloadRow
+from emulator.rounds.bookkeeper.records import COMMAND_KINDS, DELAY_ADDS, DROP_ADDS, FOREVER, NO_LIMIT
+from emulator.scenario import Command, Scenario, Topic
+
+Spans = tuple[tuple[int, ...], ...]
+
+ON_THE_WAY = {"drop_adds": DROP_ADDS, "delay_adds": DELAY_ADDS}
+
+
+class Feed(NamedTuple):
+    """Rows of records.WorkloadSpan, Command and OnTheWay, and the round of the writer's crash."""
+
+    workload: Spans
+    commands: Spans
+    on_the_way: Spans
+    crash_round: int
+
+
+def feeds_of_topic(
+    scenario: Scenario, topic: Topic, faults: Sequence[FaultRow], place: dict[int, int]
+) -> tuple[np.ndarray, list[Feed]]:
+    """(by ledger of the topic the number of its feed, the feeds). `place`: of a bookie, by id."""
+    own_faults = [f for f in faults if f.kind in LEDGER_KINDS and fnmatchcase(topic.name, f.topic or "*")]
+    own_commands = [c for c in scenario.commands if c.topic is not None and fnmatchcase(topic.name, c.topic)]
+    named = {f.partition for f in own_faults} | {c.partition for c in own_commands}
+    rows = rows_of_topic(scenario, topic.name, topic.partitions)
+    by_ledger = rows_by_member([(n, ranges) for n, (_, ranges) in enumerate(rows)], np.arange(topic.partitions))
+    numbers: dict[tuple[tuple[int, ...], int], int] = {}
+    of_ledger = np.empty(topic.partitions, np.int64)
+    feeds: list[Feed] = []
+    for ledger in range(topic.partitions):
+        key = (tuple(by_ledger[ledger]), ledger if ledger in named else -1)
+        if key not in numbers:
+            numbers[key] = len(feeds)
+            mine = [f for f in own_faults if f.partition in (None, ledger)]
+            asked = [c for c in own_commands if c.partition in (None, ledger)]
+            crashes = [f.from_round for f in mine if f.kind == "client_crash"]
+            feeds.append(
+                Feed(
+                    workload_spans([rows[n][0] for n in by_ledger[ledger]], scenario.rounds),
+                    command_rows(asked),
+                    on_the_way(mine, place),
+                    min(crashes, default=FOREVER),
+                )
+            )
+        of_ledger[ledger] = numbers[key]
+    return of_ledger, feeds
+
+
+def workload_spans(rows: Sequence[WorkloadRow], rounds: int) -> Spans:
+    """(first round, entries a round, adds in flight) of each stretch, from round 0 on; the last one is at FOREVER."""
+    edges = sorted({0, *(edge for row in rows for edge in (row.from_round, row.to_round) if 0 <= edge < rounds)})
+    spans: list[tuple[int, ...]] = []
+    for edge in edges:
+        now = [row for row in rows if row.from_round <= edge < row.to_round]
+        in_flight = max((row.max_in_flight or 1 for row in now), default=NO_LIMIT)
+        spans.append((edge, sum(row.records for row in now), in_flight))
+    return (*spans, (FOREVER, 0, NO_LIMIT))
+
+
+def command_rows(commands: Sequence[Command]) -> Spans:
+    """(round, kind, retry) of each, by round and then in the file's order; the last one is at FOREVER."""
+    known = [(c.round, COMMAND_KINDS.index(c.kind), int(c.retry is not False)) for c in commands if c.kind in COMMAND_KINDS]
+    return (*sorted(known, key=lambda row: row[0]), (FOREVER, 0, 0))
+
+
+def on_the_way(faults: Sequence[FaultRow], place: dict[int, int]) -> Spans:
+    """Rows of records.OnTheWay."""
+    return tuple(
+        (
+            ON_THE_WAY[fault.kind],
+            place[fault.broker],
+            fault.from_round,
+            fault.to_round,
+            fault.from_offset or 0,
+            FOREVER if fault.to_offset is None else fault.to_offset,
+        )
+        for fault in faults
+        if fault.kind in ON_THE_WAY and fault.broker in place
+    )

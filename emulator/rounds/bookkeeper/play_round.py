@@ -1,0 +1,82 @@
+"""One round of one ledger: the steps in the order of docs/bookkeeper_rounds.md."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.bookkeeper.adds import forget_answered
+from emulator.rounds.bookkeeper.check_invariants import check_invariants
+from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
+from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
+from emulator.rounds.bookkeeper.handle import handle
+from emulator.rounds.bookkeeper.records import FOREVER, NOT_RUNNING, Inputs, Ledger, Lists, Settings
+from emulator.rounds.bookkeeper.replace_lost import audit, replace_lost
+from emulator.rounds.bookkeeper.send import send
+from emulator.rounds.bookkeeper.stored import flush
+from emulator.rounds.bookkeeper.take_answers import take_answers
+from emulator.rounds.bookkeeper.take_inputs import take_inputs
+from emulator.rounds.bookkeeper.take_recoveries import open_without_recovery, take_recoveries
+from emulator.rounds.bookkeeper.use_store import use_store
+from emulator.rounds.lists import List
+
+
+@compiled
+def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """Play round `ledger.now`."""
+    rules = inputs.rules[inputs.scenarios[ledger.scenario].rules]
+    settings = inputs.settings[ledger.settings]
+    forget_last_round(ledger)
+
+    if ledger.now >= ledger.next_change:  # 1. inputs
+        take_inputs(lists, inputs, ledger, rules)
+    ledger.queued += inputs.workload[ledger.workload].entries
+    if ledger.store_up:  # 2. metadata store
+        use_store(lists, inputs, ledger, rules)
+    send(lists, inputs, ledger)  # 3. send
+    handle(lists, inputs, ledger)  # 4. bookies; 5. look: answers are where they were taken
+    take_answers(lists, inputs, ledger)  # 6. answers
+    take_recoveries(lists, inputs, ledger, rules)
+    open_without_recovery(lists, settings, ledger)
+    forget_answered(lists, ledger)
+    audit(lists, inputs, ledger)  # 7. repair
+    replace_lost(lists, inputs, ledger)
+    fill_bookies(lists, inputs, ledger)
+    flush_bookies(lists, settings, ledger)  # 8. flush
+    check_invariants(lists, inputs, ledger)
+    count_outcomes(ledger)
+    forget_emptied(ledger)
+    ledger.now += 1
+    ledger.played += 1
+
+
+@compiled_into_callers
+def forget_last_round(ledger: Ledger) -> None:
+    """What is of one round begins anew."""
+    ledger.lac_before = ledger.lac
+    ledger.had_to_write = 0
+    ledger.suspects_from = FOREVER
+    ledger.ends_otherwise = 0
+
+
+@compiled
+def flush_bookies(lists: Lists, settings: Settings, ledger: Ledger) -> None:
+    """In rounds divisible by the period, running bookies flush."""
+    if settings.flush_rounds == 0 or ledger.now % settings.flush_rounds:
+        return
+    for slot in range(ledger.bookies.count):
+        if not lists.bookies[ledger.bookies.start + slot].status & NOT_RUNNING:
+            flush(lists, ledger, slot)
+
+
+@compiled_into_callers
+def forget_emptied(ledger: Ledger) -> None:
+    """A list whose entries came and went within the round is as it was."""
+    forget_changes(ledger.adds)
+    forget_changes(ledger.requests)
+    forget_changes(ledger.failures)
+
+
+@compiled_into_callers
+def forget_changes(entries: List) -> None:
+    """Of an empty list."""
+    if entries.count == 0:
+        entries.changes = 0

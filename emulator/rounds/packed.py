@@ -54,15 +54,17 @@ def roomy(lists: Packed) -> Packed:
 
 
 def grown(lists: Packed) -> Packed:
-    """The same with twice the room."""
+    """The same with twice the room, for entries and for lists."""
     words = np.zeros((2 * len(lists.words) + 1024, lists.words.shape[1]), np.int64)
     words[: len(lists.words)] = lists.words
-    return Packed(words, lists.offsets)
+    offsets = np.zeros(2 * len(lists.offsets), np.int64)
+    offsets[: len(lists.offsets)] = lists.offsets
+    return Packed(words, offsets)
 
 
-def cut(lists: Packed) -> Packed:
-    """The same without the room that is left."""
-    return Packed(lists.words[: int(lists.offsets[-1])].copy(), lists.offsets)
+def cut(lists: Packed, count: int) -> Packed:
+    """The first `count` lists without the room that is left."""
+    return Packed(lists.words[: int(lists.offsets[count])].copy(), lists.offsets[: count + 1].copy())
 
 
 @compiled
@@ -87,6 +89,8 @@ def load(entries: List, lists: Packed, number: int, words: np.ndarray, start: in
 @compiled
 def store(entries: List, lists: Packed, number: int, words: np.ndarray) -> bool:
     """Pack a list behind those before it. False: there is no room."""
+    if number + 1 >= len(lists.offsets):
+        return False
     first = lists.offsets[number]
     if first + entries.count > len(lists.words):
         return False

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from emulator.inputs.ledger_arrays.prepare import Block, read_ledgers
+from emulator.inputs.ledger_arrays.topics import TopicBlock, read_topics
 
-__all__ = ["Block", "read_ledgers"]
+__all__ = ["Block", "TopicBlock", "read_ledgers", "read_topics"]

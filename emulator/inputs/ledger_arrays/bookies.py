@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from emulator.faults.bookies import BookieState, BookieTimeline, bookie_timelines, store_outages
 from emulator.faults.kinds import FaultRow
@@ -20,11 +19,7 @@ from emulator.rounds.bookkeeper.records import (
     RESTARTED,
     SILENT,
     UNREGISTERED,
-    BookieRow,
-    BookieSpan,
-    StoreSpan,
 )
-from emulator.rounds.records import rows
 from emulator.scenario import Scenario
 from emulator.scenario.ledgers import DECOMMISSION
 
@@ -41,7 +36,7 @@ STATUS_BITS = {
 
 
 class BookieArrays:
-    """The bookies of one scenario, by id: `bookies` with places of spans counted from 0, `spans`, and `store` spans."""
+    """The bookies of one scenario, by id: rows of BookieRow with places of spans counted from 0, of BookieSpan, of StoreSpan."""
 
     def __init__(self, scenario: Scenario, faults: Sequence[FaultRow]) -> None:
         brokers = sorted(scenario.brokers, key=lambda broker: broker.id)
@@ -54,17 +49,14 @@ class BookieArrays:
             if command.kind == DECOMMISSION and command.broker is not None:
                 left[command.broker] = min(command.round, left.get(command.broker, command.round))
         racks = {rack: number for number, rack in enumerate(sorted({b.rack for b in brokers if b.rack is not None}))}
-        self.bookies = rows(BookieRow, len(brokers))
-        spans: list[tuple[int, int]] = []
-        for place, broker in enumerate(brokers):
+        bookies: list[tuple[int, ...]] = []
+        spans: list[tuple[int, ...]] = []
+        for broker in brokers:
             own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER))
-            row = self.bookies[place]
-            row.broker, row.rack = broker.id, -1 if broker.rack is None else racks[broker.rack]
-            row.first_span, row.spans = len(spans), len(own)
+            bookies.append((broker.id, -1 if broker.rack is None else racks[broker.rack], len(spans), len(own)))
             spans += [*own, (FOREVER, 0)]
-        self.spans = _filled(BookieSpan, ("from_round", "status"), spans)
-        store = [(at, int(up)) for at, up in store_outages(faults, scenario.rounds)]
-        self.store = _filled(StoreSpan, ("from_round", "up"), [*store, (FOREVER, 0)])
+        self.bookies, self.spans = tuple(bookies), tuple(spans)
+        self.store = (*((at, int(up)) for at, up in store_outages(faults, scenario.rounds)), (FOREVER, 0))
 
 
 def spans_of(timeline: BookieTimeline | None, left: int) -> list[tuple[int, int]]:
@@ -92,10 +84,3 @@ def spans_of(timeline: BookieTimeline | None, left: int) -> list[tuple[int, int]
 def _status(state: BookieState) -> int:
     bits = sum(bit for flag, bit in STATUS_BITS.items() if getattr(state, flag))
     return bits if state.registered else bits | UNREGISTERED
-
-
-def _filled(record: type, names: tuple[str, ...], values: Sequence[tuple[int, ...]]) -> Any:
-    filled = rows(record, len(values))
-    for name, column in zip(names, zip(*values, strict=True), strict=True):
-        filled[name] = column
-    return filled

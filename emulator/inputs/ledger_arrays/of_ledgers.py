@@ -11,6 +11,7 @@ import numpy as np
 from emulator.faults.kinds import LEDGER_KINDS, FaultRow
 from emulator.inputs.classifier import rows_by_member, rows_of_topic
 from emulator.inputs.feeds import WorkloadRow
+from emulator.inputs.remote_store import STORE_FAULTS
 from emulator.rounds.bookkeeper.records import COMMAND_KINDS, DELAY_ADDS, DROP_ADDS, FOREVER, NO_LIMIT
 from emulator.scenario import Command, Scenario, Topic
 
@@ -20,19 +21,24 @@ ON_THE_WAY = {"drop_adds": DROP_ADDS, "delay_adds": DELAY_ADDS}
 
 
 class Feed(NamedTuple):
-    """Rows of records.WorkloadSpan, Command and OnTheWay, and the round of the writer's crash."""
+    """Rows of records.WorkloadSpan, Command and OnTheWay, and the rounds of client_crash faults.
+
+    `rows`: the workload's; `of_remote_store`: faults of it.
+    """
 
     workload: Spans
     commands: Spans
     on_the_way: Spans
-    crash_round: int
+    crashes: tuple[int, ...]
+    rows: tuple[WorkloadRow, ...]
+    of_remote_store: tuple[FaultRow, ...]
 
 
 def feeds_of_topic(
     scenario: Scenario, topic: Topic, faults: Sequence[FaultRow], place: dict[int, int]
 ) -> tuple[np.ndarray, list[Feed]]:
     """(by ledger of the topic the number of its feed, the feeds). `place`: of a bookie, by id."""
-    own_faults = [f for f in faults if f.kind in LEDGER_KINDS and fnmatchcase(topic.name, f.topic or "*")]
+    own_faults = [f for f in faults if f.kind in (*LEDGER_KINDS, *STORE_FAULTS) and fnmatchcase(topic.name, f.topic or "*")]
     own_commands = [c for c in scenario.commands if c.topic is not None and fnmatchcase(topic.name, c.topic)]
     named = {f.partition for f in own_faults} | {c.partition for c in own_commands}
     rows = rows_of_topic(scenario, topic.name, topic.partitions)
@@ -46,13 +52,16 @@ def feeds_of_topic(
             numbers[key] = len(feeds)
             mine = [f for f in own_faults if f.partition in (None, ledger)]
             asked = [c for c in own_commands if c.partition in (None, ledger)]
-            crashes = [f.from_round for f in mine if f.kind == "client_crash"]
+            crashes = tuple(sorted(f.from_round for f in mine if f.kind == "client_crash"))
+            own = tuple(rows[n][0] for n in by_ledger[ledger])
             feeds.append(
                 Feed(
-                    workload_spans([rows[n][0] for n in by_ledger[ledger]], scenario.rounds),
+                    workload_spans(own, scenario.rounds),
                     command_rows(asked),
                     on_the_way(mine, place),
-                    min(crashes, default=FOREVER),
+                    crashes,
+                    own,
+                    tuple(f for f in mine if f.kind in STORE_FAULTS),
                 )
             )
         of_ledger[ledger] = numbers[key]

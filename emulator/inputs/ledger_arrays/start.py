@@ -25,6 +25,7 @@ from emulator.rounds.bookkeeper.records import (
     Bookie,
     Fragment,
     Header,
+    Inputs,
     StoredRun,
 )
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State
@@ -34,11 +35,12 @@ from emulator.rounds.records import rows, words_of
 Given = Mapping[str, Any]
 
 
-def empty_bookies(places: np.ndarray, bookies: Any) -> Any:
-    """Bookies of some places that have nothing of a ledger; `bookies`: those of the scenario (records.BookieRow)."""
-    own = rows(Bookie, len(places))
+def empty_bookies(places: np.ndarray, first: np.ndarray | int, inputs: Inputs) -> Any:
+    """Bookies of some places that have nothing of a ledger; `first`: where in Inputs.bookies those of their scenario begin."""
+    bookies: Any = inputs.bookies
+    own, at = rows(Bookie, len(places)), places + first
     own.place = places
-    own.broker, own.rack, own.span = bookies.broker[places], bookies.rack[places], bookies.first_span[places]
+    own.broker, own.rack, own.span = bookies.broker[at], bookies.rack[at], bookies.first_span[at]
     own.explicit_lac = NO_LAC
     own.missed_since, own.open_run = NEVER, NOWHERE
     return own
@@ -52,11 +54,12 @@ def start_ledgers(ledgers: Any) -> None:
     ledgers.state, ledgers.writer, ledgers.error = OPEN, WRITING, OK
 
 
-def state_of(ledgers: Any, ensembles: np.ndarray, bookies: Any, given: Mapping[int, Given]) -> State:
+def state_of(ledgers: Any, ensembles: np.ndarray, inputs: Inputs, given: Mapping[int, Given]) -> State:
     """The state of ledgers with these first ensembles (rows of places, -1 behind the last), by ledger.
 
-    `bookies`: of all scenarios, places of ensembles counted in it. `given`: what a ledger starts with.
+    `given`: what a ledger starts with, by its place.
     """
+    scenarios: Any = inputs.scenarios
     count = len(ledgers)
     sizes = (ensembles >= 0).sum(axis=1)
     offsets = np.zeros(count + 1, np.int64)
@@ -64,20 +67,21 @@ def state_of(ledgers: Any, ensembles: np.ndarray, bookies: Any, given: Mapping[i
     slots = np.where(ensembles >= 0, np.arange(MAX_ENSEMBLE), 0)
     lists: dict[str, Packed] = {name: packed_empty(WIDTHS[name], count) for name in LIST_RECORDS}
     one_each = np.arange(count + 1)
+    first = scenarios.first_bookie[ledgers.scenario]
     lists["fragments"] = Packed(words_of(rows(Fragment, count)).copy(), one_each)
     lists["ensembles"] = Packed(slots, one_each)
     lists["own"] = Packed(slots.copy(), one_each.copy())
-    lists["bookies"] = Packed(words_of(empty_bookies(ensembles[ensembles >= 0], bookies)).copy(), offsets)
+    lists["bookies"] = Packed(words_of(empty_bookies(ensembles[ensembles >= 0], np.repeat(first, sizes), inputs)).copy(), offsets)
     state = State(ledgers, **lists)
-    return _with_given(state, given, bookies) if given else state
+    return _with_given(state, given, inputs) if given else state
 
 
-def _with_given(state: State, given: Mapping[int, Given], bookies: Any) -> State:
+def _with_given(state: State, given: Mapping[int, Given], inputs: Inputs) -> State:
     """All bookies have their share of every fragment, on disk, each entry with the one before it as LAC in its header."""
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("fragments", "ensembles", "own", "bookies", "stored", "headers")}
     for at in range(len(state.ledgers)):
         if at in given:
-            own = _lists_of(given[at], bookies)
+            own = _lists_of(given[at], inputs.scenarios[state.ledgers[at].scenario].first_bookie, inputs)
             _set(state.ledgers[at], given[at])
         else:
             own = {
@@ -102,7 +106,7 @@ def _set(ledger: Any, given: Given) -> None:
     ledger.writer = {OPEN: WRITING, CLOSED: SHUT}.get(state, WRITER_CRASHED)
 
 
-def _lists_of(given: Given, bookies: Any) -> dict[str, np.ndarray]:
+def _lists_of(given: Given, first: int, inputs: Inputs) -> dict[str, np.ndarray]:
     """The lists of a ledger that starts with something; its fragments name bookies by place."""
     fragments: Sequence[Mapping[str, Any]] = given["fragments"]
     places = list(dict.fromkeys(place for fragment in fragments for place in fragment["places"]))
@@ -111,7 +115,7 @@ def _lists_of(given: Given, bookies: Any) -> dict[str, np.ndarray]:
     own = rows(Fragment, len(fragments))
     own.first_entry = [fragment["first_entry"] for fragment in fragments]
     ensembles = np.zeros((len(fragments), MAX_ENSEMBLE), np.int64)
-    of_bookies = empty_bookies(np.array(places, np.int64), bookies)
+    of_bookies = empty_bookies(np.array(places, np.int64), first, inputs)
     stored: list[tuple[int, int, int, int]] = []
     for number, (fragment, end) in enumerate(zip(fragments, ends, strict=True)):
         for index, place in enumerate(fragment["places"]):
@@ -119,9 +123,9 @@ def _lists_of(given: Given, bookies: Any) -> dict[str, np.ndarray]:
             if end > fragment["first_entry"]:
                 stored.append((slot[place], index, fragment["first_entry"], end))
     runs = rows(StoredRun, len(stored))
-    for run, (bookie, index, first, end) in zip(runs, stored, strict=True):
+    for run, (bookie, index, begin, end) in zip(runs, stored, strict=True):
         run.bookie, run.index, run.header = bookie, index, OF_THE_WRITER
-        run.from_entry, run.to_entry, run.flushed_to = first, end, end
+        run.from_entry, run.to_entry, run.flushed_to = begin, end, end
     headers = rows(Header, 1 if given["last_entry"] >= 0 else 0)
     headers.lac, headers.step = NO_LAC, 1
     lists = {"fragments": own, "bookies": of_bookies, "stored": runs, "headers": headers}

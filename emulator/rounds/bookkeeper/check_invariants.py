@@ -184,6 +184,7 @@ def witness(lists: Lists, ledger: Ledger, invariant: int, entry: int) -> None:
     spans = lists.filled[0]
     violation = lists.violations[append(spans.violations)]
     violation.ledger = ledger.place
+    violation.in_list = ledger.in_list
     violation.at_round = ledger.now
     violation.invariant = invariant
     violation.entry = entry

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from emulator.rounds.bookkeeper.leap import BOOKIE_KINDS, LEDGER_KINDS, RECOVERY_KINDS, Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL, play_ledgers
 from emulator.rounds.bookkeeper.records import MAX_ENSEMBLE, Event, Fragment, Inputs, Ledger, Lists, Spans, Violation
@@ -44,6 +46,11 @@ class Scratch:
         for name, (of_ledger, record) in LIST_RECORDS.items():
             size = self.seats * ROOMS[of_ledger] * self.room
             arrays[name] = rows(record, size) if record is not None else np.zeros((size, WIDTHS[name]), np.int64)
+        bookies, recoveries = (ROOMS[name] * self.room for name in ("bookies", "recoveries"))
+        kinds = (LEDGER_KINDS, BOOKIE_KINDS, RECOVERY_KINDS)
+        ledger, bookie, recovery = ((len(of_record),) for of_record in kinds)
+        shapes = (ledger, ledger, (bookies, *bookie), (bookies, *bookie), (recoveries, *recovery), (recoveries, *recovery))
+        self.probe = Probe(*(np.zeros(shape, np.int64) for shape in shapes))
         told = self.rows_told
         self.lists = Lists(
             **arrays,
@@ -102,7 +109,7 @@ def play(state: State, inputs: Inputs, scratch: Scratch | None = None, ledgers_a
     while first < count:
         until = min(first + ledgers_a_call, count)
         words = scratch.words(state, new)
-        first, why = play_ledgers(state, new, inputs, scratch.lists, words, first, until, is_played)
+        first, why = play_ledgers(state, new, inputs, scratch.lists, words, scratch.probe, first, until, is_played)
         is_played = why == OUTPUT_FULL
         if why == OUTPUT_FULL:
             new = State(new.ledgers, **{name: grown(getattr(new, name)) for name in LIST_RECORDS})
@@ -112,7 +119,12 @@ def play(state: State, inputs: Inputs, scratch: Scratch | None = None, ledgers_a
             if not is_crowded:
                 scratch.grow()
     told.append(scratch.hand_over())
-    whole = {name: np.concatenate([part[name] for part in told]) for name in TOLD}
+    return State(new.ledgers, **{name: cut(getattr(new, name), count) for name in LIST_RECORDS}), joined(told)
+
+
+def joined(told: Sequence[Mapping[str, np.ndarray]]) -> Told:
+    """What was handed over, one after the other."""
+    whole: dict[str, Any] = {name: np.concatenate([part[name] for part in told]) for name in TOLD}
     for name in ("events", "violations", "witness"):
         whole[name] = whole[name].view(np.recarray)
-    return State(new.ledgers, **{name: cut(getattr(new, name)) for name in LIST_RECORDS}), Told(**whole)
+    return Told(**whole)

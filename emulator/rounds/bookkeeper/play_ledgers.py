@@ -1,15 +1,20 @@
-"""A block of ledgers: each plays its own rounds to its end, with its lists in scratch arrays."""
+"""A block of ledgers: each plays its own rounds to its end, with its lists in scratch arrays; leaps included."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
+from emulator.rounds.bookkeeper.leap import Probe, horizon, is_quiet, leap
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_round import play_round
 from emulator.rounds.bookkeeper.records import Inputs, Ledger, Lists, Spans
 from emulator.rounds.bookkeeper.state import State
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
+ROUNDS_OF_PROOF = 3
+"""Rounds looked at in a row that prove a drift: the second shows how much counters move, the third that it is the same."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -21,22 +26,42 @@ def outputs_full(spans: Spans) -> bool:
 
 
 @merged_into_caller
-def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.ndarray, words: Words, probe: Probe) -> None:
     """A ledger's rounds up to its end; they stop short where a list was full. One that is there already stays as it is."""
     if ledger.now >= ledger.end:
         return
-    spans = lists.filled[0]
+    spans, leaps = lists.filled[0], inputs.scenarios[ledger.scenario].leaps
+    in_a_row = 0
     while ledger.now < ledger.end:
+        told = spans.events.count
         play_round(lists, inputs, ledger)
         if ledger.now % CHECK_ROUNDS == 0 and (is_full(ledger) or outputs_full(spans)):
             return
+        if not leaps:
+            continue
+        if spans.events.count != told or ledger.next_change <= ledger.now + 1 or is_full(ledger):
+            in_a_row = 0  # not worth a look
+            continue
+        in_a_row += 1
+        if is_quiet(ledger, ledger_words, words, probe) and in_a_row >= ROUNDS_OF_PROOF:
+            then = horizon(lists, inputs, ledger, probe.ledger_drift)
+            if then > ledger.now:
+                leap(lists, inputs, ledger, ledger_words, words, probe, then)
     if ledger.now == inputs.scenarios[ledger.scenario].rounds and not is_full(ledger):
         check_end(lists, inputs, ledger)
 
 
 @entry_point
 def play_ledgers(
-    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, first: int, last: int, is_played: bool
+    old: State,
+    new: State,
+    inputs: Inputs,
+    lists: Lists,
+    words: Words,
+    probe: Probe,
+    first: int,
+    last: int,
+    is_played: bool,
 ) -> tuple[int, int]:
     """Ledgers [first, last), the first of which may be played and only lack room in the new state.
 
@@ -51,7 +76,7 @@ def play_ledgers(
                 words.ledgers[number, word] = words.old_ledgers[number, word]
             load_lists(old, ledger, number, words, 0, 1)
             if not is_full(ledger):
-                play_ledger(lists, inputs, ledger)
+                play_ledger(lists, inputs, ledger, words.ledgers[number], words, probe)
             if is_full(ledger) or outputs_full(spans):
                 spans.events.count, spans.violations.count, spans.witness.count = events, violations, witness
                 return number, SCRATCH_FULL

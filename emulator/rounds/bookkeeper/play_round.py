@@ -8,7 +8,20 @@ from emulator.rounds.bookkeeper.check_invariants import check_invariants
 from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
 from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
 from emulator.rounds.bookkeeper.handle import handle
-from emulator.rounds.bookkeeper.records import FOREVER, NOT_RUNNING, Inputs, Ledger, Lists, Settings
+from emulator.rounds.bookkeeper.records import (
+    CLOSED,
+    DONE,
+    FAILED,
+    FOREVER,
+    NEVER,
+    NOT_RUNNING,
+    PENDING,
+    WRITING,
+    Inputs,
+    Ledger,
+    Lists,
+    Settings,
+)
 from emulator.rounds.bookkeeper.replace_lost import audit, replace_lost
 from emulator.rounds.bookkeeper.send import send
 from emulator.rounds.bookkeeper.stored import flush
@@ -16,12 +29,15 @@ from emulator.rounds.bookkeeper.take_answers import take_answers
 from emulator.rounds.bookkeeper.take_inputs import take_inputs
 from emulator.rounds.bookkeeper.take_recoveries import open_without_recovery, take_recoveries
 from emulator.rounds.bookkeeper.use_store import use_store
-from emulator.rounds.lists import List
+from emulator.rounds.lists import List, every
 
 
 @compiled
 def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Play round `ledger.now`."""
+    if is_idle(lists, inputs, ledger):
+        ledger.now += 1
+        return
     rules = inputs.rules[inputs.scenarios[ledger.scenario].rules]
     settings = inputs.settings[ledger.settings]
     forget_last_round(ledger)
@@ -48,10 +64,34 @@ def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     ledger.played += 1
 
 
+@compiled
+def is_idle(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
+    """Whether a round can't change anything: the ledger is closed, everybody is done with it, and nothing comes from outside."""
+    if ledger.state != CLOSED or ledger.writer == WRITING or ledger.now >= ledger.next_change or ledger.broken:
+        return False
+    if ledger.close_asked or ledger.queued or ledger.adds.count or ledger.requests.count or ledger.replacements.count:
+        return False
+    settings = inputs.settings[ledger.settings]
+    if settings.flush_rounds or inputs.workload[ledger.workload].entries:
+        return False
+    for at in every(ledger.recoveries):
+        if lists.recoveries[at].phase not in (DONE, FAILED):
+            return False
+    for at in every(ledger.openings):
+        if lists.openings[at].error == PENDING:
+            return False
+    for at in every(ledger.bookies):
+        bookie = lists.bookies[at]
+        if bookie.filling or (settings.autorecovery and bookie.missed_since != NEVER):
+            return False
+    return True
+
+
 @compiled_into_callers
 def forget_last_round(ledger: Ledger) -> None:
     """What is of one round begins anew."""
     ledger.lac_before = ledger.lac
+    ledger.told_fenced = 0
     ledger.had_to_write = 0
     ledger.suspects_from = FOREVER
     ledger.ends_otherwise = 0
@@ -73,6 +113,7 @@ def forget_emptied(ledger: Ledger) -> None:
     forget_changes(ledger.adds)
     forget_changes(ledger.requests)
     forget_changes(ledger.failures)
+    forget_changes(ledger.found)
 
 
 @compiled_into_callers

@@ -81,6 +81,12 @@ CLOSE_LEDGER, RECOVER_LEDGER, OPEN_NO_RECOVERY, CHECK_LEDGER, TAKE_OVER = range(
 COMMAND_KINDS = ("close_ledger", "recover_ledger", "open_no_recovery", "check_ledger", "take_over")
 """Kinds of commands."""
 
+CREATE, RECOVER, WAIT, WRITE_LEDGER, CLOSE_LEDGER_FIRST, STOPPED = range(6)
+"""What an owner is about: it adds a ledger, reads the list and recovers its end, waits for that, writes, closes, is gone."""
+NOT_YET, BY_ENTRIES, BY_SIZE, BY_AGE, BY_FAILURE = range(5)
+ROLLED_OVER_BY = ("entries", "size", "age", "failure")
+"""Why a ledger was rolled over, numbered from 1."""
+
 DROP_ADDS, DELAY_ADDS = range(2)
 """What happens to adds on the way."""
 
@@ -195,8 +201,38 @@ class OnTheWay(Record):
     to_entry: int = constant("end")
 
 
+class TopicSettings(Record):
+    """Settings of a topic that is a list of ledgers; NO_LIMIT: never."""
+
+    entry_bytes: int = constant("bytes of an entry, as rollover and retention count them")
+    max_entries: int = constant("managedLedgerMaxEntriesPerLedger")
+    max_bytes: int = constant("managedLedgerMaxSizePerLedgerMbytes")
+    min_age_rounds: int = constant("managedLedgerMinLedgerRolloverTimeMinutes")
+    max_age_rounds: int = constant("managedLedgerMaxLedgerRolloverTimeMinutes")
+    check_rounds: int = constant("retentionCheckIntervalInSeconds")
+    retention_rounds: int = constant("defaultRetentionTimeInMinutes: a ledger goes when it was closed longer ago")
+    retention_bytes: int = constant("defaultRetentionSizeInMB")
+    offload_bytes: int = constant("managedLedgerOffloadAutoTriggerSizeThresholdBytes")
+    offload_rounds: int = constant("managedLedgerOffloadThresholdInSeconds")
+    lag_rounds: int = constant("managedLedgerOffloadDeletionLagMs")
+
+
+class RemoteSpan(Record):
+    """The remote store from a round on. The last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    up: int = constant("1: it is there")
+    copy_bytes: int = constant("bytes that it takes of a copy in a round; NO_LIMIT: any number")
+
+
+class Crash(Record):
+    """A crash of the broker that serves a topic. A topic's last one is at FOREVER."""
+
+    at_round: int = constant("round")
+
+
 class Inputs(NamedTuple):
-    """What rounds read of a block's scenarios."""
+    """What rounds read of a block's scenarios. The last three are of topics that are lists of ledgers."""
 
     scenarios: Rows[ScenarioRow]
     rules: Rows[Rules]
@@ -207,6 +243,9 @@ class Inputs(NamedTuple):
     workload: Rows[WorkloadSpan]
     commands: Rows[Command]
     on_the_way: Rows[OnTheWay]
+    topics: Rows[TopicSettings]
+    remote_spans: Rows[RemoteSpan]
+    crashes: Rows[Crash]
 
 
 class Fragment(Record):
@@ -303,20 +342,20 @@ class FailedBookie(Record):
 class Recovery(Record):
     """A client that opens the ledger with recovery. Its place in the list is its number."""
 
-    origin: int = constant("BY_COMMAND, BY_WORKER, the slot of a bookie, or an owner")
-    retry: int = constant("1: a failed attempt begins anew")
-    started_round: int = constant("round")
-    phase: int = constant("MARK, ...")
-    attempting: int = constant("1: an attempt is under way, so that answers to adds count")
-    heard: int = constant("mask of indices that told their LAC in this attempt")
-    said: int = constant("mask of indices that answered the fencing question in this round")
-    marked_round: int = constant("round in which it marked the ledger")
-    base_lac: int = constant("LAC that it starts from")
-    lac: int = constant("last entry that it recovered")
-    error: int = constant("of ERRORS, PENDING")
-    fenced_round: int = constant("round in which it was done fencing, NEVER")
-    closed_round: int = constant("round in which it closed the ledger, NEVER")
-    written: int = constant("last entry that Qa bookies had, with all before it, when it was done fencing")
+    origin: int = compared("BY_COMMAND, BY_WORKER, the slot of a bookie, or an owner")
+    retry: int = compared("1: a failed attempt begins anew")
+    started_round: int = compared("round")
+    phase: int = compared("MARK, ...")
+    attempting: int = compared("1: an attempt is under way, so that answers to adds count")
+    heard: int = compared("mask of indices that told their LAC in this attempt")
+    said: int = compared("mask of indices that answered the fencing question in this round")
+    marked_round: int = counter("round in which it marked the ledger")
+    base_lac: int = compared("LAC that it starts from")
+    lac: int = compared("last entry that it recovered")
+    error: int = compared("of ERRORS, PENDING")
+    fenced_round: int = compared("round in which it was done fencing, NEVER")
+    closed_round: int = compared("round in which it closed the ledger, NEVER")
+    written: int = compared("last entry that Qa bookies had, with all before it, when it was done fencing")
 
 
 class Opening(Record):
@@ -343,7 +382,8 @@ class Ledger(Record):
     """A ledger: its metadata, its writer, outcomes."""
 
     number: int = constant("partition_id within its scenario")
-    place: int = constant("its place in the block")
+    place: int = constant("its place in the block, or its topic's")
+    in_list: int = constant("its number in the topic's list; 0: of a ledger by itself")
     scenario: int = constant("place of its scenario")
     settings: int = constant("place of its settings")
     traced: int = constant("1: its entries are a table")
@@ -404,15 +444,78 @@ class Ledger(Record):
     played: int = scratch("rounds that were not leapt over")
     # Of one round
     lac_before: int = scratch("the writer's LAC at its start")
+    told_fenced: int = scratch("1: an add was answered LedgerFenced")
     had_to_write: int = scratch("1: something was in the queue or in flight, or was refused")
     suspects_from: int = scratch("first entry that this round may have made unreadable")
     ends_otherwise: int = scratch("1: it was closed, or a fragment of a closed ledger changed")
 
 
+class Part(Record):
+    """What a topic knows of a ledger of its list; rounds are NEVER until it happens."""
+
+    owner: int = constant("owner that created it")
+    first_message: int = constant("message that is its entry 0")
+    created_round: int = constant("round in which it was created")
+    closed_round: int = compared("round at whose end it was CLOSED first")
+    rolled_over: int = compared("of ROLLED_OVER_BY, NOT_YET")
+    deleted_round: int = compared("round in which retention deleted it")
+    dropped_round: int = compared("round in which a list without it was written over the one that had it")
+    copied_bytes: int = counter("what of it the remote store has")
+    offload_started_round: int = compared("round in which its copy was begun last")
+    offloaded_round: int = compared("round in which the remote store had all of it")
+    freed_round: int = compared("round in which bookies deleted it, since the remote store has it")
+    unlisted: int = compared("1: acknowledged messages of it are in no ledger of the list, which was told")
+
+
+class Owner(Record):
+    """A broker that serves the topic, the last one, or did. Its place in the list is its number."""
+
+    phase: int = compared("CREATE, ...")
+    version: int = compared("version of the list that it knows")
+    known_parts: int = compared("that list has no ledger from this number on")
+    part: int = compared("number of the ledger that it writes, NOBODY: none")
+    from_message: int = counter("message that it hands over next")
+    to_message: int = compared("end of its messages, FOREVER: it gets those to come")
+    waits_for: int = compared("number of a ledger that it waits for, NOBODY")
+    waits_for_too: int = compared("number of another one, NOBODY")
+
+
+class Topic(Record):
+    """A topic that is a list of ledgers."""
+
+    number: int = constant("partition_id within its scenario")
+    place: int = constant("its place in the block")
+    scenario: int = constant("place of its scenario")
+    settings: int = constant("place of its ledgers' settings")
+    topic_settings: int = constant("place of its own settings")
+    first_bookie: int = constant("number of the registered bookie from which on its first ledger takes its ensemble")
+    max_in_flight: int = constant("adds of a ledger that may be unacknowledged")
+    no_workload: int = constant("place of a workload without entries: ledgers get theirs from owners")
+    first_on_the_way: int = constant("place of what first happens to adds on their way")
+    on_the_way: int = constant("so many")
+    first_command: int = constant("place of its first command")
+    end: int = constant("round at which to stop")
+    now: int = counter("round")
+    workload: int = compared("place of the workload in force")
+    command: int = compared("place of the first command still to come")
+    crash: int = compared("place of the first crash still to come")
+    store_span: int = compared("place of what is in force of the metadata store")
+    remote_span: int = compared("place of what is in force of the remote store")
+    version: int = compared("how often the list was written")
+    messages: int = counter("messages that were due so far")
+    offloading: int = compared("number of the ledger that is copied to the remote store, NOBODY")
+    ledgers: List = part_of(List, "all ledgers that it ever had, in the order of their creation")
+    owners: List = part_of(List, "who serves the topic, the last one, and who did")
+    unwritable_rounds: int = counter("rounds at whose end messages wait, and in which none was acknowledged")
+    unacked: int = counter("messages that wait for whoever serves the topic, or are in flight")
+    unacked_rounds: int = total("sum of `unacked` at the ends of all rounds")
+
+
 class Event(Record):
     """A row of `events`; NO_ENTRY is null."""
 
-    ledger: int = constant("place of the ledger in the block")
+    ledger: int = constant("place of the ledger, or topic, in the block")
+    in_list: int = constant("number of the ledger in its topic's list, NOBODY: it is about the topic")
     at_round: int = constant("round")
     kind: int = constant("place in EVENT_KINDS")
     broker: int = constant("bookie id, NOBODY: null")
@@ -423,7 +526,8 @@ class Event(Record):
 class Violation(Record):
     """An invariant that broke: a witness. The fragments then follow in `witness_fragments`, each with its ensemble."""
 
-    ledger: int = constant("place of the ledger in the block")
+    ledger: int = constant("place of the ledger, or topic, in the block")
+    in_list: int = constant("number of the ledger in its topic's list")
     at_round: int = constant("round")
     invariant: int = constant("place in invariants.NAMES")
     entry: int = constant("one that no bookie of its write set has, NO_ENTRY: it is about none")
@@ -438,6 +542,14 @@ class Spans(Record):
     events: List = part_of(List, "rows of events")
     violations: List = part_of(List, "rows of violations")
     witness: List = part_of(List, "rows of witness_fragments")
+
+
+class TopicLists(NamedTuple):
+    """Scratch arrays of one topic: its ledgers, what it knows of each (in the same place), its owners."""
+
+    ledgers: Rows[Ledger]
+    parts: Rows[Part]
+    owners: Rows[Owner]
 
 
 class Lists(NamedTuple):

@@ -170,11 +170,12 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
 @compiled
 def choose_target(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement, fragment: int) -> None:
     """Another bookie by the policy, nobody who comes into the fragment anyway; it has to get everything."""
-    task.target = NOBODY
+    before, task.target = task.target, NOBODY
     place = choose(
         lists, inputs, ledger, lists.ensembles, fragment, MAX_ENSEMBLE, task.index, 0, NOBODY, NOBODY, task.first_entry
     )
     if place != NOBODY:
         task.target = slot_of(lists, inputs, ledger, place)
     task.next_entry = task.first_entry
-    ledger.replacements.changes += 1
+    if task.target != before:
+        ledger.replacements.changes += 1

@@ -62,6 +62,7 @@ def refuse_queued(ledger: Ledger) -> None:
     if ledger.writer == FENCED_OFF:
         ledger.refused_fenced += ledger.queued
         ledger.error = LEDGER_FENCED
+        ledger.told_fenced = 1
     elif ledger.writer != WRITER_CRASHED:
         ledger.refused_closed += ledger.queued
         ledger.error = LEDGER_CLOSED

@@ -12,6 +12,7 @@ def tell(lists: Lists, ledger: Ledger, kind: int, broker: int, from_entry: int, 
     """Write an event of this round; NO_ENTRY and NOBODY are null in the table."""
     event = lists.events[append(lists.filled[0].events)]
     event.ledger = ledger.place
+    event.in_list = ledger.in_list
     event.at_round = ledger.now
     event.kind = kind
     event.broker = broker

@@ -117,6 +117,8 @@ def fail_adds(lists: Lists, ledger: Ledger, error: int) -> None:
     if failed:
         ledger.failed_adds += failed
         ledger.error = error
+        if error == LEDGER_FENCED:
+            ledger.told_fenced = 1
         tell_of_entries(lists, ledger, ADD_FAILED, ledger.lac + 1, ledger.next_entry)
 
 

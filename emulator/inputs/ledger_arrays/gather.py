@@ -14,6 +14,7 @@ from emulator.rounds.bookkeeper.records import (
     BookieSpan,
     Command,
     Crash,
+    EntrySize,
     Inputs,
     OnTheWay,
     RemoteSpan,
@@ -62,7 +63,7 @@ class GatheredInputs:
         self.scenarios = RowsOf(ScenarioRow)
         self.bookies, self.bookie_spans, self.store_spans = RowsOf(BookieRow), RowsOf(BookieSpan), RowsOf(StoreSpan)
         self.settings, self.workload, self.commands = RowsOf(Settings), RowsOf(WorkloadSpan), RowsOf(Command)
-        self.on_the_way = RowsOf(OnTheWay)
+        self.on_the_way, self.sizes = RowsOf(OnTheWay), RowsOf(EntrySize)
         self.topics, self.remote_spans, self.crashes = RowsOf(TopicSettings), RowsOf(RemoteSpan), RowsOf(Crash)
 
     def add_scenario(self, scenario: Scenario, faults: Sequence[FaultRow], arrays: BookieArrays, leaps: bool) -> tuple[int, int]:
@@ -96,6 +97,7 @@ class GatheredInputs:
             self.workload.records(),
             self.commands.records(),
             self.on_the_way.records(),
+            self.sizes.records(),
             self.topics.records(),
             self.remote_spans.records(),
             self.crashes.records(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ ON_THE_WAY = {"drop_adds": DROP_ADDS, "delay_adds": DELAY_ADDS}
 
 
 class Feed(NamedTuple):
-    """Rows of records.WorkloadSpan, Command and OnTheWay, and the rounds of client_crash faults.
+    """Rows of records.WorkloadSpan, Command, OnTheWay and EntrySize, and the rounds of client_crash faults.
 
     `rows`: the workload's; `of_remote_store`: faults of it.
     """
@@ -30,6 +31,7 @@ class Feed(NamedTuple):
     commands: Spans
     on_the_way: Spans
     crashes: tuple[int, ...]
+    sizes: Spans
     rows: tuple[WorkloadRow, ...]
     of_remote_store: tuple[FaultRow, ...]
 
@@ -60,6 +62,7 @@ def feeds_of_topic(
                     command_rows(asked),
                     on_the_way(mine, place),
                     crashes,
+                    entry_sizes(own, scenario.rounds),
                     own,
                     tuple(f for f in mine if f.kind in STORE_FAULTS),
                 )
@@ -77,6 +80,24 @@ def workload_spans(rows: Sequence[WorkloadRow], rounds: int) -> Spans:
         in_flight = max((row.max_in_flight or 1 for row in now), default=NO_LIMIT)
         spans.append((edge, sum(row.records for row in now), in_flight))
     return (*spans, (FOREVER, 0, NO_LIMIT))
+
+
+def entry_sizes(rows: Sequence[WorkloadRow], rounds: int) -> Spans:
+    """(from_entry, to_entry, records of a round, bytes of a round) of stretches of entries that are alike.
+
+    Entries get their numbers in the order in which the application hands them over, and a writer that refuses some sends none
+    after them: so the workload alone says which entry has which size. Entries of several rows count with their mean size.
+    """
+    edges = sorted({edge for row in rows for edge in (row.from_round, min(row.to_round, rounds))})
+    sizes: list[tuple[int, ...]] = []
+    entries = 0
+    for at, end in pairwise(edges):
+        now = [row for row in rows if row.from_round <= at < row.to_round]
+        records, size = sum(row.records for row in now), sum(row.records * row.record_bytes for row in now)
+        if records > 0:
+            sizes.append((entries, entries + records * (end - at), records, size))
+            entries = sizes[-1][1]
+    return tuple(sizes)
 
 
 def command_rows(commands: Sequence[Command]) -> Spans:

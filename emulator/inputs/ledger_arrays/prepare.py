@@ -70,6 +70,8 @@ def _feed(ledgers: Any, gathered: GatheredInputs, of_ledger: np.ndarray, feeds: 
     ledgers.command = np.array([gathered.commands.put(feed.commands) for feed in feeds], np.int64)[of_ledger]
     ledgers.first_on_the_way = np.array([gathered.on_the_way.put(feed.on_the_way) for feed in feeds], np.int64)[of_ledger]
     ledgers.on_the_way = np.array([len(feed.on_the_way) for feed in feeds], np.int64)[of_ledger]
+    ledgers.first_size = np.array([gathered.sizes.put(feed.sizes) for feed in feeds], np.int64)[of_ledger]
+    ledgers.size_count = np.array([len(feed.sizes) for feed in feeds], np.int64)[of_ledger]
     ledgers.crash_round = np.array([min(feed.crashes, default=FOREVER) for feed in feeds], np.int64)[of_ledger]
 
 

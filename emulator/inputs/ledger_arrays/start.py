@@ -101,6 +101,7 @@ def _set(ledger: Any, given: Given) -> None:
     ledger.lac = given["last_entry"]
     ledger.lac_told = max(given["last_entry"] - 1, NO_LAC)
     ledger.next_entry = ledger.first_own_entry = given["last_entry"] + 1
+    ledger.given_bytes = given["bytes"]
     if state == CLOSED:
         ledger.last_entry, ledger.closed_by = given["last_entry"], WRITER
     ledger.writer = {OPEN: WRITING, CLOSED: SHUT}.get(state, WRITER_CRASHED)

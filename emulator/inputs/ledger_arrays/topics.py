@@ -83,6 +83,8 @@ def _of_feed(gathered: GatheredInputs, scenario: Scenario, config: Any, feed: Fe
         "first_command": command,
         "first_on_the_way": gathered.on_the_way.put(feed.on_the_way),
         "on_the_way": len(feed.on_the_way),
+        "first_size": gathered.sizes.put(feed.sizes),
+        "size_count": len(feed.sizes),
         "crash": gathered.crashes.put((*((at,) for at in feed.crashes), (FOREVER,))),
         "remote_span": gathered.remote_spans.put(remote_spans(scenario, feed.of_remote_store)),
     }

@@ -39,7 +39,7 @@ LEDGER_KINDS = np.array(kinds_of(Ledger), np.int64)
 BOOKIE_KINDS = np.array(kinds_of(Bookie), np.int64)
 RECOVERY_KINDS = np.array(kinds_of(Recovery), np.int64)
 NEXT_ENTRY, QUEUED = word_of(Ledger, "next_entry"), word_of(Ledger, "queued")
-LAC_TOLD, UNACKED = word_of(Ledger, "lac_told"), word_of(Ledger, "unacked")
+ENTRIES_COPIED, UNACKED = word_of(Ledger, "entries_copied"), word_of(Ledger, "unacked")
 HAS_TO = word_of(Bookie, "has_to")
 """Places of fields among the words of their records."""
 
@@ -91,7 +91,7 @@ def is_in_motion(lists: Lists, ledger: Ledger) -> bool:
 @compiled
 def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
     """The next round, from `ledger.now` on, that has to be played."""
-    if is_in_motion(lists, ledger):
+    if is_in_motion(lists, ledger) or drift[ENTRIES_COPIED]:
         return ledger.now
     due = min(ledger.end, ledger.next_change)
     due = min(due, until_queue_is_empty(ledger, drift))

@@ -6,6 +6,7 @@ import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
+from emulator.rounds.bookkeeper.finish import finish
 from emulator.rounds.bookkeeper.leap import Probe, horizon, is_quiet, leap
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_round import play_round
@@ -49,6 +50,7 @@ def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.n
                 leap(lists, inputs, ledger, ledger_words, words, probe, then)
     if ledger.now == inputs.scenarios[ledger.scenario].rounds and not is_full(ledger):
         check_end(lists, inputs, ledger)
+        finish(lists, inputs, ledger, 0)
 
 
 @entry_point

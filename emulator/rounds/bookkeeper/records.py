@@ -201,6 +201,15 @@ class OnTheWay(Record):
     to_entry: int = constant("end")
 
 
+class EntrySize(Record):
+    """Entries of which each is as large: [from_entry, to_entry), in rounds of so many records and bytes."""
+
+    from_entry: int = constant("first")
+    to_entry: int = constant("end")
+    records: int = constant("entries of a round")
+    size_bytes: int = constant("bytes of a round")
+
+
 class TopicSettings(Record):
     """Settings of a topic that is a list of ledgers; NO_LIMIT: never."""
 
@@ -243,6 +252,7 @@ class Inputs(NamedTuple):
     workload: Rows[WorkloadSpan]
     commands: Rows[Command]
     on_the_way: Rows[OnTheWay]
+    sizes: Rows[EntrySize]
     topics: Rows[TopicSettings]
     remote_spans: Rows[RemoteSpan]
     crashes: Rows[Crash]
@@ -280,6 +290,11 @@ class Bookie(Record):
     open_run: int = compared("number of the run that its next entry goes on with, NOWHERE: none")
     has_to: int = counter("end of that run: it has its share of all entries below")
     flushed_to: int = sample("those of that run below it are on disk")
+    # At the run's end
+    last_entry: int = scratch("its largest entry, NO_ENTRY: it has none")
+    lac: int = scratch("what it knows to be confirmed")
+    entries: int = scratch("entries that it has")
+    entry_bytes: int = scratch("bytes of these")
 
 
 class StoredRun(Record):
@@ -391,6 +406,9 @@ class Ledger(Record):
     first_on_the_way: int = constant("place of what first happens to adds on their way")
     on_the_way: int = constant("so many")
     crash_round: int = constant("round in which the writer crashes, FOREVER")
+    first_size: int = constant("place of the sizes of what it is given")
+    size_count: int = constant("so many")
+    given_bytes: int = constant("bytes of the entries that were there before the run")
     end: int = constant("round at which to stop")
     # What is in force
     now: int = counter("round")
@@ -448,6 +466,8 @@ class Ledger(Record):
     had_to_write: int = scratch("1: something was in the queue or in flight, or was refused")
     suspects_from: int = scratch("first entry that this round may have made unreadable")
     ends_otherwise: int = scratch("1: it was closed, or a fragment of a closed ledger changed")
+    # At the run's end
+    read_bytes: int = scratch("bytes of the entries that a reader gets")
 
 
 class Part(Record):
@@ -491,6 +511,8 @@ class Topic(Record):
     first_bookie: int = constant("number of the registered bookie from which on its first ledger takes its ensemble")
     max_in_flight: int = constant("adds of a ledger that may be unacknowledged")
     no_workload: int = constant("place of a workload without entries: ledgers get theirs from owners")
+    first_size: int = constant("place of the sizes of its messages")
+    size_count: int = constant("so many")
     first_on_the_way: int = constant("place of what first happens to adds on their way")
     on_the_way: int = constant("so many")
     first_command: int = constant("place of its first command")

@@ -8,6 +8,7 @@ import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
+from emulator.rounds.bookkeeper.finish import finish
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_ledgers import CHECK_ROUNDS, DONE_PLAYING, OUTPUT_FULL, SCRATCH_FULL, outputs_full
 from emulator.rounds.bookkeeper.records import Inputs, Lists, Spans, Topic, TopicLists
@@ -42,6 +43,7 @@ def play_topic(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, w
     if topic.now == inputs.scenarios[topic.scenario].rounds and not any_full(topics, topic, lists.filled[0]):
         for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
             check_end(lists, inputs, topics.ledgers[at])
+            finish(lists, inputs, topics.ledgers[at], topics.parts[at].first_message)
 
 
 @compiled

@@ -107,7 +107,7 @@ def add_ledger(
             if is_listed(part):
                 part.dropped_round = topic.now
     note_part(topics.parts[at], owner, owner_number, topic.now)
-    tell_of_part(lists, topic, LEDGER_CREATED, number)
+    tell_of_part(lists, topic, LEDGER_CREATED, number, owner.from_message)
     topic.version += 1
     owner.version = topic.version
     owner.known_parts = topic.ledgers.count
@@ -128,6 +128,9 @@ def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> 
     ledger.first_on_the_way = topic.first_on_the_way
     ledger.on_the_way = topic.on_the_way
     ledger.crash_round = inputs.crashes[topic.crash].at_round
+    ledger.first_size = topic.first_size
+    ledger.size_count = topic.size_count
+    ledger.given_bytes = 0
     ledger.end = topic.end
     ledger.now = topic.now
     ledger.next_change = topic.now

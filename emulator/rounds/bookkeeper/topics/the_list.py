@@ -52,13 +52,13 @@ def bytes_of(inputs: Inputs, topic: Topic, ledger: Ledger) -> int:
 
 
 @compiled
-def tell_of_part(lists: Lists, topic: Topic, kind: int, number: int) -> None:
-    """An event of the topic, about one of its ledgers or, NOBODY, about itself."""
+def tell_of_part(lists: Lists, topic: Topic, kind: int, number: int, message: int = NO_ENTRY) -> None:
+    """An event of the topic, about one of its ledgers or, NOBODY, about itself; `message`: the one that it is about."""
     event = lists.events[append(lists.filled[0].events)]
     event.ledger = topic.place
     event.in_list = number
     event.at_round = topic.now
     event.kind = kind
     event.broker = NOBODY
-    event.from_entry = NO_ENTRY
+    event.from_entry = message
     event.to_entry = NO_ENTRY

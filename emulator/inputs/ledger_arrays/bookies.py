@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from emulator.faults.bookies import BookieState, BookieTimeline, bookie_timelines, store_outages
 from emulator.faults.kinds import FaultRow
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     CLEAN_STOP,
     CRASHED,
     DEAD,

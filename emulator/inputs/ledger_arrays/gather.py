@@ -9,7 +9,7 @@ from emulator.faults.kinds import FaultRow
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.of_ledgers import Spans
 from emulator.inputs.ledger_arrays.rules import RULES_PLACES, rules_records
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.inputs import (
     BookieRow,
     BookieSpan,
     Command,

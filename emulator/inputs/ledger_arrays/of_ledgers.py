@@ -13,7 +13,7 @@ from emulator.faults.kinds import LEDGER_KINDS, FaultRow
 from emulator.inputs.classifier import rows_by_member, rows_of_topic
 from emulator.inputs.feeds import WorkloadRow
 from emulator.inputs.remote_store import STORE_FAULTS
-from emulator.rounds.bookkeeper.records import COMMAND_KINDS, DELAY_ADDS, DROP_ADDS, FOREVER, NO_LIMIT
+from emulator.rounds.bookkeeper.constants import COMMAND_KINDS, DELAY_ADDS, DROP_ADDS, FOREVER, NO_LIMIT
 from emulator.scenario import Command, Scenario, Topic
 
 Spans = tuple[tuple[int, ...], ...]

@@ -15,7 +15,9 @@ from emulator.inputs.ledger_arrays.settings import settings_of
 from emulator.inputs.ledger_arrays.start import start_ledgers, state_of
 from emulator.inputs.ledgers import given_ledgers
 from emulator.ledger_configs import is_managed
-from emulator.rounds.bookkeeper.records import FOREVER, MAX_ENSEMBLE, Inputs, Ledger
+from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.rounds.bookkeeper.records import Rules
+from emulator.rounds.bookkeeper.inputs import Rules
 from emulator.rounds.records import fields_of, rows
 
 _MUTANT = "bookkeeper-mutant-"

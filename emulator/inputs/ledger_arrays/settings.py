@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from emulator.configs import ConfigValue
 from emulator.ledger_configs import effective
-from emulator.rounds.bookkeeper.records import NO_LIMIT
+from emulator.rounds.bookkeeper.constants import NO_LIMIT
 from emulator.scenario import Scenario, Topic
 from emulator.scenario.ledgers import RACK_AWARE
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     MAX_ENSEMBLE,
     NEVER,
@@ -22,12 +22,9 @@ from emulator.rounds.bookkeeper.records import (
     WRITER,
     WRITER_CRASHED,
     WRITING,
-    Bookie,
-    Fragment,
-    Header,
-    Inputs,
-    StoredRun,
 )
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Bookie, Fragment, Header, StoredRun
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State
 from emulator.rounds.packed import Packed, packed, packed_empty
 from emulator.rounds.records import rows, words_of

@@ -14,9 +14,11 @@ from emulator.inputs.ledger_arrays.of_ledgers import Feed, Spans, feeds_of_topic
 from emulator.inputs.ledger_arrays.settings import settings_of, topic_settings_of
 from emulator.inputs.remote_store import store_bytes, store_is_up
 from emulator.ledger_configs import is_managed
-from emulator.rounds.bookkeeper.records import CREATE, FOREVER, NO_LIMIT, NOBODY, Inputs, Owner, Part, Topic
+from emulator.rounds.bookkeeper.constants import CREATE, FOREVER, NO_LIMIT, NOBODY
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger as LedgerRecord
 from emulator.rounds.bookkeeper.topics.play_block import empty_lists
+from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import packed, packed_empty, width_of
 from emulator.rounds.records import rows

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import arrow_schema, lists_of, table_of
 from emulator.outcomes.compiled_ledgers.view import LedgerView
-from emulator.rounds.bookkeeper.records import OF_THE_WRITER
+from emulator.rounds.bookkeeper.constants import OF_THE_WRITER
 
 
 def entry_rows(view: LedgerView) -> pa.Table:

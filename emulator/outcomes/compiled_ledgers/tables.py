@@ -12,8 +12,7 @@ from emulator.outcomes.compiled_ledgers.entries import entry_rows
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.outcomes.compiled_ledgers.view import LedgerView
 from emulator.outcomes.compiled_ledgers.violations import violation_rows
-from emulator.rounds.bookkeeper.play_block import Told
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     DONE,
     ERRORS,
@@ -24,8 +23,9 @@ from emulator.rounds.bookkeeper.records import (
     PHASES,
     STATES,
     WRITER_STATES,
-    Inputs,
 )
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.state import State
 
 TABLES = (

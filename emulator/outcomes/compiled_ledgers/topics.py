@@ -13,8 +13,11 @@ from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.outcomes.compiled_ledgers.tables import common_tables, event_rows, ledger_columns, no_brokers, of_ledgers
 from emulator.outcomes.compiled_ledgers.view import BROKERS, LedgerView
 from emulator.outcomes.compiled_ledgers.violations import violation_rows
+from emulator.rounds.bookkeeper.constants import CLOSED, NEVER, NOBODY, NOT_YET, ROLLED_OVER_BY
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Told
-from emulator.rounds.bookkeeper.records import CLOSED, NEVER, NOBODY, NOT_YET, ROLLED_OVER_BY, Inputs, Ledger, Part
+from emulator.rounds.bookkeeper.records import Ledger
+from emulator.rounds.bookkeeper.topics.records import Part
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import entries_of
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import arrow_schema, lists_of
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Told
-from emulator.rounds.bookkeeper.records import Inputs
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
 from emulator.rounds.packed import entries_of
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import table_of
 from emulator.outcomes.compiled_ledgers.view import LedgerView
+from emulator.rounds.bookkeeper.constants import NO_ENTRY
 from emulator.rounds.bookkeeper.invariants import NAMES, RECOVERY_ENDS
-from emulator.rounds.bookkeeper.records import NO_ENTRY
 
 
 def violation_rows(view: LedgerView, of_lists: bool) -> pa.Table:

@@ -9,25 +9,12 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
+from emulator.rounds.bookkeeper.constants import CHANGING, DROP_ADDS, LATER, NO_ANSWER, NOW, NOWHERE, REFUSED, TAKEN, WRITER
 from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import own_ensemble
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import holds, write_index
-from emulator.rounds.bookkeeper.records import (
-    CHANGING,
-    DROP_ADDS,
-    LATER,
-    NO_ANSWER,
-    NOW,
-    NOWHERE,
-    REFUSED,
-    TAKEN,
-    WRITER,
-    Inputs,
-    Ledger,
-    Lists,
-    Request,
-    Settings,
-)
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Request
 from emulator.rounds.lists import append, every, keep_first, last
 from emulator.rounds.slots import has, size
 

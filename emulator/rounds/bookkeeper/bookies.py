@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     DEAD,
     DECOMMISSIONED,
     FENCE_EVENT,
@@ -13,11 +13,9 @@ from emulator.rounds.bookkeeper.records import (
     NOWHERE,
     UNHEARD,
     UNREGISTERED,
-    Bookie,
-    Inputs,
-    Ledger,
-    Lists,
 )
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.tell import tell
 from emulator.rounds.lists import append, every
 

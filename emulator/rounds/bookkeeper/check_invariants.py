@@ -6,7 +6,9 @@ What bookies lost to a fault (Ledger.impaired) is no fault of the protocol.
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.constants import CLOSED, DONE, MAX_ENSEMBLE, NO_ENTRY, NO_LAC, OPEN, WRITER, WRITING
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, fragment_of, own_ensemble, same_ensemble
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.invariants import (
     ALL_ACKED_ARE_READABLE,
     IN_ORDER,
@@ -17,20 +19,7 @@ from emulator.rounds.bookkeeper.invariants import (
     VALID_FRAGMENTS,
 )
 from emulator.rounds.bookkeeper.quorums import write_index
-from emulator.rounds.bookkeeper.records import (
-    CLOSED,
-    DONE,
-    MAX_ENSEMBLE,
-    NO_ENTRY,
-    NO_LAC,
-    OPEN,
-    WRITER,
-    WRITING,
-    Inputs,
-    Ledger,
-    Lists,
-    Settings,
-)
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import is_running
 from emulator.rounds.bookkeeper.stored import end_of, has_entry
 from emulator.rounds.lists import append, every, last

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import is_heard
+from emulator.rounds.bookkeeper.constants import CLOSED
+from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.quorums import write_index
-from emulator.rounds.bookkeeper.records import CLOSED, Ledger, Lists, Settings
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import has_entry, store
 from emulator.rounds.lists import last
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
-from emulator.rounds.bookkeeper.records import WRITING, Ledger
+from emulator.rounds.bookkeeper.constants import WRITING
+from emulator.rounds.bookkeeper.records import Ledger
 
 
 @compiled_into_callers

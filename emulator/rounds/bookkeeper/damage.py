@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence
-from emulator.rounds.bookkeeper.fragments import index_in
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     CLEAN_STOP,
     CLOSED,
     CRASHED,
@@ -17,12 +16,10 @@ from emulator.rounds.bookkeeper.records import (
     NOBODY,
     POWER_LOST,
     RESTARTED,
-    Inputs,
-    Ledger,
-    Lists,
-    Rules,
-    Settings,
 )
+from emulator.rounds.bookkeeper.fragments import index_in
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.stored import flush, lose
 from emulator.rounds.bookkeeper.tell import tell, tell_of_bookie

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.constants import CLOSED
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import holds
-from emulator.rounds.bookkeeper.records import CLOSED, Inputs, Ledger, Lists, Settings
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, lac_of, last_stored
 from emulator.rounds.lists import every
 

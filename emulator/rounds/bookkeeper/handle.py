@@ -5,19 +5,10 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import meets_fault
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_heard
+from emulator.rounds.bookkeeper.constants import DELAY_ADDS, FENCE, OF_THE_WRITER, REFUSED, TAKEN, WRITER
 from emulator.rounds.bookkeeper.fragments import last_found
-from emulator.rounds.bookkeeper.records import (
-    DELAY_ADDS,
-    FENCE,
-    OF_THE_WRITER,
-    REFUSED,
-    TAKEN,
-    WRITER,
-    Inputs,
-    Ledger,
-    Lists,
-    Recovery,
-)
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
 from emulator.rounds.bookkeeper.stored import pass_over_others, store
 from emulator.rounds.lists import every
 from emulator.rounds.slots import has

@@ -12,8 +12,7 @@ import numpy as np
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import span_of
-from emulator.rounds.bookkeeper.ledger_lists import Words
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     CLOSE,
     DECOMMISSIONED,
     DONE,
@@ -25,12 +24,10 @@ from emulator.rounds.bookkeeper.records import (
     NOT_RUNNING,
     PENDING,
     WRITING,
-    Bookie,
-    Inputs,
-    Ledger,
-    Lists,
-    Recovery,
 )
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.ledger_lists import Words
+from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists, Recovery
 from emulator.rounds.leaps import last_multiple, move_counters, next_multiple, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of

@@ -6,7 +6,9 @@ import numpy as np
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import is_registered, slot_of
-from emulator.rounds.bookkeeper.records import MAX_ENSEMBLE, NO_ENTRY, NOBODY, Inputs, Ledger, Lists
+from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NO_ENTRY, NOBODY
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.lists import every
 
 NO_RACK = -1

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import BOOKIE_KINDS, LEDGER_KINDS, RECOVERY_KINDS, Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL, play_ledgers
-from emulator.rounds.bookkeeper.records import MAX_ENSEMBLE, Event, Fragment, Inputs, Ledger, Lists, Spans, Violation
+from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Lists, Spans, Violation
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, ROOMS, WIDTHS, State
 from emulator.rounds.packed import cut, grown, roomy
 from emulator.rounds.records import rows, words_of

@@ -7,10 +7,11 @@ import numpy as np
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
 from emulator.rounds.bookkeeper.finish import finish
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import Probe, horizon, is_quiet, leap
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_round import play_round
-from emulator.rounds.bookkeeper.records import Inputs, Ledger, Lists, Spans
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Spans
 from emulator.rounds.bookkeeper.state import State
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)

@@ -5,23 +5,12 @@ from __future__ import annotations
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.adds import forget_answered
 from emulator.rounds.bookkeeper.check_invariants import check_invariants
+from emulator.rounds.bookkeeper.constants import CLOSED, DONE, FAILED, FOREVER, NEVER, NOT_RUNNING, PENDING, WRITING
 from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
 from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
 from emulator.rounds.bookkeeper.handle import handle
-from emulator.rounds.bookkeeper.records import (
-    CLOSED,
-    DONE,
-    FAILED,
-    FOREVER,
-    NEVER,
-    NOT_RUNNING,
-    PENDING,
-    WRITING,
-    Inputs,
-    Ledger,
-    Lists,
-    Settings,
-)
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.replace_lost import audit, replace_lost
 from emulator.rounds.bookkeeper.send import send
 from emulator.rounds.bookkeeper.stored import flush

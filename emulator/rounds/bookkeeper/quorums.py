@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.bookkeeper.records import Rules, Settings
+from emulator.rounds.bookkeeper.inputs import Rules, Settings
 from emulator.rounds.slots import has
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import forget_adds, forget_failures, has_failures, pending, resend, send_add
-from emulator.rounds.bookkeeper.entries import move
-from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
-from emulator.rounds.bookkeeper.placement import replace
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     BY_COMMAND,
     CLOSE,
     CLOSED,
@@ -30,12 +27,12 @@ from emulator.rounds.bookkeeper.records import (
     RECOVERY_STARTED,
     UNEXPECTED_CONDITION,
     WRITE,
-    Inputs,
-    Ledger,
-    Lists,
-    Recovery,
-    Rules,
 )
+from emulator.rounds.bookkeeper.entries import move
+from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules
+from emulator.rounds.bookkeeper.placement import replace
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
 from emulator.rounds.bookkeeper.tell import tell_of_entries
 from emulator.rounds.lists import append, every, keep_first, last
 

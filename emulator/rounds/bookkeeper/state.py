@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE
 from emulator.rounds.bookkeeper.records import (
-    MAX_ENSEMBLE,
     Add,
     Bookie,
     FailedBookie,

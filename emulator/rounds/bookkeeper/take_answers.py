@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import acknowledge, complete, take_answers_of, take_failures, want_replaced
-from emulator.rounds.bookkeeper.records import LEDGER_FENCED, OK, WRITER, WRITING, Inputs, Ledger, Lists
+from emulator.rounds.bookkeeper.constants import LEDGER_FENCED, OK, WRITER, WRITING
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.use_store import stop
 
 

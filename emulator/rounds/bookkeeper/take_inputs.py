@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.damage import check_returned, damage
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     BY_COMMAND,
     CHECK_LEDGER,
     CLOSE_LEDGER,
@@ -22,11 +21,10 @@ from emulator.rounds.bookkeeper.records import (
     RESTARTED,
     WRITER_CRASHED,
     WRITING,
-    Inputs,
-    Ledger,
-    Lists,
-    Rules,
 )
+from emulator.rounds.bookkeeper.damage import check_returned, damage
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.use_store import fail_adds, forget_writer
 from emulator.rounds.lists import append, every

@@ -5,9 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import acknowledge, complete, take_answers_of, take_failures
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_dead, is_heard
-from emulator.rounds.bookkeeper.fragments import found_fragment_of, last_found
-from emulator.rounds.bookkeeper.quorums import covered, needed_answers, write_index
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     AGAIN,
     CLOSE,
     CLOSED,
@@ -24,13 +22,11 @@ from emulator.rounds.bookkeeper.records import (
     RECOVERED,
     UNKNOWN,
     WRITE,
-    Inputs,
-    Ledger,
-    Lists,
-    Recovery,
-    Rules,
-    Settings,
 )
+from emulator.rounds.bookkeeper.fragments import found_fragment_of, last_found
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.quorums import covered, needed_answers, write_index
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
 from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed
 from emulator.rounds.bookkeeper.stored import has_entry, lac_of
 from emulator.rounds.lists import every, last

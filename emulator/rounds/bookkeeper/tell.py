@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.records import NO_ENTRY, NOBODY, Ledger, Lists
+from emulator.rounds.bookkeeper.constants import NO_ENTRY, NOBODY
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.lists import append
 
 

@@ -10,10 +10,7 @@ from emulator.rounds.bookkeeper.adds import (
     merge_failures,
     resend,
 )
-from emulator.rounds.bookkeeper.entries import move
-from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
-from emulator.rounds.bookkeeper.placement import replace
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     ADD_FAILED,
     CHANGING,
     CLOSED,
@@ -32,11 +29,12 @@ from emulator.rounds.bookkeeper.records import (
     SHUT,
     WRITER,
     WRITING,
-    Inputs,
-    Ledger,
-    Lists,
-    Rules,
 )
+from emulator.rounds.bookkeeper.entries import move
+from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules
+from emulator.rounds.bookkeeper.placement import replace
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import recoveries_use_store
 from emulator.rounds.bookkeeper.replace_lost import commit_replacements
 from emulator.rounds.bookkeeper.tell import tell_of_entries

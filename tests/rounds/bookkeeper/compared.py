@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from emulator.inputs.ledger_arrays import Block, read_ledgers
-from emulator.rounds.bookkeeper.invariants import NAMES
-from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     DONE,
     ERRORS,
     EVENT_KINDS,
@@ -23,6 +21,8 @@ from emulator.rounds.bookkeeper.records import (
     PHASES,
     STATES,
 )
+from emulator.rounds.bookkeeper.invariants import NAMES
+from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario

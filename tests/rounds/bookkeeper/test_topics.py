@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from emulator.rounds.bookkeeper.records import BY_AGE, BY_ENTRIES, BY_FAILURE, BY_SIZE, NEVER, NOT_YET, Part
+from emulator.rounds.bookkeeper.constants import BY_AGE, BY_ENTRIES, BY_FAILURE, BY_SIZE, NEVER, NOT_YET
+from emulator.rounds.bookkeeper.topics.records import Part
 from emulator.rounds.packed import entries_of
 from tests.bookkeeper.by_reference import first_few, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played

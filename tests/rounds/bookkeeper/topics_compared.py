@@ -11,10 +11,12 @@ import numpy as np
 
 from emulator.inputs.ledger_arrays import TopicBlock, read_topics
 from emulator.inputs.ledger_arrays.prepare import Block
+from emulator.rounds.bookkeeper.constants import EVENT_KINDS, NEVER, NO_ENTRY, NOBODY, ROLLED_OVER_BY
 from emulator.rounds.bookkeeper.invariants import NAMES
 from emulator.rounds.bookkeeper.play_block import Told
-from emulator.rounds.bookkeeper.records import EVENT_KINDS, NEVER, NO_ENTRY, NOBODY, ROLLED_OVER_BY, Ledger, Owner, Part
+from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.topics.play_block import TopicScratch, play
+from emulator.rounds.bookkeeper.topics.records import Owner, Part
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import is_heard
-from emulator.rounds.bookkeeper.quorums import write_index
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     BOOKIES_FREED,
     NEVER,
     NO_LIMIT,
@@ -13,12 +12,11 @@ from emulator.rounds.bookkeeper.records import (
     OFFLOAD_FAILED,
     OFFLOAD_STARTED,
     OFFLOADED,
-    Inputs,
-    Ledger,
-    Lists,
-    Topic,
-    TopicLists,
 )
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.quorums import write_index
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, tell_of_part
 from emulator.rounds.lists import every
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Scratch, Told, joined
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL
-from emulator.rounds.bookkeeper.records import Inputs, Ledger, Owner, Part, Topic, TopicLists
+from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State
 from emulator.rounds.bookkeeper.topics.play_topics import SEATS_FULL, TopicWords, play_topics
+from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import cut, grown, packed_empty, roomy
 from emulator.rounds.records import rows, words_of

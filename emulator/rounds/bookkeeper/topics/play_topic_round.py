@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.check_invariants import witness
+from emulator.rounds.bookkeeper.constants import CLOSED, NEVER, NO_ENTRY, NOBODY
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.invariants import ACKED_ARE_LISTED
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.play_round import play_round
-from emulator.rounds.bookkeeper.records import (
-    CLOSED,
-    NEVER,
-    NO_ENTRY,
-    NOBODY,
-    Inputs,
-    Lists,
-    Topic,
-    TopicLists,
-)
+from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.topics.delete_old import delete_old
 from emulator.rounds.bookkeeper.topics.offload import offload
+from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.serve_list import serve_list
 from emulator.rounds.bookkeeper.topics.take_results import hand_over, take_results
 from emulator.rounds.bookkeeper.topics.take_topic_inputs import take_topic_inputs

@@ -9,11 +9,13 @@ import numpy as np
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
 from emulator.rounds.bookkeeper.finish import finish
+from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_ledgers import CHECK_ROUNDS, DONE_PLAYING, OUTPUT_FULL, SCRATCH_FULL, outputs_full
-from emulator.rounds.bookkeeper.records import Inputs, Lists, Spans, Topic, TopicLists
+from emulator.rounds.bookkeeper.records import Lists, Spans
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.topics.play_topic_round import play_topic_round
+from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import load, store
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.ledger_lists import Words, load_lists
-from emulator.rounds.bookkeeper.placement import new_ensemble
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     CREATE,
     LEDGER_CREATED,
@@ -22,17 +20,14 @@ from emulator.rounds.bookkeeper.records import (
     WAIT,
     WRITE_LEDGER,
     WRITING,
-    Inputs,
-    Ledger,
-    Lists,
-    Owner,
-    Part,
-    Rules,
-    Topic,
-    TopicLists,
 )
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules
+from emulator.rounds.bookkeeper.ledger_lists import Words, load_lists
+from emulator.rounds.bookkeeper.placement import new_ensemble
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import is_listed, listed_before, tell_of_part
 from emulator.rounds.lists import append, keep_first
 

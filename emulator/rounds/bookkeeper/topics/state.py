@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from emulator.rounds.bookkeeper.records import Topic
 from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.topics.records import Topic
 from emulator.rounds.packed import Packed
 from emulator.rounds.records import Rows
 

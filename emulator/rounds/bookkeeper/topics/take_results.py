@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import pending
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.constants import (
     BY_AGE,
     BY_ENTRIES,
     BY_FAILURE,
@@ -22,15 +22,11 @@ from emulator.rounds.bookkeeper.records import (
     WRITER,
     WRITER_CRASHED,
     WRITING,
-    Inputs,
-    Ledger,
-    Lists,
-    Owner,
-    Part,
-    Topic,
-    TopicLists,
 )
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.take_inputs import ask_to_close
+from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, tell_of_part
 
 

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.records import (
-    FOREVER,
-    NOBODY,
-    RECOVER,
-    STOPPED,
-    TAKE_OVER,
-    TAKE_OVER_EVENT,
-    Inputs,
-    Lists,
-    Topic,
-    TopicLists,
-)
+from emulator.rounds.bookkeeper.constants import FOREVER, NOBODY, RECOVER, STOPPED, TAKE_OVER, TAKE_OVER_EVENT
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Lists
+from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import tell_of_part
 from emulator.rounds.lists import append, last
 

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.bookkeeper.records import (
-    CLOSED,
-    NEVER,
-    NO_ENTRY,
-    NOBODY,
-    Inputs,
-    Ledger,
-    Lists,
-    Part,
-    Topic,
-    TopicLists,
-)
+from emulator.rounds.bookkeeper.constants import CLOSED, NEVER, NO_ENTRY, NOBODY
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.bookkeeper.topics.records import Part, Topic, TopicLists
 from emulator.rounds.lists import append
 
 

@@ -15,8 +15,6 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists, Spans
 from emulator.rounds.bookkeeper.state import State
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
-ROUNDS_OF_PROOF = 3
-"""Rounds looked at in a row that prove a drift: the second shows how much counters move, the third that it is the same."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -33,7 +31,8 @@ def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.n
     if ledger.now >= ledger.end:
         return
     spans, leaps = lists.filled[0], inputs.scenarios[ledger.scenario].leaps
-    in_a_row = 0
+    # Entries go to other bookies from one to the next: all of an ensemble have had their turn after E rounds.
+    in_a_row, rounds_of_proof = 0, inputs.settings[ledger.settings].ensemble_size + 1
     while ledger.now < ledger.end:
         told = spans.events.count
         play_round(lists, inputs, ledger)
@@ -44,8 +43,8 @@ def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.n
         if spans.events.count != told or ledger.next_change <= ledger.now + 1 or is_full(ledger):
             in_a_row = 0  # not worth a look
             continue
-        in_a_row += 1
-        if is_quiet(ledger, ledger_words, words, probe) and in_a_row >= ROUNDS_OF_PROOF:
+        in_a_row = in_a_row + 1 if is_quiet(ledger, ledger_words, words, probe) else 0
+        if in_a_row >= rounds_of_proof:
             then = horizon(lists, inputs, ledger, probe.ledger_drift)
             if then > ledger.now:
                 leap(lists, inputs, ledger, ledger_words, words, probe, then)

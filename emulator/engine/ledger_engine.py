@@ -1,8 +1,8 @@
-"""Compiled rounds of ledgers and of topics that are lists of them: calls in the driver, some ledgers each."""
+"""Compiled rounds of ledgers and of topics that are lists of them: calls in the driver, a block of ledgers after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from emulator import compiled
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.errors import InputError
-from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledgers, read_topics
+from emulator.inputs.ledger_arrays import PreparedLedgers, TopicBlock, read_topics
 from emulator.inputs.ledger_arrays.rules import LACKS
 from emulator.ledger_configs import MAX_LEDGERS, effective
 from emulator.outcomes.assemble import broker_rows, empty_table, fault_rows
@@ -22,10 +22,13 @@ from emulator.outcomes.compiled_ledgers import TABLES, ledger_block_tables, ledg
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.ledger_violations import ledger_invariant_rows
 from emulator.progress import Progress
-from emulator.rounds.bookkeeper.play_block import play
+from emulator.rounds.bookkeeper.play_block import Scratch, play
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
 from emulator.scenario import Scenario, Topic
 from emulator.storage import OutputDirectory
+
+LEDGERS_OF_A_BLOCK = 10_000
+"""Whose state is in memory at once."""
 
 
 def is_of_ledgers(scenario: Scenario) -> bool:
@@ -49,8 +52,8 @@ class LedgerEngine:
         self._scenarios, self._traced, self._leaps, self._identity = scenarios, traced, leaps, identity
 
     @cached_property
-    def _ledgers(self) -> Block:
-        return read_ledgers(self._scenarios, self._traced, self._leaps)
+    def _ledgers(self) -> PreparedLedgers:
+        return PreparedLedgers(self._scenarios, self._traced, self._leaps)
 
     @cached_property
     def _topics(self) -> TopicBlock:
@@ -80,8 +83,8 @@ class LedgerEngine:
         if compiled.WHY_NOT is not None:
             progress.note(f"numba cannot be used ({compiled.WHY_NOT}): rounds run as ordinary Python")
         progress.start(max(s.rounds for s in self._scenarios), size.partitions, len(self._scenarios))
-        parts = [*self._of_ledgers(), *self._of_topics()]
-        self._advance(progress)
+        parts = [*self._of_ledgers(progress), *self._of_topics()]
+        self._advance(progress, 1.0)
         progress.finish()
         tables: Tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
         return tables | {
@@ -94,13 +97,14 @@ class LedgerEngine:
     def finish(self, output: OutputDirectory) -> None:
         """All tables are staged: nothing is left to add."""
 
-    def _of_ledgers(self) -> list[dict[str, pa.Table]]:
-        block = self._ledgers
-        if not len(block.state.ledgers):
-            return []
-        names = ledger_names(self._scenarios, block.state.ledgers)
-        state, told = play(block.state, block.inputs)
-        return [ledger_block_tables(names, block.inputs, state, told)]
+    def _of_ledgers(self, progress: Progress) -> Iterator[dict[str, pa.Table]]:
+        prepared, scratch = self._ledgers, Scratch()
+        for first in range(0, prepared.count, LEDGERS_OF_A_BLOCK):
+            block = prepared.block(first, min(first + LEDGERS_OF_A_BLOCK, prepared.count))
+            names = ledger_names(self._scenarios, block.state.ledgers)
+            state, told = play(block.state, block.inputs, scratch)
+            yield ledger_block_tables(names, block.inputs, state, told)
+            self._advance(progress, min(1.0, (first + LEDGERS_OF_A_BLOCK) / self.size.partitions))
 
     def _of_topics(self) -> list[dict[str, pa.Table]]:
         block = self._topics
@@ -124,8 +128,9 @@ class LedgerEngine:
             number -= topic.partitions
         raise ValueError(f"partition_id {number} is of no topic")
 
-    def _advance(self, progress: Progress) -> None:
-        progress.advance(max(s.rounds for s in self._scenarios), 0, 1, self.size.replica_rounds)
+    def _advance(self, progress: Progress, share: float) -> None:
+        rounds, size = max(s.rounds for s in self._scenarios), self.size
+        progress.advance(int(rounds * share), round(size.partitions * (1 - share)), 1, int(size.replica_rounds * share))
 
 
 def _check_count(scenario: Scenario, topic: Topic, partition: int, count: int) -> None:

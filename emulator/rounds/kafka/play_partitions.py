@@ -13,6 +13,7 @@ from emulator.rounds.kafka.leap import PARTITION_KINDS, REPLICA_KINDS, horizon, 
 from emulator.rounds.kafka.packing import Words, load, store
 from emulator.rounds.kafka.play_round import play_round
 from emulator.rounds.kafka.reading.keep_readers import end_reading, is_reading_full, load_readers, store_readers
+from emulator.rounds.kafka.reading.leap_readers import leap_readers, reader_horizon, take_reader_drifts
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import (
     NO_EPOCH,
@@ -168,8 +169,8 @@ def play_partition(
     part_words = words.partitions[number]
     replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
     leaps = inputs.scenarios[part.scenario].leaps and not part.traced and not part.tiered
-    if readers is not None:
-        leaps = leaps and readers.whole[0].readers.count == 0
+    if readers is not None:  # nobody reads remotely in a leap
+        leaps = leaps and not (part.tiered and readers.whole[0].readers.count > 0)
     leaps = leaps and part.end - part.now >= WORTH_LEAPING
     spans = lists.filled[0]
     if part.now == 0 and part.client_leader != NOBODY:
@@ -189,10 +190,16 @@ def play_partition(
         for slot in range(part.slots):
             if not take_drift(REPLICA_KINDS, replica_words[slot], probe.replicas[slot], probe.drifts[slot]):
                 quiet = False
+        if readers is not None and not take_reader_drifts(readers, part):
+            quiet = False
         in_a_row += 1
         if quiet and in_a_row >= ROUNDS_OF_PROOF:
             then = horizon(lists, inputs, part, replicas, probe.part_drift, probe.drifts)
+            if tiers is not None and readers is not None:
+                then = min(then, reader_horizon(lists, tiers, readers, inputs, part, replicas, probe.drifts))
             if then > part.now:
+                if readers is not None:
+                    leap_readers(readers, then - part.now)
                 leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
                 remember(part_words, probe.part)
                 for slot in range(part.slots):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from emulator.rounds.lists import List
 from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, scratch
 
@@ -168,8 +170,21 @@ class ReadReplica(Record):
     cached: List = part_of(List, "segments whose indexes the broker keeps")
 
 
+class ReadWords(NamedTuple):
+    """Scratch arrays of readers as words, which leaps compare and multiply."""
+
+    whole: np.ndarray
+    served: np.ndarray
+    readers: np.ndarray
+    waits: np.ndarray
+    read_ranges: np.ndarray
+
+
 class ReaderLists(NamedTuple):
-    """Scratch arrays of what readers of one partition have, and the rows of `unread` that a block tells."""
+    """Scratch arrays of what readers of one partition have, and the rows of `unread` that a block tells.
+
+    `words`: the arrays that leaps look at; `before`, `drift`: as many, of the round before, and how much it moved them.
+    """
 
     whole: Rows[ReadPartition]
     served: Rows[ReadReplica]
@@ -179,3 +194,6 @@ class ReaderLists(NamedTuple):
     cached: Rows[CachedIndex]
     reads: Rows[RemoteRead]
     unread: Rows[Unread]
+    words: ReadWords
+    before: ReadWords
+    drift: ReadWords

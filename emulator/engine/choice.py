@@ -37,7 +37,7 @@ def engines_of(
     """
     buckets = _bucket_rounds(run)
     compiled: list[Scenario] = [] if engine == EXPRESSIONS else [s for s in run.scenarios if engine == COMPILED or is_core(s)]
-    if mode == "leap" and engine is None:  # as long as there are no leaps over partitions with remote storage
+    if mode == "leap" and engine is None:  # as long as remote reads are not leapt over
         compiled = [s for s in compiled if not needs_leaps(s)]
     for scenario in compiled if engine == COMPILED else ():
         if reason := why_not_core(scenario):

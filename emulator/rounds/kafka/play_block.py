@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from emulator.rounds.kafka.leap import PARTITION_KINDS, REPLICA_KINDS
 from emulator.rounds.kafka.packing import Words
-from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, Probe, play_partitions, play_tiered_partitions
+from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, play_partitions, play_tiered_partitions
+from emulator.rounds.kafka.probe import new_probe
 from emulator.rounds.kafka.reading.records import (
     CAUSES,
     CachedIndex,
@@ -67,7 +67,7 @@ class Scratch:
         self.room, self.rows_told, self.has_tiers, self.has_readers = room, rows_told, False, False
         most = max((inputs.scenarios[at].buckets for at in range(len(inputs.scenarios))), default=1)
         self._buckets = MAX_SLOTS * int(most)
-        self.probe = Probe(*(np.zeros(shape, np.int64) for shape in _probe_shapes()))
+        self.probe = new_probe()
         self.make()
 
     def make(self) -> None:
@@ -168,11 +168,6 @@ TOLD = ("events", "trace", "trace_epochs", "trace_segments", "trace_partitions",
 SPANS = {"trace": "trace_rows"}
 WORK = ("held", "lost", "reads")
 """Spans of what rules work with, and do not tell."""
-
-
-def _probe_shapes() -> tuple[tuple[int, ...], ...]:
-    part, replica = len(PARTITION_KINDS), len(REPLICA_KINDS)
-    return (part,), (part,), (MAX_SLOTS, replica), (MAX_SLOTS, replica)
 
 
 def play(

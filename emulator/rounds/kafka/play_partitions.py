@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
-from emulator.rounds.kafka.leap import PARTITION_KINDS, REPLICA_KINDS, horizon, leap, remember, take_drift
+from emulator.rounds.kafka.leap import horizon, leap
+from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts
 from emulator.rounds.kafka.packing import Words, load, store
 from emulator.rounds.kafka.play_round import play_round
+from emulator.rounds.kafka.probe import CHANGED_APART, PROVEN, UNPROVEN, Probe, judge, remember
 from emulator.rounds.kafka.reading.keep_readers import end_reading, is_reading_full, load_readers, store_readers
-from emulator.rounds.kafka.reading.leap_readers import leap_readers, reader_horizon, take_reader_drifts
+from emulator.rounds.kafka.reading.leap_readers import (
+    leap_readers,
+    look_at_readers,
+    reader_horizon,
+    remember_readers,
+    take_reader_drifts,
+)
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import (
     NO_EPOCH,
@@ -30,26 +34,16 @@ from emulator.rounds.kafka.records import (
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.copy_segments import is_tier_full
 from emulator.rounds.kafka.tier.expire import note_lineage
+from emulator.rounds.kafka.tier.leap_tiers import leap_tiers, tier_horizon
 from emulator.rounds.kafka.traffic import book_traffic, forget_traffic
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import MAX_SLOTS
 
 DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
-ROUNDS_OF_PROOF = 3
-"""Rounds looked at in a row that prove a drift: the second shows how much counters move, the third that it is the same."""
 WORTH_LEAPING = 32
 """Rounds of a stretch from which on it is looked for leaps: a look costs as much as three rounds."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
-
-
-class Probe(NamedTuple):
-    """What leaps compare: words of the round before, and drifts."""
-
-    part: np.ndarray
-    part_drift: np.ndarray
-    replicas: np.ndarray
-    drifts: np.ndarray
 
 
 @compiled
@@ -168,14 +162,14 @@ def play_partition(
         return
     part_words = words.partitions[number]
     replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
-    leaps = inputs.scenarios[part.scenario].leaps and not part.traced and not part.tiered
-    if readers is not None:  # nobody reads remotely in a leap
-        leaps = leaps and not (part.tiered and readers.whole[0].readers.count > 0)
-    leaps = leaps and part.end - part.now >= WORTH_LEAPING
+    leaps = inputs.scenarios[part.scenario].leaps and not part.traced and part.end - part.now >= WORTH_LEAPING
     spans = lists.filled[0]
     if part.now == 0 and part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw
-    in_a_row = 0
+    proven, is_odd = UNPROVEN, False
+    remember_all(tiers, part, part_words, replica_words, words, probe)
+    if readers is not None:
+        remember_readers(readers, part)
     while part.now < part.end:
         told = spans.events.count
         play_round(lists, tiers, readers, inputs, part, replicas)
@@ -183,27 +177,33 @@ def play_partition(
             return
         if not leaps:
             continue
-        if spans.events.count != told or part.next_change <= part.now + 1:
-            in_a_row = 0  # not worth a look
-            continue
-        quiet = take_drift(PARTITION_KINDS, part_words, probe.part, probe.part_drift)
-        for slot in range(part.slots):
-            if not take_drift(REPLICA_KINDS, replica_words[slot], probe.replicas[slot], probe.drifts[slot]):
-                quiet = False
-        if readers is not None and not take_reader_drifts(readers, part):
-            quiet = False
-        in_a_row += 1
-        if quiet and in_a_row >= ROUNDS_OF_PROOF:
-            then = horizon(lists, inputs, part, replicas, probe.part_drift, probe.drifts)
+        found = look_at_all(tiers, part, part_words, replica_words, words, probe)
+        if readers is not None:
+            found |= look_at_readers(readers, part)
+        if spans.events.count != told:
+            found |= CHANGED_APART
+        proven, is_odd, is_new = judge(found, proven, is_odd)
+        if is_new:
+            take_drifts(tiers, part, part_words, replica_words, words, probe)
+            if readers is not None:
+                take_reader_drifts(readers)
+        if proven == PROVEN and not found:
+            then = horizon(lists, inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts)
+            if tiers is not None and part.tiered:
+                tier_words, tier_drifts = words.tier[0], probe.tier_drifts
+                rest = (probe.drifts, tier_drifts, probe.paces)
+                then = min(then, tier_horizon(lists, tiers, inputs, part, replicas, tier_words, words.tiers, *rest))
             if tiers is not None and readers is not None:
                 then = min(then, reader_horizon(lists, tiers, readers, inputs, part, replicas, probe.drifts))
             if then > part.now:
+                if tiers is not None and part.tiered:
+                    leap_tiers(tiers, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then)
                 if readers is not None:
                     leap_readers(readers, then - part.now)
                 leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
-                remember(part_words, probe.part)
-                for slot in range(part.slots):
-                    remember(replica_words[slot], probe.replicas[slot])
+        remember_all(tiers, part, part_words, replica_words, words, probe)
+        if readers is not None:
+            remember_readers(readers, part)
     if part.now == inputs.scenarios[part.scenario].rounds and not is_full(tiers, readers, part, replicas, lists.filled[0]):
         if tiers is not None:
             note_lineage(lists, tiers, part, replicas)

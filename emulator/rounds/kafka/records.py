@@ -26,7 +26,20 @@ from emulator.rounds.kafka.tier.records import (
     Transaction,
 )
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, sample, scratch, total
+from emulator.rounds.records import (
+    Record,
+    Rows,
+    apart,
+    compared,
+    constant,
+    counter,
+    due,
+    part_apart,
+    part_of,
+    sample,
+    scratch,
+    total,
+)
 
 NOBODY = -1
 """No leader, no slot."""
@@ -333,26 +346,26 @@ class Replica(Record):
     believed_leader: int = compared("slot, NOBODY: none, or it is no replica")
     believed_epoch: int = compared("leader epoch")
     leading_epoch: int = compared("the epoch that it knows it leads in, NO_EPOCH: it follows")
-    highest_remote: int = compared("the last offset that it knows to be tiered, UNKNOWN: none")
+    highest_remote: int = apart("the last offset that it knows to be tiered, UNKNOWN: none")
     builds: int = compared("1: it builds the state before its next record, which is in remote storage, and does not fetch")
     truncating: int = compared("1: it has to ask where to cut its log before it fetches (KIP-101, KIP-279)")
     # Its log
-    log_start: int = compared("log start offset")
-    local_start: int = compared("first offset on its own disk; the log start but in topics that copy")
+    log_start: int = apart("log start offset")
+    local_start: int = apart("first offset on its own disk; the log start but in topics that copy")
     leo: int = counter("log end offset")
     hw: int = counter("high watermark")
     log_bytes: int = counter("bytes of the log from offset 0 on")
     checkpoint: int = sample("high watermark on disk")
     flushed: int = sample("records below it survive a power loss")
-    active_base: int = compared("base offset of the active segment")
+    active_base: int = apart("base offset of the active segment")
     active_bytes: int = counter("bytes in it")
-    active_round: int = compared("round of its first chunk")
+    active_round: int = apart("round of its first chunk")
     quota_bytes: int = compared("bytes per round that shared budgets leave it until the next quota edge, UNKNOWN: any")
     credit_bytes: int = compared("allowance of slow links, slow disks and quotas left from the round before")
     credit_unsure: int = compared("1: under a quota that held nothing back it would have another credit")
     runs: List = part_of(List, "its records")
     epochs: List = part_of(List, "its leader epoch cache")
-    segments: List = part_of(List, "its closed segments, where they are kept")
+    segments: List = part_apart(List, "its closed segments, where they are kept")
     # What T knows of it
     remote_leo: int = counter("fetch offset that T noted last, UNKNOWN: not heard in this epoch")
     in_line: int = compared("1: T noted a fetch of it in this epoch")
@@ -418,7 +431,7 @@ class Partition(Record):
     end: int = constant("round at which to stop")
     # What is in force
     now: int = counter("round")
-    next_change: int = compared("the next round in which an input changes")
+    next_change: int = due("the next round in which an input changes")
     settings: int = compared("place of the settings in force")
     workload: int = compared("place of the workload in force")
     command: int = compared("place of the first command still to come")
@@ -459,7 +472,7 @@ class Partition(Record):
     lead_log_start: int = compared("its log start then")
     lead_acked_before: int = compared("up to there the initial log was acknowledged")
     lead_hw: int = counter("high watermark that it reached")
-    lead_deleted_to: int = compared("up to there delete_records and retention took records from its disk, 0: none")
+    lead_deleted_to: int = apart("up to there delete_records and retention took records from its disk, 0: none")
     lead_entries: List = part_of(List, "the records it began with, as ranges")
     acked_from: int = compared("latest range acknowledged on append (acks 0, 1) in it")
     acked_to: int = counter("its end")
@@ -477,7 +490,7 @@ class Partition(Record):
     refused: int = counter("records refused")
     truncated: int = compared("records cut")
     replicated_bytes: int = counter("bytes fetched by followers")
-    local_deleted_bytes: int = compared("bytes that retention took from disks")
+    local_deleted_bytes: int = apart("bytes that retention took from disks")
     elections: int = compared("elections of a leader")
     unclean_elections: int = compared("unclean ones")
     leaderless_rounds: int = counter("rounds without a serving leader")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.leap import remember
 from emulator.rounds.kafka.packing import Words, load, store
+from emulator.rounds.kafka.probe import remember
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.stretches import end_stretch
 from emulator.rounds.kafka.records import Inputs, Lists, Partition, Replica

@@ -1,6 +1,6 @@
 """Leaps of readers: in quiet rounds a reader moves linearly, or waits; where it may behave otherwise is a horizon.
 
-Partitions with remote storage are not leapt over, so nobody reads remotely here.
+As long as somebody reads remotely, every round is played.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, move, remember, take_drift, until_equal
+from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, until_equal
 from emulator.rounds.kafka.log import bytes_at, end_of_run, run_with
+from emulator.rounds.kafka.probe import look_at, masks_of, move, remember, take_drift
 from emulator.rounds.kafka.reading.read_ranges import first_ending_above, range_at_or_ending
 from emulator.rounds.kafka.reading.records import (
     NO_CAUSE,
@@ -26,11 +27,9 @@ from emulator.rounds.kafka.records import FOREVER, NOBODY, UNKNOWN, Inputs, List
 from emulator.rounds.lists import every, last
 from emulator.rounds.records import Rows, kinds_of, word_of
 
-READER_KINDS = np.array(kinds_of(Reader), np.int64)
-WAITED_KINDS = np.array(kinds_of(Waited), np.int64)
-RANGE_KINDS = np.array(kinds_of(ReadRange), np.int64)
-WHOLE_KINDS = np.array(kinds_of(ReadPartition), np.int64)
-SERVED_KINDS = np.array(kinds_of(ReadReplica), np.int64)
+READER_MASKS, WAITED_MASKS = masks_of(kinds_of(Reader)), masks_of(kinds_of(Waited))
+RANGE_MASKS, WHOLE_MASKS = masks_of(kinds_of(ReadRange)), masks_of(kinds_of(ReadPartition))
+SERVED_MASKS = masks_of(kinds_of(ReadReplica))
 POSITION, MAX_LAG, ACCOUNTED_TO = (word_of(Reader, name) for name in ("position", "max_lag", "accounted_to"))
 PAGE_CACHE_BYTES, DISK_BYTES = word_of(Reader, "page_cache_bytes"), word_of(Reader, "disk_bytes")
 TO_OFFSET = word_of(ReadRange, "to_offset")
@@ -39,40 +38,62 @@ LOG_BYTES = word_of(Replica, "log_bytes")
 
 
 @compiled
-def take_reader_drifts(readers: ReaderLists, part: Partition) -> bool:
-    """By how much a round moved what a partition has of readers; whether it changed nothing else, and that by as much again."""
+def look_at_readers(readers: ReaderLists, part: Partition) -> int:
+    """What the round changed in what a partition has of readers: bits (probe.py)."""
     whole, words, before, drift = readers.whole[0], readers.words, readers.before, readers.drift
     if whole.readers.count == 0:
-        return True
-    quiet = take_drift(WHOLE_KINDS, words.whole[0], before.whole[0], drift.whole[0])
+        return 0
+    found = look_at(WHOLE_MASKS, words.whole[0], before.whole[0], drift.whole[0])
     for slot in range(part.slots):
-        if not take_drift(SERVED_KINDS, words.served[slot], before.served[slot], drift.served[slot]):
-            quiet = False
+        found |= look_at(SERVED_MASKS, words.served[slot], before.served[slot], drift.served[slot])
     for at in every(whole.readers):
-        if not take_drift(READER_KINDS, words.readers[at], before.readers[at], drift.readers[at]):
-            quiet = False
+        found |= look_at(READER_MASKS, words.readers[at], before.readers[at], drift.readers[at])
     for at in every(whole.waits):
-        if not take_drift(WAITED_KINDS, words.waits[at], before.waits[at], drift.waits[at]):
-            quiet = False
+        found |= look_at(WAITED_MASKS, words.waits[at], before.waits[at], drift.waits[at])
     for at in every(whole.ranges):
-        if not take_drift(RANGE_KINDS, words.read_ranges[at], before.read_ranges[at], drift.read_ranges[at]):
-            quiet = False
-    return quiet
+        found |= look_at(RANGE_MASKS, words.read_ranges[at], before.read_ranges[at], drift.read_ranges[at])
+    return found
+
+
+@compiled
+def take_reader_drifts(readers: ReaderLists) -> None:
+    """Note how counters of readers moved in the round."""
+    whole, words, before, drift = readers.whole[0], readers.words, readers.before, readers.drift
+    for at in every(whole.readers):
+        take_drift(words.readers[at], before.readers[at], drift.readers[at])
+    for at in every(whole.waits):
+        take_drift(words.waits[at], before.waits[at], drift.waits[at])
+    for at in every(whole.ranges):
+        take_drift(words.read_ranges[at], before.read_ranges[at], drift.read_ranges[at])
+
+
+@compiled
+def remember_readers(readers: ReaderLists, part: Partition) -> None:
+    """What a partition has of readers, as it is, for the next round's look."""
+    whole, words, before = readers.whole[0], readers.words, readers.before
+    if whole.readers.count == 0:
+        return
+    remember(words.whole[0], before.whole[0])
+    for slot in range(part.slots):
+        remember(words.served[slot], before.served[slot])
+    for at in every(whole.readers):
+        remember(words.readers[at], before.readers[at])
+    for at in every(whole.waits):
+        remember(words.waits[at], before.waits[at])
+    for at in every(whole.ranges):
+        remember(words.read_ranges[at], before.read_ranges[at])
 
 
 @compiled
 def leap_readers(readers: ReaderLists, rounds: int) -> None:
     """All counters of readers after so many more rounds."""
-    whole, words, before, drift = readers.whole[0], readers.words, readers.before, readers.drift
+    whole, words, drift = readers.whole[0], readers.words, readers.drift
     for at in every(whole.readers):
-        move(READER_KINDS, words.readers[at], drift.readers[at], rounds)
-        remember(words.readers[at], before.readers[at])
+        move(READER_MASKS, words.readers[at], drift.readers[at], rounds)
     for at in every(whole.waits):
-        move(WAITED_KINDS, words.waits[at], drift.waits[at], rounds)
-        remember(words.waits[at], before.waits[at])
+        move(WAITED_MASKS, words.waits[at], drift.waits[at], rounds)
     for at in every(whole.ranges):
-        move(RANGE_KINDS, words.read_ranges[at], drift.read_ranges[at], rounds)
-        remember(words.read_ranges[at], before.read_ranges[at])
+        move(RANGE_MASKS, words.read_ranges[at], drift.read_ranges[at], rounds)
 
 
 @compiled
@@ -153,6 +174,8 @@ def until_served_otherwise(
         for other in range(part.slots):
             due = min(due, meeting(now, replicas[other].remote_leo, drifts[other, REMOTE_LEO], position, gained))
     replica = replicas[slot]
+    if position - gained < replica.local_start:  # the last read was a remote one, or the next one is
+        return now
     due = min(due, meeting(now, replica.hw, drifts[slot, HW], position, gained))
     due = min(due, meeting(now, replica.leo, drifts[slot, LEO], position, gained))
     due = min(due, meeting(now, replicas[leader].hw, drifts[leader, HW], position, gained))

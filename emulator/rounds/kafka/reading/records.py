@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, scratch
+from emulator.rounds.records import Record, Rows, apart, compared, constant, counter, part_of, scratch
 
 EARLIEST, LATEST, NO_POLICY = -2, -1, -3
 """Where to start or to be reset to, beside an offset; the first two are those of ListOffsets."""
@@ -166,7 +166,7 @@ class ReadReplica(Record):
 
     share_bytes: int = constant("its share of the broker's page cache, UNKNOWN: all that it likes")
     cold_below: int = compared("the LEO it had when its broker's memory went")
-    log_start_before: int = compared("log start at the end of the round before")
+    log_start_before: int = apart("log start at the end of the round before")
     cached: List = part_of(List, "segments whose indexes the broker keeps")
 
 

@@ -6,7 +6,7 @@ segment), KIP-1023.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.epochs import cut_epochs_below, end_of_epoch
 from emulator.rounds.kafka.fetch import message_passes
 from emulator.rounds.kafka.log import bytes_below
@@ -50,7 +50,7 @@ def begin_to_build(lists: Lists, tiers: TierLists, part: Partition, replicas: Ro
     clear(tier.aux_epochs)
 
 
-@compiled
+@compiled_into_callers
 def build_aux_states(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
@@ -149,9 +149,7 @@ def read_remote(
     if start <= leader.log_start:
         start_at(lists, tiers, inputs, part, follower, slot, start, start, False, rules)
         return
-    number = -1
-    if can_use_metadata(lists, tiers, inputs, part, follower):
-        number = look_up(lists, tiers, tier, epoch_of_offset(lists.epochs, leader.epochs, start - 1), start - 1, rules)
+    number = segment_before(lists, tiers, inputs, part, replicas, slot, start, rules)
     if number < 0 or not store_is_up(lists, tiers, inputs):
         whole.aux_errors += 1
         tier.aux_next = part.now + settings.backoff_rounds
@@ -166,6 +164,18 @@ def read_remote(
         entry.start_offset = tiers.remote_epochs[at].start_offset
     start, with_epochs = segment.end_offset + 1, rules.build_epochs != 0
     start_at(lists, tiers, inputs, part, follower, slot, start, leader.log_start, with_epochs, rules)
+
+
+@compiled
+def segment_before(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, start: int, rules: Rules
+) -> int:
+    """The number of the segment before an offset of the leader's log, as a follower knows it; -1: it knows of none."""
+    follower = replicas[slot]
+    if not can_use_metadata(lists, tiers, inputs, part, follower):
+        return -1
+    epoch = epoch_of_offset(lists.epochs, replicas[follower.believed_leader].epochs, start - 1)
+    return look_up(lists, tiers, tiers.replicas[slot], epoch, start - 1, rules)
 
 
 @compiled
@@ -220,7 +230,7 @@ def keep_log(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, o
     follower.active_base = offset
 
 
-@compiled
+@compiled_into_callers
 def forget_stale_builds(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
     """Who restarts, learns of another leader or epoch, or leads, forgets what it was building."""
     for slot in range(part.slots):

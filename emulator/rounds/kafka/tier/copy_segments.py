@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.log import raise_log_start
 from emulator.rounds.kafka.records import (
     COPY_FAILED_EVENT,
@@ -51,7 +51,7 @@ QUOTA_WINDOW_MS = 11_000
 """Of RLMQuotaManager: 11 samples of a second."""
 
 
-@compiled
+@compiled_into_callers
 def run_copy_tasks(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
@@ -92,7 +92,7 @@ def copy_segments(
         finish_copy(lists, tiers, part, replica, slot, rules)
 
 
-@compiled
+@compiled_into_callers
 def is_tier_full(tiers: TierLists, slot: int) -> bool:
     """Whether a list has no room: the partition is played again with more."""
     whole, tier = tiers.whole[0], tiers.replicas[slot]
@@ -154,12 +154,21 @@ def candidate(
 ) -> int:
     """Where the closed segment with an offset stands, or the next, if it ends below the last stable offset and has waited."""
     stable = last_stable_offset(lists, tiers, replica) if rules.below_last_stable else replica.leo
-    for at in every(replica.segments):
-        end = end_of_segment(lists.segments, replica, at)
-        if end > from_offset:
-            may_go = end <= stable and (has_waited(lists, tiers, part, replica, settings, at) or not rules.wait_for_lag)
-            return at if may_go else NOBODY
-    return NOBODY
+    at = next_closed(lists, replica, from_offset)
+    if at == NOBODY or end_of_segment(lists.segments, replica, at) > stable:
+        return NOBODY
+    return at if has_waited(lists, tiers, part, replica, settings, at) or not rules.wait_for_lag else NOBODY
+
+
+@compiled
+def next_closed(lists: Lists, replica: Replica, from_offset: int) -> int:
+    """Where the closed segment with an offset stands, or the next; NOBODY: there is none. Most lie below it."""
+    found = NOBODY
+    at = replica.segments.start + replica.segments.count - 1
+    while at >= replica.segments.start and end_of_segment(lists.segments, replica, at) > from_offset:
+        found = at
+        at -= 1
+    return found
 
 
 @compiled
@@ -169,10 +178,16 @@ def has_waited(lists: Lists, tiers: TierLists, part: Partition, replica: Replica
         return True
     if settings.copy_lag_rounds > 0 and part.now - lists.segments[at].newest_round >= settings.copy_lag_rounds:
         return True
-    behind_bytes = replica.active_bytes
+    return 0 < settings.copy_lag_bytes <= bytes_behind(lists, replica, at)
+
+
+@compiled
+def bytes_behind(lists: Lists, replica: Replica, at: int) -> int:
+    """Bytes of the log on disk behind a closed segment."""
+    behind = replica.active_bytes
     for later in range(at + 1, replica.segments.start + replica.segments.count):
-        behind_bytes += lists.segments[later].size_bytes
-    return 0 < settings.copy_lag_bytes <= behind_bytes
+        behind += lists.segments[later].size_bytes
+    return behind
 
 
 @compiled
@@ -180,20 +195,42 @@ def within_quota(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
 ) -> bool:
     """Whether what copies started in the window is not above the quota (KIP-956; a segment counts whole when it starts)."""
-    own = inputs.spans[replica.span].copy_quota
-    quota_bytes = settings.copy_quota_bytes if own == UNKNOWN else own
+    quota_bytes = quota_of(inputs, replica, settings)
     if quota_bytes == UNKNOWN:
         return True
-    window = max(1, QUOTA_WINDOW_MS // settings.round_ms)
-    total = 0
     gone = 0
-    for at in every(tier.starts):
-        if part.now - tiers.starts[at].at_round < window:
-            total += tiers.starts[at].size_bytes
-        else:
-            gone += 1
+    while gone < tier.starts.count and has_left_window(tiers, part, settings, tier.starts.start + gone):
+        gone += 1
     drop_first(tier.starts, gone)
-    return total * 1000 <= quota_bytes * window * settings.round_ms
+    return is_within(tiers, tier, settings, quota_bytes)
+
+
+@compiled
+def quota_of(inputs: Inputs, replica: Replica, settings: Settings) -> int:
+    """The copy quota of a replica's broker, bytes per second; UNKNOWN: none."""
+    own = inputs.spans[replica.span].copy_quota
+    return settings.copy_quota_bytes if own == UNKNOWN else own
+
+
+@compiled
+def has_left_window(tiers: TierLists, part: Partition, settings: Settings, at: int) -> bool:
+    """Whether a copy started so long ago that it counts no more; copies are in the order of their starts."""
+    return part.now - tiers.starts[at].at_round >= window_rounds(settings)
+
+
+@compiled
+def window_rounds(settings: Settings) -> int:
+    """Rounds of the quota's window."""
+    return max(1, QUOTA_WINDOW_MS // settings.round_ms)
+
+
+@compiled
+def is_within(tiers: TierLists, tier: TierReplica, settings: Settings, quota_bytes: int) -> bool:
+    """Whether the copies in the list are not above the quota."""
+    total = 0
+    for at in every(tier.starts):
+        total += tiers.starts[at].size_bytes
+    return total * 1000 <= quota_bytes * window_rounds(settings) * settings.round_ms
 
 
 @compiled
@@ -245,6 +282,7 @@ def finish_copy(lists: Lists, tiers: TierLists, part: Partition, replica: Replic
     number, orphaned = tier.copying, tier.orphaned
     segment = tiers.remote[tiers.whole[0].segments.start + number]
     segment.stored_bytes = segment.size_bytes
+    tiers.whole[0].segments.changes += 1
     write_event(lists, tiers, part, number, COPY_FINISHED, slot, rules)
     count_copied(lists, tiers, number, segment.size_bytes)
     end = segment.end_offset + 1

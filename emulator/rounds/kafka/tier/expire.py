@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.log import raise_log_start
 from emulator.rounds.kafka.records import (
     NOBODY,
@@ -24,13 +24,15 @@ from emulator.rounds.kafka.tier.duties import (
     runs_tasks,
     store_is_up,
 )
+from emulator.rounds.kafka.tier.known import place_of_known
 from emulator.rounds.kafka.tier.lineage import is_in_lineage
-from emulator.rounds.kafka.tier.metadata import place_of_known, remote_log_start, write_event
+from emulator.rounds.kafka.tier.metadata import remote_log_start, write_event
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
     DELETE_FINISHED,
     DELETE_STARTED,
     LEADER_DUTY,
+    NO_SEGMENT,
     RemoteSegment,
     TierReplica,
 )
@@ -38,7 +40,7 @@ from emulator.rounds.lists import append, clear, every
 from emulator.rounds.records import Rows
 
 
-@compiled
+@compiled_into_callers
 def run_expiry_tasks(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
@@ -190,14 +192,16 @@ def choose(lists: Lists, tiers: TierLists, part: Partition, replica: Replica, ti
     for place in every(replica.epochs):
         for at in every(tier.known):
             known = tiers.known[at]
+            if known.epoch > lists.epochs[place].epoch:
+                break  # entries stand by epoch
             if known.epoch != lists.epochs[place].epoch or is_chosen(lists, tiers, known.segment):
                 continue
             if known.segment == tier.copying:
                 return log_start
             segment = tiers.remote[tiers.whole[0].segments.start + known.segment]
             state = tiers.known_states[tier.states.start + known.segment].state
-            last_epoch = tiers.remote_epochs[tiers.whole[0].epochs.start + segment.first_epoch + segment.epochs - 1].epoch
-            if state == DELETE_STARTED or (last_epoch <= first_epoch and segment.end_offset < replica.log_start):
+            is_below = last_epoch_of(tiers, known.segment) <= first_epoch and segment.end_offset < replica.log_start
+            if state == DELETE_STARTED or is_below:
                 tiers.expired[append(work)].segment = known.segment
                 continue
             if not is_of_log(lists, tiers, segment, replica):
@@ -212,6 +216,44 @@ def choose(lists: Lists, tiers: TierLists, part: Partition, replica: Replica, ti
 
 
 @compiled
+def first_to_stay(lists: Lists, tiers: TierLists, replica: Replica, tier: TierReplica) -> tuple[bool, int]:
+    """As `choose` and `choose_older` go: (whether a segment goes whatever the limits, or may as the log grows; else the number
+    of the first one that limits keep, NO_SEGMENT: there is none). Entries stand by epoch.
+    """
+    if replica.epochs.count == 0:
+        return False, NO_SEGMENT
+    first_epoch = lists.epochs[replica.epochs.start].epoch
+    at, end = tier.known.start, tier.known.start + tier.known.count
+    while at < end and tiers.known[at].epoch < first_epoch:
+        if last_epoch_of(tiers, tiers.known[at].segment) < first_epoch:
+            return True, NO_SEGMENT
+        at += 1
+    for place in every(replica.epochs):
+        epoch = lists.epochs[place].epoch
+        while at < end and tiers.known[at].epoch <= epoch:
+            number = tiers.known[at].segment
+            if tiers.known[at].epoch == epoch:
+                if number == tier.copying:
+                    return False, NO_SEGMENT
+                segment = tiers.remote[tiers.whole[0].segments.start + number]
+                state = tiers.known_states[tier.states.start + number].state
+                is_below = last_epoch_of(tiers, number) <= first_epoch and segment.end_offset < replica.log_start
+                if state == DELETE_STARTED or is_below or segment.end_offset >= replica.leo:
+                    return True, NO_SEGMENT
+                if is_of_log(lists, tiers, segment, replica):
+                    return False, number
+            at += 1
+    return False, NO_SEGMENT
+
+
+@compiled
+def last_epoch_of(tiers: TierLists, number: int) -> int:
+    """The last epoch in a remote segment."""
+    segment = tiers.remote[tiers.whole[0].segments.start + number]
+    return tiers.remote_epochs[tiers.whole[0].epochs.start + segment.first_epoch + segment.epochs - 1].epoch
+
+
+@compiled
 def choose_older(lists: Lists, tiers: TierLists, replica: Replica, tier: TierReplica) -> None:
     """Then segments that have only epochs older than the cache's first: unreferenced, left by unclean elections."""
     if replica.epochs.count == 0:
@@ -219,11 +261,9 @@ def choose_older(lists: Lists, tiers: TierLists, replica: Replica, tier: TierRep
     first_epoch = lists.epochs[replica.epochs.start].epoch
     for at in every(tier.known):
         known = tiers.known[at]
-        if known.epoch >= first_epoch or is_chosen(lists, tiers, known.segment):
-            continue
-        segment = tiers.remote[tiers.whole[0].segments.start + known.segment]
-        last_epoch = tiers.remote_epochs[tiers.whole[0].epochs.start + segment.first_epoch + segment.epochs - 1].epoch
-        if last_epoch < first_epoch:
+        if known.epoch >= first_epoch:
+            return  # entries stand by epoch
+        if not is_chosen(lists, tiers, known.segment) and last_epoch_of(tiers, known.segment) < first_epoch:
             tiers.expired[append(lists.filled[0].expired)].segment = known.segment
 
 
@@ -242,6 +282,7 @@ def delete_remote(
     write_event(lists, tiers, part, number, DELETE_FINISHED, slot, rules)
     whole.deleted_bytes += segment.stored_bytes
     segment.stored_bytes = 0
+    whole.segments.changes += 1
     if not was_deleted:
         end = segment.end_offset + 1
         tell(lists, part, REMOTE_DELETE, replica.broker, segment.leader_epoch, segment.base_offset, end, -1)

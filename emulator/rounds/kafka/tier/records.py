@@ -7,7 +7,7 @@ A partition has them while it is played in scratch arrays: `Lists.tier` one Tier
 from __future__ import annotations
 
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, compared, constant, counter, part_of, scratch
+from emulator.rounds.records import Record, compared, constant, counter, due, flow, part_of, scratch, tally, tick
 
 NO_SEGMENT = -1
 NOT_DELETED = -2
@@ -123,7 +123,7 @@ class TierPartition(Record):
     was_tiered: int = compared("1: remote storage was on in the round before")
     first_segment: int = compared("the first attempt since remote storage was turned off: all before are to be removed")
     removes: int = compared("1: what is left of those is removed")
-    removal_next: int = compared("round of the next try")
+    removal_next: int = due("round of the next try")
     removal_failures: int = compared("failures in a row")
     has_transactions: int = constant("1: open transactions matter: it is tiered, or a group reads what is committed")
     copy_requests: int = compared("attempts to copy a segment")
@@ -134,8 +134,8 @@ class TierPartition(Record):
     delete_errors: int = compared("attempts that failed")
     deleted_bytes: int = compared("bytes deleted")
     moved: int = compared("fetches answered with OFFSET_MOVED_TO_TIERED_STORAGE")
-    aux_requests: int = compared("questions of followers for their auxiliary state")
-    aux_errors: int = compared("those that came to nothing")
+    aux_requests: int = tally("questions of followers for their auxiliary state")
+    aux_errors: int = tally("those that came to nothing")
     aux_downloads: int = compared("auxiliary states read")
     # What invariants were looked at by last
     seen_events: int = compared("changes of `events`")
@@ -152,14 +152,14 @@ class TierReplica(Record):
     duty_epoch: int = compared("epoch in which it leads")
     copied: int = compared("where its copy task stands")
     knows_log_start: int = compared("1: it has looked up its log start in this leadership")
-    copy_next: int = compared("round of its copy task's next run")
-    copy_failures: int = compared("failures in a row")
-    expiry_next: int = compared("likewise of its expiry task")
-    expiry_failures: int = compared("")
-    follower_next: int = compared("likewise of its follower task")
-    follower_failures: int = compared("")
+    copy_next: int = tick("round of its copy task's next run")
+    copy_failures: int = tally("failures in a row")
+    expiry_next: int = tick("likewise of its expiry task")
+    expiry_failures: int = tally("")
+    follower_next: int = tick("likewise of its follower task")
+    follower_failures: int = tally("")
     copying: int = compared("number of the segment that it copies, NO_SEGMENT")
-    left_bytes: int = counter("bytes of it still to move")
+    left_bytes: int = flow("bytes of it still to move")
     orphaned: int = compared("1: its leadership is lost, the copy goes on by itself")
     starts: List = part_of(List, "its copies of the quota's window")
     listing_rounds: int = counter("rounds in which its broker asked the store itself")
@@ -168,7 +168,7 @@ class TierReplica(Record):
     seen_segments: int = compared("changes of its segments when it was last seen whether they have a hole")
     seen_start: int = compared("its local log start then")
     # Auxiliary state
-    aux_next: int = compared("round of the next try to build it")
+    aux_next: int = tick("round of the next try to build it")
     aux_leader: int = compared("slot of the leader that it is built for")
     aux_leader_epoch: int = compared("its epoch")
     aux_start: int = compared("option 1: where the log will start; UNKNOWN: not asked yet")

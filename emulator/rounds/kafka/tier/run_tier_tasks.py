@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled_into_callers
 from emulator.rounds.kafka.delete_topic import is_deleted_now
 from emulator.rounds.kafka.records import NO_NEWS, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
 from emulator.rounds.kafka.tier.build_aux_state import forget_stale_builds
@@ -16,14 +16,14 @@ from emulator.rounds.kafka.tier.duties import (
     runs_tasks,
 )
 from emulator.rounds.kafka.tier.expire import run_expiry_tasks
-from emulator.rounds.kafka.tier.metadata import read_events
+from emulator.rounds.kafka.tier.metadata import has_news, metadata_lag, read_events
 from emulator.rounds.kafka.tier.remove_remote import mark_remote, watch_disabling
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
 
-@compiled
+@compiled_into_callers
 def take_tier_inputs(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
@@ -44,16 +44,14 @@ def take_tier_inputs(
     for slot in range(part.slots):
         if not runs_tasks(part, replicas, slot) or not can_use_metadata(lists, tiers, inputs, part, replicas[slot]):
             continue
-        lag = inputs.spans[replicas[slot].span].metadata_lag
-        if scenario.by_list:
-            read_events(lists, tiers, slot, part.now, rules)
-        elif lag != NO_NEWS:
-            read_events(lists, tiers, slot, part.now - max(lag, scenario.metadata_lag), rules)
+        lag = metadata_lag(inputs, scenario, replicas[slot])
+        if lag != NO_NEWS and has_news(tiers, slot, part.now - lag):
+            read_events(lists, tiers, slot, part.now - lag, rules)
     if is_deleted_now(inputs, part):
         mark_remote(lists, tiers, part, replicas)
 
 
-@compiled
+@compiled_into_callers
 def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """After step 2: open transactions begin at the LEO that T has when they open, before anything is appended."""
     if not tiers.whole[0].has_transactions:
@@ -80,7 +78,7 @@ def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Parti
             pin.offset = replicas[part.client_leader].leo
 
 
-@compiled
+@compiled_into_callers
 def run_tier_tasks(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:

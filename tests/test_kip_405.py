@@ -9,11 +9,17 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.engine_helpers import emulate
+from emulator.errors import InputError
+from emulator.rounds.relational.refusals import refuse_unknown
+from emulator.rounds.relational.run import run_relational
+from emulator.scenario import load_run
+from emulator.schema import OUTPUT_TABLES
+from tests.engine_helpers import emulate, read_table
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = ROOT / "datasets" / "examples" / "kip_405.toml"
 SCENARIOS = range(1, 6)
+ROUNDS_OF_THREE = 12
 REPLICAS, REMOTE = "on disk", "remote segment"
 
 Row = dict[str, str]
@@ -76,6 +82,24 @@ def test_remote_storage_is_as_the_page_says(tables: dict[str, list[dict[str, Any
     ]
     assert said == seen
     assert {row["state"] for row in tables["remote_segments"]} == {"COPY_FINISHED"}
+
+
+def test_relational_rounds_play_the_first_three(spark: SparkSession, tmp_path: Path) -> None:
+    """Every cell of every table, up to the round in which the last of them is over."""
+    lines = SCENARIO.read_text().replace("rounds = 24", f'mode = "plain"\nrounds = {ROUNDS_OF_THREE}').splitlines()
+    path = tmp_path / "three.toml"
+    path.write_text("\n".join(line for line in lines if not any(f"scenario-{number}" in line for number in (4, 5))))
+    usual = emulate(spark, load_run(str(path)), tmp_path / "usual")
+    run_relational(load_run(str(path)), str(tmp_path / "relational"), spark, trace="all")
+    for name in OUTPUT_TABLES.keys() - {"runs", "invariants"}:
+        rows = (usual[name], read_table(tmp_path / "relational" / name))
+        first, second = (sorted(map(repr, table)) for table in rows)
+        assert first == second, name
+
+
+def test_relational_rounds_refuse_the_others_by_name() -> None:
+    with pytest.raises(InputError, match="have no unclean.leader.election.enable with tiered storage"):
+        refuse_unknown(load_run(str(SCENARIO)))
 
 
 def test_what_is_lost_is_lost_by_unclean_elections_alone(tables: dict[str, list[dict[str, Any]]]) -> None:

@@ -1,7 +1,7 @@
 """The relational rounds against the plain-Python reference on random scenarios: every trace column, outcome and event is equal.
 
-All cases are partitions of one run, some of them in a scenario with eligible leader replicas and late news. `FUZZ_BATCHES=n`
-adds n runs of other seeds.
+All cases are partitions of one run: of Kafka as it is, with eligible leader replicas and late news, with retention, and of all
+older generations. `FUZZ_BATCHES=n` adds n runs of other seeds.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ from emulator.rounds.relational.refusals import refuse_unknown
 from emulator.rounds.relational.run import run_relational
 from emulator.scenario import load_run
 from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import emulate, read_table, run_of
-from tests.reference.random_scenarios import random_batch, to_toml
-from tests.test_differential import assert_like_reference
+from tests import test_retention as retention
+from tests.engine_helpers import Row, emulate, of_scenario, read_table, run_of
+from tests.reference import kafka
+from tests.reference.random_scenarios import cases_of, random_batch, to_toml
+from tests.reference.tiered.simulate import simulate as simulate_with_segments
+from tests.test_differential import VARIANTS, assert_like_reference, by_topic, differences, first_few
 
-CASES, FUZZED_CASES = 150, 300
+CASES, FUZZED_CASES = 100, 300
 ROUNDS = 10
 """Rounds of a run of the suite: each takes seconds, however many partitions there are."""
 
 TROUBLED = (1, 2)
 """The rounds in which a burst's faults begin; they last for another one or two."""
+
+OF_GENERATIONS = 84
+"""How far their seed is from the others': of the suite's runs such that every way to cut a log comes up."""
 
 FUZZED = range(2000, 2000 + int(os.environ.get("FUZZ_BATCHES", "0")))
 
@@ -122,13 +128,48 @@ def test_relational_rounds_equal_reference(
     spark: SparkSession, tmp_path: Path, seed: int, cases: int, rounds: int | None
 ) -> None:
     scenarios = batches(seed, cases, rounds)
-    for name, batch in scenarios.items():
-        (tmp_path / f"{name}.toml").write_text(to_toml(batch))
+    kept = retention.retained_batch(seed + 2, cases)
+    older = random_batch(seed + OF_GENERATIONS, cases)
+    if rounds is not None:
+        kept, older = cut_short(kept, rounds), cut_short(older, rounds)
+    files = {**scenarios, "retained": kept, **dict.fromkeys(VARIANTS, older)}
+    for name, batch in files.items():
+        protocol = f'protocol = "{name}"' if name in VARIANTS else 'protocol = "kafka"'
+        (tmp_path / f"{name}.toml").write_text(to_toml(batch).replace('protocol = "kafka"', protocol))
     out = tmp_path / "out"
-    run_relational(run_of(tmp_path / f"{name}.toml" for name in scenarios), str(out), spark, trace="all")
+    run_relational(run_of(tmp_path / f"{name}.toml" for name in files), str(out), spark, trace="all")
     tables = {name: read_table(out / name) for name in OUTPUT_TABLES if (out / name).is_dir()}
-    assert len(tables["outcomes"]) == 2 * cases
+    assert len(tables["outcomes"]) == len(files) * cases
     assert_like_reference(tables, scenarios)
+    assert_retained_like_reference(of_scenario(tables, "retained"), kept)
+    for name in VARIANTS:
+        assert_variant_like_reference(of_scenario(tables, name), older, name)
+
+
+def assert_retained_like_reference(tables: dict[str, list[Row]], batch: Mapping[str, Any]) -> None:
+    """Segments and bytes on disk too, where segments are kept: where one may be deleted in the run."""
+    topics, differing, deleted = by_topic(tables), {}, 0
+    for index, case in enumerate(cases_of(batch)):
+        expected, seen = simulate_with_segments(case), topics[f"t{index}"]
+        found = retention.differences(expected, seen)
+        if all(row["local_segments"] is None for row in seen["trace"]):
+            assert not any(event.kind == "local_delete" for event in expected.events)
+            found = [one for one in found if one[0] not in ("local_segments", "local_bytes")]
+        deleted += sum(row["kind"] == "local_delete" for row in seen.get("events", []))
+        if found:
+            differing[index] = found
+    assert not differing, f"{len(differing)} cases differ: {first_few(differing)}"
+    assert deleted > len(topics)
+
+
+def assert_variant_like_reference(tables: dict[str, list[Row]], batch: Mapping[str, Any], protocol: str) -> None:
+    """Every case of an older generation is as the reference has it."""
+    topics, differing = by_topic(tables), {}
+    for index, case in enumerate(cases_of(batch)):
+        found = differences(kafka.simulate({**case, "protocol": protocol}), topics[f"t{index}"])
+        if found:
+            differing[index] = found
+    assert not differing, f"{len(differing)} cases of {protocol} differ: {first_few(differing)}"
 
 
 TROUBLE = """
@@ -185,12 +226,19 @@ def test_every_table_equals_the_usual_engine(spark: SparkSession, tmp_path: Path
         assert first == second, name
 
 
-TIERED = 'config = { "remote.log.storage.system.enable" = true }', 'config = { "remote.storage.enable" = true }'
-RETAINED = 'config = { "retention.bytes" = 1, "log.retention.check.interval.ms" = 500 }'
+SYSTEM_OF_TIERS = 'config = { "remote.log.storage.system.enable" = true }'
+OF_TIERS = '"retention.ms" = -1, "remote.storage.enable" = true'
 LACKING = {
     "bandwidth budgets of brokers": ("network_bytes_per_second = 5", ""),
-    "retention": (RETAINED, ""),
-    "tiered storage": TIERED,
+    "total retention in remote storage": (
+        SYSTEM_OF_TIERS,
+        'config = { "remote.storage.enable" = true, "retention.bytes" = 1000 }',
+    ),
+    "unclean.leader.election.enable with tiered storage": (
+        SYSTEM_OF_TIERS,
+        f'config = {{ {OF_TIERS}, "unclean.leader.election.enable" = true }}',
+    ),
+    "remote.copy.lag.ms with tiered storage": (SYSTEM_OF_TIERS, f'config = {{ {OF_TIERS}, "remote.copy.lag.ms" = 3000 }}'),
 }
 """What is refused, and what of the cluster and of its topic asks for it."""
 
@@ -201,7 +249,7 @@ def test_what_is_lacking_is_refused_by_name(tmp_path: Path, what: str) -> None:
     topic = f'[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 2\n{of_topic}\n'
     path = tmp_path / "lacking.toml"
     path.write_text(f"rounds = 3\n[cluster]\nbrokers = 3\n{of_cluster}\n{topic}")
-    with pytest.raises(InputError, match=f"have no {what}.*--engine compiled"):
+    with pytest.raises(InputError, match=f"have no {what}.*--engine expressions, which has"):
         refuse_unknown(load_run(str(path)))
 
 

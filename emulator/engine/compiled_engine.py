@@ -133,7 +133,7 @@ class CompiledEngine:
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
         progress = playing.progress
-        warm_up(self._prepared, progress)
+        warm_up(self._prepared, progress, in_one_block=self.is_small)
         progress.start(max(s.rounds for s in self._scenarios), self.size.partitions, len(self._scenarios))
         tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()

@@ -94,6 +94,11 @@ class Prepared:
         """By place, rounds of its scenario."""
         return np.asarray(self.scenarios["rounds"])[self._columns["scenario"]]
 
+    @property
+    def tiered(self) -> np.ndarray:
+        """By place, whether the partition has remote storage in some round."""
+        return np.asarray(self._columns["tiered"] != 0)
+
     def brokers_of(self, scenario: int) -> BrokerArrays:
         """The brokers of a scenario, by its place."""
         return self._parts[scenario].brokers

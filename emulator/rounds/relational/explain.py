@@ -17,6 +17,8 @@ HELPERS = ("emulator.rounds.relational.tables",)
 
 SENTENCES = {
     "take_inputs": (1, "Commands and settings of round r take effect. Damage."),
+    "read_metadata": (1, "Others read in step 1 of round r what was written before round r - lag."),
+    "keep_epochs_at_start": (4, "B answers under the same conditions, from its log of the round's start."),
     "fence": (2, "`isr1` = ISR without fenced members"),
     "elect": (2, "Stage 1, when leader is -1 or fenced (or no longer a replica)"),
     "take_commands": (2, "Commands then: `preferred_leader_election`"),
@@ -30,6 +32,11 @@ SENTENCES = {
     "remember_logs": (0, "what the log of the leader before held and the new one's does not."),
     "keep_batches": (3, "Batches of the workload rows in force, in file order."),
     "keep_caches_of_leaders": (3, "When it becomes ready it takes (T_epoch, leo) into its cache."),
+    "keep_epochs_of_appends": (3, "a new leader does not put its epoch into its cache; the entry comes with its first append."),
+    "keep_segments_of_leaders": (
+        3,
+        "A segment is rolled as in step 3 of the plain round, by bytes and by the age of its first chunk",
+    ),
     "request_fetch": (4, "sends (leo, last epoch of its cache, believed epoch) to B, if its message is not dropped."),
     "note_fetches": (4, "Else the fetch is *noted*, if B = T and the epoch is T_epoch"),
     "ask_for_recovery": (2, "the controller asks the replicas (balanced: those in LK) in this round."),
@@ -41,14 +48,23 @@ SENTENCES = {
     "take_answers": (7, "Diverging (e, end): leo := min(leo, end, own end offset for e)"),
     "truncate_diverging": (7, "a cut at or below the active segment's base starts an empty segment at the new LEO"),
     "append_fetched": (7, "hw := min(leo, B's hw): of the round's start if data came"),
+    "build_remote_state": (7, "cache := the segment's checkpoint cut to [log start, start)."),
     "learn": (8, "Every replica that is not `deaf` now believes the controller's (leader, epoch)."),
+    "cut_learned": (8, "cuts to min(leo, hw) at once, in the step that would make it truncating, and never is."),
+    "forget_stale_questions": (
+        8,
+        "What it was building is forgotten when it restarts, learns of another leader or epoch, or leads.",
+    ),
+    "run_tier_tasks": (9, "Then, for all running replicas, expiry tasks, then copy tasks, then follower tasks"),
+    "delete_old_segments": (9, "first what ends at or below the local log start, then by size, then by age."),
     "checkpoint": (9, "in rounds divisible by the checkpoint period, running replicas: checkpoint := hw; flush.ms likewise."),
     "count_outcomes": (10, "under min ISR: |ISR| < min.insync.replicas; under replicated: |ISR| < |replicas|."),
     "keep_caches_of_followers": (7, "cache entries at or above it go"),
+    "keep_segments_of_followers": (7, "A truncation goes back into the segment it cuts, which is active again, with its old age"),
     "write_down": (10, "Damage shows as loss at the next election, with its cause."),
     "end_round": (10, "A *round* `r` lasts `round_ms`."),
 }
-"""Verb -> its step (0: none), and a sentence of docs/kafka_rounds.md; a test looks for each of them there."""
+"""Verb -> its step (0: none), and a sentence of docs/kafka_rounds.md or docs/tiered_rounds.md; a test looks for each there."""
 
 PAGE_HEAD = """# The Kafka round as queries
 
@@ -57,10 +73,13 @@ What `emulator run --engine relational` does in a round, verb after verb, as PyS
 `over(...)` is a window over all rows of a partition. The fetch is the join in `request_fetch`, the high watermark the groupBy
 in `advance_high_watermark`, the lookup of an epoch's end the window in `epoch_ends`. Rounds in which the inputs give a
 controller nothing to do (no fault, setting or command begins or ends in them or the two before) do without `fence` to
-`tell`, `remember_logs` and `keep_caches_of_leaders`. The rules are those of
-[kafka_rounds.md](kafka_rounds.md); older generations of Kafka, mutants, tiered storage, retention, consumers and shared
-bandwidth are not here, and are refused by name. `emulator check DIR --sample N` plays some partitions of a finished run
-once more by these rounds and compares every cell of outcomes, events, final state and trace.
+`tell`, `remember_logs` and `keep_caches_of_leaders`. The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's
+older generations, and of [tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them
+(leaders copy, replicas delete what is copied, a follower starts from remote metadata). What only some runs have (`truncating.py`
+for generations before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a round's plan elsewhere.
+Mutants, consumers, shared bandwidth, and of tiered storage expiry, outages, disabling, unclean elections and the policies of
+later KIPs are not here, and are refused by name. `emulator check DIR --sample N` plays some partitions of a finished run once
+more by these rounds and compares every cell of outcomes, events, final state and trace.
 """
 
 

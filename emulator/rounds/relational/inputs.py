@@ -6,8 +6,7 @@ They are made once, from the scenarios alone; a round joins what is in force in 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -18,10 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from emulator.arrow_frames import frame_of
 from emulator.faults.timeline import BrokerSegment, broker_timelines
-from emulator.rounds.relational.settings import broker_settings, is_ever_tiered, may_delete, topic_settings
+from emulator.rounds.relational.settings import OF_SEGMENTS, broker_settings, is_ever_tiered, may_delete, topic_settings
 from emulator.rounds.relational.tables import RoundInputs
+from emulator.rounds.relational.work import Place, commands_of, workloads
 from emulator.scenario import ELR_FEATURE, Scenario
-from emulator.scenario.globs import parse_partitions
 
 PARTITIONS_A_SCENARIO = 1_000_000_000
 """A partition's `pid` is scenario_id * this + its number over the scenario's topics."""
@@ -45,30 +44,6 @@ STALE = pa.schema(
     [("stale_pid", pa.int64()), ("stale_broker", pa.int32()), ("stale_from", pa.int32()), ("stale_to", pa.int32())]
     + [("stale_now", pa.bool_()), ("stale_before", pa.bool_()), ("news_lag", pa.int32())]
 )
-WORKLOAD = pa.schema(
-    [("workload_id", pa.int32()), ("number", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
-    + [("records", pa.int64()), ("record_bytes", pa.int64()), ("acked_on_append", pa.bool_())]
-)
-COMMANDS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("broker", pa.int32()), ("place", pa.int32())])
-DELETIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("offset", pa.int64())])
-ELECTIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32())])
-
-
-@dataclass
-class Place:
-    """The partitions of one topic of a scenario: `pid` of partition p is first_pid + p."""
-
-    scenario: Scenario
-    topic_id: int
-    name: str
-    first_pid: int
-    assignment: np.ndarray
-    config: Mapping[str, Any]
-    workload_id: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
-    acked_on_append: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
-    """Whether the first workload row of a partition asks for no more than its leader."""
-    keeps_segments: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
-    """Whether a segment of a partition may be deleted in the run."""
 
 
 class RunInputs:
@@ -87,15 +62,17 @@ class RunInputs:
         self.keeps_segments = any(place.keeps_segments.any() for place in self.places)
         self.has_tiers = any(is_ever_tiered(place.scenario, place.name, place.config) for place in self.places)
         self.settings = topic_settings(self.places)
-        self.workload, self.most_batches = _workload(self.places)
+        self.workload, self.most_batches = workloads(self.places)
         self.brokers = _brokers(self.scenarios, self.timelines)
         self.links = _links(self.scenarios, self.timelines)
-        self.reassignments, self.deletions, self.elections = _commands(self.places)
+        self.reassignments, self.deletions, self.elections = commands_of(self.places)
         homes = _homes(self.places, self.reassignments)
         self.homes = homes if only is None else homes.filter(pc.is_in(homes["pid"], pa.array(sorted(only), pa.int64())))
         self.stale = _stale(self.places, self.timelines, self.homes)
         self.has_late_news = bool(self.stale.num_rows) and self.stale["news_lag"].null_count < self.stale.num_rows
         self._checks = set(self.settings["retention_check_rounds"].to_pylist())
+        if not self.keeps_segments:
+            self.settings = self.settings.drop_columns(list(OF_SEGMENTS))
         self.calm = self._calm_rounds()
         self._frames: dict[str, DataFrame] = {}
 
@@ -245,72 +222,6 @@ def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[Br
                     span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
                     rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario)))
     return pa.Table.from_pylist([dict(zip(LINKS.names, row, strict=True)) for row in rows], LINKS)
-
-
-def _workload(places: list[Place]) -> tuple[pa.Table, list[tuple[int, int]]]:
-    """Rows of workloads, numbered in the order in which they append in a round; and from which round on how many at most do.
-
-    Partitions that are sent the same have one workload_id, which their place is told.
-    """
-    numbers: dict[tuple[Any, ...], int] = {}
-    for place in places:
-        rows = [r for r in place.scenario.workload.to_pylist() if fnmatchcase(place.name, r["topic"])]
-        matches = np.ones((len(place.assignment), len(rows)), bool)
-        for at, row in enumerate(rows):
-            if row["partitions"] is not None:
-                matches[:, at] = False
-                for first, last in parse_partitions(row["partitions"]):
-                    matches[first : last + 1, at] = True
-        sets, of_partition = np.unique(matches, axis=0, return_inverse=True)
-        keys = [tuple(_batch(row) for row, is_sent in zip(rows, chosen, strict=True) if is_sent) for chosen in sets]
-        ids = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
-        acked = np.array([bool(key) and key[0][4] for key in keys], bool)
-        group = of_partition.reshape(-1)
-        place.workload_id, place.acked_on_append = ids[group], acked[group]
-    table: list[dict[str, Any]] = []
-    most: dict[int, int] = {}
-    for key, workload_id in numbers.items():
-        due = [row for row in key if row[2] > 0]
-        edges = sorted({edge for row in due for edge in row[:2]})
-        for start, end in zip(edges, edges[1:], strict=False):
-            now = [row for row in due if row[0] <= start < row[1]]
-            for number, (_, _, *batch) in enumerate(now):
-                values = (workload_id, number, start, end, *batch)
-                table.append(dict(zip(WORKLOAD.names, values, strict=True)))
-    for edge in sorted({row["from_round"] for row in table} | {row["to_round"] for row in table}):
-        most[edge] = max((row["number"] + 1 for row in table if row["from_round"] <= edge < row["to_round"]), default=0)
-    return pa.Table.from_pylist(table, WORKLOAD), sorted(most.items())
-
-
-def _batch(row: Mapping[str, Any]) -> tuple[int, int, int, int, bool]:
-    return row["from_round"], row["to_round"], row["records_per_round"], row["record_bytes"], row["acks"] != "all"
-
-
-def _commands(places: list[Place]) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """Reassignments (a row for each replica of the target, of several in a round the last), deletions, elections."""
-    moves: dict[tuple[int, int], tuple[int, ...]] = {}
-    deletions, elections = [], set()
-    for place in places:
-        for command in place.scenario.commands:
-            if command.topic is None or not fnmatchcase(place.name, command.topic):
-                continue
-            partitions = range(len(place.assignment)) if command.partition is None else [command.partition]
-            for pid in (place.first_pid + p for p in partitions if p < len(place.assignment)):
-                if command.kind == "reassign":
-                    moves[pid, command.round] = command.replicas or ()
-                elif command.kind == "delete_records":
-                    deletions.append({"pid": pid, "command_round": command.round, "offset": command.offset})
-                elif command.kind == "preferred_leader_election":
-                    elections.add((pid, command.round))
-    rows = [
-        {"pid": pid, "command_round": round_, "broker": broker, "place": at}
-        for (pid, round_), brokers in moves.items()
-        for at, broker in enumerate(brokers)
-    ]
-    asked = [dict(zip(ELECTIONS.names, row, strict=True)) for row in sorted(elections)]
-    tables = ((rows, COMMANDS), (deletions, DELETIONS), (asked, ELECTIONS))
-    first, second, third = (pa.Table.from_pylist(table, schema) for table, schema in tables)
-    return first, second, third
 
 
 def _homes(places: list[Place], reassignments: pa.Table) -> pa.Table:

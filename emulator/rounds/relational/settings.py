@@ -21,6 +21,11 @@ _SETTINGS: Mapping[str, pa.DataType] = {
     "tiered": pa.bool_(), "copies": pa.bool_(), "task_rounds": pa.int32(), "backoff_rounds": pa.int32(),
     "elr": pa.bool_(), "protocol": pa.string(),
 }  # fmt: skip
+OF_SEGMENTS = (
+    "retention_bytes", "retention_rounds", "retention_check_rounds", "tiered", "copies", "task_rounds", "backoff_rounds",
+)  # fmt: skip
+"""What no verb asks for where no segment is kept: rows are narrower without."""
+
 SETTINGS = pa.schema([("topic_id", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32()), *_SETTINGS.items()])
 FETCHER_KEYS = {"replica.fetch.max.bytes", "replica.fetch.wait.max.ms"}
 

@@ -63,9 +63,9 @@ TIER_COLUMNS = {
     "knows_start": "boolean", "copy_next": "int", "expiry_next": "int", "follower_next": "int", "known_before": "int",
     "builds_leader": "int", "builds_epoch": "int", "builds_next": "int", **dict.fromkeys(TIER_COUNTERS, "bigint"),
 }  # fmt: skip
-"""`whole_start`: where the log starts, with what is in remote storage. `highest_remote`: the last offset it knows to be there, -1:
-none. `copied`: where its copy task stands, null: not looked up yet. `..._next`: the rounds from which its tasks run. `known_before`:
-it has read the metadata that was written before. `builds_...`: whom it asks for its state, null: it does not build one."""
+"""`whole_start`: where the log starts, with what is in remote storage. `highest_remote`: the last offset it knows to be there,
+-1: none. `copied`: where its copy task stands, null: not looked up yet. `..._next`: the rounds from which its tasks run.
+`known_before`: it has read the metadata that was written before. `builds_...`: whom it asks for its state, null: nobody."""
 
 REMOTE_COLUMNS = {
     "pid": "bigint", "number": "int", "base_offset": "bigint", "segment_end": "bigint", "size_bytes": "bigint", "copier": "int",

@@ -1,4 +1,4 @@
-"""Tiered storage as far as KIP-405's scenarios 1 to 3 need it (docs/tiered_rounds.md): what is known of remote segments, and copies.
+"""Tiered storage as far as KIP-405's scenarios 1 to 3 need it (docs/tiered_rounds.md): what is known of it, and copies.
 
 A remote segment is a row of `remote_segments`, each epoch of its log up to its end a row of `remote_epochs`. In the rounds
 `log_start` is where a replica's own log starts, `whole_start` where the log does, with what is in remote storage.

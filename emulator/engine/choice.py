@@ -41,7 +41,7 @@ def engines_of(
     ledgers = [s for s in run.scenarios if engine == COMPILED and is_of_ledgers(s)]
     others_than_ledgers = [s for s in run.scenarios if s not in ledgers]
     compiled: list[Scenario] = [s for s in others_than_ledgers if engine == COMPILED or (engine is None and is_core(s))]
-    if mode == "leap" and engine is None:  # as long as these are not leapt over
+    if mode == "leap" and engine is None:  # as long as remote reads are not leapt over
         compiled = [s for s in compiled if not needs_leaps(s)]
     for scenario in compiled if engine == COMPILED else ():
         if reason := why_not_core(scenario):

@@ -13,7 +13,7 @@ from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.scenario import Scenario
 
 MOST_ROUNDS_PLAYED = 50_000_000
-"""Replica-rounds of a scenario with consumers up to which every round of it is played: a minute or so."""
+"""Replica-rounds of a scenario with remote reads up to which every round of it is played: a minute or so."""
 
 
 def is_core(scenario: Scenario) -> bool:
@@ -52,6 +52,7 @@ def tiered_topic(scenario: Scenario) -> str | None:
 
 
 def needs_leaps(scenario: Scenario) -> bool:
-    """Whether it takes leaps to play it, which partitions that are read do not have."""
+    """Whether it takes leaps to play it, and consumers may read remotely for long, which is not leapt over."""
     replicas = sum(int((topic.assignment >= 0).sum()) for topic in scenario.topics)
-    return bool(scenario.consumers) and replicas * scenario.rounds > MOST_ROUNDS_PLAYED
+    is_long = replicas * scenario.rounds > MOST_ROUNDS_PLAYED
+    return is_long and bool(scenario.consumers) and tiered_topic(scenario) is not None

@@ -110,7 +110,7 @@ def scenario_columns(
     lists = (settings, "settings", 2), (command_lists, "command", 1), (workload.lists, "workload", 0)
     changes = of_brokers + sum(of_kind.counts[columns[name]] - ends for of_kind, name, ends in lists)
     played = np.minimum(scenario.rounds, PLAYED_AT_LEAST + PLAYED_PER_CHANGE * changes + scenario.rounds / LEAPT_ROUNDS)
-    weights = np.where(flags | is_read | (not leaps), scenario.rounds, played) * placement.slots
+    weights = np.where(flags | (not leaps), scenario.rounds, played) * placement.slots
     return ScenarioColumns(
         places,
         brokers,

@@ -17,6 +17,7 @@ from emulator.rounds.kafka.reading.records import (
     ReadPartition,
     ReadRange,
     ReadReplica,
+    ReadWords,
     RemoteRead,
     Unread,
     Waited,
@@ -90,7 +91,14 @@ class Scratch:
             filled=rows(Spans, 1),
         )
         self.tiers = TierLists(**{name: rows(record, *shape) for name, (record, shape) in self._tier_shapes().items()})
-        self.readers = ReaderLists(**{name: rows(record, *shape) for name, (record, shape) in self._reader_shapes().items()})
+        readers = {name: rows(record, *shape) for name, (record, shape) in self._reader_shapes().items()}
+        words = [words_of(readers[name]) for name in ReadWords._fields]
+        self.readers = ReaderLists(
+            **readers,
+            words=ReadWords(*words),
+            before=ReadWords(*(np.zeros_like(one) for one in words)),
+            drift=ReadWords(*(np.zeros_like(one) for one in words)),
+        )
         for name in TOLD:
             self._span(SPANS.get(name, name)).limit = len(self._told(name)) - 1
         spans = self.lists.filled[0]

@@ -11,6 +11,13 @@ from emulator.rounds.kafka.packing import Words, load, store
 from emulator.rounds.kafka.play_round import play_round
 from emulator.rounds.kafka.probe import CHANGED_APART, PROVEN, UNPROVEN, Probe, judge, remember
 from emulator.rounds.kafka.reading.keep_readers import end_reading, is_reading_full, load_readers, store_readers
+from emulator.rounds.kafka.reading.leap_readers import (
+    leap_readers,
+    look_at_readers,
+    reader_horizon,
+    remember_readers,
+    take_reader_drifts,
+)
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import (
     NO_EPOCH,
@@ -155,15 +162,14 @@ def play_partition(
         return
     part_words = words.partitions[number]
     replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
-    leaps = inputs.scenarios[part.scenario].leaps and not part.traced
-    if readers is not None:
-        leaps = leaps and readers.whole[0].readers.count == 0
-    leaps = leaps and part.end - part.now >= WORTH_LEAPING
+    leaps = inputs.scenarios[part.scenario].leaps and not part.traced and part.end - part.now >= WORTH_LEAPING
     spans = lists.filled[0]
     if part.now == 0 and part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw
     proven, is_odd = UNPROVEN, False
     remember_all(tiers, part, part_words, replica_words, words, probe)
+    if readers is not None:
+        remember_readers(readers, part)
     while part.now < part.end:
         told = spans.events.count
         play_round(lists, tiers, readers, inputs, part, replicas)
@@ -172,22 +178,32 @@ def play_partition(
         if not leaps:
             continue
         found = look_at_all(tiers, part, part_words, replica_words, words, probe)
+        if readers is not None:
+            found |= look_at_readers(readers, part)
         if spans.events.count != told:
             found |= CHANGED_APART
         proven, is_odd, is_new = judge(found, proven, is_odd)
         if is_new:
             take_drifts(tiers, part, part_words, replica_words, words, probe)
+            if readers is not None:
+                take_reader_drifts(readers)
         if proven == PROVEN and not found:
             then = horizon(lists, inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts)
             if tiers is not None and part.tiered:
                 tier_words, tier_drifts = words.tier[0], probe.tier_drifts
                 rest = (probe.drifts, tier_drifts, probe.paces)
                 then = min(then, tier_horizon(lists, tiers, inputs, part, replicas, tier_words, words.tiers, *rest))
+            if tiers is not None and readers is not None:
+                then = min(then, reader_horizon(lists, tiers, readers, inputs, part, replicas, probe.drifts))
             if then > part.now:
                 if tiers is not None and part.tiered:
                     leap_tiers(tiers, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then)
+                if readers is not None:
+                    leap_readers(readers, then - part.now)
                 leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
         remember_all(tiers, part, part_words, replica_words, words, probe)
+        if readers is not None:
+            remember_readers(readers, part)
     if part.now == inputs.scenarios[part.scenario].rounds and not is_full(tiers, readers, part, replicas, lists.filled[0]):
         if tiers is not None:
             note_lineage(lists, tiers, part, replicas)

@@ -175,6 +175,92 @@ def test_lists_of_readers_grow(tmp_path: Path) -> None:
         assert differences(simulate(case, watch=True), game) == [], seed
 
 
+SLOW_DAY = """
+    rounds = 1500
+    [cluster]
+    brokers_file = "brokers.csv"
+    page_cache_bytes = 60000
+    [cluster.config]
+    "auto.leader.rebalance.enable" = false
+    "replica.selector.class" = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    [[topics]]
+    name = "t"
+    assignment = [[1, 2, 3]]
+    config = { "segment.bytes" = 10000000 }
+    [[workload]]
+    topic = "t"
+    records_per_round = 10
+    record_bytes = 100
+    [[workload]]
+    topic = "t"
+    records_per_round = 1
+    record_bytes = 100
+    from_round = 900
+    [[consumers]]
+    group = "tail"
+    topic = "t"
+    start = "earliest"
+    [[consumers]]
+    group = "near"
+    topic = "t"
+    start = "earliest"
+    rack = "b"
+    config = { "metadata.max.age.ms" = 200000 }
+    [[consumers]]
+    group = "back"
+    topic = "t"
+    start = "earliest"
+    from_round = 300
+    records_per_round = 13
+    [[consumers]]
+    group = "slow"
+    topic = "t"
+    start = "earliest"
+    records_per_round = 3
+    config = { "isolation.level" = "read_committed" }
+    [[faults]]
+    kind = "power_loss"
+    broker = 2
+    from_round = 700
+    to_round = 710
+    [[faults]]
+    kind = "open_transaction"
+    from_round = 100
+    to_round = 1100
+"""
+"""Groups at the end of the log, behind it in and out of memory, catching up, and kept back by a transaction."""
+
+
+def unlike_by_leaps(run: Run) -> tuple[list[Any], int]:
+    """(what leaps make otherwise of a run of one partition, rounds that they play)."""
+    plain, leapt = (played(run.scenarios, traced=False, leaps=leaps, bucket_rounds=500) for leaps in (False, True))
+    found = [name for name in (consumer_groups_of, unread_of) if name(plain, 0) != name(leapt, 0)]
+    if plain.told.violations.tolist() != leapt.told.violations.tolist():
+        found.append(read_violations_of)
+    return found, int(leapt.state.partitions[0].played)
+
+
+def test_leaps_over_readers(tmp_path: Path) -> None:
+    """The same rows, with a fraction of the rounds played: a reader that tails the log stops no leap."""
+    (tmp_path / "brokers.csv").write_text("broker,rack\n1,a\n2,b\n3,b\n")
+    (tmp_path / "day.toml").write_text(SLOW_DAY)
+    found, rounds = unlike_by_leaps(load_run(str(tmp_path / "day.toml")))
+    assert not found and rounds < 150, (found, rounds)
+
+
+def test_leaps_over_readers_of_schedules(tmp_path: Path) -> None:
+    total = 0
+    for seed in range(30):
+        try:
+            run = run_of({**untiered(seed), "rounds": 200}, tmp_path)
+        except InputError:
+            continue
+        found, rounds = unlike_by_leaps(run)
+        assert not found, (seed, found)
+        total += rounds
+    assert total < 30 * 100
+
+
 def test_constants_stay_and_scratch_is_of_no_account(tmp_path: Path) -> None:
     """Rounds played one by one, rubbish in all scratch fields between them, are rounds played at once; no constant moves."""
     for seed in (0, 3, 8):

@@ -43,7 +43,18 @@ def add_read(ranges: Rows[ReadRange], known: List, epoch: int, from_offset: int,
         if newest.epoch == epoch and newest.from_offset <= from_offset <= newest.to_offset:
             newest.to_offset = max(newest.to_offset, to_offset)
             return
+    at = range_at_or_ending(ranges, known, from_offset)
+    if at >= 0 and ranges[at].epoch == epoch and (at == last(known) or to_offset < ranges[at + 1].from_offset):
+        ranges[at].to_offset = max(ranges[at].to_offset, to_offset)
+        return
     replace_reads(ranges, known, epoch, from_offset, to_offset)
+
+
+@compiled
+def range_at_or_ending(ranges: Rows[ReadRange], known: List, offset: int) -> int:
+    """Where the range stands that holds an offset, or ends at it; -1: there is none."""
+    at = first_ending_above(ranges, known, offset - 1)
+    return at if at < known.start + known.count and ranges[at].from_offset <= offset else -1
 
 
 @compiled

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, scratch
+from emulator.rounds.records import Record, Rows, apart, compared, constant, counter, part_of, scratch
 
 EARLIEST, LATEST, NO_POLICY = -2, -1, -3
 """Where to start or to be reset to, beside an offset; the first two are those of ListOffsets."""
@@ -164,12 +166,25 @@ class ReadReplica(Record):
 
     share_bytes: int = constant("its share of the broker's page cache, UNKNOWN: all that it likes")
     cold_below: int = compared("the LEO it had when its broker's memory went")
-    log_start_before: int = compared("log start at the end of the round before")
+    log_start_before: int = apart("log start at the end of the round before")
     cached: List = part_of(List, "segments whose indexes the broker keeps")
 
 
+class ReadWords(NamedTuple):
+    """Scratch arrays of readers as words, which leaps compare and multiply."""
+
+    whole: np.ndarray
+    served: np.ndarray
+    readers: np.ndarray
+    waits: np.ndarray
+    read_ranges: np.ndarray
+
+
 class ReaderLists(NamedTuple):
-    """Scratch arrays of what readers of one partition have, and the rows of `unread` that a block tells."""
+    """Scratch arrays of what readers of one partition have, and the rows of `unread` that a block tells.
+
+    `words`: the arrays that leaps look at; `before`, `drift`: as many, of the round before, and how much it moved them.
+    """
 
     whole: Rows[ReadPartition]
     served: Rows[ReadReplica]
@@ -179,3 +194,6 @@ class ReaderLists(NamedTuple):
     cached: Rows[CachedIndex]
     reads: Rows[RemoteRead]
     unread: Rows[Unread]
+    words: ReadWords
+    before: ReadWords
+    drift: ReadWords

@@ -16,7 +16,7 @@ from emulator.rounds.lists import clear, every
 from emulator.rounds.records import Rows
 
 
-@compiled_into_callers
+@compiled
 def serve_readers(
     lists: Lists,
     tiers: TierLists,

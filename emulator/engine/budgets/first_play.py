@@ -120,12 +120,16 @@ def _pairs(parts: np.ndarray, leads: np.ndarray, follows: np.ndarray, of: np.nda
     return leader[are_two], other[are_two]
 
 
-def most_appended(state: State, inputs: Inputs) -> np.ndarray:
-    """By partition: bytes that its clients append in a round, at most. `state`: of the start."""
-    workload, first = np.asarray(inputs.workload), np.asarray(state.partitions)["workload"]
+def most_appended(first: np.ndarray, inputs: Inputs, from_round: int, to_round: int) -> np.ndarray:
+    """By partition: bytes that its clients append in a round of [from_round, to_round), at most. `first`: its first workload."""
+    workload = np.asarray(inputs.workload)
+    begins = workload["from_round"]
     sizes = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)[workload["pattern"]]  # without a pattern it is the last
-    begins, of_partition = np.unique(first, return_inverse=True)
-    found: np.ndarray = np.maximum.reduceat(sizes, begins)[of_partition.reshape(-1)]
+    is_meant = (begins < to_round) & (
+        np.append(begins[1:], 0) > from_round
+    )  # behind a partition's last one, at FOREVER, is another
+    lists, of_partition = np.unique(first, return_inverse=True)
+    found: np.ndarray = np.maximum.reduceat(np.where(is_meant, sizes, 0), lists)[of_partition.reshape(-1)]
     return found
 
 

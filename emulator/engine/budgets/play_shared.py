@@ -66,7 +66,7 @@ def first_exceeded(each: Each, shared: SharedBudgets) -> Edge | None:
     for edge, end in zip(windows, ends, strict=True):
         each(SharedBlock.begin_window)
         each(partial(SharedBlock.play_to, round_=end))
-        if is_exceeded(each(SharedBlock.use), shared, edge.round, end):
+        if is_exceeded(each(partial(SharedBlock.use, from_round=edge.round, to_round=end)), shared, edge.round, end):
             each(SharedBlock.take_back)
             return edge
     return None

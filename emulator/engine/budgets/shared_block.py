@@ -32,7 +32,7 @@ class SharedBlock:
         packed, self._listed, self.shared = pickle.loads(payload)
         self.block = read_block(packed)
         self._layout = layout_of(self.block.state, self.shared)
-        self._most_appended = most_appended(self.block.state, self.block.inputs)
+        self._first_workload = np.asarray(self.block.state.partitions)["workload"].copy()
         self.stretches = Stretches(self.block, state_at)
         self._begin = self.stretches.mark()
 
@@ -50,10 +50,11 @@ class SharedBlock:
         forget_use(self.stretches.state)
         self._begin = self.stretches.mark()
 
-    def use(self) -> Use:
-        """What the window used."""
-        before, after = self._begin.state, self.stretches.state
-        return use_of(before, after, self.block.inputs, self._layout, self.shared, self._listed, self._most_appended)
+    def use(self, from_round: int, to_round: int) -> Use:
+        """What the window used, of these rounds."""
+        before, after, inputs = self._begin.state, self.stretches.state, self.block.inputs
+        most = most_appended(self._first_workload, inputs, from_round, to_round)
+        return use_of(before, after, inputs, self._layout, self.shared, self._listed, most)
 
     def take_back(self) -> None:
         """Forget the window."""

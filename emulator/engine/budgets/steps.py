@@ -63,7 +63,7 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
         tables |= stretches.end_tables()
     else:
         tables["flows"] = _flow_rows(flows_of(block.demands(step.to_round)))
-    tables["use"] = _use_rows(block.use())
+    tables["use"] = _use_rows(block.use(step.from_round, step.to_round))
     tables["blocks"] = blocks_row(number, len(block.block.partition), stretches.seconds)
     row = ([number], [bytes(payload)], [pack_state(stretches.state)])
     return tables, pa.table([pa.array(v, f.type) for v, f in zip(row, BETWEEN_SCHEMA, strict=True)], schema=BETWEEN_SCHEMA)

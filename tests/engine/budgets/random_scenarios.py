@@ -7,8 +7,11 @@ import random
 BROKERS, PARTITIONS, ROUNDS = 5, 9, 160
 
 
-def scenario_text(seed: int, rounds: int = ROUNDS) -> str:
-    """A scenario file: faults, reassignments, budgets of brokers and throttles that come and go."""
+def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: bool = False) -> str:
+    """A scenario file: faults, reassignments, budgets of brokers and throttles that come and go.
+
+    `tiered`: the topic has remote storage; `read`: a group reads it.
+    """
     rng = random.Random(seed)
     appended = rng.choice([2_000, 10_000])  # bytes a round of each partition
     fair = appended * PARTITIONS * 3 // BROKERS * 1000 // 500  # bytes per second that a broker needs when all is well
@@ -27,8 +30,13 @@ def scenario_text(seed: int, rounds: int = ROUNDS) -> str:
         topic["follower.replication.throttled.replicas"] = rng.choice(['"*"', f'"{some}"'])
     if rng.random() < 0.4:
         config["replica.fetch.max.bytes"] = rng.choice([5_000, 40_000])
+    protocol = rng.choice(["kafka", "kafka", "kafka-kip101", "kafka-high-watermark"])
+    if tiered:
+        protocol = "kafka"
+        config |= {"remote.log.storage.system.enable": "true", "remote.log.manager.task.interval.ms": 1000}
+        topic |= {"remote.storage.enable": "true", "segment.bytes": 6 * appended, "local.retention.bytes": 15 * appended}
     lines = [
-        f'protocol = "{rng.choice(["kafka", "kafka", "kafka-kip101", "kafka-high-watermark"])}"',
+        f'protocol = "{protocol}"',
         f"rounds = {rounds}",
         "[cluster]",
         f"brokers = {BROKERS}",
@@ -47,6 +55,8 @@ def scenario_text(seed: int, rounds: int = ROUNDS) -> str:
         "record_bytes = 500",
         f'acks = "{rng.choice(["all", "1"])}"',
     ]
+    if read:
+        lines += ["[[consumers]]", 'group = "g"', 'topic = "t"', 'start = "earliest"', "from_round = 30", "members = 2"]
     for _ in range(rng.randint(0, 3)):
         begin = rng.randint(2, rounds - 20)
         kind = rng.choice(["broker_crash", "power_loss", "disk_loss", "isolation", "broker_pause"])

@@ -18,11 +18,45 @@ from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.random_scenarios import ROUNDS, scenario_text
 
-SEEDS = range(24)
+SEEDS = (*range(24), 31, 34)
+
+WAITS = """
+rounds = 160
+round_ms = 1000
+[cluster]
+brokers = 3
+session_timeout_rounds = 3
+quota_window_rounds = 10
+network_bytes_per_second = 30000
+config = { "auto.leader.rebalance.enable" = false, "replica.fetch.max.bytes" = 2500 }
+[[topics]]
+name = "t"
+assignment = [[1, 2, 3], [2, 1, 3]]
+config = { "min.insync.replicas" = 1 }
+[[topics]]
+name = "burst"
+assignment = [[3]]
+[[workload]]
+topic = "t"
+records_per_round = 4
+record_bytes = 500
+acks = "all"
+[[workload]]
+topic = "burst"
+from_round = 80
+records_per_round = 1
+record_bytes = 28000
+[[faults]]
+kind = "broker_crash"
+broker = 3
+from_round = 5
+to_round = 45
+"""
+"""From round 45 on broker 3 fetches what replica.fetch.max.bytes allows, and lacks data all the time; from 80 on it is short."""
 
 
-def scenario_of(seed: int, folder: Path) -> Scenario:
-    (folder / f"{seed}.toml").write_text(scenario_text(seed))
+def scenario_of(seed: int, folder: Path, **more: bool) -> Scenario:
+    (folder / f"{seed}.toml").write_text(scenario_text(seed, **more))
     return load_run(str(folder / f"{seed}.toml")).scenarios[0]
 
 
@@ -61,6 +95,23 @@ def test_a_first_play_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         assert with_it == texts(played(scenario)), seed
     rounds = [ROUNDS if edge is None else edge.round for edge in begins]
     assert rounds.count(ROUNDS) >= 4 and rounds.count(0) >= 4 and len(set(rounds)) >= 5, rounds
+
+
+def test_edges_begin_where_a_follower_has_credit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quota that is larger than a fetch leaves credit, which is used up in the rounds that are short."""
+    (tmp_path / "s.toml").write_text(WAITS)
+    scenario = load_run(str(tmp_path / "s.toml")).scenarios[0]
+    found, begins = playing.first_exceeded, []
+
+    def first_exceeded(each: playing.Each, shared: SharedBudgets) -> Edge | None:
+        begins.append(found(each, shared))
+        return begins[-1]
+
+    monkeypatch.setattr(playing, "first_exceeded", first_exceeded)
+    tables = texts(played(scenario))
+    monkeypatch.setattr(playing, "first_exceeded", always_edges)
+    assert tables == texts(played(scenario))
+    assert [edge and edge.round for edge in begins] == [40]
 
 
 @pytest.mark.parametrize("seed", [1, 4, 9, 13, 20])

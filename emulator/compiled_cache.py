@@ -73,6 +73,8 @@ def rounds_digest() -> str:
 
 def _digest_after(text: str) -> str:
     digest = hashlib.sha256(text.encode())
+    if not SOURCES.is_dir():  # from an archive, as of spark-submit's --py-files: all of it
+        digest.update(next(path for path in SOURCES.parents if path.is_file()).read_bytes())
     for path in sorted(SOURCES.rglob("*.py")):
         name = path.relative_to(SOURCES).as_posix()
         if not name.startswith(NOT_COMPILED):

@@ -298,7 +298,7 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("invariant", _TEXT, "name, as its specification has it"),
         _column("says", _TEXT, "what must hold"),
         _column("predicate", _TEXT, "SQL that finds a violation"),
-        _column("looked_at", _TEXT, "when: every round, elections, end"),
+        _column("looked_at", _TEXT, "when: every round, elections, end, reads"),
         _column("source", _TEXT, "who says so"),
     ),
     "broker_rounds": _table(

@@ -6,10 +6,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
 from tests.engine_helpers import emulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.reference.tiered.simulate import simulate
@@ -78,8 +76,7 @@ def differences(expected: Any, tables: dict[str, list[dict[str, Any]]]) -> Diffe
     return sorted(found, key=lambda difference: difference[1])
 
 
-def test_retention_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+def test_retention_equals_reference(spark: SparkSession, tmp_path: Path) -> None:
     batch = retained_batch(SEED, CASES)
     tables = by_topic(emulate(spark, to_toml(batch), tmp_path / "out"))
     differing = {}

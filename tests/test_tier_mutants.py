@@ -10,10 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
 from emulator.expressions.kafka.rules import MUTANT_PREFIX, RULES, TIER_GUARDS, TIERED_PROTOCOLS
 from emulator.scenario import Run
 from tests.engine_helpers import emulate
@@ -61,8 +59,7 @@ def test_every_guard_has_its_mutant() -> None:
     assert {*TIERED_PROTOCOLS} == {"kafka", *(MUTANT_PREFIX + name for name in mutants)}
 
 
-def test_mutants_are_caught_and_kafka_is_not(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+def test_mutants_are_caught_and_kafka_is_not(spark: SparkSession, tmp_path: Path) -> None:
     cases = _cases()
     run = as_run({name: case for name, (_, case) in cases.items()}, tmp_path)
     scenarios = tuple(replace(s, protocol=cases[s.name][0]) for s in run.scenarios)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from datasets.tier_schedules import STORES, TOPICS, tier_schedules_toml
-from emulator.expressions import loop as engine
 from emulator.expressions.kafka.rules import MUTANT_PREFIX
 from emulator.scenario import load_run
 from tests.engine_helpers import emulate
@@ -33,8 +31,7 @@ def test_as_many_schedules_as_asked(tmp_path: Path) -> None:
     assert len(lost) == 3
 
 
-def test_invariants_catch_mutants(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+def test_invariants_catch_mutants(spark: SparkSession, tmp_path: Path) -> None:
     schedules = tier_schedules_toml(STORES * FEW_TOPICS, ["kafka", *CAUGHT], topics=FEW_TOPICS)
     tables = emulate(spark, schedules, tmp_path / "out", trace="none")
     protocols = {row["scenario_id"]: row["protocol"] for row in tables["scenarios"]}

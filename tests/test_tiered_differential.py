@@ -13,11 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
-from emulator.expressions import loop as engine
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row, emulate
 from tests.reference.tiered.given_states import given_schedule
@@ -85,10 +83,8 @@ def differences(expected: Result, tables: Mapping[str, list[Row]]) -> Difference
     return sorted(found, key=lambda difference: difference[1])
 
 
-def test_tiered_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By two tasks and compiled stages, as runs of thousands of rows; those of fewer are in the tests of leaps."""
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    monkeypatch.setattr(engine, "ROWS_WORTH_COMPILING", 1)
+def test_tiered_engine_equals_reference(spark: SparkSession, tmp_path: Path) -> None:
+    """Every table of a run, by the engine that runs have."""
     cases = {f"s{seed}": schedule(seed) for seed in SEEDS} | {f"given-{seed}": given_schedule(seed) for seed in SEEDS}
     cases["trace_e"] = real_case()
     cases |= {f"bootstrap-{at}": bootstrap_case(leader, pending) for at, (_, leader, pending, _) in enumerate(BOOTSTRAP)}

@@ -11,7 +11,8 @@ from emulator.scenario import Scenario
 KINDS = ("network_in", "network_out", "disk", "leader_throttle", "follower_throttle")
 """What a broker has a budget of each; the throttles are for throttled replicas outside the ISR only."""
 
-_RATES = {"leader_throttle": "leader.replication.throttled.rate", "follower_throttle": "follower.replication.throttled.rate"}
+RATES = {"leader_throttle": "leader.replication.throttled.rate", "follower_throttle": "follower.replication.throttled.rate"}
+"""Throttle -> the key of its rate in bytes per second."""
 
 
 def limits_bandwidth(scenario: Scenario) -> bool:
@@ -21,7 +22,7 @@ def limits_bandwidth(scenario: Scenario) -> bool:
 
 
 def _throttles(scenario: Scenario) -> BrokerConfigs:
-    return BrokerConfigs(scenario, tuple(_RATES.values()))
+    return BrokerConfigs(scenario, tuple(RATES.values()))
 
 
 class Budgets:
@@ -37,7 +38,7 @@ class Budgets:
 
     def at(self, round_: int) -> np.ndarray:
         """Bytes per round by number, infinite without a limit."""
-        rates = [self._rate(key, int(broker), round_) for key in _RATES.values() for broker in self.brokers]
+        rates = [self._rate(key, int(broker), round_) for key in RATES.values() for broker in self.brokers]
         per_second = np.concatenate([self._fixed, np.array(rates, float)])
         return np.where(np.isnan(per_second), np.inf, per_second * self._scenario.round_ms / 1000)
 

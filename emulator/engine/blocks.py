@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,15 +35,25 @@ class Plan:
         return len(self.jobs) - 1
 
 
-def plan_blocks(weights: np.ndarray, cores: int, job_weight: float, most: int | None = None) -> Plan:
+def plan_blocks(
+    weights: np.ndarray,
+    cores: int,
+    job_weight: float,
+    most: int | None = None,
+    whole: Sequence[tuple[int, int]] = (),
+    apart: Sequence[tuple[int, int]] = (),
+) -> Plan:
     """Cut partitions into blocks of about equal weight, at least BLOCKS_PER_CORE a core in every job, and blocks into jobs.
 
     `weights`: by place, how much there is to do; `job_weight`: about what one core does in a job; `most`: partitions of a block,
-    None: MOST_PARTITIONS.
+    None: MOST_PARTITIONS; `whole`: stretches of places (first, end) that are a block each, `apart`: that share none with others.
     """
     weights = np.maximum(np.asarray(weights, np.float64), 1e-9)
     jobs = max(1, round(weights.sum() / (job_weight * cores)))
     bounds = cut(weights, jobs * cores * BLOCKS_PER_CORE, MOST_PARTITIONS if most is None else most)
+    for first, end in whole:
+        bounds = [first, end, *(bound for bound in bounds if not first < bound < end)]
+    bounds = sorted({*bounds, *(bound for stretch in apart for bound in stretch)})
     blocks = len(bounds) - 1
     job_bounds = np.unique(np.linspace(0, blocks, min(jobs, blocks) + 1).round().astype(int))
     return Plan(tuple(bounds), tuple(job_bounds.tolist()))

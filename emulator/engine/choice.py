@@ -8,14 +8,15 @@ import numpy as np
 
 from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.interface import Engine
+from emulator.engine.ledger_engine import LedgerEngine, is_of_ledgers
 from emulator.errors import InputError
-from emulator.inputs.arrays import is_core, why_not_core
+from emulator.inputs.arrays import is_core, needs_leaps, why_not_core
 from emulator.outcomes.broker_rounds import bucket_length
 from emulator.scenario import Run, Scenario
 
 COMPILED, EXPRESSIONS = "compiled", "expressions"
 
-NAMES = (COMPILED, "bookkeeper", "kafka")
+NAMES = (COMPILED, LedgerEngine.name, "bookkeeper", "kafka")
 """Names of all engines: rounds that are not compiled have one for each system."""
 
 
@@ -36,16 +37,23 @@ def engines_of(
     Raises InputError for a scenario that the engine asked for cannot play, and for one without such rounds.
     """
     buckets = _bucket_rounds(run)
-    compiled: list[Scenario] = [] if engine == EXPRESSIONS else [s for s in run.scenarios if engine == COMPILED or is_core(s)]
+    # Ledgers are played by compiled rounds where they are asked for.
+    ledgers = [s for s in run.scenarios if engine == COMPILED and is_of_ledgers(s)]
+    others_than_ledgers = [s for s in run.scenarios if s not in ledgers]
+    compiled: list[Scenario] = [s for s in others_than_ledgers if engine == COMPILED or (engine is None and is_core(s))]
+    if mode == "leap" and engine is None:  # as long as remote reads are not leapt over
+        compiled = [s for s in compiled if not needs_leaps(s)]
     for scenario in compiled if engine == COMPILED else ():
         if reason := why_not_core(scenario):
             raise InputError.at(run.path, f"scenario {scenario.name}", f"compiled rounds cannot play it: {reason}", "no --engine")
     refuse_states(run, state_at, engine)
-    of_compiled = {scenario.scenario_id for scenario in compiled}
+    of_compiled = {scenario.scenario_id for scenario in (*compiled, *ledgers)}
     engines: list[Engine] = []
     if compiled:
         bucket_rounds = buckets[compiled[0].scenario_id]
         engines.append(CompiledEngine(compiled, traced, mode == "leap", bucket_rounds, identity, state_at))
+    if ledgers:
+        engines.append(LedgerEngine(ledgers, traced, mode == "leap", identity))
     others: dict[str, list[Scenario]] = {}
     for scenario in run.scenarios:
         if scenario.scenario_id not in of_compiled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -11,17 +11,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.engine.blocks import MOST_PARTITIONS, Plan, plan_blocks
+from emulator.engine.budgets.play_shared import play_shared, shared_payload
+from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
+from emulator.engine.budgets.step_files import StepFiles
+from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.play_blocks import PAYLOADS_SCHEMA, play_blocks, play_payload
+from emulator.engine.rows import STEP_TABLES, rows_of, rows_schema
 from emulator.engine.rows import TABLES as ROW_TABLES
-from emulator.engine.rows import rows_of, rows_schema
 from emulator.engine.task_watch import watching
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
 from emulator.outcomes.assemble import broker_rows, fault_rows, invariant_table
-from emulator.outcomes.compiled import broker_round_rows
+from emulator.outcomes.compiled import broker_round_rows, bucket_edges
+from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
+from emulator.outcomes.compiled.read_invariants import with_reads
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.compiled.traffic import SUMS
 from emulator.outcomes.joined import Tables
@@ -45,6 +52,12 @@ WEIGHT_OF_ROWS = 300.0
 
 WEIGHT_OF_TRACE = 20.0
 """What a traced round of a replica costs, likewise, and one at whose end it is told of."""
+
+WEIGHT_OF_EDGE = 25.0
+"""What a quota edge costs a replica, likewise, if every window is one."""
+
+MOST_TOGETHER = 50_000
+"""Partitions that share budgets up to which a task plays them all."""
 
 STATES_AT_ONCE = 4
 """Rounds named by --state-at up to which a block has as many partitions as without."""
@@ -87,7 +100,11 @@ class CompiledEngine:
         prepared = self._prepared
         traced = np.concatenate([self._traced[s.scenario_id] for s in self._scenarios])
         of_rows = WEIGHT_OF_ROWS + WEIGHT_OF_TRACE * len(self._state_at)
-        return prepared.weights * np.where(traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
+        played = prepared.weights.copy()
+        for at, (first, end) in self._shared.items():
+            edges = self._scenarios[at].rounds / self._scenarios[at].quota_window_rounds
+            played[first:end] = np.maximum(played[first:end], edges * WEIGHT_OF_EDGE * prepared.slots[first:end])
+        return played * np.where(traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
 
     @cached_property
     def size(self) -> Size:
@@ -98,7 +115,7 @@ class CompiledEngine:
     @property
     def is_small(self) -> bool:
         """Whether the driver plays it, without a Spark job."""
-        return float(self._weights.sum()) <= SMALL_WEIGHT
+        return float(self._weights.sum()) <= SMALL_WEIGHT and not self._stepped
 
     def plan(self) -> list[str]:
         """What it would do, in lines."""
@@ -116,60 +133,123 @@ class CompiledEngine:
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
         progress = playing.progress
-        warm_up(self._prepared, progress)
+        warm_up(self._prepared, progress, in_one_block=self.is_small)
         progress.start(max(s.rounds for s in self._scenarios), self.size.partitions, len(self._scenarios))
-        tables, traffic = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
+        tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()
         return tables | {
-            "broker_rounds": pa.concat_tables([self._broker_rounds(at, traffic) for at in range(len(self._scenarios))]),
-            "invariants": invariant_table(),
+            "broker_rounds": pa.concat_tables(
+                [self._broker_rounds(at, traffic, saturated) for at in range(len(self._scenarios))]
+            ),
+            "invariants": with_reads(invariant_table()) if self._has_consumers else invariant_table(),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
         }
 
+    @property
+    def _has_consumers(self) -> bool:
+        return any(scenario.consumers for scenario in self._scenarios)
+
     def finish(self, output: OutputDirectory) -> None:
         """All tables are staged: nothing is left to add."""
 
-    def _broker_rounds(self, at: int, traffic: pa.Table) -> pa.Table:
+    def _broker_rounds(self, at: int, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         scenario, brokers = self._scenarios[at], self._prepared.brokers_of(at)
         identity = (scenario.scenario_id, scenario.rounds, self._bucket_rounds)
-        return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic)
+        edges = bucket_edges(*identity[1:])
+        held_back = saturated_columns(saturated, scenario.scenario_id, len(brokers.ids), edges)
+        return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic, held_back)
 
-    def _in_driver(self, progress: Progress) -> tuple[Tables, pa.Table]:
-        tables = play_payload(0, self._prepared.block(np.arange(self.size.partitions)), self._state_at)
+    def _in_driver(self, progress: Progress) -> tuple[Tables, pa.Table, pa.Table]:
+        prepared, is_own = self._prepared, np.ones(self.size.partitions, bool)
+        parts = []
+        for at in self._shared:
+            is_own[prepared.first_place[at] : prepared.first_place[at + 1]] = False
+            parts.append(play_shared(0, shared_payload(prepared, at), self._state_at))
+        if is_own.any():
+            parts.append(play_payload(0, prepared.block(np.flatnonzero(is_own)), self._state_at))
         self._advance(progress, 1, 1.0)
-        return {name: tables[name] for name in TABLES}, tables["traffic"]
+        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in (*TABLES, "traffic")}
+        saturated = [part["saturated"] for part in parts if "saturated" in part]
+        traffic = tables.pop("traffic")
+        return tables, traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
 
-    def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table]:
+    @cached_property
+    def _shared(self) -> dict[int, tuple[int, int]]:
+        """By place of the scenario whose partitions share budgets: the first of its partitions' places, and their end."""
+        first = self._prepared.first_place.tolist()
+        return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if limits_bandwidth(s)}
+
+    def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
         files, spark, schema = self._files, playing.spark, rows_schema(self._told)
         if playing.resume and files.is_there():
             plan = files.plan()
         else:
             files.start_anew()
             most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))
-            plan = plan_blocks(self._weights, _cores(spark), JOB_WEIGHT, most)
+            together = [places for at, places in self._shared.items() if at not in self._stepped]
+            plan = plan_blocks(self._weights, _cores(spark), JOB_WEIGHT, most, together, list(self._stepped.values()))
             files.begin(plan)
         done = files.done(plan, schema)
-        for job in range(plan.job_count):
+        jobs = [job for job in range(plan.job_count) if self._blocks_of(plan, job)]
+        for job in jobs:
             if job not in done:
                 rows, told = self._job(spark, plan, job), partial(self._advance_within, playing.progress, plan, done, job)
-                with watching(spark, len(plan.blocks_of(job)), told):
+                with watching(spark, len(self._blocks_of(plan, job)), told):
                     files.write(job, rows)
                 done.add(job)
             self._advance(playing.progress, len(done), self._share(plan, done))
-        rows = files.rows(range(plan.job_count), schema)
+        frames, saturated = [files.rows(jobs, schema)] if jobs else [], []
+        for at in self._stepped:
+            rows, used_up = self._in_steps(playing, plan, done, at)
+            frames.append(rows)
+            saturated.append(used_up)
+        rows = reduce(DataFrame.unionByName, frames)
         tables: Tables = {name: rows_of(rows, name) for name in TABLES if name in self._told}
         traffic = rows_of(rows, "traffic").groupBy("scenario_id", "broker_place", "bucket")
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
-        return tables, sums.toArrow()
+        if len(self._shared) > len(self._stepped):
+            saturated.append(rows_of(rows, "saturated").toArrow().cast(SATURATED_SCHEMA))
+        return tables, sums.toArrow(), pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
+
+    def _in_steps(self, playing: Playing, plan: Plan, done: set[int], at: int) -> tuple[DataFrame, pa.Table]:
+        """A scenario that no task holds: (what it told, as of _told; the rows of `saturated`)."""
+        scenario, (first, end) = self._scenarios[at], self._stepped[at]
+        names = [*self._told, *STEP_TABLES]
+        files = StepFiles(playing.spark, self._files.uri, self._files.folder, scenario.scenario_id, names)
+        blocks = [plan.places_of(block) for block, bound in enumerate(plan.bounds[:-1]) if first <= bound < end]
+        before, own = self._share(plan, done), float(self._weights[first:end].sum() / self._weights.sum())
+
+        def is_done(rounds: int) -> None:
+            self._advance(playing.progress, len(done), before + own * rounds / scenario.rounds)
+
+        steps = Steps(playing.spark, files, self._prepared, at, blocks, names, self._state_at, is_done)
+        rows, saturated = steps.play()
+        return rows.select(*self._told), saturated
+
+    @cached_property
+    def _stepped(self) -> dict[int, tuple[int, int]]:
+        """Of `_shared` the scenarios with more partitions than a task holds: a Spark job from quota edge to quota edge."""
+        return {at: (first, end) for at, (first, end) in self._shared.items() if end - first > MOST_TOGETHER}
+
+    def _blocks_of(self, plan: Plan, job: int) -> list[int]:
+        """The numbers of a job's blocks; those of `_stepped` are in no job."""
+        stepped = self._stepped.values()
+        return [b for b in plan.blocks_of(job) if not any(first <= plan.bounds[b] < end for first, end in stepped)]
 
     def _job(self, spark: SparkSession, plan: Plan, job: int) -> DataFrame:
         """A job's rows: a row a block, each in a Spark partition of its own, the longest first."""
         weights = np.add.reduceat(self._weights, plan.bounds[:-1])
-        blocks = sorted(plan.blocks_of(job), key=lambda block: -weights[block])
-        payloads = [self._prepared.block(plan.places_of(block)) for block in blocks]
+        blocks = sorted(self._blocks_of(plan, job), key=lambda block: -weights[block])
+        sharing = {begin: at for at, (begin, _) in self._shared.items()}
+        shares = [sharing.get(plan.bounds[block]) for block in blocks]
+        payloads = [
+            self._prepared.block(plan.places_of(block)) if at is None else shared_payload(self._prepared, at)
+            for block, at in zip(blocks, shares, strict=True)
+        ]
         order = pa.array(range(len(blocks)), pa.int32())
-        columns = [order, pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary())]
+        is_shared = pa.array([at is not None for at in shares])
+        columns = [order, pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary()), is_shared]
         schema = PAYLOADS_SCHEMA.insert(0, pa.field("place", pa.int32()))
         frame = frame_of(spark, pa.table(columns, schema=schema))
         placed = frame.repartitionByRange(len(blocks), "place").drop("place")
@@ -179,20 +259,24 @@ class CompiledEngine:
     def _told(self) -> list[str]:
         """What jobs tell: tables without rows take as much room on the way as others."""
         traced = any(flags.any() for flags in self._traced.values())
-        left_out = {name for name in TRACE_TABLES if not traced}
+        left_out = {name for name in TRACE_TABLES if not traced} | {*STEP_TABLES}
         if not self._state_at:
             left_out.add(STATES)
+        if not self._has_consumers:
+            left_out |= {*CONSUMER_TABLES}
+        if not self._shared:
+            left_out.add("saturated")
         return [name for name in ROW_TABLES if name not in left_out]
 
     def _share(self, plan: Plan, done: set[int]) -> float:
         """Which part of the run is done, by weight."""
         weights = np.add.reduceat(self._weights, plan.bounds[:-1])
-        return float(sum(weights[b] for job in done for b in plan.blocks_of(job)) / weights.sum())
+        return float(sum(weights[b] for job in done for b in self._blocks_of(plan, job)) / weights.sum())
 
     def _advance_within(self, progress: Progress, plan: Plan, done: set[int], job: int, blocks: int) -> None:
         """So many blocks of a job have been played: about the longest ones, which come first."""
         weights = np.add.reduceat(self._weights, plan.bounds[:-1])
-        own = np.sort(weights[list(plan.blocks_of(job))])[::-1]
+        own = np.sort(weights[self._blocks_of(plan, job)])[::-1]
         share = self._share(plan, done) + float(own[:blocks].sum() / weights.sum())
         self._advance(progress, len(done), share)
 

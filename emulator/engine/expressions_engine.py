@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from emulator.bandwidth import has_edges
+from emulator.bandwidth.quotas import has_edges
 from emulator.checkpoints import DEFAULT_EVERY, Checkpoints
 from emulator.engine.interface import Playing, Size
 from emulator.errors import EnvironmentProblem, listing

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from emulator.checkpoints import ALLOWED, differences, sealed, unsealed
 from emulator.engine.blocks import Plan
+from emulator.engine.budgets.step_files import FIRST_STEP, STEPS
 from emulator.errors import InputError
 from emulator.files import files_of
 from emulator.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
@@ -35,14 +36,14 @@ class JobFiles:
         self._spark = spark
         self.uri = uri
         self._identity = dict(identity)
-        self._folder = folder
+        self.folder = folder
         self._files = files_of(spark, uri)
 
     def is_there(self) -> bool:
-        """Tells whether a job is done that a run could go on from."""
-        if not self._files.exists(f"{self._folder}/{_PLAN}"):
+        """Tells whether a job, or a step of partitions that share budgets, is done that a run could go on from."""
+        if not self._files.exists(f"{self.folder}/{_PLAN}"):
             return False
-        return any(self._is_done(name) for name in self._files.names(self._folder))
+        return any(self._is_done(name) for name in self._files.names(self.folder))
 
     def check(self) -> None:
         """Raises InputError with the reason why this run cannot go on from what is there."""
@@ -55,20 +56,20 @@ class JobFiles:
         """
         content = self._read(_PLAN)
         if other := ["version"] if content["format"] != _FORMAT else differences(self._identity, content["identity"]):
-            raise InputError(f"{self.uri}: {self._folder}: the checkpoint is of another {' and '.join(other)}; {ALLOWED}")
+            raise InputError(f"{self.uri}: {self.folder}: the checkpoint is of another {' and '.join(other)}; {ALLOWED}")
         return Plan(tuple(content["bounds"]), tuple(content["jobs"]))
 
     def begin(self, plan: Plan) -> None:
         """Note how the run is cut; nothing is there before."""
         content = {"format": _FORMAT, "identity": self._identity, "bounds": plan.bounds, "jobs": plan.jobs}
-        self._files.write_text(f"{self._folder}/{_PLAN}", sealed(content))
+        self._files.write_text(f"{self.folder}/{_PLAN}", sealed(content))
 
     def done(self, plan: Plan, schema: StructType) -> set[int]:
         """The jobs that are done; raises InputError where their files are not as they were written."""
         done = {job for job in range(plan.job_count) if self._is_done(_name(job))}
         for job in done:
-            where = f"{self.uri}: {self._folder}/{_name(job)}"
-            if self._read(f"{_name(job)}/{_JOB}")["files"] != self._files.sizes(f"{self._folder}/{_name(job)}/rows"):
+            where = f"{self.uri}: {self.folder}/{_name(job)}"
+            if self._read(f"{_name(job)}/{_JOB}")["files"] != self._files.sizes(f"{self.folder}/{_name(job)}/rows"):
                 raise InputError(f"{where}: files of rows are missing or have another size; {ALLOWED}")
             try:
                 rows = self.rows([job], schema)
@@ -79,25 +80,25 @@ class JobFiles:
 
     def write(self, job: int, rows: DataFrame) -> None:
         """Play a job: compute its rows, write them, mark it as done."""
-        rows.write.mode("overwrite").parquet(self._files.uri(f"{self._folder}/{_name(job)}/rows"))
-        content = {"files": self._files.sizes(f"{self._folder}/{_name(job)}/rows")}
-        self._files.write_text(f"{self._folder}/{_name(job)}/{_JOB}", sealed(content))
+        rows.write.mode("overwrite").parquet(self._files.uri(f"{self.folder}/{_name(job)}/rows"))
+        content = {"files": self._files.sizes(f"{self.folder}/{_name(job)}/rows")}
+        self._files.write_text(f"{self.folder}/{_name(job)}/{_JOB}", sealed(content))
 
     def rows(self, jobs: Iterable[int], schema: StructType) -> DataFrame:
         """The rows of jobs, held against the checksums of their pages; `schema`: of what they were written with."""
-        folders = [self._files.read_uri(f"{self._folder}/{_name(job)}/rows") for job in jobs]
+        folders = [self._files.read_uri(f"{self.folder}/{_name(job)}/rows") for job in jobs]
         return self._spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", True).parquet(*folders)
 
     def start_anew(self) -> None:
         """Forget every job."""
-        self._files.delete(self._folder)
+        self._files.delete(self.folder)
 
     def forget(self, note: Callable[[str], None]) -> None:
         """Remove everything after a run that has ended well; whatever keeps it from that is only noted."""
         try:
             self.start_anew()
         except SPARK_OR_FILE_ERRORS as error:
-            note(f"{self.uri}: {self._folder} could not be removed: {error}")
+            note(f"{self.uri}: {self.folder} could not be removed: {error}")
 
     def forget_useless(self) -> None:
         """Remove what a failed run leaves that has no job done, if that can be done."""
@@ -106,13 +107,15 @@ class JobFiles:
                 self.start_anew()
 
     def _is_done(self, name: str) -> bool:
-        return name.startswith("job-") and self._files.exists(f"{self._folder}/{name}/{_JOB}")
+        if name.startswith(STEPS):
+            return self._files.exists(f"{self.folder}/{name}/{FIRST_STEP}")
+        return name.startswith("job-") and self._files.exists(f"{self.folder}/{name}/{_JOB}")
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            return unsealed(self._files.read_text(f"{self._folder}/{name}"))
+            return unsealed(self._files.read_text(f"{self.folder}/{name}"))
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.uri}: {self._folder}/{name} is damaged; {ALLOWED}") from error
+            raise InputError(f"{self.uri}: {self.folder}/{name} is damaged; {ALLOWED}") from error
 
 
 def _name(job: int) -> str:

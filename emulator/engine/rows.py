@@ -11,18 +11,37 @@ from collections.abc import Collection, Iterator, Mapping
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from emulator.arrow_schemas import from_arrow_schema
+from emulator.engine.budgets.saturated import SATURATED_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
 from emulator.schema import OUTPUT_TABLES
 
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
 """One row for each block that was played: its number, its partitions, seconds of its rounds."""
 
-TABLES: dict[str, pa.Schema] = BLOCK_TABLES | {"blocks": BLOCKS_SCHEMA}
+FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "followers", "produced")])
+"""What a block that shares budgets asks for where a step ends, as of budgets.demands.Flows."""
+
+USE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("budget", "asked", "followers", "needed")])
+"""What it used in the step at most, as of budgets.first_play.Use."""
+
+BETWEEN_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("state", pa.binary())])
+"""What is kept of it between two steps: number, one of budgets.shared_block.block_payloads, its state; null before round 0."""
+
+STEP_TABLES = {"flows": FLOWS_SCHEMA, "use": USE_SCHEMA, "between": BETWEEN_SCHEMA}
+"""What goes from one step of a run to the next (budgets/steps.py)."""
+
+TABLES: dict[str, pa.Schema] = {**BLOCK_TABLES, "blocks": BLOCKS_SCHEMA, "saturated": SATURATED_SCHEMA, **STEP_TABLES}
 
 ROWS_PER_BATCH = 50_000
+
+
+def blocks_row(block: int, partitions: int, seconds: float) -> pa.Table:
+    """The row of BLOCKS_SCHEMA of a block."""
+    values = ([block], [partitions], [seconds])
+    return pa.table([pa.array(v, f.type) for v, f in zip(values, BLOCKS_SCHEMA, strict=True)], schema=BLOCKS_SCHEMA)
 
 
 def _nullable(kind: pa.DataType) -> pa.DataType:
@@ -42,8 +61,8 @@ def rows_schema(names: Collection[str]) -> StructType:
 
 
 def batches_of(tables: Mapping[str, pa.Table], names: Collection[str] = tuple(TABLES)) -> Iterator[pa.RecordBatch]:
-    """The rows of these tables side by side, in modest batches; without rows no batch."""
-    whole = {name: tables[name].combine_chunks() for name in _STRUCTS if name in names}
+    """The rows of these tables side by side, in modest batches; without rows no batch. A table that is not there has none."""
+    whole = {n: (tables[n] if n in tables else TABLES[n].empty_table()).combine_chunks() for n in _STRUCTS if n in names}
     rows = max(table.num_rows for table in whole.values())
     for start in range(0, rows, ROWS_PER_BATCH):
         length = min(ROWS_PER_BATCH, rows - start)
@@ -73,7 +92,9 @@ def rows_of(rows: DataFrame, table: str) -> DataFrame:
 
 
 def _without_nulls(name: str, kind: DataType) -> Column:
-    """The output's arrays hold no nulls, and Spark believes that of no stored array."""
+    """The output's arrays and maps hold no nulls, and Spark believes that of none that is stored."""
+    if isinstance(kind, MapType):
+        return F.transform_values(name, lambda _, value: F.coalesce(value, F.lit(0).cast(kind.valueType))).alias(name)
     if not isinstance(kind, ArrayType):
         return F.col(name)
     return F.transform(name, lambda entry: _filled(entry, kind.elementType)).alias(name)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.errors import InputError, listing
 from emulator.faults.kinds import FAULT_SCHEMA
-from emulator.inputs.arrays import why_not_core
+from emulator.inputs.arrays import tiered_topic, why_not_core
 from emulator.inputs.storage_settings import may_delete
 from emulator.scenario import Scenario, Topic, parse_partitions
 from emulator.scenario.faults import resolve_faults
@@ -76,7 +77,11 @@ def states_scenario(
 def refuse_others(scenario: Scenario, rounds: int) -> None:
     """Raises InputError for what compiled rounds lack of a scenario of so many rounds: retention takes time to delete."""
     shorter = replace(scenario, rounds=rounds)
-    reason = why_not_core(shorter)
+    reason, tiered = why_not_core(shorter), tiered_topic(shorter)
+    if tiered is not None:
+        reason = reason or f"topic {tiered} has remote storage"
+    if limits_bandwidth(shorter):
+        reason = reason or "brokers share bandwidth"
     for topic in shorter.topics:
         if may_delete(shorter, topic.config, (), False):
             reason = reason or f"topic {topic.name} may lose segments to retention"

@@ -12,7 +12,8 @@ from emulator import compiled
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import Block, Prepared, read_block
 from emulator.progress import Progress
-from emulator.rounds.kafka.play_block import play, play_partitions
+from emulator.rounds.kafka.play_block import play
+from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
 
 INSTALL = "python -m pip install numba"
 
@@ -20,11 +21,11 @@ MOST_UNCOMPILED = 1e6
 """Replica-rounds that are played where rounds cannot be compiled: minutes."""
 
 
-def warm_up(prepared: Prepared, progress: Progress, places: np.ndarray | None = None) -> None:
+def warm_up(prepared: Prepared, progress: Progress, places: np.ndarray | None = None, in_one_block: bool = False) -> None:
     """Have the rounds compiled, where the cache does not have them yet, and say so; tasks then find them there.
 
-    `places`: of the partitions that will be played, None for all. Raises EnvironmentProblem for a large run on a machine that
-    cannot compile them.
+    `places`: of the partitions that will be played, None for all; `in_one_block`: all together. Raises EnvironmentProblem for
+    a large run on a machine that cannot compile them.
     """
     if compiled.WHY_NOT is not None:
         if prepared.weights[slice(None) if places is None else places].sum() > MOST_UNCOMPILED:
@@ -36,13 +37,22 @@ def warm_up(prepared: Prepared, progress: Progress, places: np.ndarray | None = 
     if not compiled.is_compiling():
         return
     began = time.monotonic()
-    block = read_block(prepared.block(np.arange(1)))
-    if compile_rounds(
-        block,
-        begins=lambda: progress.note("compiling the rounds, once for this version ..."),
-        waits=lambda: progress.note("another process compiles the rounds: waiting for it ..."),
-    ):
+    is_ours = False
+    for place in _one_of_each(prepared.tiered if places is None else prepared.tiered[places], in_one_block):
+        at = place if places is None else int(places[place])
+        is_ours |= compile_rounds(
+            read_block(prepared.block(np.array([at]))),
+            begins=lambda: progress.note("compiling the rounds, once for this version ..."),
+            waits=lambda: progress.note("another process compiles the rounds: waiting for it ..."),
+        )
+    if is_ours:
         progress.note(f"compiled in {time.monotonic() - began:.0f} s")
+
+
+def _one_of_each(tiered: np.ndarray, in_one_block: bool) -> list[int]:
+    """A place of each kind of block: with remote storage and without. A block in which some partition has it is of the first."""
+    kinds = [True] if in_one_block and tiered.any() else [True, False]
+    return [int(np.argmax(tiered == kind)) for kind in kinds if (tiered == kind).any()]
 
 
 def compile_rounds(block: Block, **told: Callable[[], None]) -> bool:
@@ -57,4 +67,4 @@ def compile_rounds(block: Block, **told: Callable[[], None]) -> bool:
         partitions["end"] = 0
         play(state._replace(partitions=partitions), block.inputs, block.traffic)
 
-    return compiled.compile_once(play_partitions, play_nothing, **told)
+    return compiled.compile_once(play_tiered_partitions if len(block.state.tier) else play_partitions, play_nothing, **told)

@@ -1,6 +1,6 @@
 """Plays one partition of a run again, round by round, where the run has no trace of it.
 
-It has to share nothing with others, as every partition of compiled rounds. What comes out is held against the run's tables.
+Where partitions share brokers' bandwidth, all of the scenario are played. What comes out is held against the run's tables.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from emulator.bandwidth.budgets import limits_bandwidth
+from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.play_blocks import play_payload
 from emulator.engine.warm_up import warm_up
 from emulator.errors import InputError
 from emulator.explain.rows import PartitionRows, Row
 from emulator.inputs.arrays import prepare, why_not_core
+from emulator.outcomes.compiled.tables import TABLES
 from emulator.progress import Progress
 from emulator.scenario import Scenario
 from emulator.scenario.stored import load_stored
@@ -57,9 +60,19 @@ def _play(scenario: Scenario, topic: str, partition: int, progress: Progress) ->
     place = sum(sizes[: names.index(topic)]) + partition
     traced = np.zeros(sum(sizes), bool)
     traced[place] = True
-    prepared = prepare([scenario], {scenario.scenario_id: traced}, False, scenario.rounds)
+    shares = limits_bandwidth(scenario)
+    prepared = prepare([scenario], {scenario.scenario_id: traced}, shares, scenario.rounds)
+    if shares:
+        progress.note(f"partitions share brokers' bandwidth: all {len(traced)} are played again")
+        warm_up(prepared, progress)
+        tables = play_shared(0, shared_payload(prepared, 0))
+        return {name: _of_partition(tables[name], topic, partition) for name in TABLES}
     warm_up(prepared, progress, np.array([place]))
     return play_payload(0, prepared.block(np.array([place])))
+
+
+def _of_partition(table: pa.Table, topic: str, partition: int) -> pa.Table:
+    return table.filter((pc.field("topic") == topic) & (pc.field("partition") == partition))
 
 
 def _refuse_others(tables: Mapping[str, pa.Table], stored: Mapping[str, Sequence[Row]]) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.attach import Changes
-from emulator.bandwidth import Quotas
+from emulator.bandwidth.quotas import Quotas
 from emulator.checkpoints import Checkpoints
 from emulator.expressions.columns import pack, unpack
 from emulator.inputs import ScenarioInputs

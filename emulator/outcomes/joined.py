@@ -14,7 +14,7 @@ from emulator.outcomes.assemble import empty_table
 Tables = dict[str, DataFrame | pa.Table]
 
 OF_SYSTEMS = ("invariants",)
-"""Tables that two engines of one system both have, and that are there once."""
+"""Tables whose rows several engines of one system have, and that are there once."""
 
 
 def joined_tables(spark: SparkSession, of_systems: Sequence[Tables], names: Collection[str]) -> Tables:
@@ -28,10 +28,16 @@ def _joined(spark: SparkSession, name: str, parts: list[DataFrame | pa.Table]) -
         return empty_table(name)
     arrow = [part for part in filled if isinstance(part, pa.Table)]
     if name in OF_SYSTEMS:
-        arrow = [part for at, part in enumerate(arrow) if not any(part.equals(other) for other in arrow[:at])]
-        filled = list(arrow)
+        filled = list(arrow := [_distinct(arrow)])
     if len(arrow) == len(filled):
         columns = arrow[0].schema.names
         return pa.concat_tables([part.select(columns).cast(arrow[0].schema) for part in arrow])
     frames = [part if isinstance(part, DataFrame) else frame_of(spark, part) for part in filled]
     return reduce(DataFrame.unionByName, frames)
+
+
+def _distinct(parts: list[pa.Table]) -> pa.Table:
+    """The rows of all parts, each once, in the order in which they come."""
+    rows = dict.fromkeys(tuple(row.values()) for part in parts for row in part.select(parts[0].schema.names).to_pylist())
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), parts[0].schema, strict=True)]
+    return pa.table(columns, schema=parts[0].schema)

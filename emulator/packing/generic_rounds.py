@@ -14,13 +14,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 from emulator.compiled_cache import PACKED_VARIABLE
 from emulator.errors import EnvironmentProblem
 
 ENVIRONMENT = {"NUMBA_CPU_NAME": "generic"}
 """Of the process that compiles, and of executors (launcher.sh): Numba then uses what each CPU of this kind has."""
+
+
+TIERED = """
+[[variants]]
+name = "tiered"
+cluster = { config = { "remote.log.storage.system.enable" = true } }
+topics = [{ name = "t", config = { "remote.storage.enable" = true } }]
+"""
+"""With it the scenario has partitions of both kinds: with remote storage, and without."""
 
 
 def generic_rounds() -> Path:
@@ -58,9 +65,9 @@ def _compile() -> dict[str, str]:
         return {"problem": f"numba cannot be used ({compiled.WHY_NOT})"}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scenario.toml"
-        path.write_text(SCENARIO, encoding="utf-8")
-        (scenario,) = load_run(str(path)).scenarios
-    warm_up(prepare([scenario], {scenario.scenario_id: np.zeros(3, bool)}, True, 1), Progress())
+        path.write_text(SCENARIO + TIERED, encoding="utf-8")
+        scenarios = load_run(str(path)).scenarios
+    warm_up(prepare(scenarios, {}, True, 1), Progress())
     return {"folder": str(compiled_cache.config.CACHE_DIR)}
 
 

@@ -6,13 +6,19 @@
 `rows(Segment, 3)` are three of them, zeroed; `Rows[Segment]` is the annotation of such an array. Every field is 64 bits wide: a
 product that overflows 32 bits differs between compiled and plain Python, and a record is a row of words.
 
-Kinds say what a leap over quiet rounds does with a field (emulator/rounds/leaps.py):
+Kinds say what a leap over quiet rounds does with a field (emulator/rounds/kafka/probe.py, leap.py):
 
 * constant: no round changes it, or not without a change of the list it is in.
 * compared: if a round changes it, that round is not quiet.
+* apart: likewise, and how counters move does not depend on it: a drift that was proven before it changed needs one round to show
+  that it goes on.
 * counter: moves by the same amount in every quiet round.
+* flow: a counter that goes on by what it moved in the last round, as long as nothing that is compared changes.
 * sample: what a counter was in the last round divisible by a period; worked out when leapt over.
+* due: a round in which something will happen: apart, and a leap ends there at the latest.
 * total: the sum of a counter's values at the ends of all rounds.
+* tick: the round of the next run of what is tried again and again; a leap takes it over runs that do nothing else.
+* tally: what such runs count; worked out when leapt over.
 * scratch: of one round only; the next one sets it before it reads it.
 """
 
@@ -26,7 +32,7 @@ import numpy as np
 T = TypeVar("T")
 C = TypeVar("C", covariant=True)
 
-CONSTANT, COMPARED, COUNTER, SAMPLE, TOTAL, SCRATCH = range(6)
+CONSTANT, COMPARED, APART, DUE, COUNTER, FLOW, SAMPLE, TOTAL, TICK, TALLY, SCRATCH = range(11)
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,24 @@ def compared(meaning: str) -> Any:
     return Field(np.int64, COMPARED, meaning)
 
 
+def apart(meaning: str) -> Any:
+    """A field whose change is an event that leaves the drift of counters alone."""
+    return Field(np.int64, APART, meaning)
+
+
+def due(meaning: str) -> Any:
+    """A field with the round of what comes next."""
+    return Field(np.int64, DUE, meaning)
+
+
 def counter(meaning: str) -> Any:
     """A field that drifts."""
     return Field(np.int64, COUNTER, meaning)
+
+
+def flow(meaning: str) -> Any:
+    """A field that goes on as in the last round."""
+    return Field(np.int64, FLOW, meaning)
 
 
 def sample(meaning: str) -> Any:
@@ -63,6 +84,16 @@ def total(meaning: str) -> Any:
     return Field(np.int64, TOTAL, meaning)
 
 
+def tick(meaning: str) -> Any:
+    """A field with the round of the next run of something."""
+    return Field(np.int64, TICK, meaning)
+
+
+def tally(meaning: str) -> Any:
+    """A field that counts such runs."""
+    return Field(np.int64, TALLY, meaning)
+
+
 def scratch(meaning: str) -> Any:
     """A field of one round."""
     return Field(np.int64, SCRATCH, meaning)
@@ -71,6 +102,11 @@ def scratch(meaning: str) -> Any:
 def part_of(record: type[T], meaning: str) -> T:
     """A record in a record; its fields have their own kinds."""
     return Field(record, CONSTANT, meaning)  # type: ignore[return-value]
+
+
+def part_apart(record: type[T], meaning: str) -> T:
+    """Likewise, and what is compared in it is so apart."""
+    return Field(record, APART, meaning)  # type: ignore[return-value]
 
 
 class Record:
@@ -107,17 +143,28 @@ def fields_of(record: type[Any]) -> dict[str, Field]:
 
 def dtype_of(record: type[Any]) -> np.dtype[Any]:
     """The NumPy type of a record."""
-    return np.dtype(
-        [(name, field.type if field.type is np.int64 else dtype_of(field.type)) for name, field in fields_of(record).items()]
-    )
+    if record not in _DTYPES:
+        fields = fields_of(record).items()
+        of_fields = [(name, field.type if field.type is np.int64 else dtype_of(field.type)) for name, field in fields]
+        _DTYPES[record] = np.dtype(of_fields)
+    return _DTYPES[record]
+
+
+_DTYPES: dict[type[Any], np.dtype[Any]] = {}
 
 
 def kinds_of(record: type[Any]) -> list[int]:
     """The kind of each word of a record."""
     kinds: list[int] = []
     for field in fields_of(record).values():
-        kinds += [field.kind] if field.type is np.int64 else kinds_of(field.type)
+        own = [field.kind] if field.type is np.int64 else kinds_of(field.type)
+        kinds += apart_of(own) if field.kind == APART else own
     return kinds
+
+
+def apart_of(kinds: list[int]) -> list[int]:
+    """The same, with apart for compared."""
+    return [APART if kind == COMPARED else kind for kind in kinds]
 
 
 def word_of(record: type[Any], name: str) -> int:

@@ -27,6 +27,8 @@ faults = [{ kind = "broker_crash", broker = 1, from_round = 5, to_round = 12 }]
 name = "tiered"
 topics = [{ name = "log", config = { "remote.storage.enable" = true, "segment.bytes" = 2000 } }]
 rounds = 40
+[variants.cluster.config]
+"remote.log.manager.copy.max.bytes.per.second" = 1_000_000
 [[variants]]
 name = "ledgers"
 protocol = "bookkeeper"
@@ -75,9 +77,9 @@ def test_dry_run_says_what_is_compiled(run: Run) -> None:
 
 
 def test_what_compiled_rounds_lack_is_refused(run: Run) -> None:
-    with pytest.raises(InputError, match=r"scenario tiered: compiled rounds cannot play it: topic log has remote storage"):
+    with pytest.raises(InputError, match=r"scenario tiered: compiled rounds cannot play it: copies share quotas or threads"):
         dry_run(run, engine="compiled")
-    told = r"--state-at: only compiled rounds keep states, and they do not play scenario tiered: topic log has remote storage;"
+    told = r"--state-at: only compiled rounds keep states, and they do not play scenario tiered: copies share quotas or threads"
     with pytest.raises(InputError, match=told):
         dry_run(run, state_at=[3])
     with pytest.raises(InputError, match="--state-at: only compiled rounds keep states.* base: --engine expressions; allowed"):

@@ -85,3 +85,5 @@ def test_play_in_spark(faulty: Scenario, faults: list[dict[str, Any]], spark: Sp
     assert texts(state.toArrow()) == of_run(faulty, 49)
     with pytest.raises(InputError, match="play: rounds: 0 is no number of rounds; allowed: 1 or more"):
         play(state, cluster=CLUSTER, topics=TOPICS, rounds=0)
+    with pytest.raises(InputError, match="play: compiled rounds cannot play it: brokers share bandwidth"):
+        play(state, cluster={**CLUSTER, "network_bytes_per_second": 9}, topics=TOPICS, rounds=1)

@@ -65,6 +65,7 @@ to_round = 41
 name = "short"
 rounds = 25
 """
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 STATE_AT = (0, 7, 8, 11, 12, 19, 22, 24, 25, 36, 40, 59)
 
 AS_IN_TRACE = (
@@ -103,6 +104,16 @@ def traced(run: Run) -> dict[str, pa.Table]:
 @pytest.fixture(scope="module")
 def stopped(run: Run) -> dict[str, pa.Table]:
     return tables_of(run, STATE_AT, leaps=True, traced=False)
+
+
+def test_states_of_tiers_are_rows_of_the_trace() -> None:
+    """Segments on disk, and what ListOffsets answers."""
+    tiers = load_run(str(SCENARIOS / "unclean_tiers.toml"))
+    prepared = prepare(tiers.scenarios, {s.scenario_id: np.full(4, True) for s in tiers.scenarios}, False, 25)
+    tables = play_payload(0, prepared.block(np.arange(prepared.partition_count)), range(0, 40, 3))
+    named = [row for row in tables["trace"].select(AS_IN_TRACE).to_pylist() if row["round"] % 3 == 0]
+    assert texts(tables["replica_states"].select(AS_IN_TRACE).to_pylist()) == texts(named)
+    assert {"local_segments", "latest_tiered_offset"} <= {name for row in named for name in row if row[name] is not None}
 
 
 def test_states_are_rows_of_the_trace(traced: dict[str, pa.Table], stopped: dict[str, pa.Table]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from emulator import compiled, compiled_cache
 from emulator.engine import warm_up
 from emulator.errors import EnvironmentProblem
-from emulator.inputs.arrays import Prepared, prepare
+from emulator.inputs.arrays import Block, Prepared, prepare
 from emulator.progress import Progress
 from emulator.scenario import load_run
 
@@ -28,6 +28,14 @@ workload = [{ topic = "t", records_per_round = 1 }]
 def prepared(tmp_path: Path) -> Prepared:
     (tmp_path / "s.toml").write_text(SCENARIO)
     return prepare(load_run(str(tmp_path / "s.toml")).scenarios, {}, True, 25)
+
+
+TIERED = """
+[[variants]]
+name = "tiered"
+cluster = { config = { "remote.log.storage.system.enable" = true } }
+topics = [{ name = "t", config = { "remote.storage.enable" = true } }]
+"""
 
 
 def said(prepared: Prepared) -> list[str]:
@@ -46,6 +54,28 @@ def test_a_first_run_says_that_it_compiles(prepared: Prepared, monkeypatch: pyte
     assert (first, last.rstrip(" s0123456789")) == ("compiling the rounds, once for this version ...", "compiled in")
     assert played == [0], "one partition, no round"
     assert said(prepared) == []
+
+
+def test_rounds_with_remote_storage_are_compiled_where_a_block_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "s.toml").write_text(SCENARIO + TIERED)
+    prepared = prepare(load_run(str(tmp_path / "s.toml")).scenarios, {}, True, 25)
+    compiled_for: list[bool] = []
+
+    def compile_rounds(block: Block, **_: object) -> bool:
+        compiled_for.append(len(block.state.tier) > 0)
+        return False
+
+    monkeypatch.setattr(compiled, "is_compiling", lambda: True)
+    monkeypatch.setattr(warm_up, "compile_rounds", compile_rounds)
+    for places, in_one_block, expected in (
+        (None, False, [True, False]),
+        (None, True, [True]),
+        ([0, 1], False, [False]),
+        ([3], False, [True]),
+    ):
+        compiled_for.clear()
+        warm_up.warm_up(prepared, Progress(quiet=True), None if places is None else np.array(places), in_one_block)
+        assert compiled_for == expected
 
 
 def test_without_numba_small_runs_go_on(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,9 @@ rounds = 40
 [[variants]]
 name = "unclean"
 topics = [{ name = "orders", config = { "unclean.leader.election.enable" = true } }]
+[[variants]]
+name = "narrow"
+cluster = { network_bytes_per_second = 8000, quota_window_rounds = 5 }
 """
 WORKLOAD = "topic,partitions,records_per_round,record_bytes,acks\norders,,3,100,all\nlogs,0-2,7,100,1\nlogs,3,2,10,0\n"
 FAULTS = "kind,broker,from_round,to_round\nbroker_crash,1,5,20\npower_loss,2,18,35\npower_loss,3,17,22\n"
@@ -102,6 +105,15 @@ def test_the_story_of_a_trace(arguments: str, folders: tuple[Path, Path], explai
     assert err == ""
 
 
+def test_partitions_that_share_bandwidth_are_played_together(
+    folders: tuple[Path, Path], explain: Callable[..., tuple[str, str]]
+) -> None:
+    narrow = "--topic orders --partition 4 --scenario narrow"
+    out, err = explain(folders[0], narrow)
+    assert out == explain(folders[1], narrow)[0] != explain(folders[1], STORIES[1])[0]
+    assert err == "partitions share brokers' bandwidth: all 16 are played again\n"
+
+
 def test_a_changed_file_is_refused(folders: tuple[Path, Path], explain: Callable[..., tuple[str, str]]) -> None:
     workload = folders[0].parent / "workload.csv"
     workload.write_text(WORKLOAD.replace("7,100", "8,100"))
@@ -130,7 +142,7 @@ def test_a_stored_run(tmp_path: Path) -> None:
     assert set(row["scenario_files"]) == {str(tmp_path / "workload.csv"), str(tmp_path / "faults.csv")}
     (tmp_path / "s.toml").unlink()
     run = load_stored(row)
-    assert (run.path, [one.name for one in run.scenarios]) == ("s.toml", ["base", "old", "unclean"])
+    assert (run.path, [one.name for one in run.scenarios]) == ("s.toml", ["base", "old", "unclean", "narrow"])
     with pytest.raises(InputError, match=r"workload.csv: file: was not there at the time of the run; allowed: "):
         load_stored(
             {**row, "scenario_files": {str(tmp_path / "faults.csv"): row["scenario_files"][str(tmp_path / "faults.csv")]}}
@@ -142,11 +154,11 @@ def test_a_stored_run(tmp_path: Path) -> None:
 
 def test_what_compiled_rounds_cannot_play(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        "rounds = 5\ncluster = { brokers = 3, network_bytes_per_second = 1000 }\n"
+        "rounds = 5\nprotocol = 'kafka-mutant-any-transition'\ncluster = { brokers = 3 }\n"
         'topics = [{ name = "t", partitions = 2, replication_factor = 3 }]\n'
     )
     rows = PartitionRows({"scenario_id": 0}, "t", 1, [1, 2, 3], {})
-    with pytest.raises(InputError, match="compiled rounds cannot play scenario base: brokers share bandwidth"):
+    with pytest.raises(InputError, match="compiled rounds cannot play scenario base: protocol kafka-mutant-any-transition"):
         _scenario(run_row(tmp_path / "s.toml"), rows)
 
 

@@ -90,7 +90,8 @@ def reason(scenario: str, line: Line) -> str:
         return "empty-log"
     if scenario == "core_random_elr" and line["table"] == "events":
         return "no-epoch"
-    return {"core_imported": "own-bytes", "core_initial_logs": "cache-of-its-own"}.get(scenario, "mutants")
+    own = {"core_imported": "own-bytes", "core_initial_logs": "cache-of-its-own", "tiered_mutants": "tier-mutants"}
+    return own.get(scenario, "mutants")
 
 
 def write(case: Case, spark: SparkSession, folder: Path) -> None:

@@ -15,6 +15,7 @@ from emulator.outcomes.compiled import BLOCK_TABLES, Names, block_tables, broker
 from emulator.outcomes.compiled.columns import table_of
 from emulator.outcomes.compiled.traffic import SUMS
 from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED, LEADER_COMPLETENESS, STRONG_ISR
+from emulator.rounds.kafka.reading.records import Unread
 from emulator.rounds.kafka.records import (
     ELECTION,
     EMPTY,
@@ -90,7 +91,7 @@ def records(record: type, *values: dict[str, int]) -> Any:
 def told(block: Any, **given: Any) -> Told:
     kinds = {
         "events": Event, "trace": TraceRow, "trace_epochs": EpochEntry, "trace_partitions": PartitionTraceRow,
-        "trace_segments": Segment, "violations": Violation, "witness_epochs": EpochEntry,
+        "trace_segments": Segment, "violations": Violation, "witness_epochs": EpochEntry, "unread": Unread,
     }  # fmt: skip
     return Told(**({n: rows(r, 0) for n, r in kinds.items()} | {"traffic": rows(Traffic, block.traffic)} | given))
 

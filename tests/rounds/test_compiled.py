@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -33,6 +34,15 @@ def rule(numbers):
     return read(numbers, 3)
 
 rule(np.zeros(3, np.int64))
+"""
+
+NUMBA_FIRST = """
+import numba
+print(numba.config.CACHE_DIR)
+import emulator.compiled
+from emulator import compiled_cache
+print(numba.config.CACHE_DIR)
+print(compiled_cache.cache_folder())
 """
 
 PLAY_PARTITIONS = "emulator.rounds.kafka.play_partitions.play_partitions"
@@ -87,6 +97,17 @@ def test_the_cache_is_another_after_an_edit(tmp_path: Path, monkeypatch: pytest.
     assert compiled_cache.source_digest.__wrapped__() != before
 
 
+def test_the_cache_is_another_for_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds may be imported from a zip, where no file of theirs can be listed."""
+    digests = set()
+    for limit in (5, 6):
+        with ZipFile(tmp_path / "emulator.zip", "w") as archive:
+            archive.writestr("emulator/rounds/rule.py", f"LIMIT = {limit}")
+        monkeypatch.setattr(compiled_cache, "SOURCES", tmp_path / "emulator.zip" / "emulator" / "rounds")
+        digests |= {compiled_cache.source_digest.__wrapped__(), compiled_cache.rounds_digest.__wrapped__()}
+    assert len(digests) == 4
+
+
 @pytest.mark.parametrize("writable", [True, False])
 def test_the_cache_folder_is_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writable: bool) -> None:
     """Where the folder named cannot be made, another one is taken: an executor may have no home that can be written."""
@@ -98,6 +119,16 @@ def test_the_cache_folder_is_ones_own(tmp_path: Path, monkeypatch: pytest.Monkey
     assert os.access(folder, os.W_OK)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (named in folder.parents) is writable
+
+
+def test_the_cache_folder_holds_where_numba_came_first(tmp_path: Path) -> None:
+    """Numba reads NUMBA_CACHE_DIR once, when it is imported; a program that did so before us has set none of ours."""
+    environment = {**os.environ, compiled_cache.CACHE_VARIABLE: str(tmp_path), "PYTHONPATH": str(Path.cwd())}
+    done = subprocess.run([sys.executable, "-c", NUMBA_FIRST], env=environment, check=True, capture_output=True, text=True)
+    before, after, folder = done.stdout.splitlines()
+    assert before != after
+    assert Path(after).parent == Path(folder)
+    assert tmp_path in Path(folder).parents
 
 
 FORMS = {

@@ -10,7 +10,7 @@ import pytest
 from mypy import api
 
 from emulator.rounds.kafka import records as kafka_records
-from emulator.rounds.lists import List, append, drop_first, keep_first
+from emulator.rounds.lists import List, append, drop_first, every, keep_first, last
 from emulator.rounds.records import Record, compared, counter, dtype_of, kinds_of, rows, word_of, words_of
 from emulator.rounds.slots import has
 
@@ -93,6 +93,17 @@ def test_lists_count_their_changes() -> None:
     keep_first(entries, 1)
     keep_first(entries, 5)
     assert (entries.start, entries.count, entries.changes) == (1, 1, 5)
+
+
+def test_what_is_forgotten_is_not_looked_at() -> None:
+    """A scan begins at the living: entries that are gone cost nothing, however many there were."""
+    entries = rows(List, 1)[0]
+    entries.limit = 1_001
+    for _ in range(1_000):
+        append(entries)
+    drop_first(entries, 998)
+    assert list(every(entries)) == [998, 999]
+    assert last(entries) == 999
 
 
 def test_slot_minus_one_is_in_no_mask() -> None:

@@ -13,6 +13,7 @@ from emulator.inputs.arrays.columns import PackedLists, narrow, offsets_of, wide
 from emulator.inputs.arrays.given import LOCAL_START, LOG_START
 from emulator.inputs.arrays.patterns import appends
 from emulator.inputs.arrays.start import Logs, start_state
+from emulator.rounds.kafka.reading.records import Want
 from emulator.rounds.kafka.records import BrokerSpan, Command, Inputs, Link, Rules, ScenarioRow, Settings
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import StoreSpan, Transaction
@@ -26,6 +27,7 @@ TABLES: Mapping[str, type] = {
     "settings": Settings,
     "commands": Command,
     "stores": StoreSpan,
+    "wants": Want,
 }
 """Tables of a payload that are records as they are."""
 
@@ -35,8 +37,9 @@ class Block:
     """A block of partitions, ready to be played.
 
     By partition: `scenario_id`, `topic_index` (place in `topic_names` of its scenario's place) and `partition`, its number in the
-    topic. `topic_names`: by place of the scenario. `traffic`: rows of Traffic for its brokers and their buckets. `first_broker`:
-    by place of the scenario, and one more; `broker_place`: by broker of the block its place among all of the scenario's.
+    topic. `topic_names`, `group_names` (of consumers): by place of the scenario. `traffic`: rows of Traffic for its brokers and
+    their buckets. `first_broker`: by place of the scenario, and one more; `broker_place`: by broker of the block its place among
+    all of the scenario's.
     """
 
     inputs: Inputs
@@ -45,6 +48,7 @@ class Block:
     topic_index: np.ndarray
     partition: np.ndarray
     topic_names: tuple[tuple[str, ...], ...]
+    group_names: tuple[tuple[str, ...], ...]
     traffic: int
     first_broker: np.ndarray
     broker_place: np.ndarray
@@ -58,7 +62,7 @@ def pack(
 ) -> bytes:
     """A payload of `read_block`.
 
-    `tables`: TABLES but settings and commands; `lists`: `settings`, `commands`, `workload`, `epochs`, `bases`; `columns`.
+    `tables`: TABLES but settings and commands; `lists`: those that `read_block` names; `columns`.
     """
     named = {f"table {name}": words_of(table) if len(table) else np.zeros((0, 1), np.int64) for name, table in tables.items()}
     for name, of_name in lists.items():
@@ -75,7 +79,7 @@ def read_block(payload: bytes) -> Block:
     columns = {name.partition(" ")[2]: values for name, values in named.items() if name.startswith("column ")}
     lists = {
         name: PackedLists(named[f"rows {name}"], np.concatenate([[0], np.cumsum(named[f"counts {name}"])]).astype(np.int64))
-        for name in ("settings", "commands", "workload", "stores", "epochs", "bases")
+        for name in ("settings", "commands", "workload", "stores", "remotes", "remote_epochs", "wants", "epochs", "bases")
     }
     tables = {name: _records(record, _words(named, lists, name)) for name, record in TABLES.items()}
     scenarios = tables["scenarios"]
@@ -110,14 +114,18 @@ def read_block(payload: bytes) -> Block:
         commands=tables["commands"],
         store=tables["stores"],
         transactions=_records(Transaction, columns["transactions"].reshape(-1, 1)),
+        wants=tables["wants"],
     )
     return Block(
         inputs,
-        start_state(columns, _logs(columns, lists["epochs"], lists["bases"])),
+        start_state(
+            columns, _logs(columns, lists["epochs"], lists["bases"]), lists["remotes"], lists["remote_epochs"], lists["wants"]
+        ),
         packed["scenario ids"][scenario],
         columns["topic"].astype(np.int32),
         columns["partition"].astype(np.int32),
         packed["topic names"],
+        packed["group names"],
         packed["traffic"],
         packed["first_broker"],
         packed["broker place"],

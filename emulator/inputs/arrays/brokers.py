@@ -50,7 +50,10 @@ STATUS_BITS = {
 """Flag of a BrokerSegment -> bit of a status. CONTROLLER_DOWN is the opposite of its flag, STALE depends on the partition."""
 
 
-OF_SETTINGS = ("fetch_max_bytes", "no_wait", "copy_quota", "at_pending_upload")
+OF_SETTINGS = (
+    *("fetch_max_bytes", "no_wait", "copy_quota", "at_pending_upload"),
+    *("read_quota", "reader_threads", "reader_queue", "index_cache_bytes"),
+)
 """Settings of brokers that are UNKNOWN where a broker has none of its own."""
 
 READ_BY_BROKERS = ("brokers", "rounds", "round_ms", "session_timeout_rounds", "faults", "commands")
@@ -61,7 +64,7 @@ class BrokerArrays:
     """The brokers of one scenario, by place among their sorted ids.
 
     `spans`, `links`: records, places of links counted from 0; `first_span`: by broker, and one more for the end; `changes`: by
-    broker, how often something changes for it.
+    broker, how often something changes for it. `racks`: by broker the number of its rack; `rack_numbers`: by name.
     """
 
     def __init__(self, scenario: Scenario, stale: StaleTable) -> None:
@@ -71,7 +74,7 @@ class BrokerArrays:
         )
         columns = BrokerColumns(BrokersOverTime(scenario, timelines), scenario.round_ms)
         self.ids = columns.ids
-        self.racks = _racks(scenario, self.ids)
+        self.racks, self.rack_numbers = _racks(scenario, self.ids)
         self.changes = np.bincount(columns.broker, minlength=len(self.ids)) - 1
         self.first_span = offsets_of(self.changes + 2)
         self.spans, self.links = self._spans(columns, stale)
@@ -114,9 +117,10 @@ def _or_unknown(numbers: np.ndarray) -> np.ndarray:
     return np.where(numbers == NONE, UNKNOWN, numbers)
 
 
-def _racks(scenario: Scenario, ids: np.ndarray) -> np.ndarray:
-    """By place: the number of the broker's rack, -1 - place without one: no two of those share a rack."""
+def _racks(scenario: Scenario, ids: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    """(by place the number of the broker's rack, -1 - place without one: no two of those share a rack; numbers by name)."""
     numbers: dict[str, int] = {}
     rack_of = {b.id: b.rack for b in scenario.brokers}
     racks = enumerate(rack_of[broker] for broker in ids.tolist())
-    return np.array([-1 - i if rack is None else numbers.setdefault(rack, len(numbers)) for i, rack in racks], np.int64)
+    found = np.array([-1 - i if rack is None else numbers.setdefault(rack, len(numbers)) for i, rack in racks], np.int64)
+    return found, numbers

@@ -1,4 +1,4 @@
-"""Commands to partitions: preferred elections, reassignments, deleted records."""
+"""Commands to partitions: preferred elections, reassignments, deleted records and topics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
-from emulator.rounds.kafka.records import DELETE_RECORDS, FOREVER, PREFERRED_ELECTION, REASSIGN
+from emulator.rounds.kafka.records import DELETE_RECORDS, DELETE_TOPIC, FOREVER, PREFERRED_ELECTION, REASSIGN
 from emulator.rounds.slots import ORDER_BITS
 from emulator.scenario import Command, Scenario
 
-KINDS = ("preferred_leader_election", "reassign", "delete_records")
+KINDS = ("preferred_leader_election", "reassign", "delete_records", "delete_topic")
 
 
 class CommandsOfPartitions:
@@ -66,7 +66,7 @@ class CommandsOfPartitions:
                 by_round[command.round][KINDS.index(command.kind)].append(_row(command, brokers))
         rows: list[tuple[int, ...]] = []
         for round_ in sorted(by_round):
-            for kind in (PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS):
+            for kind in (PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS, DELETE_TOPIC):
                 found = by_round[round_][kind]
                 rows += found if kind == DELETE_RECORDS else found[-1:]
         return (*rows, (FOREVER, 0, 0, 0))
@@ -80,4 +80,4 @@ def _row(command: Command, brokers: Sequence[int]) -> tuple[int, ...]:
 
 
 assert (KINDS.index("preferred_leader_election"), KINDS.index("reassign")) == (PREFERRED_ELECTION, REASSIGN)
-assert KINDS.index("delete_records") == DELETE_RECORDS
+assert (KINDS.index("delete_records"), KINDS.index("delete_topic")) == (DELETE_RECORDS, DELETE_TOPIC)

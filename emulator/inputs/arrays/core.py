@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from emulator.bandwidth.budgets import limits_bandwidth
+from emulator.bandwidth.copy_budgets import limits_copying
+from emulator.bandwidth.read_budgets import limits_reading
 from emulator.inputs.arrays.rules import CORE_RULES
-from emulator.inputs.arrays.topics import Alterations, Globs
+from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.storage_settings import is_ever_tiered
 from emulator.scenario import Scenario
+
+MOST_ROUNDS_PLAYED = 50_000_000
+"""Replica-rounds of a scenario with remote reads up to which every round of it is played: a minute or so."""
 
 
 def is_core(scenario: Scenario) -> bool:
@@ -17,28 +22,37 @@ def is_core(scenario: Scenario) -> bool:
 
 
 def why_not_core(scenario: Scenario) -> str | None:
-    """What of the scenario the core rounds lack: its protocol, consumers, shared bandwidth, storage. None: nothing."""
+    """What of the scenario the core rounds lack: its protocol, what brokers share out. None: nothing."""
     if scenario.protocol not in CORE_RULES:
         return f"protocol {scenario.protocol}"
-    if scenario.consumers:
-        return "consumers read"
-    if limits_bandwidth(scenario):
-        return "brokers share bandwidth"
-    return _storage(scenario)
+    if limits_reading(scenario):
+        return "remote reads share quotas, threads or fetches"
+    topic = tiered_topic(scenario)
+    if topic is not None and limits_copying(scenario):
+        return "copies share quotas or threads of brokers"
+    if limits_bandwidth(scenario) and scenario.consumers:
+        return "brokers share bandwidth, and consumers read"
+    if limits_bandwidth(scenario) and topic is not None:
+        return f"brokers share bandwidth, and topic {topic} has remote storage"
+    return None
 
 
-def _storage(scenario: Scenario) -> str | None:
-    """A topic with remote storage, or one that goes."""
+def tiered_topic(scenario: Scenario) -> str | None:
+    """The first topic that has remote storage in some round."""
     alterations = Alterations(scenario)
-    goes = Globs(c.topic for c in scenario.commands if c.kind == "delete_topic")
     known: dict[Any, bool] = {}
     for topic in scenario.topics:
-        if goes.matching(topic.name):
-            return f"topic {topic.name} is deleted"
         altered = alterations.key(topic.name)
         key = (tuple(sorted(topic.config.items())), altered)
         if key not in known:
             known[key] = is_ever_tiered(scenario, topic.config, alterations.of(altered))
         if known[key]:
-            return f"topic {topic.name} has remote storage"
+            return topic.name
     return None
+
+
+def needs_leaps(scenario: Scenario) -> bool:
+    """Whether it takes leaps to play it, and consumers may read remotely for long, which is not leapt over."""
+    replicas = sum(int((topic.assignment >= 0).sum()) for topic in scenario.topics)
+    is_long = replicas * scenario.rounds > MOST_ROUNDS_PLAYED
+    return is_long and bool(scenario.consumers) and tiered_topic(scenario) is not None

@@ -7,18 +7,29 @@ from typing import Any
 
 import numpy as np
 
+from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.inputs.arrays.blocks import pack
 from emulator.inputs.arrays.brokers import READ_BY_BROKERS, BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
 from emulator.inputs.arrays.joined_brokers import JoinedBrokers
 from emulator.inputs.arrays.rules import RULES_PLACES, rules_records
 from emulator.inputs.arrays.scenarios import ScenarioColumns, quiet_from, scenario_columns
+from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
+from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
+from emulator.inputs.consumers import reads_per_thread
 from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
 
-_NUMBERED = {"settings": "settings", "commands": "command", "workload": "workload", "stores": "store"}
+_NUMBERED = {
+    "settings": "settings",
+    "commands": "command",
+    "workload": "workload",
+    "stores": "store",
+    "remotes": "remote",
+    "wants": "reading",
+}
 """Packed lists -> the column that has their numbers."""
 
 
@@ -36,12 +47,13 @@ class Prepared:
             scenario_columns(s, of_scenario, self._stale, traced.get(s.scenario_id), leaps)
             for s, of_scenario in zip(scenarios, brokers, strict=True)
         ]
-        self._parts = parts
+        self._parts, self._given = parts, list(scenarios)
         self._scenario_ids = np.array([s.scenario_id for s in scenarios], np.int32)
         counts = np.array([part.places.partition_count for part in parts], np.int64)
         self.first_place = offsets_of(counts)
         self.rules = rules_records()
         self.scenarios = _scenario_rows(scenarios, leaps, bucket_rounds)
+        self.scenarios["some_tiered"] = int(any(part.has_tiers for part in parts))
         self.weights = np.concatenate([part.weights for part in parts]).astype(float)
         self._columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
         self._columns["scenario"] = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
@@ -50,6 +62,8 @@ class Prepared:
             "commands": [part.commands for part in parts],
             "workload": [part.workloads for part in parts],
             "stores": _joined_stores(parts),
+            "remotes": [part.remotes for part in parts],
+            "wants": [part.wants for part in parts],
         }
         self._lists = {name: PackedLists.joined(of_name) for name, of_name in lists.items()}
         for name, of_name in lists.items():
@@ -57,9 +71,11 @@ class Prepared:
             for i in range(1, len(parts)):
                 self._columns[_NUMBERED[name]][self.first_place[i] : self.first_place[i + 1]] += before[i]
         self._transactions = PackedLists.joined([part.transactions for part in parts]).rows.reshape(-1)
+        self._remote_epochs = PackedLists.joined([part.remote_epochs for part in parts])
         self._acked = np.concatenate([part.acked_on_append for part in parts])
         self._first_slot = offsets_of(self._columns["slots"].astype(np.int64))
         self._broker_place = np.concatenate([part.placement.broker for part in parts])
+        self._share = np.concatenate([part.page_cache_share for part in parts])
         self._log_row, self._logs, self._epochs, self._bases = _joined_logs(parts)
         self._brokers = JoinedBrokers([part.brokers for part in parts])
 
@@ -78,9 +94,24 @@ class Prepared:
         """By place, rounds of its scenario."""
         return np.asarray(self.scenarios["rounds"])[self._columns["scenario"]]
 
+    @property
+    def tiered(self) -> np.ndarray:
+        """By place, whether the partition has remote storage in some round."""
+        return np.asarray(self._columns["tiered"] != 0)
+
     def brokers_of(self, scenario: int) -> BrokerArrays:
         """The brokers of a scenario, by its place."""
         return self._parts[scenario].brokers
+
+    def shared_of(self, scenario: int) -> tuple[SharedBudgets, ThrottledReplicas]:
+        """What the partitions of a scenario share, by its place, and which of its replicas are throttled, by slot."""
+        given, part = self._given[scenario], self._parts[scenario]
+        listed = throttled_replicas(given, part.places, part.brokers.ids, part.placement)
+        return shared_budgets(given, part.places, part.brokers, part.placement), listed
+
+    def slots_of(self, places: np.ndarray) -> np.ndarray:
+        """The places of their slots among all slots."""
+        return spread(self._first_slot[:-1][places], self.slots[places])
 
     def names(self, place: int) -> tuple[int, str, int]:
         """(scenario_id, topic, partition) of a partition."""
@@ -98,13 +129,15 @@ class Prepared:
         """A payload for `read_block`: these partitions and all that they need, in this order."""
         columns = {name: column[places] for name, column in self._columns.items()}
         slots = columns["slots"].astype(np.int64)
-        slot_places = spread(self._first_slot[:-1][places], slots)
+        slot_places = self.slots_of(places)
         brokers = self._brokers.pick(np.repeat(columns["scenario"], slots), self._broker_place[slot_places])
         columns["broker_place"] = brokers.of_replica
         lists = {}
         for name, column in _NUMBERED.items():
             wanted, columns[column] = _renumbered(columns[column])
             lists[name] = self._lists[name].pick(wanted)
+            if name == "remotes":
+                lists["remote_epochs"] = self._remote_epochs.pick(wanted)
             if name == "workload":
                 columns["acked_of_workload"] = self._acked[wanted]
         stale_columns, columns["stale_class"] = _renumbered(columns["stale_class"])
@@ -121,11 +154,13 @@ class Prepared:
         columns["log_row"][given] = np.arange(len(given))
         scenarios, traffic = _with_traffic(self.scenarios, np.diff(brokers.first))
         columns["transactions"] = self._transactions
+        columns["page_cache_share"] = self._share[slot_places]
         tables = {"scenarios": scenarios, "rules": self.rules, "spans": brokers.spans, "links": brokers.links}
         names, columns["topic"] = self._names_of(columns["scenario"], columns["topic"])
         rest = {
             "stale shape": stale.shape,
             "topic names": names,
+            "group names": tuple(part.groups for part in self._parts),
             "scenario ids": self._scenario_ids,
             "traffic": traffic,
             "first_broker": brokers.first,
@@ -183,6 +218,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "rules": RULES_PLACES[scenario.protocol],
             "rounds": scenario.rounds,
             "elr": int(scenario.features[ELR_FEATURE] > 0),
+            "shares": int(limits_bandwidth(scenario)),
             "late_news": int(has_late_news(scenario)),
             "leaps": int(leaps),
             "session_timeout_rounds": scenario.session_timeout_rounds,
@@ -193,6 +229,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "metadata_lag": scenario.remote_storage.metadata_lag_rounds,
             "finishes": int(scenario.remote_storage.on_leadership_lost == "finish"),
             "from_leader": int(scenario.remote_storage.aux_state == "leader"),
+            "reads_per_thread": reads_per_thread(scenario) or 0,
         }
         for name, value in values.items():
             records[name][i] = value

@@ -32,10 +32,21 @@ _DIFFERENCES: Mapping[str, Mapping[str, int]] = {
     _MUTANT + "high-watermark-below-min-isr": _lacking("hold_below_min_isr"),
     _MUTANT + "unclean-kept-in-elr": _lacking("remove_unclean_from_elr"),
     _MUTANT + "response-after-epoch-moved": _lacking("response_in_leader_epoch"),
+    _MUTANT + "copy-above-last-stable": {"below_last_stable": 0},
+    _MUTANT + "copy-without-lag": {"wait_for_lag": 0},
+    _MUTANT + "started-counts-as-copied": {"finished_counts": 0},
+    _MUTANT + "resume-after-any-epoch": {"within_lineage": 0},
+    _MUTANT + "remote-offset-kept-on-truncation": {"forget_on_truncation": 0},
+    _MUTANT + "delete-before-copy": {"copy_before_delete": 0},
+    _MUTANT + "delete-before-log-start": {"log_start_first": 0},
+    _MUTANT + "any-transition": {"check_transitions": 0},
+    _MUTANT + "lookup-without-epoch": {"lookup_by_epoch": 0},
+    _MUTANT + "follower-without-epochs": {"build_epochs": 0},
+    _MUTANT + "follower-keeps-log": {"drop_log": 0},
 }
 
 CORE_RULES: Mapping[str, Mapping[str, int]] = {name: _KAFKA | dict(own) for name, own in _DIFFERENCES.items()}
-"""Protocol -> its rules by name: all protocols of Kafka but the mutants that lack a guard of tiered storage."""
+"""Protocol -> its rules by name: all protocols of Kafka."""
 
 RULES_PLACES = {name: place for place, name in enumerate(CORE_RULES)}
 """Protocol -> place of its rules in `rules_records`."""

@@ -10,13 +10,15 @@ import pyarrow.compute as pc
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.commands import CommandsOfPartitions
+from emulator.inputs.arrays.consumers import consumers, page_cache_shares
 from emulator.inputs.arrays.given import given_start
 from emulator.inputs.arrays.placement import Placement, place_replicas
 from emulator.inputs.arrays.settings import settings_of_topics
 from emulator.inputs.arrays.stale import StaleTable, stale_classes
-from emulator.inputs.arrays.storage import ever_tiered, keeps_segments, stores_of_topics
+from emulator.inputs.arrays.storage import ever_tiered, given_remote, keeps_segments, stores_of_topics, tiers_of_topics
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import workloads
+from emulator.rounds.kafka.records import DELETE_TOPIC, FOREVER
 from emulator.scenario import Scenario
 
 PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500
@@ -25,7 +27,8 @@ PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500
 
 @dataclass(frozen=True, eq=False)
 class ScenarioColumns:
-    """A scenario: `columns` by partition_id, with numbers of `settings`, `commands` and `workloads`; `log_row` by slot.
+    """A scenario: `columns` by partition_id, with numbers of `settings`, `commands`, `workloads`, `wants`; `log_row`,
+    `page_cache_share` by slot. `groups`: names of consumer groups.
 
     `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `acked_on_append`: by workload. `weights`:
     replica-rounds to be played.
@@ -40,12 +43,23 @@ class ScenarioColumns:
     workloads: PackedLists
     stores: PackedLists
     transactions: PackedLists
+    remotes: PackedLists
+    remote_epochs: PackedLists
+    wants: PackedLists
+    groups: tuple[str, ...]
+    page_cache_share: np.ndarray
     acked_on_append: np.ndarray
     log_row: np.ndarray | None
     logs: np.ndarray
     epochs: PackedLists
     bases: PackedLists
     weights: np.ndarray
+
+    @property
+    def has_tiers(self) -> bool:
+        """Whether some topic has remote storage in some round, or goes."""
+        kinds = self.commands.rows[:, 1][self.commands.rows[:, 0] < FOREVER]
+        return bool(self.columns["tiered"].any() or (kinds == DELETE_TOPIC).any())
 
 
 def scenario_columns(
@@ -58,11 +72,15 @@ def scenario_columns(
     given = given_start(scenario, places, brokers.ids, placement)
     settings_of_topic, settings = settings_of_topics(scenario)
     store_of_topic, stores, transactions = stores_of_topics(scenario)
+    remote_of, remotes, remote_epochs = given_remote(scenario, places)
     command_of, command_lists = commands.lists(places, slots)
     workload = workloads(scenario, places)
+    reading = consumers(scenario, places, brokers.rack_numbers)
+    is_read = reading.lists.counts[reading.of_partition] > 0
     topic = np.repeat(np.arange(len(places.names), dtype=np.int32), places.counts)
     number = np.arange(places.partition_count, dtype=np.int64)
     flags = np.zeros(len(number), bool) if traced is None else np.asarray(traced, bool)
+    tiered = ever_tiered(scenario, places)
     columns = {
         "number": number,
         "topic": topic,
@@ -77,8 +95,13 @@ def scenario_columns(
         "stale_class": stale_classes(scenario, places, stale).astype(np.int32),
         "traced": flags,
         "keeps_segments": keeps_segments(scenario, places, commands),
-        "tiered": ever_tiered(scenario, places),
+        "tiered": tiered,
+        "is_read": is_read,
+        "has_transactions": tiered | reading.commits,
+        "reading": reading.of_partition.astype(np.int32),
         "store": store_of_topic[topic].astype(np.int32),
+        "remote": remote_of.astype(np.int32),
+        **tiers_of_topics(scenario, places),
         "settings": settings_of_topic[topic].astype(np.int32),
         "command": command_of.astype(np.int32),
         "workload": workload.of_partition.astype(np.int32),
@@ -98,6 +121,11 @@ def scenario_columns(
         workload.lists,
         stores,
         transactions,
+        remotes,
+        remote_epochs,
+        reading.lists,
+        reading.groups,
+        page_cache_shares(scenario, brokers.ids, placement, workload),
         workload.acked_on_append,
         given.row,
         given.logs,

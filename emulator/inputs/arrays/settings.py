@@ -9,8 +9,18 @@ import numpy as np
 from emulator import configs
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.topics import Alterations
+from emulator.inputs.consumers import read_quota
 from emulator.inputs.feeds import NO_LIMIT_ROUNDS
-from emulator.inputs.storage_settings import AS_LOCAL_RETENTION, AS_RETENTION, MOST_BYTES, accepted, copies, copy_quota, is_tiered
+from emulator.inputs.storage_settings import (
+    AS_LOCAL_RETENTION,
+    AS_RETENTION,
+    MOST_BYTES,
+    accepted,
+    copies,
+    copy_quota,
+    eligible_local_log,
+    is_tiered,
+)
 from emulator.rounds.kafka.records import FOREVER, UNKNOWN, Settings
 from emulator.rounds.records import fields_of
 from emulator.scenario import Command, Scenario
@@ -81,6 +91,7 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool) -> list[int]:
         "flush_rounds": 0 if flush_ms >= configs.NEVER else _period(flush_ms, round_ms),
         "clears_elr": int(clears_elr),
         **_storage(round_ms, value),
+        **_reading(round_ms, value),
     }
     return [int(fields[name]) for name in fields_of(Settings)]
 
@@ -97,6 +108,7 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
         own = value(key)
         return int(local(retention_key) if own == AS_LOCAL_RETENTION else own)
 
+    eligible = eligible_local_log(value)
     quota = value("remote.log.manager.copy.max.bytes.per.second")
     return {
         "retention_check_rounds": _period(value("log.retention.check.interval.ms"), round_ms),
@@ -114,7 +126,22 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
         "at_pending_upload": int(value("follower.fetch.last.tiered.offset.enable")),
         "copy_quota_bytes": UNKNOWN if quota >= configs.NEVER else copy_quota(quota, round_ms),
         "copy_lag_rounds": _or_none(lag("remote.copy.lag.ms", "retention.ms"), FOREVER * round_ms, round_ms, round_ms - 1),
+        "eligible_log_rounds": min(FOREVER, -(-eligible["ms"] // round_ms)),
+        "eligible_log_bytes": eligible["bytes"],
         "copy_lag_bytes": _or_none(lag("remote.copy.lag.bytes", "retention.bytes"), MOST_BYTES, 1, 0),
+    }
+
+
+def _reading(round_ms: int, value: Any) -> dict[str, int]:
+    """What brokers do for consumers (docs/consumer_rounds.md, Settings)."""
+    quota = value("remote.log.manager.fetch.max.bytes.per.second")
+    return {
+        "followers_serve": int(value("replica.selector.class") == configs.RACK_AWARE),
+        "read_quota_bytes": UNKNOWN if quota >= configs.NEVER else read_quota(quota, round_ms),
+        "reader_threads": value("remote.log.reader.threads"),
+        "reader_queue": value("remote.log.reader.max.pending.tasks"),
+        "index_cache_bytes": value("remote.log.index.file.cache.total.size.bytes"),
+        "index_interval_bytes": max(1, value("index.interval.bytes")),
     }
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists, offsets_of
 from emulator.inputs.arrays.given import FLUSHED, HW, LEO, LOCAL_START, LOG_START
-from emulator.inputs.arrays.start_tiers import filled, tiers_at_start
+from emulator.inputs.arrays.start_readers import readers_at_start
+from emulator.inputs.arrays.start_tiers import filled, have_enough, tiers_at_start
 from emulator.rounds.kafka.records import (
     BEFORE_THE_RUN,
     FOREVER,
@@ -45,6 +46,8 @@ _PARTITION = {
 _REPLICA = {
     "cause": -1,
     "disk_bytes": UNKNOWN,
+    "quota_bytes": UNKNOWN,
+    "lacked_bytes": UNKNOWN,
     "fetch_max_bytes": UNKNOWN,
     "no_wait": UNKNOWN,
     "news_lag": NOT_COVERED,
@@ -74,12 +77,16 @@ class Logs(NamedTuple):
     bases: PackedLists
 
 
-def start_state(columns: Mapping[str, np.ndarray], logs: Logs) -> State:
+def start_state(
+    columns: Mapping[str, np.ndarray], logs: Logs, remotes: PackedLists, remote_epochs: PackedLists, wants: PackedLists
+) -> State:
     """The state at round 0.
+
+    `remotes`, `remote_epochs`: by number of column `remote` what is remote (storage.given_remote).
 
     `columns`, by partition: number, scenario, slots, replicas, leader, epoch, isr, elr, record_bytes, pattern (of one initial
     record), stale_class, traced, keeps_segments, acked_on_append, settings, workload, command, rounds, late_news, asks; by
-    replica: broker, broker_place, rack, span.
+    replica: broker, broker_place, rack, span; those of `tiers_at_start` and `readers_at_start`, which has `wants`.
     """
     slots = columns["slots"]
     first = np.cumsum(slots) - slots
@@ -97,6 +104,7 @@ def start_state(columns: Mapping[str, np.ndarray], logs: Logs) -> State:
     replicas = _replicas(columns, logs.offsets, active, of, slot, leads)
     partitions = _partitions(columns, logs.offsets, first, led, lead)
     last = np.searchsorted(cache_of, lead, "right") - 1
+    partitions["has_enough"] = have_enough(columns, logs.offsets, of, slot)
     partitions["epoch_start"][led] = cache["start_offset"][last]
     entries = np.flatnonzero(leads[run_of])
     ranges = rows(RecordRange, len(entries))
@@ -107,15 +115,17 @@ def start_state(columns: Mapping[str, np.ndarray], logs: Logs) -> State:
     late = np.flatnonzero(columns["late_news"])
     news = filled(News, len(late), {"at_round": BEFORE_THE_RUN})
     news["leader"], news["epoch"] = leader[late], columns["epoch"][late]
+    epochs = _packed("epochs", cache, cache_of, len(of))
     return State(
         partitions,
         replicas,
         runs=_packed("runs", runs[on_disk], run_of[on_disk], len(of)),
-        epochs=_packed("epochs", cache, cache_of, len(of)),
+        epochs=epochs,
         segments=_packed("segments", segments, segment_of, len(of)),
         ranges=_packed("ranges", ranges, of[run_of[entries]], len(slots)),
         news=_packed("news", news, late, len(slots)),
-        **tiers_at_start(columns),
+        **tiers_at_start(columns, epochs, remotes, remote_epochs),
+        **readers_at_start(columns, wants),
     )
 
 

@@ -1,18 +1,34 @@
-"""Which partitions keep their closed segments: those of which something may be deleted in the run."""
+"""Which partitions keep their closed segments, and what they begin with in remote storage."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from emulator import configs
 from emulator.faults.kinds import FaultRow
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.commands import CommandsOfPartitions
+from emulator.inputs.arrays.given import partition_ids
 from emulator.inputs.arrays.topics import Alterations, TopicPlaces
+from emulator.inputs.consumers import MOST_BYTES
 from emulator.inputs.remote_store import store_bytes, store_is_up
-from emulator.inputs.storage_settings import MOST_COPY_BYTES, concerns, is_ever_tiered, may_delete, store_faults
+from emulator.inputs.storage_settings import (
+    MOST_COPY_BYTES,
+    concerns,
+    eligible_local_log,
+    is_ever_tiered,
+    is_tiered,
+    may_delete,
+    store_faults,
+)
 from emulator.rounds.kafka.records import FOREVER, UNKNOWN
+from emulator.rounds.kafka.tier.records import STATE_NAMES, StoreSpan
+from emulator.rounds.records import fields_of
 from emulator.scenario import Scenario
 
 
@@ -25,7 +41,11 @@ def stores_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists, Packe
     for index, topic in enumerate(scenario.topics):
         rows = _store_over_time(scenario, [row for row in faults if concerns(row, topic.name, 0)], transactions)
         of_topic[index] = numbers.setdefault(rows, len(numbers))
-    return of_topic, PackedLists.of(list(numbers), 5), PackedLists.of([[(number,) for number in transactions]], 1)
+    return (
+        of_topic,
+        PackedLists.of(list(numbers), len(fields_of(StoreSpan))),
+        PackedLists.of([[(number,) for number in transactions]], 1),
+    )
 
 
 def _store_over_time(scenario: Scenario, faults: Sequence[FaultRow], transactions: list[int]) -> tuple[tuple[int, ...], ...]:
@@ -35,10 +55,13 @@ def _store_over_time(scenario: Scenario, faults: Sequence[FaultRow], transaction
     for round_ in sorted(r for r in rounds if r < scenario.rounds):
         now = [row for row in faults if row.from_round <= round_ < row.to_round]
         own = [row.fault_id for row in now if row.kind == "open_transaction"]
-        rate = store_bytes(scenario.remote_storage.copy_bytes_per_second, now, scenario.round_ms, MOST_COPY_BYTES)
-        rows.append((round_, int(store_is_up(now)), UNKNOWN if rate is None else rate, len(transactions), len(own)))
+        store, round_ms = scenario.remote_storage, scenario.round_ms
+        copied = store_bytes(store.copy_bytes_per_second, now, round_ms, MOST_COPY_BYTES)
+        read = store_bytes(store.read_bytes_per_second, now, round_ms, MOST_BYTES)
+        rates = [UNKNOWN if rate is None else rate for rate in (copied, read)]
+        rows.append((round_, int(store_is_up(now)), rates[0], len(transactions), len(own), rates[1]))
         transactions += own
-    return (*rows, (FOREVER, 1, UNKNOWN, 0, 0))
+    return (*rows, (FOREVER, 1, UNKNOWN, 0, 0, UNKNOWN))
 
 
 def ever_tiered(scenario: Scenario, places: TopicPlaces) -> np.ndarray:
@@ -46,6 +69,47 @@ def ever_tiered(scenario: Scenario, places: TopicPlaces) -> np.ndarray:
     alterations = Alterations(scenario)
     flags = [is_ever_tiered(scenario, topic.config, alterations.of(alterations.key(topic.name))) for topic in scenario.topics]
     return np.repeat(np.array(flags, bool), places.counts)
+
+
+def tiers_of_topics(scenario: Scenario, places: TopicPlaces) -> dict[str, np.ndarray]:
+    """By partition_id as the scenario begins: `was_tiered`, remote storage is on; `by_local_log`, elections go by what replicas
+    have themselves (KIP-1303); `enough_bytes`, of the log make a replica a leader like any other, 0: none do.
+    """
+    rows = np.zeros((len(scenario.topics), 3), np.int64)
+    for index, topic in enumerate(scenario.topics):
+        value = partial(configs.effective, dict(scenario.config), dict(topic.config))
+        limits = eligible_local_log(value)
+        rows[index] = is_tiered(value), max(limits.values()) > 0, limits["bytes"]
+    names = ("was_tiered", "by_local_log", "enough_bytes")
+    return {name: np.repeat(rows[:, at], places.counts) for at, name in enumerate(names)}
+
+
+def given_remote(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, PackedLists, PackedLists]:
+    """What partitions have in remote storage at the start: (by partition_id which list, the lists, their epochs).
+
+    A list: rows of base offset, end offset, bytes, state, number of epochs, by base offset; list 0 is empty. Epochs of a list:
+    those of its segments, one after the other; a segment without any has the first leader's.
+    """
+    of_partition = np.zeros(places.partition_count, np.int64)
+    table = scenario.initial_remote_segments
+    at = partition_ids(table, places).tolist() if table.num_rows else []
+    by_partition: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for partition, row in zip(at, table.to_pylist(), strict=True):
+        by_partition[partition].append(row)
+    lists: list[list[tuple[int, ...]]] = [[]]
+    epochs: list[list[tuple[int, int]]] = [[]]
+    for partition, rows in by_partition.items():
+        of_partition[partition] = len(lists)
+        rows.sort(key=lambda row: int(row["base_offset"]))
+        caches = [[(e["epoch"], e["start_offset"]) for e in row["epochs"] or ()] for row in rows]
+        lists.append(
+            [
+                (row["base_offset"], row["end_offset"], row["bytes"], STATE_NAMES.index(row["state"]), len(cache))
+                for row, cache in zip(rows, caches, strict=True)
+            ]
+        )
+        epochs.append([entry for cache in caches for entry in cache])
+    return of_partition, PackedLists.of(lists, 5), PackedLists.of(epochs, 2)
 
 
 def keeps_segments(scenario: Scenario, places: TopicPlaces, commands: CommandsOfPartitions) -> np.ndarray:

@@ -34,7 +34,7 @@ class Workloads:
 def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
     """The workloads of a scenario's partitions."""
     table = _numbers(scenario)
-    row, first, last = _ranges(scenario, places)
+    row, first, last = ranges_of_rows(scenario, places)
     # Partitions between two neighbouring ends of ranges have the same rows: they are a segment.
     is_begin = np.zeros(places.partition_count + 1, bool)
     is_begin[0] = is_begin[first] = is_begin[last + 1] = True
@@ -69,7 +69,7 @@ def _numbers(scenario: Scenario) -> np.ndarray:
     return numbers
 
 
-def _ranges(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def ranges_of_rows(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(row, first partition_id, last) of all that rows are for, by row; within it topic by topic, in the order of its text."""
     table = scenario.workload
     encoded = table.column("topic").combine_chunks().dictionary_encode()

@@ -3,7 +3,17 @@
 from emulator.outcomes.compiled.events import fence_events
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.replica_states import replica_state_rows
-from emulator.outcomes.compiled.tables import BLOCK_TABLES, block_tables
-from emulator.outcomes.compiled.traffic import broker_round_rows
+from emulator.outcomes.compiled.tables import BLOCK_TABLES, block_tables, end_tables, told_tables
+from emulator.outcomes.compiled.traffic import broker_round_rows, bucket_edges
 
-__all__ = ["BLOCK_TABLES", "Names", "block_tables", "broker_round_rows", "fence_events", "replica_state_rows"]
+__all__ = [
+    "BLOCK_TABLES",
+    "Names",
+    "block_tables",
+    "broker_round_rows",
+    "bucket_edges",
+    "end_tables",
+    "fence_events",
+    "replica_state_rows",
+    "told_tables",
+]

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import field_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import Names
+from emulator.outcomes.compiled.remote_segments import tier_counters
 from emulator.rounds.kafka.records import NO_EPOCH, OFFLINE, EpochEntry, Inputs
 from emulator.rounds.kafka.state import State, entries_of
 
@@ -65,7 +66,7 @@ def partition_rows(names: Names, inputs: Inputs, state: State) -> pa.Table:
     )
 
 
-def outcome_rows(names: Names, state: State) -> pa.Table:
+def outcome_rows(names: Names, inputs: Inputs, state: State) -> pa.Table:
     """The rows of `outcomes`."""
     partitions, places = np.asarray(state.partitions), np.arange(len(state.partitions))
     columns = {column: partitions[field] for column, field in _OUTCOMES.items()}
@@ -74,7 +75,7 @@ def outcome_rows(names: Names, state: State) -> pa.Table:
         "isr": names.brokers_in(places, partitions["isr"]),
         "elr": names.brokers_in(places, partitions["elr"]),
     }
-    return table_of("outcomes", len(places), names.ids(places) | columns | slots)
+    return table_of("outcomes", len(places), names.ids(places) | columns | slots | tier_counters(inputs, state))
 
 
 def replica_rows(names: Names, state: State) -> pa.Table:

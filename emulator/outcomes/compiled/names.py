@@ -29,6 +29,9 @@ class Names:
         topics = np.array([len(names) for names in block.topic_names], np.int64)
         self._topics = pa.array([name for names in block.topic_names for name in names], pa.string())
         self._topic = (np.cumsum(topics) - topics)[scenario] + block.topic_index
+        groups = np.array([len(names) for names in block.group_names], np.int64)
+        self._groups = tuple(name for names in block.group_names for name in names)
+        self._first_group = (np.cumsum(groups) - groups)[scenario]
         slots = field_of(state.partitions, "slots")
         first = field_of(state.partitions, "first_replica")
         self.partition_of = np.repeat(np.arange(len(slots)), slots)
@@ -47,6 +50,14 @@ class Names:
             "topic": self._topics.take(pa.array(self._topic[places])),
             "partition": self._partition[places],
         }
+
+    def groups(self, places: np.ndarray, numbers: np.ndarray) -> pa.Array:
+        """Names of consumer groups, by their numbers in the scenarios of the partitions at these places."""
+        return pa.array(self._groups, pa.string()).take(pa.array(self._first_group[places] + numbers))
+
+    def group(self, place: int, number: int) -> str:
+        """The name of one."""
+        return self._groups[int(self._first_group[place]) + number]
 
     def broker_at(self, places: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """The broker id of each partition's slot; slot -1: NO_BROKER."""

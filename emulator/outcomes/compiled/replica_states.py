@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.columns import spread
-from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, table_of, texts_at
+from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, segment_lists, table_of, texts_at
 from emulator.outcomes.compiled.final_state import ROLES
 from emulator.outcomes.compiled.names import Names
+from emulator.outcomes.compiled.trace import list_offsets, with_tiers
 from emulator.rounds.kafka.records import (
     FETCH_STATES,
     NO_EPOCH,
@@ -18,8 +19,10 @@ from emulator.rounds.kafka.records import (
     UNKNOWN,
     EpochEntry,
     Inputs,
+    Run,
+    Segment,
 )
-from emulator.rounds.kafka.state import State, entries_of
+from emulator.rounds.kafka.state import RUN_LISTS, State, entries_of
 
 _REPLICAS = {
     "broker": "broker",
@@ -52,20 +55,66 @@ def replica_state_rows(names: Names, inputs: Inputs, state: State, at_round: int
     remote_leo = np.where(part["client_leader"] == slot, UNKNOWN, replicas["remote_leo"])
     entries = np.diff(state.epochs.offsets)[places]
     epochs = np.asarray(entries_of(EpochEntry, state.epochs))[spread(state.epochs.offsets[places], entries)]
-    columns = {column: replicas[field] for column, field in _REPLICAS.items()} | {
-        "round": part["now"] - 1,
-        "role": texts_at(ROLES, role),
-        "remote_leo": nullable(remote_leo, UNKNOWN),
-        "in_isr": has("isr"),
-        "fetch_state": texts_at(FETCH_STATES, replicas["fetch_state"], NOT_SENT),
-        "epochs": epoch_lists(entries, epochs),
-        "leader": names.broker_at(partition, part["leader"]),
-        "last_leader": names.broker_at(partition, part["client_leader"]),
-        "in_maximal_isr": has("held"),
-        "min_isr": field_of(inputs.settings, "min_insync_replicas")[part["settings"]],
-        "leader_end_epoch": nullable(replicas["end_epoch"], NO_EPOCH),
-        "leader_end_offset": nullable(replicas["end_offset"], UNKNOWN),
-        "running": replicas["status"] & NOT_RUNNING == 0,
-        "fenced": ~has("unfenced"),
-    }
+    columns = (
+        {column: replicas[field] for column, field in _REPLICAS.items()}
+        | _on_disk(inputs, state, partition, places, role)
+        | {
+            "round": part["now"] - 1,
+            "role": texts_at(ROLES, role),
+            "remote_leo": nullable(remote_leo, UNKNOWN),
+            "in_isr": has("isr"),
+            "fetch_state": texts_at(FETCH_STATES, replicas["fetch_state"], NOT_SENT),
+            "epochs": epoch_lists(entries, epochs),
+            "leader": names.broker_at(partition, part["leader"]),
+            "last_leader": names.broker_at(partition, part["client_leader"]),
+            "in_maximal_isr": has("held"),
+            "min_isr": field_of(inputs.settings, "min_insync_replicas")[part["settings"]],
+            "leader_end_epoch": nullable(replicas["end_epoch"], NO_EPOCH),
+            "leader_end_offset": nullable(replicas["end_offset"], UNKNOWN),
+            "running": replicas["status"] & NOT_RUNNING == 0,
+            "fenced": ~has("unfenced"),
+        }
+    )
     return table_of("replica_states", len(places), names.ids(partition) | columns)
+
+
+def _on_disk(
+    inputs: Inputs, state: State, partition: np.ndarray, places: np.ndarray, role: np.ndarray
+) -> dict[str, pa.Array | np.ndarray]:
+    """Columns of segments, and of how far logs are tiered; null where segments are not kept, as in `trace`."""
+    part, replicas = np.asarray(state.partitions)[partition], np.asarray(state.replicas)[places]
+    keeps = part["keeps_segments"] != 0
+    counts = np.diff(state.segments.offsets)[places]
+    closed = np.asarray(entries_of(Segment, state.segments))[spread(state.segments.offsets[places], counts)]
+    of = np.repeat(np.arange(len(places)), counts)
+    size_bytes = replicas["active_bytes"] + np.bincount(of, closed["size_bytes"], len(places)).astype(np.int64)
+    order = np.argsort(np.append(of, np.arange(len(places))), kind="stable")  # the active one behind the closed ones
+    bases = np.append(closed["base_offset"], replicas["active_base"])[order]
+    rows = {name: replicas[name] for name in ("log_start", "local_start", "hw", "highest_remote")} | {
+        "partition": partition,
+        "role": role,
+        "local_bytes": np.where(keeps, size_bytes, UNKNOWN),
+        "tiered": field_of(inputs.settings, "tiered")[part["settings"]],
+        "newest_offset": _newest_offsets(inputs, state, replicas, places),
+    }
+    kept = np.repeat(keeps, counts + 1)
+    return {
+        "local_segments": segment_lists(np.where(keeps, counts + 1, 0), {"base_offset": bases[kept]}),
+        "local_bytes": nullable(rows["local_bytes"], UNKNOWN),
+        "highest_remote_offset": pa.array(replicas["highest_remote"], mask=~with_tiers(inputs, state, rows)),
+        **list_offsets(inputs, state, rows),
+    }
+
+
+def _newest_offsets(inputs: Inputs, state: State, replicas: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """As rounds/kafka/segments.first_of_newest_round, of all replicas."""
+    kinds = len(RUN_LISTS)
+    last = state.runs.offsets[kinds * places + 1] - 1
+    has = (last >= state.runs.offsets[kinds * places]) & (replicas["leo"] > replicas["local_start"])
+    newest = np.full(len(places), UNKNOWN, np.int64)
+    run, replica = np.asarray(entries_of(Run, state.runs))[last[has]], replicas[has]
+    records = field_of(inputs.patterns, "records")[run["pattern"]]
+    back = (run["phase"] + replica["leo"] - 1 - run["start_offset"]) % records
+    first = np.maximum(np.maximum(replica["local_start"], run["start_offset"]), replica["leo"] - 1 - back)
+    newest[has] = np.where(run["first_round"] < 0, replica["local_start"], first)
+    return newest

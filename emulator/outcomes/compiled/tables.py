@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import arrow_schema
+from emulator.outcomes.compiled.consumers import consumer_group_rows, unread_rows
 from emulator.outcomes.compiled.events import told_events
 from emulator.outcomes.compiled.final_state import leader_epoch_rows, outcome_rows, partition_rows, replica_rows
 from emulator.outcomes.compiled.names import Names
+from emulator.outcomes.compiled.remote_segments import remote_segment_rows
 from emulator.outcomes.compiled.trace import trace_partition_rows, trace_rows
 from emulator.outcomes.compiled.traffic import TRAFFIC_SCHEMA, traffic_sums
 from emulator.outcomes.compiled.violations import violation_rows
@@ -18,7 +20,8 @@ from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
 
 TABLES = (
-    "partitions", "outcomes", "events", "replicas", "leader_epochs", "violations", "trace", "trace_partitions", "replica_states",
+    "partitions", "outcomes", "events", "replicas", "leader_epochs", "remote_segments", "violations", "trace", "trace_partitions",
+    "replica_states", "consumer_groups", "unread",
 )  # fmt: skip
 """Output tables whose rows a block has."""
 
@@ -33,14 +36,30 @@ def block_tables(
 
     `names` and `fences` (`fence_events`) are of its start; `states`: `replica_state_rows` of the rounds that were named.
     """
+    return told_tables(names, inputs, fences, state, told, states) | end_tables(names, inputs, state)
+
+
+def end_tables(names: Names, inputs: Inputs, state: State) -> dict[str, pa.Table]:
+    """Of these the rows that say how a block ended."""
     return {
         "partitions": partition_rows(names, inputs, state),
-        "outcomes": outcome_rows(names, state),
-        "events": pa.concat_tables([told_events(names, told.events), fences]),
+        "outcomes": outcome_rows(names, inputs, state),
         "replicas": replica_rows(names, state),
         "leader_epochs": leader_epoch_rows(names, state),
+        "remote_segments": remote_segment_rows(names, state),
+        "consumer_groups": consumer_group_rows(names, inputs, state),
+    }
+
+
+def told_tables(
+    names: Names, inputs: Inputs, fences: pa.Table, state: State, told: Told, states: Sequence[pa.Table]
+) -> dict[str, pa.Table]:
+    """Of these the rows that were told on the way, in any stretch of it; `fences` are for one of them, `state` of its end."""
+    return {
+        "events": pa.concat_tables([told_events(names, told.events), fences]),
+        "unread": unread_rows(names, told),
         "violations": violation_rows(names, told),
-        "trace": trace_rows(names, told),
+        "trace": trace_rows(names, inputs, state, told),
         "trace_partitions": trace_partition_rows(names, told),
         "replica_states": pa.concat_tables([arrow_schema("replica_states").empty_table(), *states]),
         "traffic": traffic_sums(names, inputs, told.traffic),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
@@ -32,15 +34,27 @@ def traffic_sums(names: Names, inputs: Inputs, traffic: np.ndarray) -> pa.Table:
     return pa.table(arrays, schema=TRAFFIC_SCHEMA)
 
 
+def bucket_edges(rounds: int, bucket_rounds: int) -> np.ndarray:
+    """The first rounds of time buckets, and the run's end."""
+    return np.append(np.arange(0, rounds, bucket_rounds), rounds)
+
+
 def broker_round_rows(
-    scenario_id: int, rounds: int, bucket_rounds: int, brokers: np.ndarray, spans: np.ndarray, sums: pa.Table
+    scenario_id: int,
+    rounds: int,
+    bucket_rounds: int,
+    brokers: np.ndarray,
+    spans: np.ndarray,
+    sums: pa.Table,
+    saturated: Mapping[str, np.ndarray] | None = None,
 ) -> pa.Table:
     """The rows of `broker_rounds` for a scenario: every broker in every time bucket.
 
     `brokers`: ids by place. `spans`: records.BrokerSpan of the brokers in their order. `sums`: of all blocks and scenarios
-    (TRAFFIC_SCHEMA), a bucket of a broker in any number of rows.
+    (TRAFFIC_SCHEMA), a bucket of a broker in any number of rows. `saturated`: columns of rounds in which shared budgets held
+    fetches back, by bucket (`bucket_edges`) and broker; None where none are shared.
     """
-    edges = np.append(np.arange(0, rounds, bucket_rounds), rounds)
+    edges = bucket_edges(rounds, bucket_rounds)
     up, up_rounds = _up(spans, edges)
     own = sums.filter(pa.compute.equal(sums.column("scenario_id"), scenario_id))
     place, bucket = (own.column(name).to_numpy() for name in ("broker_place", "bucket"))
@@ -55,6 +69,7 @@ def broker_round_rows(
         "up": up.reshape(-1),
         "up_rounds": up_rounds.reshape(-1),
         **{name: total.reshape(-1) for name, total in totals.items()},
+        **(saturated or {}),
     }
     return table_of("broker_rounds", up.size, columns)
 

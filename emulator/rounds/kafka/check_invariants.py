@@ -6,7 +6,7 @@ What each says, and who says so: the table `invariants` of a run. Numbers: invar
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.compare_logs import compare_logs, first_difference, judge_impaired
+from emulator.rounds.kafka.compare_logs import compare_logs, first_offset_of_logs, judge_impaired
 from emulator.rounds.kafka.epochs import latest_epoch
 from emulator.rounds.kafka.fence_and_elect import is_ready
 from emulator.rounds.kafka.invariants import (
@@ -18,6 +18,7 @@ from emulator.rounds.kafka.invariants import (
     LEADER_CANDIDATE_COMPLETENESS,
     LEADER_IN_ISR,
     LOG_MATCHING,
+    OF_TIERS,
     OFFSETS_IN_ORDER,
     REPLICATION_QUORUM_SUPERSET,
     STRONG_ISR,
@@ -39,7 +40,7 @@ from emulator.rounds.kafka.witness import new_violation, witness_epochs
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size
 
-INVARIANTS_OF_ROUNDS = len(EVERY_ROUND)
+INVARIANTS_OF_ROUNDS = len(EVERY_ROUND) + len(OF_TIERS)
 
 
 @compiled_into_callers
@@ -54,7 +55,7 @@ def check_invariants(lists: Lists, inputs: Inputs, part: Partition, replicas: Ro
             compare_logs(lists, part, replicas, slot)
         judge_impaired(part, replicas, slot)
         misled_by = misled(lists, part, replicas, slot, superseded) if superseded else NOBODY
-        broken = broken_of_replica(part, replicas, slot, ready, misled_by)
+        broken = broken_of_replica(part, replicas, slot, ready, misled_by) | replica.tier_broken
         if slot == 0:
             broken |= of_partition
         if slot == part.client_leader and ready:
@@ -78,7 +79,7 @@ def misled(lists: Lists, part: Partition, replicas: Rows[Replica], slot: int, su
         if replica.leo < zombie.hw:
             return other
         begin, end = max(replica.log_start, zombie.log_start), min(replica.leo, zombie.hw)
-        if first_difference(lists.runs, replica.runs, zombie.runs, begin, end) != UNKNOWN:
+        if first_offset_of_logs(lists, replica, zombie, begin, end, False) != UNKNOWN:
             return other
     return NOBODY
 

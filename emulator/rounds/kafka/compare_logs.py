@@ -7,8 +7,8 @@ Logs grow apart, or together again, only where a rule cuts a log, starts one ane
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, UNKNOWN, Lists, Partition, Replica, Run
-from emulator.rounds.lists import List
+from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, UNKNOWN, EpochEntry, Lists, Partition, Replica, Run
+from emulator.rounds.lists import List, every
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
@@ -24,13 +24,12 @@ def compare_logs(lists: Lists, part: Partition, replicas: Rows[Replica], slot: i
     if part.client_leader == NOBODY or slot == part.client_leader:
         return
     leader = replicas[part.client_leader]
-    begin = max(replica.log_start, leader.log_start)
-    replica.unlike_from = first_difference(lists.runs, replica.runs, leader.runs, begin, min(replica.leo, leader.leo))
+    begin, end = max(replica.log_start, leader.log_start, part.expired_to), min(replica.leo, leader.leo)
+    replica.unlike_from = first_offset_of_logs(lists, replica, leader, begin, end, False)
     if replica.unlike_from == UNKNOWN and replica.leo > leader.leo:
         replica.unlike_from = leader.leo
     if replica.unlike_from != UNKNOWN:
-        end = min(replica.leo, leader.leo)
-        replica.alike_again = first_offset(lists.runs, replica.runs, leader.runs, replica.unlike_from, end, True)
+        replica.alike_again = first_offset_of_logs(lists, replica, leader, replica.unlike_from, end, True)
 
 
 @compiled
@@ -64,9 +63,34 @@ def next_start(runs: Rows[Run], entries: List, at: int, end: int) -> int:
 
 
 @compiled
-def first_difference(runs: Rows[Run], own: List, other: List, begin: int, end: int) -> int:
-    """The first offset in [begin, end) at which two logs have different epochs, UNKNOWN if there is none."""
-    return first_offset(runs, own, other, begin, end, False)
+def first_offset_of_logs(lists: Lists, one: Replica, other: Replica, begin: int, end: int, alike: bool) -> int:
+    """As `first_offset`, of logs parts of which may be in remote storage only: of those their caches say the epochs."""
+    both_local = max(one.local_start, other.local_start)
+    while begin < min(end, both_local):
+        epoch, its_epoch = epoch_in_cache(lists.epochs, one, begin), epoch_in_cache(lists.epochs, other, begin)
+        if (epoch == its_epoch) == alike:
+            return begin
+        begin = min(next_in_cache(lists.epochs, one, begin), next_in_cache(lists.epochs, other, begin))
+    return first_offset(lists.runs, one.runs, other.runs, begin, end, alike)
+
+
+@compiled
+def epoch_in_cache(epochs: Rows[EpochEntry], replica: Replica, offset: int) -> int:
+    """The epoch that a replica's cache gives an offset, -1 below its first."""
+    found = -1
+    for at in every(replica.epochs):
+        if epochs[at].start_offset <= offset:
+            found = epochs[at].epoch
+    return found
+
+
+@compiled
+def next_in_cache(epochs: Rows[EpochEntry], replica: Replica, offset: int) -> int:
+    """Where the next epoch of a replica's cache starts behind an offset; its LEO if none does."""
+    for at in every(replica.epochs):
+        if epochs[at].start_offset > offset:
+            return epochs[at].start_offset
+    return replica.leo
 
 
 @compiled

@@ -125,11 +125,15 @@ def drop_segments(lists: Lists, inputs: Inputs, part: Partition, replica: Replic
 
 
 @compiled
-def until_retention(lists: Lists, inputs: Inputs, part: Partition, replica: Replica, settings: Settings, bytes_drift: int) -> int:
-    """The round from which a check may delete something of a replica; not before its first segment breaks a limit."""
+def until_retention(
+    lists: Lists, inputs: Inputs, part: Partition, replica: Replica, settings: Settings, rules: Rules, bytes_drift: int
+) -> int:
+    """The round from which a check may delete something of a replica; not before its first segment breaks a limit and may go."""
     is_active = replica.segments.count == 0
     first = replica.segments.start
     end = replica.leo if is_active else end_of_segment(lists.segments, replica, first)
+    if not is_active and not may_go(replica, settings, rules, end, False):
+        return FOREVER
     if not is_active and end <= replica.local_start:
         return part.now
     due = FOREVER

@@ -29,6 +29,7 @@ from emulator.rounds.kafka.records import (
     Settings,
 )
 from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.tier.local_leaders import may_take_over, preferred
 from emulator.rounds.kafka.traffic import settle_traffic
 from emulator.rounds.lists import append, clear
 from emulator.rounds.records import Rows
@@ -107,9 +108,9 @@ def candidate(part: Partition, replicas: Rows[Replica], settings: Settings, has_
     """(who is to lead, 1 if uncleanly): of the ISR, the ELR, the last known leader, what recovery finds, anybody; or NOBODY."""
     able = part.assigned & unfenced
     if part.isr & able:
-        return first_in_order(part.order, part.isr & able), 0
+        return first_in_order(part.order, preferred(part, settings, part.isr & able)), 0
     if has_elr and part.isr == 0 and part.elr & able:
-        return first_in_order(part.order, part.elr & able), 0
+        return first_in_order(part.order, preferred(part, settings, part.elr & able)), 0
     if has_elr and settings.recovery == NO_STRATEGY and part.isr == 0 and part.elr == 0 and part.last_known_elr & able:
         return first_in_order(part.order, part.last_known_elr & able), 1
     if has_elr and settings.recovery != NO_STRATEGY:
@@ -150,7 +151,8 @@ def elect_preferred(lists: Lists, inputs: Inputs, part: Partition, replicas: Row
     for at in range(part.command - part.commands_now, part.command):
         wanted = wanted or inputs.commands[at].kind == PREFERRED_ELECTION
     first = slot_at(part.order, 0)
-    if wanted and part.leader != NOBODY and part.leader != first and has(part.isr & part.unfenced & part.assigned, first):
+    is_able = part.leader != first and has(part.isr & part.unfenced & part.assigned, first)
+    if wanted and part.leader != NOBODY and is_able and may_take_over(part, settings, first, part.leader):
         change_leader(lists, part, replicas, first, ELECTION, -1)
 
 

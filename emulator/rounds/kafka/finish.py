@@ -31,7 +31,8 @@ def finish(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica
         part.end_hw = replicas[last].hw
     for slot in range(part.slots):
         replicas[slot].local_bytes = local_bytes(lists, inputs, part, replicas[slot])
-    check_end(lists, inputs, part, replicas)
+    if not part.deleted:
+        check_end(lists, inputs, part, replicas)
 
 
 @compiled

@@ -169,8 +169,9 @@ def hold_against_committed(lists: Lists, inputs: Inputs, part: Partition, replic
     if part.was_unclean or part.lead_unclean or damaged >= tolerated:
         return
     clear(lost)
+    log_start = max(part.lead_log_start, part.expired_to)  # any leader may have expired what is older
     for place in every(part.committed):
-        add_without(lists.ranges, lists.ranges[place], part.lead_entries, part.lead_log_start, work, lost)
+        add_without(lists.ranges, lists.ranges[place], part.lead_entries, log_start, work, lost)
     for at in every(lost):
         add_range(lists.ranges, part.missing, work[at].epoch, work[at].from_offset, work[at].to_offset)
     for at in every(part.missing):
@@ -178,7 +179,7 @@ def hold_against_committed(lists: Lists, inputs: Inputs, part: Partition, replic
         tell_of_missing(lists, part, NO_COMMITTED_RECORD_LOST, lists.ranges[at])
     clear(lost)
     for place in every(part.acked_for_all):
-        add_without(lists.ranges, lists.ranges[place], part.lead_entries, part.lead_log_start, work, lost)
+        add_without(lists.ranges, lists.ranges[place], part.lead_entries, log_start, work, lost)
     for at in every(lost):
         tell_of_missing(lists, part, NO_ACKED_RECORD_LOST, work[at])
 

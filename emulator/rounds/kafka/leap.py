@@ -1,17 +1,17 @@
 """Leaps over quiet rounds: rounds in which only counters move, each by the same amount as in the round before.
 
-Two rounds in a row that change nothing but counters, by equal amounts, prove a drift. It goes on until something is met that
-rules compare with a counter or a clock: the *horizons* here, all of them conservative; the round at a horizon is played. What
-fields do in a leap is said where they are declared (rounds/records.py).
+A drift that was proven (probe.py) goes on until something is met that rules compare with a counter or a clock: the *horizons*
+here, all of them conservative; the round at a horizon is played. Those of tiered storage: tier/leap_tiers.py.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.compiled import compiled
 from emulator.rounds.kafka.delete_segments import until_retention
 from emulator.rounds.kafka.log import end_of_run, run_with
+from emulator.rounds.kafka.probe import dues_of, earliest_due, masks_of, move
 from emulator.rounds.kafka.records import (
     FOREVER,
     NEVER,
@@ -25,11 +25,13 @@ from emulator.rounds.kafka.records import (
     Settings,
 )
 from emulator.rounds.lists import every
-from emulator.rounds.records import COMPARED, COUNTER, Rows, kinds_of, word_of
+from emulator.rounds.records import Rows, kinds_of, word_of
 from emulator.rounds.slots import has, slot_at
 
-PARTITION_KINDS = np.array(kinds_of(Partition), np.int64)
-REPLICA_KINDS = np.array(kinds_of(Replica), np.int64)
+PARTITION_MASKS = masks_of(kinds_of(Partition))
+REPLICA_MASKS = masks_of(kinds_of(Replica))
+PARTITION_DUES = dues_of(kinds_of(Partition))
+REPLICA_DUES = dues_of(kinds_of(Replica))
 UNACKED = word_of(Partition, "unacked")
 LEO, HW = word_of(Replica, "leo"), word_of(Replica, "hw")
 REMOTE_LEO = word_of(Replica, "remote_leo")
@@ -37,37 +39,6 @@ CAUGHT_UP = word_of(Replica, "caught_up")
 ACTIVE_BYTES = word_of(Replica, "active_bytes")
 LEADER_HW = word_of(Partition, "leader_hw")
 """Places of fields among the words of their records."""
-
-
-@compiled_into_callers
-def take_drift(kinds: np.ndarray, words: np.ndarray, before: np.ndarray, drift: np.ndarray) -> bool:
-    """Note by how much counters moved since `before`, and make it the present; whether nothing else changed, nor the drift."""
-    quiet = True
-    for word in range(len(kinds)):
-        kind = kinds[word]
-        if kind == COMPARED:
-            quiet = quiet and words[word] == before[word]
-        elif kind == COUNTER:
-            moved = words[word] - before[word]
-            quiet = quiet and moved == drift[word]
-            drift[word] = moved
-        before[word] = words[word]
-    return quiet
-
-
-@compiled
-def remember(words: np.ndarray, before: np.ndarray) -> None:
-    """Copy the words of a record."""
-    for word in range(len(words)):
-        before[word] = words[word]
-
-
-@compiled
-def move(kinds: np.ndarray, words: np.ndarray, drift: np.ndarray, rounds: int) -> None:
-    """Counters after so many more rounds."""
-    for word in range(len(kinds)):
-        if kinds[word] == COUNTER:
-            words[word] += rounds * drift[word]
 
 
 @compiled
@@ -87,20 +58,30 @@ def next_multiple(period: int, round_: int) -> int:
 
 @compiled
 def horizon(
-    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], part_drift: np.ndarray, drifts: np.ndarray
+    lists: Lists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    part_words: np.ndarray,
+    replica_words: np.ndarray,
+    part_drift: np.ndarray,
+    drifts: np.ndarray,
 ) -> int:
     """The next round, from `part.now` on, that has to be played."""
     settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
     now = part.now
     # The last round of a time bucket is played: traffic is booked in it.
-    due = min(part.end - 1, part.next_change, next_multiple(scenario.bucket_rounds, now + 1) - 1)
+    due = min(part.end - 1, next_multiple(scenario.bucket_rounds, now + 1) - 1)
+    due = earliest_due(PARTITION_DUES, part_words, now, due)
     if settings.rebalance_rounds and part.leader != slot_at(part.order, 0):
         due = min(due, next_multiple(settings.rebalance_rounds, now))
     for slot in range(part.slots):
         replica, drift = replicas[slot], drifts[slot]
+        due = earliest_due(REPLICA_DUES, replica_words[slot], now, due)
         due = min(due, until_segment_rolls(now, replica, settings, drift))
         if part.keeps_segments and has(part.assigned, slot) and not replica.status & NOT_RUNNING:
-            retention = until_retention(lists, inputs, part, replica, settings, drift[ACTIVE_BYTES])
+            rules = inputs.rules[scenario.rules]
+            retention = until_retention(lists, inputs, part, replica, settings, rules, drift[ACTIVE_BYTES])
             due = min(due, next_multiple(settings.retention_check_rounds, retention))
         if replica.news_lag >= 0:
             due = min(due, until_news(lists, part, replica))
@@ -150,7 +131,7 @@ def until_segment_rolls(now: int, replica: Replica, settings: Settings, drift: n
     added = drift[ACTIVE_BYTES]
     if added <= 0:
         return FOREVER
-    by_size = now + max(0, (settings.segment_bytes - replica.active_bytes) // added - 1)
+    by_size = now + max(0, (settings.segment_bytes - replica.active_bytes) // added)
     return min(by_size, replica.active_round + settings.segment_rounds)
 
 
@@ -226,15 +207,15 @@ def leap(
     for slot in range(part.slots):
         replica = replicas[slot]
         is_flushed = flushes_every_round(replica, settings, drifts[slot])
-        if not replica.status & NOT_RUNNING:
+        if not replica.status & NOT_RUNNING and not part.deleted:  # nobody writes of a topic that is gone
             if checkpoint_round != UNKNOWN:
                 replica.checkpoint = replica.hw + (checkpoint_round - part.now + 1) * drifts[slot, HW]
             if flush_round != UNKNOWN:
                 replica.flushed = replica.leo + (flush_round - part.now + 1) * drifts[slot, LEO]
         if is_flushed:
             replica.flushed = replica.leo + rounds * drifts[slot, LEO]
-        move(REPLICA_KINDS, replica_words[slot], drifts[slot], rounds)
-    move(PARTITION_KINDS, part_words, part_drift, rounds)
+        move(REPLICA_MASKS, replica_words[slot], drifts[slot], rounds)
+    move(PARTITION_MASKS, part_words, part_drift, rounds)
     part.now = then
 
 

@@ -6,8 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from emulator.rounds.kafka.leap import PARTITION_KINDS, REPLICA_KINDS
-from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, Probe, Words, play_partitions, play_tiered_partitions
+from emulator.rounds.kafka.packing import Words
+from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, play_partitions, play_tiered_partitions
+from emulator.rounds.kafka.probe import new_probe
+from emulator.rounds.kafka.reading.records import (
+    CAUSES,
+    CachedIndex,
+    Reader,
+    ReaderLists,
+    ReadPartition,
+    ReadRange,
+    ReadReplica,
+    ReadWords,
+    RemoteRead,
+    Unread,
+    Waited,
+)
 from emulator.rounds.kafka.records import (
     EpochEntry,
     Event,
@@ -50,10 +64,10 @@ class Scratch:
     """Rooms for the lists of one partition, and for what a block tells until it is handed over; kept from block to block."""
 
     def __init__(self, inputs: Inputs, room: int = 16, rows_told: int = 16_384) -> None:
-        self.room, self.rows_told, self.has_tiers = room, rows_told, False
+        self.room, self.rows_told, self.has_tiers, self.has_readers = room, rows_told, False, False
         most = max((inputs.scenarios[at].buckets for at in range(len(inputs.scenarios))), default=1)
         self._buckets = MAX_SLOTS * int(most)
-        self.probe = Probe(*(np.zeros(shape, np.int64) for shape in _probe_shapes()))
+        self.probe = new_probe()
         self.make()
 
     def make(self) -> None:
@@ -77,11 +91,20 @@ class Scratch:
             filled=rows(Spans, 1),
         )
         self.tiers = TierLists(**{name: rows(record, *shape) for name, (record, shape) in self._tier_shapes().items()})
+        readers = {name: rows(record, *shape) for name, (record, shape) in self._reader_shapes().items()}
+        words = [words_of(readers[name]) for name in ReadWords._fields]
+        self.readers = ReaderLists(
+            **readers,
+            words=ReadWords(*words),
+            before=ReadWords(*(np.zeros_like(one) for one in words)),
+            drift=ReadWords(*(np.zeros_like(one) for one in words)),
+        )
         for name in TOLD:
-            self._span(SPANS.get(name, name)).limit = len(getattr(self.lists, name)) - 1
+            self._span(SPANS.get(name, name)).limit = len(self._told(name)) - 1
         spans = self.lists.filled[0]
         spans.held.limit = 2 * room - 1
         spans.expired.limit = len(self.tiers.expired) - 1
+        spans.reads.limit = len(self.readers.reads) - 1
         spans.lost.start, spans.lost.limit = 2 * room, 4 * room - 1
 
     def _tier_shapes(self) -> dict[str, tuple[type, tuple[int, ...]]]:
@@ -102,35 +125,49 @@ class Scratch:
             "expired": (Chosen, (room + 2,)),
         }
 
+    def _reader_shapes(self) -> dict[str, tuple[type, tuple[int, ...]]]:
+        """Likewise of readers."""
+        room = self.room if self.has_readers else 0
+        return {
+            "whole": (ReadPartition, (1,)),
+            "served": (ReadReplica, (MAX_SLOTS,)),
+            "readers": (Reader, (room + 2,)),
+            "waits": (Waited, (len(CAUSES) * (room + 2),)),
+            "read_ranges": (ReadRange, (2 * room + 2,)),
+            "cached": (CachedIndex, (MAX_SLOTS * room,)),
+            "reads": (RemoteRead, (room + 2,)),
+            "unread": (Unread, (self.rows_told if self.has_readers else 2,)),
+        }
+
     def _span(self, name: str) -> Any:
         return getattr(self.lists.filled[0], name)
+
+    def _told(self, name: str) -> Any:
+        return self.readers.unread if name == "unread" else getattr(self.lists, name)
 
     def hand_over(self) -> dict[str, np.ndarray]:
         """What was told since the last time, copied; the arrays are empty again."""
         told = {}
         for name in TOLD:
             span = self._span(SPANS.get(name, name))
-            told[name] = getattr(self.lists, name)[: span.count].copy()
+            told[name] = self._told(name)[: span.count].copy()
             span.count = 0
         return told
 
     def forget_full(self) -> bool:
         """Take back that outputs were full; whether one was, or holds anything."""
         filled = False
-        for name in (*(SPANS.get(name, name) for name in TOLD), "held", "lost"):
+        for name in (*(SPANS.get(name, name) for name in TOLD), *WORK):
             span = self._span(name)
-            filled = filled or (name not in ("held", "lost") and bool(span.full) and span.count > 0)
+            filled = filled or (name not in WORK and bool(span.full) and span.count > 0)
             span.full = 0
         return filled
 
 
-TOLD = ("events", "trace", "trace_epochs", "trace_segments", "trace_partitions", "violations", "witness_epochs")
+TOLD = ("events", "trace", "trace_epochs", "trace_segments", "trace_partitions", "violations", "witness_epochs", "unread")
 SPANS = {"trace": "trace_rows"}
-
-
-def _probe_shapes() -> tuple[tuple[int, ...], ...]:
-    part, replica = len(PARTITION_KINDS), len(REPLICA_KINDS)
-    return (part,), (part,), (MAX_SLOTS, replica), (MAX_SLOTS, replica)
+WORK = ("held", "lost", "reads")
+"""Spans of what rules work with, and do not tell."""
 
 
 def play(
@@ -146,14 +183,16 @@ def play(
     a second at most and release the GIL. What is given stays as it is.
     """
     scratch = scratch or Scratch(inputs)
-    if len(state.tier) and not scratch.has_tiers:
-        scratch.has_tiers = True
+    if bool(len(state.tier)) > scratch.has_tiers or bool(len(state.reading)) > scratch.has_readers:
+        scratch.has_tiers, scratch.has_readers = bool(len(state.tier)), bool(len(state.reading))
         scratch.make()
     new = State(
         rows(Partition, len(state.partitions)),
         rows(Replica, len(state.replicas)),
         tier=rows(TierPartition, len(state.tier)),
         tiers=rows(TierReplica, len(state.tiers)),
+        reading=rows(ReadPartition, len(state.reading)),
+        served=rows(ReadReplica, len(state.served)),
         **{name: _roomy(getattr(state, name)) for name in LIST_RECORDS},
     )
     traffic = rows(Traffic, traffic_size)
@@ -164,7 +203,7 @@ def play(
         words = _words(state, new, scratch)
         rest = (words, scratch.probe, traffic, first, until, is_played)
         if len(state.tier):
-            first, why = play_tiered_partitions(state, new, inputs, scratch.lists, scratch.tiers, *rest)
+            first, why = play_tiered_partitions(state, new, inputs, scratch.lists, scratch.tiers, scratch.readers, *rest)
         else:
             first, why = play_partitions(state, new, inputs, scratch.lists, *rest)
         is_played = why == OUTPUT_FULL
@@ -184,9 +223,10 @@ def play(
 
 
 def _words(old: State, new: State, scratch: Scratch) -> Words:
-    lists, tiers = scratch.lists, scratch.tiers
+    lists, tiers, readers = scratch.lists, scratch.tiers, scratch.readers
+    arrays = lists._asdict() | tiers._asdict() | readers._asdict()
     return Words(
-        **{name: words_of(getattr(lists if hasattr(lists, name) else tiers, name)) for name in LIST_RECORDS},
+        **{name: words_of(arrays[name]) for name in LIST_RECORDS},
         old_partitions=words_of(old.partitions),
         old_replicas=words_of(old.replicas),
         partitions=words_of(new.partitions),
@@ -197,6 +237,12 @@ def _words(old: State, new: State, scratch: Scratch) -> Words:
         old_tiers=words_of(old.tiers),
         new_tier=words_of(new.tier),
         new_tiers=words_of(new.tiers),
+        reading=words_of(readers.whole),
+        served=words_of(readers.served),
+        old_reading=words_of(old.reading),
+        old_served=words_of(old.served),
+        new_reading=words_of(new.reading),
+        new_served=words_of(new.served),
     )
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
-from emulator.rounds.kafka.leap import PARTITION_KINDS, REPLICA_KINDS, horizon, leap, remember, take_drift
+from emulator.rounds.kafka.leap import horizon, leap
+from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts
+from emulator.rounds.kafka.packing import Words, load, store
 from emulator.rounds.kafka.play_round import play_round
+from emulator.rounds.kafka.probe import CHANGED_APART, PROVEN, UNPROVEN, Probe, judge, remember
+from emulator.rounds.kafka.reading.keep_readers import end_reading, is_reading_full, load_readers, store_readers
+from emulator.rounds.kafka.reading.leap_readers import (
+    leap_readers,
+    look_at_readers,
+    reader_horizon,
+    remember_readers,
+    take_reader_drifts,
+)
+from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.records import (
     NO_EPOCH,
     NOBODY,
@@ -23,89 +31,19 @@ from emulator.rounds.kafka.records import (
     TierLists,
     Traffic,
 )
-from emulator.rounds.kafka.state import Packed, State
+from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.copy_segments import is_tier_full
+from emulator.rounds.kafka.tier.expire import note_lineage
+from emulator.rounds.kafka.tier.leap_tiers import leap_tiers, tier_horizon
 from emulator.rounds.kafka.traffic import book_traffic, forget_traffic
-from emulator.rounds.lists import List
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import MAX_SLOTS
 
 DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
-ROUNDS_OF_PROOF = 3
-"""Rounds looked at in a row that prove a drift: the second shows how much counters move, the third that it is the same."""
+WORTH_LEAPING = 32
+"""Rounds of a stretch from which on it is looked for leaps: a look costs as much as three rounds."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
-
-
-class Probe(NamedTuple):
-    """What leaps compare: words of the round before, and drifts."""
-
-    part: np.ndarray
-    part_drift: np.ndarray
-    replicas: np.ndarray
-    drifts: np.ndarray
-
-
-class Words(NamedTuple):
-    """The scratch arrays and the state's records as words."""
-
-    runs: np.ndarray
-    epochs: np.ndarray
-    segments: np.ndarray
-    ranges: np.ndarray
-    news: np.ndarray
-    old_partitions: np.ndarray
-    old_replicas: np.ndarray
-    partitions: np.ndarray
-    replicas: np.ndarray
-    # Tiered storage
-    remote: np.ndarray
-    remote_epochs: np.ndarray
-    remote_events: np.ndarray
-    pins: np.ndarray
-    starts: np.ndarray
-    aux_epochs: np.ndarray
-    known: np.ndarray
-    known_states: np.ndarray
-    reaches: np.ndarray
-    tier: np.ndarray
-    tiers: np.ndarray
-    old_tier: np.ndarray
-    old_tiers: np.ndarray
-    new_tier: np.ndarray
-    new_tiers: np.ndarray
-
-
-@compiled
-def load(entries: List, packed: Packed, number: int, words: np.ndarray, start: int, room: int) -> None:
-    """Put a packed list into its place."""
-    first = packed.offsets[number]
-    count = packed.offsets[number + 1] - first
-    entries.start = start
-    entries.limit = start + room - 1
-    entries.changes = 0
-    entries.full = 0
-    if count >= room:
-        entries.full = 1
-        entries.count = 0
-        return
-    entries.count = count
-    for at in range(count):
-        for word in range(words.shape[1]):
-            words[start + at, word] = packed.words[first + at, word]
-
-
-@compiled
-def store(entries: List, packed: Packed, number: int, words: np.ndarray) -> bool:
-    """Pack a list behind those before it. False: there is no room."""
-    first = packed.offsets[number]
-    if first + entries.count > len(packed.words):
-        return False
-    for at in range(entries.count):
-        for word in range(words.shape[1]):
-            packed.words[first + at, word] = words[entries.start + at, word]
-    packed.offsets[number + 1] = first + entries.count
-    return True
 
 
 @compiled
@@ -190,7 +128,7 @@ def store_lists(new: State, part: Partition, replicas: Rows[Replica], number: in
 
 
 @compiled
-def is_full(tiers: TierLists | None, part: Partition, replicas: Rows[Replica], spans: Spans) -> bool:
+def is_full(tiers: TierLists | None, readers: ReaderLists | None, part: Partition, replicas: Rows[Replica], spans: Spans) -> bool:
     """Whether a list of the partition, or an output, had no room."""
     full = part.lead_entries.full | part.acked_ranges.full | part.missing.full | part.acked.full
     full |= part.committed.full | part.acked_for_all.full | part.news.full | spans.held.full | spans.lost.full
@@ -198,6 +136,8 @@ def is_full(tiers: TierLists | None, part: Partition, replicas: Rows[Replica], s
     if tiers is not None:
         for slot in range(part.slots):
             full |= is_tier_full(tiers, slot)
+    if readers is not None:
+        full |= is_reading_full(readers, part) | spans.reads.full | spans.unread.full
     full |= spans.violations.full | spans.witness_epochs.full | spans.trace_segments.full
     for slot in range(part.slots):
         replica = replicas[slot]
@@ -209,6 +149,7 @@ def is_full(tiers: TierLists | None, part: Partition, replicas: Rows[Replica], s
 def play_partition(
     lists: Lists,
     tiers: TierLists | None,
+    readers: ReaderLists | None,
     inputs: Inputs,
     part: Partition,
     replicas: Rows[Replica],
@@ -221,35 +162,54 @@ def play_partition(
         return
     part_words = words.partitions[number]
     replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
-    leaps = inputs.scenarios[part.scenario].leaps and not part.traced and not part.tiered
+    leaps = inputs.scenarios[part.scenario].leaps and not part.traced and part.end - part.now >= WORTH_LEAPING
     spans = lists.filled[0]
     if part.now == 0 and part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw
-    in_a_row = 0
+    proven, is_odd = UNPROVEN, False
+    remember_all(tiers, part, part_words, replica_words, words, probe)
+    if readers is not None:
+        remember_readers(readers, part)
     while part.now < part.end:
         told = spans.events.count
-        play_round(lists, tiers, inputs, part, replicas)
-        if part.now % CHECK_ROUNDS == 0 and is_full(tiers, part, replicas, spans):
+        play_round(lists, tiers, readers, inputs, part, replicas)
+        if part.now % CHECK_ROUNDS == 0 and is_full(tiers, readers, part, replicas, spans):
             return
         if not leaps:
             continue
-        if spans.events.count != told or part.next_change <= part.now + 1:
-            in_a_row = 0  # not worth a look
-            continue
-        quiet = take_drift(PARTITION_KINDS, part_words, probe.part, probe.part_drift)
-        for slot in range(part.slots):
-            if not take_drift(REPLICA_KINDS, replica_words[slot], probe.replicas[slot], probe.drifts[slot]):
-                quiet = False
-        in_a_row += 1
-        if quiet and in_a_row >= ROUNDS_OF_PROOF:
-            then = horizon(lists, inputs, part, replicas, probe.part_drift, probe.drifts)
+        found = look_at_all(tiers, part, part_words, replica_words, words, probe)
+        if readers is not None:
+            found |= look_at_readers(readers, part)
+        if spans.events.count != told:
+            found |= CHANGED_APART
+        proven, is_odd, is_new = judge(found, proven, is_odd)
+        if is_new:
+            take_drifts(tiers, part, part_words, replica_words, words, probe)
+            if readers is not None:
+                take_reader_drifts(readers)
+        if proven == PROVEN and not found:
+            then = horizon(lists, inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts)
+            if tiers is not None and part.tiered:
+                tier_words, tier_drifts = words.tier[0], probe.tier_drifts
+                rest = (probe.drifts, tier_drifts, probe.paces)
+                then = min(then, tier_horizon(lists, tiers, inputs, part, replicas, tier_words, words.tiers, *rest))
+            if tiers is not None and readers is not None:
+                then = min(then, reader_horizon(lists, tiers, readers, inputs, part, replicas, probe.drifts))
             if then > part.now:
+                if tiers is not None and part.tiered:
+                    leap_tiers(tiers, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then)
+                if readers is not None:
+                    leap_readers(readers, then - part.now)
                 leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
-                remember(part_words, probe.part)
-                for slot in range(part.slots):
-                    remember(replica_words[slot], probe.replicas[slot])
-    if part.now == inputs.scenarios[part.scenario].rounds and not is_full(tiers, part, replicas, lists.filled[0]):
+        remember_all(tiers, part, part_words, replica_words, words, probe)
+        if readers is not None:
+            remember_readers(readers, part)
+    if part.now == inputs.scenarios[part.scenario].rounds and not is_full(tiers, readers, part, replicas, lists.filled[0]):
+        if tiers is not None:
+            note_lineage(lists, tiers, part, replicas)
         finish(lists, inputs, part, replicas)
+        if readers is not None:
+            end_reading(lists, readers, inputs, part, replicas)
     look_up_last_epochs(lists, part, replicas)
 
 
@@ -274,6 +234,7 @@ def play_each(
     inputs: Inputs,
     lists: Lists,
     tiers: TierLists | None,
+    readers: ReaderLists | None,
     words: Words,
     probe: Probe,
     traffic: Rows[Traffic],
@@ -292,6 +253,7 @@ def play_each(
             events, trace, trace_epochs = spans.events.count, spans.trace_rows.count, spans.trace_epochs.count
             trace_partitions, violations = spans.trace_partitions.count, spans.violations.count
             witness_epochs, trace_segments = spans.witness_epochs.count, spans.trace_segments.count
+            unread = spans.unread.count
             remember(words.old_partitions[number], words.partitions[number])
             replicas = new.replicas[part.first_replica : part.first_replica + part.slots]
             for at in range(part.first_replica, part.first_replica + part.slots):
@@ -299,10 +261,12 @@ def play_each(
             forget_traffic(inputs, part, lists.traffic)
             if tiers is not None:
                 load_tiers(old, tiers, part, number, words)
+            if readers is not None:
+                load_readers(old, readers, part, number, words)
             load_lists(old, part, replicas, number, words)
-            if not is_full(tiers, part, replicas, spans):
-                play_partition(lists, tiers, inputs, part, replicas, number, words, probe)
-            if is_full(tiers, part, replicas, spans):
+            if not is_full(tiers, readers, part, replicas, spans):
+                play_partition(lists, tiers, readers, inputs, part, replicas, number, words, probe)
+            if is_full(tiers, readers, part, replicas, spans):
                 spans.events.count = events
                 spans.trace_rows.count = trace
                 spans.trace_epochs.count = trace_epochs
@@ -310,11 +274,14 @@ def play_each(
                 spans.violations.count = violations
                 spans.witness_epochs.count = witness_epochs
                 spans.trace_segments.count = trace_segments
+                spans.unread.count = unread
                 return number, SCRATCH_FULL
         replicas = new.replicas[part.first_replica : part.first_replica + part.slots]
         fits = store_lists(new, part, replicas, number, words)
         if tiers is not None:
             fits = fits and store_tiers(new, tiers, part, number, words)
+        if readers is not None:
+            fits = fits and store_readers(new, readers, part, number, words)
         if not fits:
             return number, OUTPUT_FULL
         book_traffic(inputs, part, replicas, lists.traffic, traffic)
@@ -335,8 +302,8 @@ def play_partitions(
     last: int,
     is_played: bool,
 ) -> tuple[int, int]:
-    """As `play_each`, of a block without remote storage: compiled without anything of it."""
-    return play_each(old, new, inputs, lists, None, words, probe, traffic, first, last, is_played)
+    """As `play_each`, of a block without remote storage and readers: compiled without anything of them."""
+    return play_each(old, new, inputs, lists, None, None, words, probe, traffic, first, last, is_played)
 
 
 @entry_point
@@ -346,6 +313,7 @@ def play_tiered_partitions(
     inputs: Inputs,
     lists: Lists,
     tiers: TierLists,
+    readers: ReaderLists,
     words: Words,
     probe: Probe,
     traffic: Rows[Traffic],
@@ -353,5 +321,5 @@ def play_tiered_partitions(
     last: int,
     is_played: bool,
 ) -> tuple[int, int]:
-    """As `play_each`, of a block in which some partition has remote storage."""
-    return play_each(old, new, inputs, lists, tiers, words, probe, traffic, first, last, is_played)
+    """As `play_each`, of a block in which some partition has remote storage, or is read."""
+    return play_each(old, new, inputs, lists, tiers, readers, words, probe, traffic, first, last, is_played)

@@ -7,26 +7,41 @@ from emulator.rounds.kafka.append import append
 from emulator.rounds.kafka.check_invariants import check_invariants, mark_superseded
 from emulator.rounds.kafka.count_outcomes import count_outcomes, tell_of_damage
 from emulator.rounds.kafka.delete_segments import delete_segments
+from emulator.rounds.kafka.delete_topic import delete_topic, is_deleted_now
 from emulator.rounds.kafka.eligible_leaders import ask_for_recovery
 from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, know_isr
 from emulator.rounds.kafka.fetch import answer_questions, fetch
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
+from emulator.rounds.kafka.reading.records import ReaderLists
+from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_readers
 from emulator.rounds.kafka.record_trace import record_trace
 from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.respond import respond
+from emulator.rounds.kafka.shared_budgets import note_what_is_lacked
 from emulator.rounds.kafka.take_inputs import take_inputs
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_states
+from emulator.rounds.kafka.tier.check_tiers import check_tiers
+from emulator.rounds.kafka.tier.local_leaders import report_local_logs
+from emulator.rounds.kafka.tier.remove_remote import remove_remote
 from emulator.rounds.kafka.tier.run_tier_tasks import pin_transactions, run_tier_tasks, take_tier_inputs
 from emulator.rounds.kafka.traffic import end_bucket
 from emulator.rounds.records import Rows
 
 
 @merged_into_caller
-def play_round(lists: Lists, tiers: TierLists | None, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
-    """Play round `part.now`. `tiers`: of a block in which some partition has remote storage, None for the others.
+def play_round(
+    lists: Lists,
+    tiers: TierLists | None,
+    readers: ReaderLists | None,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+) -> None:
+    """Play round `part.now`. `tiers`, `readers`: of a block in which some partition has remote storage or is read, else None.
 
-    Numba leaves out what is under `tiers is not None` where it is None, before it looks at what that calls.
+    Numba leaves out what is under `tiers is not None` where it is None, before it looks at what that calls. Where there are
+    `readers` there are `tiers`.
     """
     scenario = inputs.scenarios[part.scenario]
     rules = inputs.rules[scenario.rules]
@@ -36,8 +51,19 @@ def play_round(lists: Lists, tiers: TierLists | None, inputs: Inputs, part: Part
 
     if changed:  # 1. inputs
         take_inputs(lists, inputs, part, replicas, rules)
+    if scenario.shares:
+        note_what_is_lacked(part, replicas)
     if tiers is not None:
         take_tier_inputs(lists, tiers, inputs, part, replicas, rules)
+    if changed and is_deleted_now(inputs, part):
+        delete_topic(lists, inputs, part, replicas)
+    if part.deleted:
+        if tiers is not None:
+            remove_remote(lists, tiers, inputs, part)
+        if readers is not None:
+            stop_readers(lists, readers, inputs, part, replicas)
+        end_round(lists, inputs, part, replicas)
+        return
     note_high_watermarks(part, replicas)
     if rules.asks:
         answer_questions(lists, part, replicas, rules)
@@ -66,13 +92,27 @@ def play_round(lists: Lists, tiers: TierLists | None, inputs: Inputs, part: Part
     if tiers is not None:  # 9. tier tasks
         run_tier_tasks(lists, tiers, inputs, part, replicas, rules)
     delete_segments(lists, inputs, part, replicas, rules)  # 9. local retention, then
+    if tiers is not None:
+        report_local_logs(lists, inputs, part, replicas)
+        check_tiers(lists, tiers, inputs, part, replicas, rules)
     checkpoint_and_flush(inputs, part, replicas)  # checkpoint and flush
     check_invariants(lists, inputs, part, replicas)
     count_outcomes(lists, inputs, part, replicas, refused)  # 10. outcomes
     if changed:
         tell_of_damage(lists, part, replicas)
     if part.traced:
-        record_trace(lists, part, replicas)
+        record_trace(lists, inputs, part, replicas)
+    if tiers is not None:  # what is left of a topic without remote storage any more
+        remove_remote(lists, tiers, inputs, part)
+    if tiers is not None and readers is not None:  # 11. readers
+        serve_readers(lists, tiers, readers, inputs, part, replicas, rules)
+    end_round(lists, inputs, part, replicas)
+
+
+@compiled_into_callers
+def end_round(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """The round is over, and with it perhaps a time bucket."""
+    scenario = inputs.scenarios[part.scenario]
     if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
         end_bucket(lists, inputs, part, replicas)
     part.now += 1

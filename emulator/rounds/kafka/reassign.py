@@ -21,6 +21,7 @@ from emulator.rounds.kafka.records import (
     Settings,
 )
 from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.tier.local_leaders import preferred
 from emulator.rounds.kafka.traffic import settle_traffic
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import first_in_order, has, order_with_rest, slots_in
@@ -57,7 +58,7 @@ def complete_reassignment(
         return
     dropped = part.assigned & ~wanted
     is_kept = has(wanted, part.leader)
-    leader = part.leader if is_kept else first_in_order(part.target, part.isr & part.unfenced & wanted)
+    leader = part.leader if is_kept else first_in_order(part.target, preferred(part, settings, part.isr & part.unfenced & wanted))
     change_isr(part, settings, has_elr, part.isr & wanted, wanted)
     part.assigned = wanted
     part.order = part.target

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import NO_EPOCH, OFFLINE, UNKNOWN, Lists, Partition, Replica
-from emulator.rounds.kafka.segments import disk_bytes
+from emulator.rounds.kafka.records import NO_EPOCH, OFFLINE, UNKNOWN, Inputs, Lists, Partition, Replica
+from emulator.rounds.kafka.segments import disk_bytes, first_of_newest_round
 from emulator.rounds.lists import append, every
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
 
 @compiled
-def record_trace(lists: Lists, part: Partition, replicas: Rows[Replica]) -> None:
+def record_trace(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """A row for each replica, and one for the controller."""
     filled = lists.filled[0]
     for slot in range(part.slots):
@@ -39,6 +39,8 @@ def record_trace(lists: Lists, part: Partition, replicas: Rows[Replica]) -> None
         row.local_bytes = UNKNOWN
         row.segments = 0
         row.highest_remote = replica.highest_remote
+        row.tiered = inputs.settings[part.settings].tiered
+        row.newest_offset = first_of_newest_round(lists.runs, inputs, replica) if row.role == 1 else UNKNOWN
         if part.keeps_segments:
             row.local_bytes = disk_bytes(lists.segments, replica)
             row.segments = replica.segments.count + 1

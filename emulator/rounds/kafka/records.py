@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.rounds.kafka.reading.records import Want
 from emulator.rounds.kafka.tier.records import (
     Chosen,
     Known,
@@ -25,7 +26,20 @@ from emulator.rounds.kafka.tier.records import (
     Transaction,
 )
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, sample, scratch, total
+from emulator.rounds.records import (
+    Record,
+    Rows,
+    apart,
+    compared,
+    constant,
+    counter,
+    due,
+    part_apart,
+    part_of,
+    sample,
+    scratch,
+    total,
+)
 
 NOBODY = -1
 """No leader, no slot."""
@@ -78,7 +92,7 @@ EVENT_KINDS = (
 NO_STRATEGY, BALANCED, AGGRESSIVE = range(3)
 """unclean.recovery.strategy"""
 
-PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS = range(3)
+PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS, DELETE_TOPIC = range(4)
 """Kinds of commands."""
 
 
@@ -108,7 +122,14 @@ class Rules(Record):
     know_remote_first: int = constant("9: the highest remote offset is known before the log's size is taken (KAFKA-20732)")
     check_transitions: int = constant("9: an event that a segment's state does not allow changes nothing")
     wait_for_lag: int = constant("9: a segment is copied when it has waited for its lag (KIP-1241), else when it is closed")
+    log_start_first: int = constant("9: the log start rises before remote segments go, else by the next run to what is left")
+    lookup_by_epoch: int = constant("7: a segment is looked up by the log's epoch at the offset, else any that has the offset")
+    drop_log: int = constant("7: who starts behind remote storage drops its own log, else its segments stay on the disk")
     check_every_fetch: int = constant("4: divergence is looked for in every fetch, else in a follower's first in an epoch")
+    reads_within_lineage: int = constant("11: a remote read ends where the log has another epoch, else with its segment (Kafka)")
+    checks_position: int = constant("11: a reader asks a new leader for the end of its epoch (KIP-320)")
+    reads_committed_only: int = constant("11: what is not committed is not given out")
+    follower_keeps_position: int = constant("11: a follower that lacks the position sends its reader back, else that is a reset")
 
 
 class ScenarioRow(Record):
@@ -117,6 +138,7 @@ class ScenarioRow(Record):
     rules: int = constant("place of its protocol's rules")
     rounds: int = constant("rounds of the run")
     elr: int = constant("1: eligible leader replicas (KIP-966)")
+    shares: int = constant("1: its brokers' bandwidth is limited, or a replication throttle is set")
     late_news: int = constant("1: some fault lets news through late (stale_metadata with lag_rounds)")
     leaps: int = constant("1: quiet rounds are leapt over; the result is the same")
     session_timeout_rounds: int = constant("rounds")
@@ -128,6 +150,8 @@ class ScenarioRow(Record):
     metadata_lag: int = constant("rounds by which events of remote segments are read late")
     finishes: int = constant("1: a copy goes on when its leadership is lost")
     from_leader: int = constant("1: followers ask their leader for the epochs before their start (KIP-405, option 1)")
+    some_tiered: int = constant("1: a topic of the run has remote storage: traces say what ListOffsets answers")
+    reads_per_thread: int = constant("remote reads that a broker's reader thread makes in a round; 0: they take no time")
 
 
 class BrokerSpan(Record):
@@ -142,6 +166,10 @@ class BrokerSpan(Record):
     metadata_lag: int = constant("rounds by which a fault has it read remote metadata late; NO_NEWS: it reads none")
     copy_quota: int = constant("the broker's own copy quota, bytes per second; UNKNOWN: as all brokers'")
     at_pending_upload: int = constant("the broker's own KIP-1023 key; UNKNOWN: as all brokers'")
+    read_quota: int = constant("the broker's own remote fetch quota, bytes per round; UNKNOWN: as all brokers'")
+    reader_threads: int = constant("the broker's own remote.log.reader.threads; UNKNOWN: as all brokers'")
+    reader_queue: int = constant("the broker's own remote.log.reader.max.pending.tasks; UNKNOWN: as all brokers'")
+    index_cache_bytes: int = constant("the broker's own room for indexes of remote segments; UNKNOWN: as all brokers'")
     stale: int = constant("row of the table of stale_metadata in this round")
     stale_before: int = constant("the same in the round before")
     first_cut: int = constant("place of its first cut link; links to peers that its messages do not reach")
@@ -191,6 +219,14 @@ class Settings(Record):
     copy_quota_bytes: int = constant("a broker's copy quota, bytes per second; UNKNOWN: none")
     copy_lag_rounds: int = constant("a segment as old may be copied (KIP-1241); 0: at once, UNKNOWN: never because of its age")
     copy_lag_bytes: int = constant("likewise with so many bytes behind it")
+    eligible_log_rounds: int = constant("who has so many rounds of the log itself is preferred as leader (KIP-1303); 0: none")
+    eligible_log_bytes: int = constant("likewise so many bytes; 0: none")
+    followers_serve: int = constant("1: T names followers to readers of their rack (KIP-392)")
+    read_quota_bytes: int = constant("a broker's remote fetch quota, bytes per round; UNKNOWN: none")
+    reader_threads: int = constant("remote.log.reader.threads")
+    reader_queue: int = constant("remote.log.reader.max.pending.tasks")
+    index_cache_bytes: int = constant("remote.log.index.file.cache.total.size.bytes")
+    index_interval_bytes: int = constant("index.interval.bytes")
 
 
 class WorkloadSpan(Record):
@@ -224,7 +260,7 @@ class Command(Record):
     """What an administrator does to a partition at the start of a round. A partition's last one is at FOREVER."""
 
     at_round: int = constant("round")
-    kind: int = constant("PREFERRED_ELECTION, REASSIGN or DELETE_RECORDS")
+    kind: int = constant("PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS or DELETE_TOPIC")
     offset: int = constant("delete_records: the new log start; -1: the high watermark")
     order: int = constant("reassign: the new replica list, an order of slots")
 
@@ -244,6 +280,7 @@ class Inputs(NamedTuple):
     commands: Rows[Command]
     store: Rows[StoreSpan]
     transactions: Rows[Transaction]
+    wants: Rows[Want]
 
 
 class Run(Record):
@@ -309,24 +346,26 @@ class Replica(Record):
     believed_leader: int = compared("slot, NOBODY: none, or it is no replica")
     believed_epoch: int = compared("leader epoch")
     leading_epoch: int = compared("the epoch that it knows it leads in, NO_EPOCH: it follows")
-    highest_remote: int = compared("the last offset that it knows to be tiered, UNKNOWN: none")
+    highest_remote: int = apart("the last offset that it knows to be tiered, UNKNOWN: none")
     builds: int = compared("1: it builds the state before its next record, which is in remote storage, and does not fetch")
     truncating: int = compared("1: it has to ask where to cut its log before it fetches (KIP-101, KIP-279)")
     # Its log
-    log_start: int = compared("log start offset")
-    local_start: int = compared("first offset on its own disk; the log start but in topics that copy")
+    log_start: int = apart("log start offset")
+    local_start: int = apart("first offset on its own disk; the log start but in topics that copy")
     leo: int = counter("log end offset")
     hw: int = counter("high watermark")
     log_bytes: int = counter("bytes of the log from offset 0 on")
     checkpoint: int = sample("high watermark on disk")
     flushed: int = sample("records below it survive a power loss")
-    active_base: int = compared("base offset of the active segment")
+    active_base: int = apart("base offset of the active segment")
     active_bytes: int = counter("bytes in it")
-    active_round: int = compared("round of its first chunk")
-    credit_bytes: int = compared("allowance of slow links and disks left from the round before")
+    active_round: int = apart("round of its first chunk")
+    quota_bytes: int = compared("bytes per round that shared budgets leave it until the next quota edge, UNKNOWN: any")
+    credit_bytes: int = compared("allowance of slow links, slow disks and quotas left from the round before")
+    credit_unsure: int = compared("1: under a quota that held nothing back it would have another credit")
     runs: List = part_of(List, "its records")
     epochs: List = part_of(List, "its leader epoch cache")
-    segments: List = part_of(List, "its closed segments, where they are kept")
+    segments: List = part_apart(List, "its closed segments, where they are kept")
     # What T knows of it
     remote_leo: int = counter("fetch offset that T noted last, UNKNOWN: not heard in this epoch")
     in_line: int = compared("1: T noted a fetch of it in this epoch")
@@ -350,10 +389,14 @@ class Replica(Record):
     impaired: int = compared("1: it lost records to a fault and lacks some below the high watermark since")
     damaged_round: int = compared("round in which it first lost records to a fault, FOREVER: it did not")
     broken: int = compared("mask of invariants that do not hold")
+    tier_broken: int = compared("those of remote storage among them")
     compares: int = compared("1: its log may be another than T's since this round")
     # Outcomes
     fetched_bytes: int = counter("bytes fetched from the believed leader in this time bucket")
     produced_bytes: int = counter("bytes appended as a leader in this time bucket")
+    # What shared budgets are held against; all rounds up to the one at which it was looked at last
+    lacked_bytes: int = scratch("most bytes that it lacked of T's log at a round's start; UNKNOWN: it never could ask")
+    needed_bytes: int = scratch("the least quota that would have held none of its fetches back")
     # Of one round
     hw_at_start: int = scratch("high watermark after inputs")
     answer: int = scratch("what its fetch is answered")
@@ -388,11 +431,11 @@ class Partition(Record):
     end: int = constant("round at which to stop")
     # What is in force
     now: int = counter("round")
-    next_change: int = compared("the next round in which an input changes")
+    next_change: int = due("the next round in which an input changes")
     settings: int = compared("place of the settings in force")
     workload: int = compared("place of the workload in force")
     command: int = compared("place of the first command still to come")
-    commands_now: int = scratch("commands of this round, the last ones before `command`")
+    commands_now: int = compared("commands of this round, the last ones before `command`")
     controller_down: int = compared("1: there is no controller")
     unfenced: int = compared("mask")
     returning: int = compared("mask of brokers that are fenced and unfenced in this round")
@@ -406,6 +449,8 @@ class Partition(Record):
     order: int = compared("replica list, an order of slots")
     target: int = compared("replica list to come, 0: none")
     adding: int = compared("mask of replicas that a reassignment adds")
+    deleted: int = compared("1: the topic was deleted")
+    has_enough: int = compared("mask of who has enough of the log itself, as it reported last (KIP-1303)")
     news: List = part_of(List, "what the controller announced, for those who learn of it late")
     # T's view
     client_leader: int = compared("slot of T, NOBODY: there never was a leader")
@@ -427,13 +472,14 @@ class Partition(Record):
     lead_log_start: int = compared("its log start then")
     lead_acked_before: int = compared("up to there the initial log was acknowledged")
     lead_hw: int = counter("high watermark that it reached")
-    lead_deleted_to: int = compared("up to there delete_records and retention took records from its disk, 0: none")
+    lead_deleted_to: int = apart("up to there delete_records and retention took records from its disk, 0: none")
     lead_entries: List = part_of(List, "the records it began with, as ranges")
     acked_from: int = compared("latest range acknowledged on append (acks 0, 1) in it")
     acked_to: int = counter("its end")
     acked_ranges: List = part_of(List, "earlier such ranges above the high watermark")
     missing: List = part_of(List, "committed records that it lacked when it was elected")
     was_unclean: int = compared("1: some earlier election was unclean")
+    expired_to: int = compared("highest log start of any leader so far, where remote storage is: what lies below may be gone")
     # What all leaderships before T's acknowledged and committed
     acked: List = part_of(List, "ranges, disjoint, by epoch and offset")
     committed: List = part_of(List, "likewise")
@@ -444,7 +490,7 @@ class Partition(Record):
     refused: int = counter("records refused")
     truncated: int = compared("records cut")
     replicated_bytes: int = counter("bytes fetched by followers")
-    local_deleted_bytes: int = compared("bytes that retention took from disks")
+    local_deleted_bytes: int = apart("bytes that retention took from disks")
     elections: int = compared("elections of a leader")
     unclean_elections: int = compared("unclean ones")
     leaderless_rounds: int = counter("rounds without a serving leader")
@@ -516,6 +562,8 @@ class TraceRow(Record):
     local_start: int = constant("offset")
     local_bytes: int = constant("bytes on its disk; UNKNOWN: segments are not kept")
     highest_remote: int = constant("the last offset that it knows to be tiered")
+    tiered: int = constant("1: remote storage is on")
+    newest_offset: int = constant("of a leader: the first record on its disk of the newest round; UNKNOWN: there is none")
     segments: int = constant("segments on its disk, in Told.trace_segments; 0: they are not kept")
 
 
@@ -552,6 +600,7 @@ class Violation(Record):
     heard_round: int = constant("at the end: round of its last fetch")
     epochs: int = constant("entries of its epoch cache, in Told.witness_epochs")
     leader_epochs: int = constant("entries of the leader's, behind those")
+    group: int = constant("of reads: number of the group among the scenario's, -1 of others")
 
 
 class Traffic(Record):
@@ -578,6 +627,8 @@ class Spans(Record):
     held: List = part_of(List, "in Lists.work: records that a leader held")
     lost: List = part_of(List, "in Lists.work: records that are lost")
     expired: List = part_of(List, "in Lists.expired: remote segments that go")
+    reads: List = part_of(List, "in ReaderLists.reads: remote reads of this round")
+    unread: List = part_of(List, "in ReaderLists.unread: rows of unread")
 
 
 class Lists(NamedTuple):

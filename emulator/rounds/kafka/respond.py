@@ -45,6 +45,7 @@ from emulator.rounds.kafka.records import (
     Rules,
     Settings,
 )
+from emulator.rounds.kafka.shared_budgets import note_what_is_needed
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
@@ -161,8 +162,10 @@ def take_epoch_end(lists: Lists, inputs: Inputs, part: Partition, follower: Repl
 
 @compiled_into_callers
 def rate_between(inputs: Inputs, leader: Replica, follower: Replica, slot: int) -> int:
-    """Bytes per round that a slow link from the leader and a slow disk of the follower leave; UNKNOWN: any."""
+    """Bytes per round that a slow link from the leader, a slow disk and the quota of the follower leave; UNKNOWN: any."""
     rate = follower.disk_bytes
+    if follower.quota_bytes != UNKNOWN:
+        rate = follower.quota_bytes if rate == UNKNOWN else min(rate, follower.quota_bytes)
     if has(leader.slow_to, slot):
         span = inputs.spans[leader.span]
         for at in range(span.first_slow, span.first_slow + span.slow_count):
@@ -184,6 +187,8 @@ def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, 
     chunk_bytes = 0
     if has_data:
         chunk_bytes = append_chunk(lists, inputs, part, follower, leader, settings, end)
+    if inputs.scenarios[part.scenario].shares:
+        note_what_is_needed(follower, rate, chunk_bytes, end < leader.leo)
     follower.credit_bytes = allowance - chunk_bytes if allowance != UNKNOWN and end < leader.leo else 0
     no_wait = settings.no_wait if follower.no_wait == UNKNOWN else follower.no_wait
     at_once = has_data or no_wait or not follower.answer_is_t

@@ -46,6 +46,20 @@ def round_of(runs: Rows[Run], inputs: Inputs, replica: Replica, offset: int) -> 
 
 
 @compiled
+def first_of_newest_round(runs: Rows[Run], inputs: Inputs, replica: Replica) -> int:
+    """The first record on the replica's disk of the round of its newest one (ListOffsets -3); UNKNOWN: it has none."""
+    if replica.leo <= replica.local_start or replica.runs.count == 0:
+        return UNKNOWN
+    at = last(replica.runs)
+    if runs[at].first_round < 0:  # what was there at the start is of one round
+        return replica.local_start
+    run = runs[at]
+    records = inputs.patterns[run.pattern].records
+    place = run.phase + replica.leo - 1 - run.start_offset
+    return max(replica.local_start, run.start_offset, replica.leo - 1 - place % records)
+
+
+@compiled
 def newest_of_active(runs: Rows[Run], inputs: Inputs, replica: Replica) -> int:
     """The round of the newest record of the active segment, UNKNOWN if it is empty."""
     return round_of(runs, inputs, replica, replica.leo - 1) if replica.leo > replica.active_base else UNKNOWN

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.rounds.kafka.reading.records import CachedIndex, Reader, ReadPartition, ReadRange, ReadReplica, Waited
 from emulator.rounds.kafka.records import EpochEntry, News, Partition, RecordRange, Replica, Run, Segment
 from emulator.rounds.kafka.tier.records import (
     Known,
@@ -47,6 +48,14 @@ TIER_REPLICA_LISTS: dict[str, tuple[type, tuple[str, ...]]] = {
 }
 """Field of State -> what its lists hold, and the names of TierPartition's, or TierReplica's, lists."""
 
+READ_PARTITION_LISTS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "readers": (Reader, ("readers",)),
+    "waits": (Waited, ("waits",)),
+    "read_ranges": (ReadRange, ("ranges",)),
+}
+READ_REPLICA_LISTS: dict[str, tuple[type, tuple[str, ...]]] = {"cached": (CachedIndex, ("cached",))}
+"""Likewise of ReadPartition and ReadReplica."""
+
 
 class Packed(NamedTuple):
     """Lists one after the other: list i is words[offsets[i]:offsets[i + 1]], each entry a row of 64-bit words."""
@@ -81,6 +90,13 @@ class State(NamedTuple):
     known: Packed
     known_states: Packed
     reaches: Packed
+    # Readers: by partition and by replica, empty where no partition of the block is read
+    reading: Rows[ReadPartition]
+    served: Rows[ReadReplica]
+    readers: Packed
+    waits: Packed
+    read_ranges: Packed
+    cached: Packed
 
 
 def packed(record: type, lists: list[np.ndarray]) -> Packed:
@@ -111,5 +127,7 @@ LIST_RECORDS: dict[str, tuple[type, tuple[str, ...]]] = {
     "news": (News, NEWS_LISTS),
     **TIER_PARTITION_LISTS,
     **TIER_REPLICA_LISTS,
+    **READ_PARTITION_LISTS,
+    **READ_REPLICA_LISTS,
 }
 """Field of State -> what its lists hold, and their names."""

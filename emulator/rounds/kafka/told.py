@@ -16,7 +16,7 @@ class Told(NamedTuple):
     `events`: records.Event; `trace`: TraceRow, whose epoch caches stand in `trace_epochs` (EpochEntry) and whose segments,
     the active one last, in `trace_segments` (Segment), one after the other;
     `trace_partitions`: PartitionTraceRow; `violations`: Violation, each with its `epochs` and then `leader_epochs` entries of
-    `witness_epochs`; `traffic`: Traffic by place (ScenarioRow.first_bucket).
+    `witness_epochs`; `unread`: reading.records.Unread; `traffic`: Traffic by place (ScenarioRow.first_bucket).
     """
 
     events: np.ndarray
@@ -26,6 +26,7 @@ class Told(NamedTuple):
     trace_partitions: np.ndarray
     violations: np.ndarray
     witness_epochs: np.ndarray
+    unread: np.ndarray
     traffic: np.ndarray
 
 

@@ -31,6 +31,7 @@ def new_violation(lists: Lists, part: Partition, invariant: int) -> int:
     row.heard_round = 0
     row.epochs = 0
     row.leader_epochs = 0
+    row.group = -1
     part.violations += 1
     return at
 

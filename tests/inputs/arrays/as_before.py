@@ -11,9 +11,14 @@ from emulator.rounds.kafka import records as k
 
 REMOTE = (
     "tiered", "copies", "retention_rounds", "retention_bytes", "task_rounds", "retry_ms", "retry_most_ms", "round_ms",
-    "backoff_rounds", "at_pending_upload", "copy_quota_bytes", "copy_lag_rounds", "copy_lag_bytes",
+    "backoff_rounds", "at_pending_upload", "copy_quota_bytes", "copy_lag_rounds", "copy_lag_bytes", "eligible_log_rounds",
+    "eligible_log_bytes",
 )  # fmt: skip
 """Settings of remote storage, which tests/rounds/kafka/test_tiers.py goes by."""
+READING = (
+    "followers_serve", "read_quota_bytes", "reader_threads", "reader_queue", "index_cache_bytes", "index_interval_bytes",
+)  # fmt: skip
+"""Settings of who serves consumers, which tests/rounds/kafka/test_readers.py goes by."""
 RETENTION = ("retention_check_rounds", "local_retention_rounds", "local_retention_bytes")
 
 
@@ -49,7 +54,7 @@ class Told:
             "elr": bool(inputs.scenarios[part.scenario].elr),
             "clears_elr": bool(settings.clears_elr) and settings.from_round == round_,
         }
-        names = set(settings.dtype.names) - {"from_round", "clears_elr", *RETENTION, *REMOTE}
+        names = set(settings.dtype.names) - {"from_round", "clears_elr", *RETENTION, *REMOTE, *READING}
         return value | {name: int(settings[name]) for name in names} | self.commands(p, round_)
 
     def retention(self, p: int, round_: int) -> dict[str, int] | None:

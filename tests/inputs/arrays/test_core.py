@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.expressions.kafka.rules import RULES, TIER_GUARDS, Rules
+from emulator.bandwidth.copy_budgets import limits_copying
+from emulator.bandwidth.read_budgets import limits_reading
+from emulator.expressions.kafka.rules import RULES, TIERED_PROTOCOLS, Rules
 from emulator.expressions.kafka.run_rules import rules_of
 from emulator.inputs import scenario_inputs
 from emulator.inputs.arrays import is_core, prepare, why_not_core
@@ -23,21 +25,24 @@ EXAMPLES = Path(__file__).parents[3] / "datasets" / "examples"
 
 
 def test_rules_are_those_of_rounds_in_sql() -> None:
-    records, guards = rules_records(), [field.name for field in fields(Rules) if field.name not in TIER_GUARDS]
-    core = [name for name, rules in RULES.items() if all(getattr(rules, guard) for guard in TIER_GUARDS)]
-    assert list(CORE_RULES) == core and len(core) == 13
-    for name in core:
+    records, guards = rules_records(), [field.name for field in fields(Rules)]
+    assert list(CORE_RULES) == list(RULES)
+    for name in CORE_RULES:
         own = records[RULES_PLACES[name]]
         assert {guard: bool(own[guard]) for guard in guards} == {guard: getattr(RULES[name], guard) for guard in guards}
-        assert own.check_every_fetch == (not name.startswith("kafka-mutant-"))
-    of_tiers = {*records.dtype.names} - {*guards, "check_every_fetch"}
-    assert of_tiers <= {*TIER_GUARDS, "know_remote_first"} and (records[list(of_tiers)][0].item() == (1,) * len(of_tiers))
+        assert own.check_every_fetch == (not name.startswith("kafka-mutant-") or name in TIERED_PROTOCOLS)
+        assert own.know_remote_first
+    of_readers = {"reads_within_lineage", "checks_position", "reads_committed_only", "follower_keeps_position"}
+    assert {*records.dtype.names} == {*guards, "check_every_fetch", "know_remote_first", *of_readers}
+    assert all(records[name].all() for name in of_readers)
 
 
 def needs_more(scenario: Scenario) -> bool:
     """Whether rounds in SQL have an optional part for it that the core lacks."""
     rules = rules_of([scenario_inputs(scenario)])
-    return rules.tiers or rules.consumers or rules.budgets or rules.by_local_log or rules.lists
+    if rules.budgets and (rules.tiers or rules.consumers):
+        return True
+    return limits_reading(scenario) or (rules.tiers and limits_copying(scenario))
 
 
 def test_examples_are_core_when_no_optional_part_is_needed() -> None:
@@ -49,7 +54,7 @@ def test_examples_are_core_when_no_optional_part_is_needed() -> None:
             if scenario.protocol in RULES:
                 assert is_core(scenario) == (not needs_more(scenario)), f"{path.name}: {scenario.name}"
                 told.add(is_core(scenario))
-    assert told == {True, False}
+    assert told == {True}
 
 
 def altered(scenario: Scenario, **config: Any) -> dict[str, Any]:
@@ -64,21 +69,51 @@ def commanded(scenario: Scenario, kind: str, **more: Any) -> dict[str, Any]:
     return {"commands": (*scenario.commands, Command(3, kind, **more))}
 
 
+COPY_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.copy.max.bytes.per.second": 9}
+
+
+def throttled(scenario: Scenario) -> dict[str, Any]:
+    """With a throttle of replication."""
+    return {"config": {**scenario.config, "leader.replication.throttled.rate": 9}}
+
+
+TIERED = {"remote.storage.enable": True}
+BOTH = "brokers share bandwidth, and {}"
+SHARED = "copies share quotas or threads of brokers"
 READS = ConsumerRow("g", "orders", None, "earliest", "earliest", False, None, 100, 0, 0, 50, None, None)
+ALL = replace(READS, topic="*")
+READ_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.fetch.max.bytes.per.second": 9}
+READ = "remote reads share quotas, threads or fetches"
 CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {}, None),
-    (lambda s: {"protocol": "kafka-mutant-any-transition"}, "protocol kafka-mutant-any-transition"),
-    (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, "brokers share bandwidth"),
-    (lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}}, "brokers share bandwidth"),
-    (lambda s: commanded(s, "delete_topic", topic="pay*"), "topic payments is deleted"),
-    (lambda s: {"consumers": (READS,)}, "consumers read"),
-    (lambda s: altered(s, **{"remote.storage.enable": True}), "topic or.b has remote storage"),
+    (lambda s: {"protocol": "kafka-mutant-any-transition"}, None),
+    (lambda s: {"protocol": "bookkeeper"}, "protocol bookkeeper"),
+    (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, None),
+    (lambda s: throttled(s), None),
+    (
+        lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}, "consumers": (READS,)},
+        BOTH.format("consumers read"),
+    ),
+    (
+        lambda s: {
+            **altered(s, **TIERED),
+            "config": {**s.config, "leader.replication.throttled.rate": 9},
+        },
+        BOTH.format("topic or.b has remote storage"),
+    ),
+    (lambda s: commanded(s, "delete_topic", topic="pay*"), None),
+    (lambda s: {"consumers": (READS,)}, None),
+    (lambda s: {"consumers": (READS,), **altered(s, **TIERED)}, None),
+    (
+        lambda s: {"consumers": (ALL,), "config": {**s.config, **READ_QUOTA}, **altered(s, **TIERED)},
+        READ,
+    ),
+    (lambda s: altered(s, **TIERED), None),
+    (lambda s: {**altered(s, **TIERED), "config": {**s.config, **COPY_QUOTA}}, SHARED),
+    (lambda s: {"config": {**s.config, **COPY_QUOTA}}, None),
     (lambda s: {"rounds": 800}, None),
     (lambda s: {"rounds": 800, "commands": (), **altered(s, **{"retention.bytes": 99})}, None),
-    (
-        lambda s: commanded(s, "alter_config", topic="or.?", config={"remote.storage.enable": True}),
-        "topic or.b has remote storage",
-    ),
+    (lambda s: commanded(s, "alter_config", topic="or.?", config={"remote.storage.enable": True}), None),
 ]
 
 

@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from emulator.inputs.arrays import Block, prepare, read_block
+from emulator.outcomes.compiled.remote_segments import tier_counters
+from emulator.outcomes.compiled.trace import list_offsets
+from emulator.rounds.kafka.invariants import NAMES
 from emulator.rounds.kafka.play_block import Scratch, play
+from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, UNREAD_KINDS, Reader, Waited
 from emulator.rounds.kafka.records import EVENT_KINDS, FETCH_STATES, UNKNOWN, EpochEntry
 from emulator.rounds.kafka.state import State, entries_of
-from emulator.rounds.kafka.tier.records import STATE_NAMES, RemoteSegment
+from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.kafka.told import Told
 from emulator.scenario import Run, Scenario, load_run
+from tests.reference.consumers.reader import COUNTERS as READ_COUNTERS
 from tests.reference.kafka import Result
 
 Row = dict[str, Any]
@@ -43,12 +48,22 @@ class Played:
 
 
 def played(
-    scenarios: Sequence[Scenario], traced: bool = True, leaps: bool = False, bucket_rounds: int = 10, room: int | None = None
+    scenarios: Sequence[Scenario],
+    traced: bool = True,
+    leaps: bool = False,
+    bucket_rounds: int = 10,
+    room: int | None = None,
+    rules: Mapping[str, int] | None = None,
 ) -> Played:
-    """All partitions of some scenarios, played to their end in one block; `room`: of lists and rows told, to begin with."""
+    """All partitions of some scenarios, played to their end in one block.
+
+    `room`: of lists and rows told, to begin with. `rules`: fields of the rules of all protocols that are to be otherwise.
+    """
     flags = {s.scenario_id: np.full(sum(len(t.assignment) for t in s.topics), traced) for s in scenarios}
     prepared = prepare(scenarios, flags, leaps, bucket_rounds)
     block = read_block(prepared.block(np.arange(prepared.partition_count)))
+    for name, value in (rules or {}).items():
+        block.inputs.rules[name][:] = value  # type: ignore[call-overload]
     scratch = Scratch(block.inputs) if room is None else Scratch(block.inputs, room, room)
     state, told = play(block.state, block.inputs, block.traffic, scratch)
     return Played(block, state, told)
@@ -81,7 +96,8 @@ def trace_of(game: Played) -> dict[int, list[Row]]:
     """By place: rows of the trace, as the reference has them."""
     traces: dict[int, list[Row]] = {}
     at = segment = 0
-    for row in game.told.trace:
+    offsets = {name: values.to_pylist() for name, values in list_offsets(game.block.inputs, game.state, game.told.trace).items()}
+    for number, row in enumerate(game.told.trace):
         entries = game.told.trace_epochs[at : at + int(row.epochs)]
         at += int(row.epochs)
         bases = [int(s.base_offset) for s in game.told.trace_segments[segment : segment + int(row.segments)]]
@@ -103,6 +119,7 @@ def trace_of(game: Played) -> dict[int, list[Row]]:
                 "in_isr": bool(row.in_isr),
                 "fetch_state": FETCH_STATES[int(row.fetch_state)] or None,
                 "epochs": [[int(e.epoch), int(e.start_offset)] for e in entries],
+                **{name: values[number] for name, values in offsets.items()},
             }
         )
     return traces
@@ -162,26 +179,9 @@ def outcomes_of(game: Played, place: int) -> Row:
     }
 
 
-TIER_COUNTERS = {
-    "remote_copy_requests": "copy_requests",
-    "remote_copy_bytes": "copy_bytes",
-    "remote_copied_again_bytes": "copied_again_bytes",
-    "remote_copy_errors": "copy_errors",
-    "remote_delete_requests": "delete_requests",
-    "remote_delete_errors": "delete_errors",
-    "remote_deleted_bytes": "deleted_bytes",
-    "moved_to_tiered_storage": "moved",
-    "aux_state_requests": "aux_requests",
-    "aux_state_errors": "aux_errors",
-    "aux_state_downloads": "aux_downloads",
-}
-
-
 def tier_outcomes_of(game: Played, place: int) -> Row:
     """The counters of tiered storage, where the partition has it."""
-    if not game.state.partitions[place].tiered:
-        return {}
-    return {column: int(game.state.tier[place][field]) for column, field in TIER_COUNTERS.items()}
+    return {column: int(values[place]) for column, values in tier_counters(game.block.inputs, game.state).items()}
 
 
 def remote_segments_of(game: Played, place: int) -> list[Row]:
@@ -205,13 +205,59 @@ def remote_segments_of(game: Played, place: int) -> list[Row]:
             "state": STATE_NAMES[row.state],
             "broker": brokers[row.slot] if row.slot >= 0 else -1,
             "leader_epoch": int(row.leader_epoch),
-            **{name: None if row[name] == UNKNOWN else int(row[name]) for name in SEGMENT_ROUNDS},
+            **{name: None if row[name] == UNKNOWN else int(row[name]) for name in ("started_round", "copied_round")},
+            "in_lineage": bool(row.in_lineage),
+            "deleted_round": None if row.deleted_round == NOT_DELETED else int(row.deleted_round),
         }
         for number, row in enumerate(rows)
     ]
 
 
-SEGMENT_ROUNDS = ("started_round", "copied_round", "deleted_round")
+def consumer_groups_of(game: Played, place: int) -> dict[str, Row]:
+    """By name of the group the row of `consumer_groups` for a partition, with nulls as None."""
+    part, reading = game.state.partitions[place], game.state.readers
+    readers = entries_of(Reader, reading)[reading.offsets[place] : reading.offsets[place + 1]]
+    waits = entries_of(Waited, game.state.waits)[game.state.waits.offsets[place] :]
+    names = game.block.group_names[int(part.scenario)]
+    first, last = int(part.first_replica), int(part.client_leader)
+    hw = 0 if last < 0 else int(game.state.replicas[first + last].hw)
+    found = {}
+    for number, reader in enumerate(readers):
+        waited = {cause: int(waits[number * len(CAUSES) + at].waited_rounds) for at, cause in enumerate(CAUSES)}
+        has_started = reader.position != NO_POSITION
+        found[names[int(game.block.inputs.wants[reader.want].group)]] = {
+            **{name: int(reader[name]) for name in (*READ_COUNTERS, "max_lag")},
+            "group": names[int(game.block.inputs.wants[reader.want].group)],
+            "position": int(reader.position) if has_started else None,
+            "epoch": None if reader.epoch == UNKNOWN else int(reader.epoch),
+            "lag": max(0, hw - int(reader.position)) if has_started else 0,
+            "waited_rounds": {cause: rounds for cause, rounds in sorted(waited.items()) if rounds},
+            "stopped": None if reader.stopped == NO_CAUSE else CAUSES[int(reader.stopped)],
+        }
+    return found
+
+
+def unread_of(game: Played, place: int) -> list[Row]:
+    """The rows of `unread` for a partition, with nulls as None."""
+    names = game.block.group_names[int(game.state.partitions[place].scenario)]
+    return [
+        {
+            **{name: int(row[name]) for name in ("from_round", "to_round", "from_offset", "to_offset")},
+            "group": names[int(row.group)],
+            "kind": UNREAD_KINDS[int(row.kind)],
+            "cause": CAUSES[int(row.cause)],
+            "broker": None if row.broker < 0 else int(row.broker),
+        }
+        for row in game.told.unread
+        if row.partition == place
+    ]
+
+
+def read_violations_of(game: Played, place: int) -> list[tuple[int, str, str]]:
+    """(round, invariant, group) of the violations by reads of a partition."""
+    names = game.block.group_names[int(game.state.partitions[place].scenario)]
+    rows = [row for row in game.told.violations if row.partition == place and row.group >= 0]
+    return [(int(row.at_round), NAMES[int(row.invariant)], names[int(row.group)]) for row in rows]
 
 
 def differences(

@@ -6,9 +6,10 @@ segment), KIP-1023.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.epochs import cut_epochs_below, end_of_epoch
 from emulator.rounds.kafka.fetch import message_passes
+from emulator.rounds.kafka.log import bytes_below
 from emulator.rounds.kafka.records import (
     AUX_STATE_BUILT,
     BUILDING,
@@ -26,12 +27,12 @@ from emulator.rounds.kafka.records import (
     TierLists,
 )
 from emulator.rounds.kafka.respond import starts_at_upload
-from emulator.rounds.kafka.segments import start_segment_at
+from emulator.rounds.kafka.segments import base_of_first, close_segment, start_segment_at
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import can_use_metadata, store_is_up
 from emulator.rounds.kafka.tier.lineage import epoch_of_offset
 from emulator.rounds.kafka.tier.metadata import look_up
-from emulator.rounds.lists import append, clear
+from emulator.rounds.lists import append, clear, last
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
@@ -49,7 +50,7 @@ def begin_to_build(lists: Lists, tiers: TierLists, part: Partition, replicas: Ro
     clear(tier.aux_epochs)
 
 
-@compiled
+@compiled_into_callers
 def build_aux_states(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
@@ -113,7 +114,7 @@ def ask_leader(
         if start == UNKNOWN:
             tier.aux_next = part.now + inputs.settings[part.settings].backoff_rounds
         elif start <= leader.log_start:
-            start_at(lists, tiers, part, follower, slot, start, start, False)
+            start_at(lists, tiers, inputs, part, follower, slot, start, start, False, rules)
         else:
             tier.aux_start = start
             entry = tiers.aux_epochs[append(tier.aux_epochs)]
@@ -129,7 +130,7 @@ def ask_leader(
         entry.epoch = epoch
         entry.start_offset = begins
         return
-    start_at(lists, tiers, part, follower, slot, tier.aux_start, leader.log_start, rules.build_epochs != 0)
+    start_at(lists, tiers, inputs, part, follower, slot, tier.aux_start, leader.log_start, True, rules)
 
 
 @compiled
@@ -142,14 +143,13 @@ def read_remote(
     start = start_from(lists, tiers, inputs, part, replicas, slot)
     whole.aux_requests += 1
     if start == UNKNOWN:
+        whole.aux_errors += 1
         tier.aux_next = part.now + settings.backoff_rounds
         return
     if start <= leader.log_start:
-        start_at(lists, tiers, part, follower, slot, start, start, False)
+        start_at(lists, tiers, inputs, part, follower, slot, start, start, False, rules)
         return
-    number = -1
-    if can_use_metadata(lists, tiers, inputs, part, follower):
-        number = look_up(lists, tiers, tier, epoch_of_offset(lists.epochs, leader.epochs, start - 1), start - 1)
+    number = segment_before(lists, tiers, inputs, part, replicas, slot, start, rules)
     if number < 0 or not store_is_up(lists, tiers, inputs):
         whole.aux_errors += 1
         tier.aux_next = part.now + settings.backoff_rounds
@@ -162,25 +162,50 @@ def read_remote(
         entry = tiers.aux_epochs[append(tier.aux_epochs)]
         entry.epoch = tiers.remote_epochs[at].epoch
         entry.start_offset = tiers.remote_epochs[at].start_offset
-    start_at(lists, tiers, part, follower, slot, segment.end_offset + 1, leader.log_start, rules.build_epochs != 0)
+    start, with_epochs = segment.end_offset + 1, rules.build_epochs != 0
+    start_at(lists, tiers, inputs, part, follower, slot, start, leader.log_start, with_epochs, rules)
+
+
+@compiled
+def segment_before(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, start: int, rules: Rules
+) -> int:
+    """The number of the segment before an offset of the leader's log, as a follower knows it; -1: it knows of none."""
+    follower = replicas[slot]
+    if not can_use_metadata(lists, tiers, inputs, part, follower):
+        return -1
+    epoch = epoch_of_offset(lists.epochs, replicas[follower.believed_leader].epochs, start - 1)
+    return look_up(lists, tiers, tiers.replicas[slot], epoch, start - 1, rules)
 
 
 @compiled
 def start_at(
-    lists: Lists, tiers: TierLists, part: Partition, follower: Replica, slot: int, offset: int, log_start: int, with_epochs: bool
+    lists: Lists,
+    tiers: TierLists,
+    inputs: Inputs,
+    part: Partition,
+    follower: Replica,
+    slot: int,
+    offset: int,
+    log_start: int,
+    with_epochs: bool,
+    rules: Rules,
 ) -> None:
     """Drop the log, start anew with the epochs told, newest first, and fetch from the next round on."""
     tier = tiers.replicas[slot]
     part.truncated += follower.leo - follower.local_start
-    clear(follower.runs)
-    clear(follower.epochs)
-    start_segment_at(follower, offset)
     follower.log_start = min(log_start, offset)
-    follower.local_start = offset
+    if not rules.drop_log and follower.runs.count and follower.leo < offset:
+        keep_log(lists, inputs, part, follower, offset)
+    else:
+        clear(follower.runs)
+        start_segment_at(follower, offset)
+        follower.local_start = offset
+        follower.log_bytes = 0
+    clear(follower.epochs)
     follower.leo = offset
     follower.hw = offset
     follower.flushed = offset
-    follower.log_bytes = 0
     if with_epochs:
         for at in range(tier.aux_epochs.start + tier.aux_epochs.count - 1, tier.aux_epochs.start - 1, -1):
             if tiers.aux_epochs[at].start_offset < offset:
@@ -196,6 +221,16 @@ def start_at(
 
 
 @compiled
+def keep_log(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, offset: int) -> None:
+    """A mutant's: what the follower had stays on its disk, with a hole behind it."""
+    if follower.active_bytes > 0:
+        close_segment(lists, inputs, part, follower)
+    follower.log_bytes = bytes_below(inputs, lists.runs[last(follower.runs)], offset)
+    follower.local_start = max(follower.log_start, base_of_first(lists.segments, follower))
+    follower.active_base = offset
+
+
+@compiled_into_callers
 def forget_stale_builds(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
     """Who restarts, learns of another leader or epoch, or leads, forgets what it was building."""
     for slot in range(part.slots):

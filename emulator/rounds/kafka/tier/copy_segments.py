@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.log import raise_log_start
 from emulator.rounds.kafka.records import (
     COPY_FAILED_EVENT,
@@ -20,6 +20,7 @@ from emulator.rounds.kafka.records import (
 )
 from emulator.rounds.kafka.segments import end_of_segment
 from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.tier.check_tiers import check_begun_copy
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
     count_copied,
@@ -39,6 +40,7 @@ from emulator.rounds.kafka.tier.records import (
     LEADER_DUTY,
     NO_SEGMENT,
     NO_STATE,
+    NOT_DELETED,
     NOT_LOOKED_UP,
     TierReplica,
 )
@@ -49,7 +51,7 @@ QUOTA_WINDOW_MS = 11_000
 """Of RLMQuotaManager: 11 samples of a second."""
 
 
-@compiled
+@compiled_into_callers
 def run_copy_tasks(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
@@ -77,7 +79,7 @@ def copy_segments(
             at = next_segment(lists, tiers, inputs, part, replica, tier, settings, rules)
             if at == NOBODY:
                 return
-            start_copy(lists, tiers, part, replicas, slot, at, rules)
+            start_copy(lists, tiers, inputs, part, replicas, slot, at, rules)
         if not store_is_up(lists, tiers, inputs) or not can_use_metadata(lists, tiers, inputs, part, replica):
             fail_copy(lists, tiers, inputs, part, replica, slot, settings, rules)
             return
@@ -90,7 +92,7 @@ def copy_segments(
         finish_copy(lists, tiers, part, replica, slot, rules)
 
 
-@compiled
+@compiled_into_callers
 def is_tier_full(tiers: TierLists, slot: int) -> bool:
     """Whether a list has no room: the partition is played again with more."""
     whole, tier = tiers.whole[0], tiers.replicas[slot]
@@ -124,7 +126,7 @@ def next_segment(
     if at == NOBODY:
         tier.copy_failures = 0
         tier.copy_next = part.now + settings.task_rounds
-    elif not within_quota(lists, tiers, part, tier, settings):
+    elif not within_quota(lists, tiers, inputs, part, replica, tier, settings):
         tier.copy_next = part.now + 1
         return NOBODY
     return at
@@ -152,12 +154,21 @@ def candidate(
 ) -> int:
     """Where the closed segment with an offset stands, or the next, if it ends below the last stable offset and has waited."""
     stable = last_stable_offset(lists, tiers, replica) if rules.below_last_stable else replica.leo
-    for at in every(replica.segments):
-        end = end_of_segment(lists.segments, replica, at)
-        if end > from_offset:
-            may_go = end <= stable and (has_waited(lists, tiers, part, replica, settings, at) or not rules.wait_for_lag)
-            return at if may_go else NOBODY
-    return NOBODY
+    at = next_closed(lists, replica, from_offset)
+    if at == NOBODY or end_of_segment(lists.segments, replica, at) > stable:
+        return NOBODY
+    return at if has_waited(lists, tiers, part, replica, settings, at) or not rules.wait_for_lag else NOBODY
+
+
+@compiled
+def next_closed(lists: Lists, replica: Replica, from_offset: int) -> int:
+    """Where the closed segment with an offset stands, or the next; NOBODY: there is none. Most lie below it."""
+    found = NOBODY
+    at = replica.segments.start + replica.segments.count - 1
+    while at >= replica.segments.start and end_of_segment(lists.segments, replica, at) > from_offset:
+        found = at
+        at -= 1
+    return found
 
 
 @compiled
@@ -167,32 +178,64 @@ def has_waited(lists: Lists, tiers: TierLists, part: Partition, replica: Replica
         return True
     if settings.copy_lag_rounds > 0 and part.now - lists.segments[at].newest_round >= settings.copy_lag_rounds:
         return True
-    behind_bytes = replica.active_bytes
-    for later in range(at + 1, replica.segments.start + replica.segments.count):
-        behind_bytes += lists.segments[later].size_bytes
-    return 0 < settings.copy_lag_bytes <= behind_bytes
+    return 0 < settings.copy_lag_bytes <= bytes_behind(lists, replica, at)
 
 
 @compiled
-def within_quota(lists: Lists, tiers: TierLists, part: Partition, tier: TierReplica, settings: Settings) -> bool:
+def bytes_behind(lists: Lists, replica: Replica, at: int) -> int:
+    """Bytes of the log on disk behind a closed segment."""
+    behind = replica.active_bytes
+    for later in range(at + 1, replica.segments.start + replica.segments.count):
+        behind += lists.segments[later].size_bytes
+    return behind
+
+
+@compiled
+def within_quota(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
+) -> bool:
     """Whether what copies started in the window is not above the quota (KIP-956; a segment counts whole when it starts)."""
-    if settings.copy_quota_bytes == UNKNOWN:
+    quota_bytes = quota_of(inputs, replica, settings)
+    if quota_bytes == UNKNOWN:
         return True
-    window = max(1, QUOTA_WINDOW_MS // settings.round_ms)
-    total = 0
     gone = 0
-    for at in every(tier.starts):
-        if part.now - tiers.starts[at].at_round < window:
-            total += tiers.starts[at].size_bytes
-        else:
-            gone += 1
+    while gone < tier.starts.count and has_left_window(tiers, part, settings, tier.starts.start + gone):
+        gone += 1
     drop_first(tier.starts, gone)
-    return total * 1000 <= settings.copy_quota_bytes * window * settings.round_ms
+    return is_within(tiers, tier, settings, quota_bytes)
+
+
+@compiled
+def quota_of(inputs: Inputs, replica: Replica, settings: Settings) -> int:
+    """The copy quota of a replica's broker, bytes per second; UNKNOWN: none."""
+    own = inputs.spans[replica.span].copy_quota
+    return settings.copy_quota_bytes if own == UNKNOWN else own
+
+
+@compiled
+def has_left_window(tiers: TierLists, part: Partition, settings: Settings, at: int) -> bool:
+    """Whether a copy started so long ago that it counts no more; copies are in the order of their starts."""
+    return part.now - tiers.starts[at].at_round >= window_rounds(settings)
+
+
+@compiled
+def window_rounds(settings: Settings) -> int:
+    """Rounds of the quota's window."""
+    return max(1, QUOTA_WINDOW_MS // settings.round_ms)
+
+
+@compiled
+def is_within(tiers: TierLists, tier: TierReplica, settings: Settings, quota_bytes: int) -> bool:
+    """Whether the copies in the list are not above the quota."""
+    total = 0
+    for at in every(tier.starts):
+        total += tiers.starts[at].size_bytes
+    return total * 1000 <= quota_bytes * window_rounds(settings) * settings.round_ms
 
 
 @compiled
 def start_copy(
-    lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int, at: int, rules: Rules
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, at: int, rules: Rules
 ) -> None:
     """COPY_STARTED: a remote segment with the epochs inside it, and the checkpoint: all epochs of the log up to its end."""
     replica, tier, whole = replicas[slot], tiers.replicas[slot], tiers.whole[0]
@@ -215,12 +258,14 @@ def start_copy(
     segment.moved_bytes = 0
     segment.started_round = part.now
     segment.copied_round = UNKNOWN
-    segment.deleted_round = UNKNOWN
+    segment.deleted_round = NOT_DELETED
+    segment.deleted_epoch = UNKNOWN
     start = tiers.starts[append(tier.starts)]
     start.at_round = part.now
     start.size_bytes = local.size_bytes
     if whole.segments.full or tier.starts.full:
         return
+    check_begun_copy(lists, tiers, inputs, part, replica, slot, inputs.settings[part.settings], number)
     write_event(lists, tiers, part, number, COPY_STARTED, slot, rules)
     whole.copy_requests += 1
     tell(lists, part, COPY_STARTED_EVENT, replica.broker, tier.duty_epoch, local.base_offset, end, -1)
@@ -237,6 +282,7 @@ def finish_copy(lists: Lists, tiers: TierLists, part: Partition, replica: Replic
     number, orphaned = tier.copying, tier.orphaned
     segment = tiers.remote[tiers.whole[0].segments.start + number]
     segment.stored_bytes = segment.size_bytes
+    tiers.whole[0].segments.changes += 1
     write_event(lists, tiers, part, number, COPY_FINISHED, slot, rules)
     count_copied(lists, tiers, number, segment.size_bytes)
     end = segment.end_offset + 1

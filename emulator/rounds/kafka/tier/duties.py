@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.records import (
     ISOLATED,
     NO_EPOCH,
@@ -33,19 +33,19 @@ from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
 
-@compiled
+@compiled_into_callers
 def runs_tasks(part: Partition, replicas: Rows[Replica], slot: int) -> bool:
     """Whether a slot's broker runs and is a replica."""
     return has(part.assigned, slot) and not replicas[slot].status & NOT_RUNNING
 
 
-@compiled
+@compiled_into_callers
 def store_is_up(lists: Lists, tiers: TierLists, inputs: Inputs) -> bool:
     """Whether the remote store answers in this round."""
     return inputs.store[tiers.whole[0].store].is_up != 0
 
 
-@compiled
+@compiled_into_callers
 def can_use_metadata(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica) -> bool:
     """Whether a broker can write metadata, and ask for it: the store's own (`list`) only while it is up."""
     if inputs.scenarios[part.scenario].by_list:
@@ -64,7 +64,7 @@ def retry_rounds(settings: Settings, failures: int) -> int:
     return max(1, min(settings.retry_most_ms, wait) // settings.round_ms)
 
 
-@compiled
+@compiled_into_callers
 def follow_truncation(part: Partition, replicas: Rows[Replica], lists: Lists, tiers: TierLists, rules: Rules) -> None:
     """What was cut off a log is not tiered any more, as far as this log goes; Kafka to 4.3 never lowers it (a mutant)."""
     if not rules.forget_on_truncation:
@@ -74,7 +74,7 @@ def follow_truncation(part: Partition, replicas: Rows[Replica], lists: Lists, ti
             replicas[slot].highest_remote = replicas[slot].leo - 1
 
 
-@compiled
+@compiled_into_callers
 def assign_duties(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """Duties follow beliefs; who leads again in another epoch goes on with its tasks (doHandleLeaderPartition)."""
     settings = inputs.settings[part.settings]
@@ -116,7 +116,7 @@ def forget_tasks(tier: TierReplica) -> None:
     tier.orphaned = 0
 
 
-@compiled
+@compiled_into_callers
 def forget_on_restart(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
     """Tasks of brokers that are down, and of who is no replica any more, end; nobody goes on with their copies."""
     for slot in range(part.slots):
@@ -135,6 +135,7 @@ def give_up_copy(lists: Lists, tiers: TierLists, tier: TierReplica) -> None:
     segment = tiers.remote[tiers.whole[0].segments.start + tier.copying]
     if segment.state != DELETE_FINISHED:
         segment.stored_bytes = segment.size_bytes - tier.left_bytes
+        tiers.whole[0].segments.changes += 1
     count_copied(lists, tiers, tier.copying, segment.size_bytes - tier.left_bytes)
     tier.copying = NO_SEGMENT
     tier.left_bytes = 0
@@ -165,18 +166,24 @@ def count_copied(lists: Lists, tiers: TierLists, number: int, moved_bytes: int) 
 @compiled
 def learn_highest_remote(lists: Lists, tiers: TierLists, replica: Replica, tier: TierReplica, rules: Rules) -> int:
     """Look up how far the replica's log is tiered; what it knows only rises by that."""
-    if rules.within_lineage:
-        found = highest_remote_of(lists, tiers, tier, replica.epochs, replica.leo)
-    else:
-        found = UNKNOWN
-        for number in range(tier.states.count):
-            if tiers.known_states[tier.states.start + number].state == COPY_FINISHED:
-                found = max(found, tiers.remote[tiers.whole[0].segments.start + number].end_offset)
+    found = found_remote(lists, tiers, replica, tier, rules)
     replica.highest_remote = max(replica.highest_remote, found)
     return found
 
 
 @compiled
+def found_remote(lists: Lists, tiers: TierLists, replica: Replica, tier: TierReplica, rules: Rules) -> int:
+    """How far a replica finds its log tiered."""
+    if rules.within_lineage:
+        return highest_remote_of(lists, tiers, tier, replica.epochs, replica.leo)
+    found = UNKNOWN
+    for number in range(tier.states.count):
+        if tiers.known_states[tier.states.start + number].state == COPY_FINISHED:
+            found = max(found, tiers.remote[tiers.whole[0].segments.start + number].end_offset)
+    return found
+
+
+@compiled_into_callers
 def run_follower_tasks(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import REMOTE_DELETE, UNKNOWN, Inputs, Lists, Partition, Replica, Rules, Settings, TierLists
+from emulator.rounds.kafka.records import (
+    NOBODY,
+    REMOTE_DELETE,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Rules,
+    Settings,
+    TierLists,
+)
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
@@ -13,13 +24,15 @@ from emulator.rounds.kafka.tier.duties import (
     runs_tasks,
     store_is_up,
 )
+from emulator.rounds.kafka.tier.known import place_of_known
 from emulator.rounds.kafka.tier.lineage import is_in_lineage
-from emulator.rounds.kafka.tier.metadata import place_of_known, write_event
+from emulator.rounds.kafka.tier.metadata import remote_log_start, write_event
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
     DELETE_FINISHED,
     DELETE_STARTED,
     LEADER_DUTY,
+    NO_SEGMENT,
     RemoteSegment,
     TierReplica,
 )
@@ -27,7 +40,7 @@ from emulator.rounds.lists import append, clear, every
 from emulator.rounds.records import Rows
 
 
-@compiled
+@compiled_into_callers
 def run_expiry_tasks(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
@@ -53,6 +66,16 @@ def is_of_log(lists: Lists, tiers: TierLists, segment: RemoteSegment, replica: R
 
 
 @compiled
+def note_lineage(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
+    """At the run's end: which remote segments are of T's log, or of the last leader's."""
+    for at in every(tiers.whole[0].segments):
+        segment = tiers.remote[at]
+        segment.in_lineage = 0
+        if part.client_leader != NOBODY and is_of_log(lists, tiers, segment, replicas[part.client_leader]):
+            segment.in_lineage = 1
+
+
+@compiled
 def expire(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, slot: int, settings: Settings, rules: Rules
 ) -> bool:
@@ -67,18 +90,31 @@ def expire(
     work = lists.filled[0].expired
     clear(work)
     log_start = choose(lists, tiers, part, replica, tier, settings)
-    if work.full:
+    if not rules.log_start_first:  # a mutant's: when nothing goes, to what is left
+        is_done = work.count == 0
+        log_start = remote_log_start(lists, tiers, tier, replica.epochs, replica.local_start) if is_done else replica.log_start
+    if work.full or log_start > replica.hw:
         return False
     if log_start > replica.log_start:
-        if log_start > replica.hw:
-            return False
         raise_log_start(lists, replica, log_start)
         replica.compares = 1
-    choose_older(lists, tiers, replica, tier)
-    done = True
+    if not delete_chosen(lists, tiers, inputs, part, replica, slot, rules):
+        return False
+    choose_older(lists, tiers, replica, tier)  # by what it has read by now: who writes has read all before
+    return delete_chosen(lists, tiers, inputs, part, replica, slot, rules)
+
+
+@compiled
+def delete_chosen(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, slot: int, rules: Rules
+) -> bool:
+    """Delete what is in `expired`, one after the other; the first that the store fails ends it. Returns whether all went."""
+    work = lists.filled[0].expired
     for at in every(work):
-        done = done and delete_remote(lists, tiers, inputs, part, replica, slot, tiers.expired[at].segment, rules)
-    return done
+        if not delete_remote(lists, tiers, inputs, part, replica, slot, tiers.expired[at].segment, rules):
+            return False
+    clear(work)
+    return True
 
 
 @compiled
@@ -156,14 +192,16 @@ def choose(lists: Lists, tiers: TierLists, part: Partition, replica: Replica, ti
     for place in every(replica.epochs):
         for at in every(tier.known):
             known = tiers.known[at]
+            if known.epoch > lists.epochs[place].epoch:
+                break  # entries stand by epoch
             if known.epoch != lists.epochs[place].epoch or is_chosen(lists, tiers, known.segment):
                 continue
             if known.segment == tier.copying:
                 return log_start
             segment = tiers.remote[tiers.whole[0].segments.start + known.segment]
             state = tiers.known_states[tier.states.start + known.segment].state
-            last_epoch = tiers.remote_epochs[tiers.whole[0].epochs.start + segment.first_epoch + segment.epochs - 1].epoch
-            if state == DELETE_STARTED or (last_epoch <= first_epoch and segment.end_offset < replica.log_start):
+            is_below = last_epoch_of(tiers, known.segment) <= first_epoch and segment.end_offset < replica.log_start
+            if state == DELETE_STARTED or is_below:
                 tiers.expired[append(work)].segment = known.segment
                 continue
             if not is_of_log(lists, tiers, segment, replica):
@@ -178,6 +216,44 @@ def choose(lists: Lists, tiers: TierLists, part: Partition, replica: Replica, ti
 
 
 @compiled
+def first_to_stay(lists: Lists, tiers: TierLists, replica: Replica, tier: TierReplica) -> tuple[bool, int]:
+    """As `choose` and `choose_older` go: (whether a segment goes whatever the limits, or may as the log grows; else the number
+    of the first one that limits keep, NO_SEGMENT: there is none). Entries stand by epoch.
+    """
+    if replica.epochs.count == 0:
+        return False, NO_SEGMENT
+    first_epoch = lists.epochs[replica.epochs.start].epoch
+    at, end = tier.known.start, tier.known.start + tier.known.count
+    while at < end and tiers.known[at].epoch < first_epoch:
+        if last_epoch_of(tiers, tiers.known[at].segment) < first_epoch:
+            return True, NO_SEGMENT
+        at += 1
+    for place in every(replica.epochs):
+        epoch = lists.epochs[place].epoch
+        while at < end and tiers.known[at].epoch <= epoch:
+            number = tiers.known[at].segment
+            if tiers.known[at].epoch == epoch:
+                if number == tier.copying:
+                    return False, NO_SEGMENT
+                segment = tiers.remote[tiers.whole[0].segments.start + number]
+                state = tiers.known_states[tier.states.start + number].state
+                is_below = last_epoch_of(tiers, number) <= first_epoch and segment.end_offset < replica.log_start
+                if state == DELETE_STARTED or is_below or segment.end_offset >= replica.leo:
+                    return True, NO_SEGMENT
+                if is_of_log(lists, tiers, segment, replica):
+                    return False, number
+            at += 1
+    return False, NO_SEGMENT
+
+
+@compiled
+def last_epoch_of(tiers: TierLists, number: int) -> int:
+    """The last epoch in a remote segment."""
+    segment = tiers.remote[tiers.whole[0].segments.start + number]
+    return tiers.remote_epochs[tiers.whole[0].epochs.start + segment.first_epoch + segment.epochs - 1].epoch
+
+
+@compiled
 def choose_older(lists: Lists, tiers: TierLists, replica: Replica, tier: TierReplica) -> None:
     """Then segments that have only epochs older than the cache's first: unreferenced, left by unclean elections."""
     if replica.epochs.count == 0:
@@ -185,11 +261,9 @@ def choose_older(lists: Lists, tiers: TierLists, replica: Replica, tier: TierRep
     first_epoch = lists.epochs[replica.epochs.start].epoch
     for at in every(tier.known):
         known = tiers.known[at]
-        if known.epoch >= first_epoch or is_chosen(lists, tiers, known.segment):
-            continue
-        segment = tiers.remote[tiers.whole[0].segments.start + known.segment]
-        last_epoch = tiers.remote_epochs[tiers.whole[0].epochs.start + segment.first_epoch + segment.epochs - 1].epoch
-        if last_epoch < first_epoch:
+        if known.epoch >= first_epoch:
+            return  # entries stand by epoch
+        if not is_chosen(lists, tiers, known.segment) and last_epoch_of(tiers, known.segment) < first_epoch:
             tiers.expired[append(lists.filled[0].expired)].segment = known.segment
 
 
@@ -208,6 +282,7 @@ def delete_remote(
     write_event(lists, tiers, part, number, DELETE_FINISHED, slot, rules)
     whole.deleted_bytes += segment.stored_bytes
     segment.stored_bytes = 0
+    whole.segments.changes += 1
     if not was_deleted:
         end = segment.end_offset + 1
         tell(lists, part, REMOTE_DELETE, replica.broker, segment.leader_epoch, segment.base_offset, end, -1)

@@ -6,8 +6,9 @@ write is read in a later round.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
-from emulator.rounds.kafka.records import UNKNOWN, Lists, Partition, Rules, TierLists
+from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.records import NO_NEWS, UNKNOWN, Inputs, Lists, Partition, Replica, Rules, ScenarioRow, TierLists
+from emulator.rounds.kafka.tier.known import add_known, place_of_reach, serve, set_aside
 from emulator.rounds.kafka.tier.lineage import end_of_cached
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
@@ -15,12 +16,9 @@ from emulator.rounds.kafka.tier.records import (
     DELETE_FINISHED,
     DELETE_STARTED,
     NO_STATE,
-    Known,
-    RemoteSegment,
     TierReplica,
 )
-from emulator.rounds.lists import List, append, clear, every, keep_first
-from emulator.rounds.records import Rows
+from emulator.rounds.lists import List, append, clear, every
 
 
 @compiled
@@ -44,7 +42,10 @@ def write_event(lists: Lists, tiers: TierLists, part: Partition, number: int, st
     event.state = state
     event.slot = slot
     if is_allowed(segment.state, state) or not rules.check_transitions:
+        tier.segments.changes += 1
         segment.state = state
+        if state == DELETE_STARTED and slot >= 0 and segment.deleted_epoch == UNKNOWN:
+            segment.deleted_epoch = tiers.replicas[slot].duty_epoch
         if state == COPY_FINISHED:
             segment.was_finished = 1
             segment.copied_round = part.now
@@ -58,6 +59,22 @@ def write_event(lists: Lists, tiers: TierLists, part: Partition, number: int, st
     replica.last_own = tier.events.count - 1
     if replica.read_to == replica.last_own:
         replica.read_to += 1
+
+
+@compiled_into_callers
+def metadata_lag(inputs: Inputs, scenario: ScenarioRow, replica: Replica) -> int:
+    """Rounds by which a broker reads events late, NO_NEWS: none get through."""
+    if scenario.by_list:
+        return 0
+    lag = inputs.spans[replica.span].metadata_lag
+    return NO_NEWS if lag == NO_NEWS else max(lag, scenario.metadata_lag)
+
+
+@compiled_into_callers
+def has_news(tiers: TierLists, slot: int, before_round: int) -> bool:
+    """Whether there is an event of a round before one that a broker has not read."""
+    events, read_to = tiers.whole[0].events, tiers.replicas[slot].read_to
+    return read_to < events.count and tiers.remote_events[events.start + read_to].at_round < before_round
 
 
 @compiled
@@ -106,6 +123,7 @@ def learn_event(lists: Lists, tiers: TierLists, replica: TierReplica, number: in
     if before == state and state != DELETE_STARTED:
         return
     known.state = state
+    replica.states.changes += 1
     if before in (NO_STATE, DELETE_FINISHED):
         replica.living += 1
     if state == DELETE_FINISHED:
@@ -125,143 +143,15 @@ def learn_event(lists: Lists, tiers: TierLists, replica: TierReplica, number: in
 
 
 @compiled
-def comes_before(known: Rows[Known], one: int, other: int) -> bool:
-    """Whether an entry stands before another: by epoch, base, served ones first and those by start."""
-    left, right = known[one], known[other]
-    if left.epoch != right.epoch:
-        return left.epoch < right.epoch
-    if left.base_offset != right.base_offset:
-        return left.base_offset < right.base_offset
-    if left.served != right.served:
-        return left.served > right.served
-    return left.served == 1 and left.start_offset < right.start_offset
-
-
-@compiled
-def swap(known: Rows[Known], one: int, other: int) -> None:
-    """Exchange two entries."""
-    left, right = known[one], known[other]
-    left.epoch, right.epoch = right.epoch, left.epoch
-    left.base_offset, right.base_offset = right.base_offset, left.base_offset
-    left.served, right.served = right.served, left.served
-    left.start_offset, right.start_offset = right.start_offset, left.start_offset
-    left.end_offset, right.end_offset = right.end_offset, left.end_offset
-    left.segment, right.segment = right.segment, left.segment
-
-
-@compiled
-def add_known(
-    known: Rows[Known], entries: List, segment: RemoteSegment, number: int, epoch: int, start: int, end: int, served: int
-) -> None:
-    """Add an entry behind those that are alike."""
-    at = append(entries)
-    entry = known[at]
-    entry.epoch = epoch
-    entry.base_offset = segment.base_offset
-    entry.served = served
-    entry.start_offset = start
-    entry.end_offset = end
-    entry.segment = number
-    if entries.full:
-        return
-    while at > entries.start and comes_before(known, at, at - 1):
-        swap(known, at, at - 1)
-        at -= 1
-
-
-@compiled
-def remove_known(known: Rows[Known], entries: List, at: int) -> None:
-    """An entry goes."""
-    for behind in range(at, entries.start + entries.count - 1):
-        swap(known, behind, behind + 1)
-    keep_first(entries, entries.count - 1)
-
-
-@compiled
-def place_of_known(known: Rows[Known], entries: List, epoch: int, number: int, served: int) -> int:
-    """Where a segment's entry of an epoch stands, -1 if it has none."""
-    for at in range(entries.start + entries.count - 1, entries.start - 1, -1):
-        if known[at].segment == number and known[at].epoch == epoch and known[at].served == served:
-            return at
-    return -1
-
-
-@compiled
-def serve(
-    lists: Lists, tiers: TierLists, replica: TierReplica, segment: RemoteSegment, number: int, epoch: int, start: int, end: int
-) -> None:
-    """A copy is finished: served ones that start at or after it are put aside while the epoch reaches no further (KAFKA-15168).
-
-    One at the same start that reaches further is forgotten.
-    """
-    known, entries = tiers.known, replica.known
-    reach = place_of_reach(lists, tiers, replica, epoch)
-    highest = 0 if reach < 0 else tiers.reaches[reach].offset
-    while True:
-        last = -1
-        for at in every(entries):
-            if known[at].epoch == epoch and known[at].served and (last < 0 or known[at].start_offset > known[last].start_offset):
-                last = at
-        if last < 0 or known[last].start_offset < start or highest > end:
-            break
-        aside, base, first, until = known[last].segment, known[last].base_offset, known[last].start_offset, known[last].end_offset
-        remove_known(known, entries, last)
-        put_aside(lists, tiers, replica, aside, epoch, base, first, until)
-    for at in every(entries):
-        if known[at].epoch == epoch and known[at].served and known[at].start_offset == start:
-            remove_known(known, entries, at)
-            break
-    own = place_of_known(known, entries, epoch, number, 0)
-    if own >= 0:
-        remove_known(known, entries, own)
-    add_known(known, entries, segment, number, epoch, start, end, 1)
-    if reach < 0:
-        entry = tiers.reaches[append(replica.reaches)]
-        entry.epoch = epoch
-        entry.offset = end
-    elif end > highest:
-        tiers.reaches[reach].offset = end
-        replica.reaches.changes += 1
-
-
-@compiled
-def put_aside(
-    lists: Lists, tiers: TierLists, replica: TierReplica, number: int, epoch: int, base: int, start: int, end: int
-) -> None:
-    """A segment is unreferenced, once."""
-    if place_of_known(tiers.known, replica.known, epoch, number, 0) < 0:
-        segment = tiers.remote[tiers.whole[0].segments.start + number]
-        add_known(tiers.known, replica.known, segment, number, epoch, start, end, 0)
-
-
-@compiled
-def set_aside(
-    known: Rows[Known], entries: List, segment: RemoteSegment, number: int, epoch: int, start: int, end: int, is_kept: bool
-) -> None:
-    """A deletion: begun, the segment is served no more; done (not `is_kept`), it is forgotten."""
-    if is_kept:
-        served = place_of_known(known, entries, epoch, number, 1)
-        if served >= 0:
-            remove_known(known, entries, served)
-    aside = place_of_known(known, entries, epoch, number, 0)
-    if is_kept and aside < 0:
-        add_known(known, entries, segment, number, epoch, start, end, 0)
-    if not is_kept and aside >= 0:
-        remove_known(known, entries, aside)
-
-
-@compiled
-def place_of_reach(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int) -> int:
-    """Where an epoch's reach stands, -1 if nothing of it was ever copied."""
-    for at in every(replica.reaches):
-        if tiers.reaches[at].epoch == epoch:
-            return at
-    return -1
-
-
-@compiled
-def look_up(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int, offset: int) -> int:
+def look_up(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int, offset: int, rules: Rules) -> int:
     """The number of the copied segment that serves an offset of an epoch, -1 if there is none."""
+    if not rules.lookup_by_epoch:  # a mutant's: any that has the offset
+        for number in range(replica.states.count):
+            if tiers.known_states[replica.states.start + number].state == COPY_FINISHED:
+                segment = tiers.remote[tiers.whole[0].segments.start + number]
+                if segment.base_offset <= offset <= segment.end_offset:
+                    return number
+        return -1
     best = -1
     for at in every(replica.known):
         entry = tiers.known[at]

@@ -7,9 +7,10 @@ A partition has them while it is played in scratch arrays: `Lists.tier` one Tier
 from __future__ import annotations
 
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, compared, constant, counter, part_of
+from emulator.rounds.records import Record, compared, constant, counter, due, flow, part_of, scratch, tally, tick
 
 NO_SEGMENT = -1
+NOT_DELETED = -2
 NOT_LOOKED_UP = -2
 """`copied` of a leader that has not run its copy task yet."""
 NO_DUTY, LEADER_DUTY, FOLLOWER_DUTY = range(3)
@@ -25,6 +26,7 @@ class StoreSpan(Record):
     copy_bytes: int = constant("bytes that one copy moves in a round; UNKNOWN: any number")
     first_transaction: int = constant("place of the first open transaction")
     transactions: int = constant("open transactions")
+    read_bytes: int = constant("bytes that one read gets in a round; UNKNOWN: any number")
 
 
 class Transaction(Record):
@@ -52,7 +54,9 @@ class RemoteSegment(Record):
     moved_bytes: int = compared("bytes that got there in this run")
     started_round: int = constant("round; UNKNOWN: before the run")
     copied_round: int = compared("round; UNKNOWN: null")
-    deleted_round: int = compared("round; UNKNOWN: null")
+    deleted_round: int = compared("round; NOT_DELETED: not yet")
+    in_lineage: int = scratch("1: it is of T's log; set at the run's end")
+    deleted_epoch: int = compared("epoch of the leader that first began to delete it; UNKNOWN: none did")
 
 
 class RemoteEvent(Record):
@@ -61,7 +65,7 @@ class RemoteEvent(Record):
     at_round: int = constant("round")
     segment: int = constant("number of the segment")
     state: int = constant("what it enters")
-    slot: int = constant("who says so; -1: who removes what is left of a whole partition")
+    slot: int = constant("who says so; -1: nobody, it was so before the run")
 
 
 class Known(Record):
@@ -116,6 +120,12 @@ class TierPartition(Record):
     events: List = part_of(List, "the log of their metadata")
     pins: List = part_of(List, "open transactions")
     store: int = compared("place of the store span in force")
+    was_tiered: int = compared("1: remote storage was on in the round before")
+    first_segment: int = compared("the first attempt since remote storage was turned off: all before are to be removed")
+    removes: int = compared("1: what is left of those is removed")
+    removal_next: int = due("round of the next try")
+    removal_failures: int = compared("failures in a row")
+    has_transactions: int = constant("1: open transactions matter: it is tiered, or a group reads what is committed")
     copy_requests: int = compared("attempts to copy a segment")
     copy_bytes: int = counter("bytes copied, those of attempts that were given up included")
     copied_again_bytes: int = counter("bytes of these whose records an earlier attempt had")
@@ -124,9 +134,15 @@ class TierPartition(Record):
     delete_errors: int = compared("attempts that failed")
     deleted_bytes: int = compared("bytes deleted")
     moved: int = compared("fetches answered with OFFSET_MOVED_TO_TIERED_STORAGE")
-    aux_requests: int = compared("questions of followers for their auxiliary state")
-    aux_errors: int = compared("those that came to nothing")
+    aux_requests: int = tally("questions of followers for their auxiliary state")
+    aux_errors: int = tally("those that came to nothing")
     aux_downloads: int = compared("auxiliary states read")
+    # What invariants were looked at by last
+    seen_events: int = compared("changes of `events`")
+    seen_epoch: int = compared("T's epoch")
+    seen_from: int = compared("from where on nothing may be missing")
+    seen_to: int = compared("T's local log start")
+    leader_broken: int = compared("mask of what T broke then")
 
 
 class TierReplica(Record):
@@ -136,18 +152,23 @@ class TierReplica(Record):
     duty_epoch: int = compared("epoch in which it leads")
     copied: int = compared("where its copy task stands")
     knows_log_start: int = compared("1: it has looked up its log start in this leadership")
-    copy_next: int = compared("round of its copy task's next run")
-    copy_failures: int = compared("failures in a row")
-    expiry_next: int = compared("likewise of its expiry task")
-    expiry_failures: int = compared("")
-    follower_next: int = compared("likewise of its follower task")
-    follower_failures: int = compared("")
+    copy_next: int = tick("round of its copy task's next run")
+    copy_failures: int = tally("failures in a row")
+    expiry_next: int = tick("likewise of its expiry task")
+    expiry_failures: int = tally("")
+    follower_next: int = tick("likewise of its follower task")
+    follower_failures: int = tally("")
     copying: int = compared("number of the segment that it copies, NO_SEGMENT")
-    left_bytes: int = counter("bytes of it still to move")
+    left_bytes: int = flow("bytes of it still to move")
     orphaned: int = compared("1: its leadership is lost, the copy goes on by itself")
     starts: List = part_of(List, "its copies of the quota's window")
+    listing_rounds: int = counter("rounds in which its broker asked the store itself")
+    copy_broken: int = scratch("mask of what copies that began in this round break")
+    start_before: int = scratch("its local log start before this round's retention")
+    seen_segments: int = compared("changes of its segments when it was last seen whether they have a hole")
+    seen_start: int = compared("its local log start then")
     # Auxiliary state
-    aux_next: int = compared("round of the next try to build it")
+    aux_next: int = tick("round of the next try to build it")
     aux_leader: int = compared("slot of the leader that it is built for")
     aux_leader_epoch: int = compared("its epoch")
     aux_start: int = compared("option 1: where the log will start; UNKNOWN: not asked yet")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled_into_callers
+from emulator.rounds.kafka.delete_topic import is_deleted_now
 from emulator.rounds.kafka.records import NO_NEWS, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
 from emulator.rounds.kafka.tier.build_aux_state import forget_stale_builds
 from emulator.rounds.kafka.tier.copy_segments import run_copy_tasks
@@ -15,38 +16,45 @@ from emulator.rounds.kafka.tier.duties import (
     runs_tasks,
 )
 from emulator.rounds.kafka.tier.expire import run_expiry_tasks
-from emulator.rounds.kafka.tier.metadata import read_events
+from emulator.rounds.kafka.tier.metadata import has_news, metadata_lag, read_events
+from emulator.rounds.kafka.tier.remove_remote import mark_remote, watch_disabling
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.records import Rows
+from emulator.rounds.slots import has
 
 
-@compiled
+@compiled_into_callers
 def take_tier_inputs(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
     """Step 1: the store's faults, tasks of brokers that are down, and the metadata that gets to who can read it."""
-    if not part.tiered:
-        return
     tier = tiers.whole[0]
     while inputs.store[tier.store + 1].from_round <= part.now:
         tier.store += 1
+    if not part.tiered or part.deleted:
+        return
+    watch_disabling(lists, tiers, inputs, part, replicas)
     forget_on_restart(lists, tiers, part, replicas)
     forget_stale_builds(lists, tiers, part, replicas)
     scenario = inputs.scenarios[part.scenario]
+    if part.now == 0:  # all that was remote before the run is known to all
+        for slot in range(part.slots):
+            if has(part.assigned, slot):
+                read_events(lists, tiers, slot, 0, rules)
     for slot in range(part.slots):
         if not runs_tasks(part, replicas, slot) or not can_use_metadata(lists, tiers, inputs, part, replicas[slot]):
             continue
-        lag = inputs.spans[replicas[slot].span].metadata_lag
-        if scenario.by_list:
-            read_events(lists, tiers, slot, part.now, rules)
-        elif lag != NO_NEWS:
-            read_events(lists, tiers, slot, part.now - max(lag, scenario.metadata_lag), rules)
+        lag = metadata_lag(inputs, scenario, replicas[slot])
+        if lag != NO_NEWS and has_news(tiers, slot, part.now - lag):
+            read_events(lists, tiers, slot, part.now - lag, rules)
+    if is_deleted_now(inputs, part):
+        mark_remote(lists, tiers, part, replicas)
 
 
-@compiled
+@compiled_into_callers
 def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """After step 2: open transactions begin at the LEO that T has when they open, before anything is appended."""
-    if not part.tiered:
+    if not tiers.whole[0].has_transactions:
         return
     pins, store = tiers.whole[0].pins, inputs.store[tiers.whole[0].store]
     kept = 0
@@ -70,18 +78,25 @@ def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Parti
             pin.offset = replicas[part.client_leader].leo
 
 
-@compiled
+@compiled_into_callers
 def run_tier_tasks(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> None:
     """Step 9, before local retention: each broker's remote log manager; expiry, then copies, then followers."""
     if not part.tiered:
         return
+    for slot in range(part.slots):
+        tiers.replicas[slot].copy_broken = 0
     forget_stale_builds(lists, tiers, part, replicas)
     follow_truncation(part, replicas, lists, tiers, rules)
     assign_duties(lists, tiers, inputs, part, replicas)
     run_expiry_tasks(lists, tiers, inputs, part, replicas, rules)
     run_copy_tasks(lists, tiers, inputs, part, replicas, rules)
     run_follower_tasks(lists, tiers, inputs, part, replicas, rules)
+    if inputs.scenarios[part.scenario].by_list and inputs.settings[part.settings].tiered:
+        for slot in range(part.slots):
+            tiers.replicas[slot].listing_rounds += runs_tasks(part, replicas, slot)
+    for slot in range(part.slots):
+        tiers.replicas[slot].start_before = replicas[slot].local_start
     if part.client_leader != NOBODY:
         part.lead_deleted_to = max(part.lead_deleted_to, replicas[part.client_leader].local_start)

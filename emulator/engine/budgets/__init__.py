@@ -1,0 +1,1 @@
+"""What brokers' network, disks and replication throttles leave partitions that share them: shared out at quota edges."""

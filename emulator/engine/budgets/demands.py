@@ -1,0 +1,126 @@
+"""What the followers of a block ask of shared budgets at a quota edge (docs/kafka_rounds.md, Shared bandwidth)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, UNKNOWN, Inputs
+from emulator.rounds.kafka.state import State
+
+NO_FLOW = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Demands:
+    """By replica: its `flow`, NO_FLOW for none, and what it asks for, in bytes per round; `follows`: 1, of a leader 0;
+    `produced`: what a leader's clients append in the round.
+
+    A flow is what goes from leaders on one broker to followers on another, under the same throttles: see `flow_of`.
+    """
+
+    flow: np.ndarray
+    demand: np.ndarray
+    follows: np.ndarray
+    produced: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """By flow, ascending: sums of Demands over its replicas."""
+
+    flow: np.ndarray
+    demand: np.ndarray
+    followers: np.ndarray
+    produced: np.ndarray
+
+
+def flow_of(source: np.ndarray, broker: np.ndarray, by_leader: np.ndarray, by_follower: np.ndarray, brokers: int) -> np.ndarray:
+    """The number of a flow: places of the leader's and the follower's broker among `brokers`, and which throttles hold it."""
+    return ((source * brokers + broker) * 2 + by_leader) * 2 + by_follower
+
+
+class Layout(NamedTuple):
+    """By replica of a block: its partition's place, its slot, the place of its broker."""
+
+    partition: np.ndarray
+    slot: np.ndarray
+    broker: np.ndarray
+
+
+def layout_of(state: State, shared: SharedBudgets) -> Layout:
+    """The layout of a block, which no round changes."""
+    parts = np.asarray(state.partitions)
+    of = np.repeat(np.arange(len(parts)), parts["slots"])
+    broker = np.searchsorted(shared.brokers, np.asarray(state.replicas)["broker"])
+    return Layout(of, np.arange(len(of)) - parts["first_replica"][of], broker)
+
+
+def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int) -> Demands:
+    """What is asked for at an edge, before its round is played; inputs are those of the round.
+
+    `listed`: by list of throttled replicas and replica, whether it is named in this round.
+    """
+    parts, replicas, (of, slot, broker) = np.asarray(state.partitions), np.asarray(state.replicas), layout
+    spans, topics, workload = (np.asarray(rows) for rows in (inputs.spans, inputs.settings, inputs.workload))
+    span = in_force(spans["from_round"], replicas["span"], round_)
+    own_most = spans["fetch_max_bytes"][span]
+    most_of_topic = topics["fetch_max_bytes"][in_force(topics["from_round"], parts["settings"], round_)]
+    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
+    runs = spans["status"][span] & NOT_RUNNING == 0
+    client_leader, log_bytes = parts["client_leader"], replicas["log_bytes"]
+    has_leader = client_leader != NOBODY
+    leader = parts["first_replica"] + np.maximum(client_leader, 0)
+    serves = has_leader & runs[leader] & (replicas["leading_epoch"][leader] == parts["client_epoch"])
+    appends = np.zeros(len(parts), np.int64)
+    writes = np.flatnonzero(serves & (pattern != UNKNOWN))
+    appends[writes] = np.asarray(inputs.patterns)["size_bytes"][pattern[writes]]
+    follows = has_leader[of] & (slot != client_leader[of])
+    lacks = np.maximum(log_bytes[leader][of] - log_bytes, 0)
+    most = np.where(own_most == UNKNOWN, most_of_topic[of], own_most)
+    wanted = np.minimum(-(-lacks // shared.window_rounds) + appends[of], most)
+    asks = follows & (parts["assigned"][of] >> slot & 1 == 1) & runs & serves[of]
+    outside = follows & (parts["known_isr"][of] >> slot & 1 == 0)
+    of_leaders, of_followers = listed
+    flow = flow_of(broker[leader][of], broker, outside & of_leaders[leader][of], outside & of_followers, len(shared.brokers))
+    return Demands(
+        np.where(has_leader[of], flow, NO_FLOW),
+        np.where(asks, wanted, 0),
+        follows.astype(np.int64),
+        np.where(follows, 0, appends[of]),
+    )
+
+
+def in_force(from_round: np.ndarray, at: np.ndarray, round_: int) -> np.ndarray:
+    """The places of spans in force in a round, of spans that were before it."""
+    begins, at = np.asarray(from_round), np.asarray(at).copy()
+    is_late = begins[at + 1] <= round_
+    while is_late.any():
+        at += is_late
+        is_late = begins[at + 1] <= round_
+    return at
+
+
+def flows_of(asked: Demands) -> Flows:
+    """The sums by flow."""
+    has_flow = np.flatnonzero(asked.flow != NO_FLOW)
+    flow, of_flow = np.unique(asked.flow[has_flow], return_inverse=True)
+    sums = [_sums(of_flow, of_replica[has_flow], len(flow)) for of_replica in (asked.demand, asked.follows, asked.produced)]
+    return Flows(flow, *sums)
+
+
+def joined_flows(parts: Sequence[Flows]) -> Flows:
+    """The flows of all blocks."""
+    flow, of_flow = np.unique(np.concatenate([part.flow for part in parts]), return_inverse=True)
+    names = ("demand", "followers", "produced")
+    return Flows(flow, *(_sums(of_flow, np.concatenate([getattr(p, name) for p in parts]), len(flow)) for name in names))
+
+
+def _sums(group: np.ndarray, values: np.ndarray, groups: int) -> np.ndarray:
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, group.reshape(-1), values)
+    return sums

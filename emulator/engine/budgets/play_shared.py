@@ -1,0 +1,92 @@
+"""Partitions that share budgets, played in one task: stretches from edge to edge, by threads over their blocks."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.engine.budgets.demands import Demands, flows_of, joined_flows
+from emulator.engine.budgets.edges import Edge
+from emulator.engine.budgets.first_play import is_exceeded, windows_of
+from emulator.engine.budgets.saturated import SaturatedRounds
+from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
+from emulator.engine.budgets.shares import shares_of
+from emulator.engine.rows import blocks_row
+from emulator.engine.stretches import END
+from emulator.engine.warm_up import compile_rounds
+from emulator.inputs.arrays import Prepared
+from emulator.inputs.arrays.shared import SharedBudgets
+
+PARTITIONS_A_THREAD = 200
+"""Fewer are not worth a thread."""
+
+
+def shared_payload(prepared: Prepared, scenario: int) -> bytes:
+    """A payload of `play_shared`: all partitions of a scenario, by its place, cut into blocks for threads."""
+    places = np.arange(prepared.first_place[scenario], prepared.first_place[scenario + 1])
+    blocks = np.array_split(places, min(os.cpu_count() or 1, -(-len(places) // PARTITIONS_A_THREAD)))
+    return pickle.dumps(block_payloads(prepared, scenario, blocks), protocol=5)
+
+
+Each = Callable[[Callable[[SharedBlock], Any]], list[Any]]
+"""Calls a function with every block, side by side; what it returned of each."""
+
+
+def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict[str, pa.Table]:
+    """Play what `shared_payload` packed; rows and `state_at` as of play_blocks.play_payload."""
+    blocks = [SharedBlock(of_block, state_at) for of_block in pickle.loads(payload)]
+    compile_rounds(blocks[0].block)
+    shared = blocks[0].shared
+    saturated = SaturatedRounds(shared)
+    with ThreadPoolExecutor(len(blocks)) as pool:
+
+        def each(do: Callable[[SharedBlock], Any]) -> list[Any]:
+            return list(pool.map(do, blocks)) if len(blocks) > 1 else [do(blocks[0])]
+
+        edge = first_exceeded(each, shared)
+        while edge is not None:
+            edge = _play_from(edge, each, blocks, shared, saturated)
+    tables = [block.stretches.tables() for block in blocks]
+    joined = {name: pa.concat_tables([of_block[name] for of_block in tables]) for name in tables[0]}
+    played = blocks_row(number, sum(len(b.block.partition) for b in blocks), sum(b.stretches.seconds for b in blocks))
+    return joined | {"blocks": played, "saturated": saturated.rows()}
+
+
+def first_exceeded(each: Each, shared: SharedBudgets) -> Edge | None:
+    """Play as if no budget bound, up to the first window in which one may have; the edge at its begin, None: none did."""
+    windows = windows_of(shared)
+    ends = [*(edge.round for edge in windows[1:]), shared.rounds]
+    for edge, end in zip(windows, ends, strict=True):
+        each(SharedBlock.begin_window)
+        each(partial(SharedBlock.play_to, round_=end))
+        if is_exceeded(each(SharedBlock.use), shared, edge.round, end):
+            each(SharedBlock.take_back)
+            return edge
+    return None
+
+
+def _play_from(
+    edge: Edge,
+    each: Each,
+    blocks: Sequence[SharedBlock],
+    shared: SharedBudgets,
+    saturated: SaturatedRounds,
+) -> Edge | None:
+    """Share out at an edge and play up to the next one, which is returned; None: to the end."""
+    round_ = edge.round
+    asked: list[Demands] = each(lambda block: block.demands(round_))
+    shares = shares_of(joined_flows([flows_of(one) for one in asked]), shared, round_)
+    for block, own in zip(blocks, asked, strict=True):
+        block.limit(own, shares)
+    following = edge.following(shared, shares.is_short)
+    end = END if following is None else following.round
+    saturated.note(shares.used_up, round_, end)
+    each(lambda block: block.play_to(end))
+    return following

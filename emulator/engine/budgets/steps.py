@@ -1,0 +1,100 @@
+"""Partitions that share budgets, too many for one task: a Spark job from edge to edge, each block's state kept between them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.bandwidth.budgets import KINDS
+from emulator.engine.budgets.demands import Flows, flows_of, joined_flows
+from emulator.engine.budgets.first_play import Use
+from emulator.engine.budgets.shared_block import SharedBlock
+from emulator.engine.budgets.shares import FlowShares
+from emulator.engine.kept_states import pack_state, unpack_state
+from emulator.engine.rows import BETWEEN_SCHEMA, FLOWS_SCHEMA, USE_SCHEMA, batches_of, blocks_row
+from emulator.engine.warm_up import compile_rounds
+
+UNSURE = -1
+"""Budget of a row of `use` that says that a credit is unsure."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Rounds [from_round, to_round) of all blocks. `shares`: of the edge at from_round; None: a window of the first play."""
+
+    from_round: int
+    to_round: int
+    shares: FlowShares | None
+    is_last: bool
+
+
+def play_step(
+    step: Step, state_at: Sequence[int], names: Collection[str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Play a step of some blocks (BETWEEN_SCHEMA): rows of rows.TABLES side by side, and `keeps`, 1 for the state.
+
+    `names`: the tables that are told.
+    """
+    for batch in batches:
+        for number, payload, state in zip(*(batch.column(name) for name in BETWEEN_SCHEMA.names), strict=True):
+            told, kept = _play(step, state_at, number.as_py(), payload.as_buffer(), state.as_buffer())
+            for keeps, tables in ((0, told), (1, {"between": kept})):
+                for rows in batches_of(tables, names):
+                    yield rows.append_column("keeps", pa.array(np.full(rows.num_rows, keeps, np.int32)))
+
+
+def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state: Any) -> tuple[dict[str, pa.Table], pa.Table]:
+    """(what a block tells in a step, its row of `between`)."""
+    block = SharedBlock(payload, [at for at in state_at if step.from_round <= at < step.to_round])
+    compile_rounds(block.block)
+    stretches = block.stretches
+    if state is not None:
+        stretches.state = unpack_state(state)
+    if step.shares is not None:
+        block.limit(block.demands(step.from_round), step.shares)
+    block.begin_window()
+    block.play_to(step.to_round)
+    tables = stretches.told_tables(step.from_round == 0 < step.to_round)
+    if step.is_last:
+        tables |= stretches.end_tables()
+    else:
+        tables["flows"] = _flow_rows(flows_of(block.demands(step.to_round)))
+    tables["use"] = _use_rows(block.use())
+    tables["blocks"] = blocks_row(number, len(block.block.partition), stretches.seconds)
+    row = ([number], [bytes(payload)], [pack_state(stretches.state)])
+    return tables, pa.table([pa.array(v, f.type) for v, f in zip(row, BETWEEN_SCHEMA, strict=True)], schema=BETWEEN_SCHEMA)
+
+
+def _flow_rows(flows: Flows) -> pa.Table:
+    columns = (flows.flow, flows.demand, flows.followers, flows.produced)
+    return pa.table([pa.array(column) for column in columns], schema=FLOWS_SCHEMA)
+
+
+def flows_from(rows: pa.Table) -> Flows:
+    """The flows of all blocks, from their rows."""
+    return joined_flows([Flows(*(rows.column(name).to_numpy() for name in FLOWS_SCHEMA.names))])
+
+
+def _use_rows(use: Use) -> pa.Table:
+    drawn = np.flatnonzero((use.asked > 0) | (use.followers > 0))
+    budget = np.append(drawn, UNSURE) if use.is_unsure else drawn
+    columns = [np.zeros(len(budget), np.int64) for _ in range(3)]
+    for column, of_budget in zip(columns, (use.asked, use.followers, use.needed), strict=True):
+        column[: len(drawn)] = of_budget[drawn]
+    return pa.table([pa.array(budget), *map(pa.array, columns)], schema=USE_SCHEMA)
+
+
+def use_from(rows: pa.Table, brokers: int) -> Use:
+    """The use of all blocks, from their rows."""
+    budget, asked, followers, needed = (rows.column(name).to_numpy() for name in USE_SCHEMA.names)
+    drawn = budget != UNSURE
+    size = len(KINDS) * brokers
+    use = Use(np.zeros(size), np.zeros(size), np.zeros(size), not drawn.all())
+    np.add.at(use.asked, budget[drawn], asked[drawn])
+    np.add.at(use.followers, budget[drawn], followers[drawn])
+    np.maximum.at(use.needed, budget[drawn], needed[drawn])
+    return use

@@ -1,0 +1,86 @@
+"""A block that is played in stretches: up to a round, and on from there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.inputs.arrays import Block
+from emulator.outcomes.compiled import Names, end_tables, fence_events, replica_state_rows, told_tables
+from emulator.rounds.kafka.play_block import Scratch, play
+from emulator.rounds.kafka.state import State
+from emulator.rounds.kafka.told import Told, joined
+
+TOLD_AT_ONCE = 64
+"""Stretches after which what they told is put together."""
+
+END = 1 << 40
+
+
+class Mark(NamedTuple):
+    """Where a block stands: its state, what it has told, and rounds of which it is still to tell."""
+
+    state: State
+    told: list[Told]
+    states: list[pa.Table]
+    state_at: list[int]
+
+
+class Stretches:
+    """A block on its way from round 0 to its end, and all that it tells on it.
+
+    `state_at`: ascending rounds at whose end every replica is told of. `state` may be changed between two stretches.
+    """
+
+    def __init__(self, block: Block, state_at: Sequence[int] = ()) -> None:
+        self.block, self.state, self.names = block, block.state, Names(block)
+        self.seconds = 0.0
+        self._state_at = list(state_at)
+        self._rounds = np.asarray(block.state.partitions)["end"].copy()
+        self._fences = fence_events(self.names, block.inputs, block.state)  # before rounds write to the state
+        self._scratch = Scratch(block.inputs)
+        self._told: list[Told] = []
+        self._states: list[pa.Table] = []
+
+    def play_to(self, round_: int) -> None:
+        """Play the rounds before this one, END for all. Leaps end with a stretch, so that its last round is played."""
+        while self._state_at and self._state_at[0] < round_:
+            at_round = self._state_at.pop(0)
+            self._play(at_round + 1)
+            self._states.append(replica_state_rows(self.names, self.block.inputs, self.state, at_round))
+        self._play(round_)
+
+    def mark(self) -> Mark:
+        """Where it stands."""
+        return Mark(self.state, list(self._told), list(self._states), list(self._state_at))
+
+    def go_back(self, mark: Mark) -> None:
+        """Forget what was played since."""
+        self.state = mark.state
+        self._told, self._states, self._state_at = list(mark.told), list(mark.states), list(mark.state_at)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The rows of outcomes.compiled.BLOCK_TABLES, of a block that was played from its begin to its end."""
+        return self.told_tables(True) | self.end_tables()
+
+    def told_tables(self, is_first: bool) -> dict[str, pa.Table]:
+        """Of these the rows that were told; `is_first`: also those that were known before it was played."""
+        fences = self._fences if is_first else self._fences.slice(0, 0)
+        return told_tables(self.names, self.block.inputs, fences, self.state, joined(self._told), self._states)
+
+    def end_tables(self) -> dict[str, pa.Table]:
+        """Of these the rows that say how it ended."""
+        return end_tables(self.names, self.block.inputs, self.state)
+
+    def _play(self, round_: int) -> None:
+        began = time.perf_counter()
+        np.asarray(self.state.partitions)["end"] = np.minimum(self._rounds, round_)
+        self.state, told = play(self.state, self.block.inputs, self.block.traffic, self._scratch)
+        self.seconds += time.perf_counter() - began
+        self._told.append(told)
+        if len(self._told) >= TOLD_AT_ONCE:
+            self._told = [joined(self._told)]

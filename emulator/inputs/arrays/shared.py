@@ -1,0 +1,52 @@
+"""What the partitions of a scenario share: brokers' budgets over time, and where they are shared out again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.bandwidth.budgets import RATES, Budgets
+from emulator.inputs.arrays.brokers import BrokerArrays
+from emulator.inputs.arrays.changes import changes_of_inputs
+from emulator.inputs.arrays.placement import Placement
+from emulator.inputs.arrays.topics import TopicPlaces
+from emulator.scenario import Scenario
+
+
+@dataclass(frozen=True, eq=False)
+class SharedBudgets:
+    """Of one scenario. `window_rounds`: between two edges while something is short; `changes`: rounds in which an input changes.
+
+    `brokers`: their ids, ascending. `from_round`: where budgets change, from round 0 on; `budgets`: by it and number of the
+    budget (kind x brokers + place of the broker, kinds as of bandwidth.budgets.KINDS), bytes per round, infinite without a limit.
+    """
+
+    scenario_id: int
+    rounds: int
+    window_rounds: int
+    changes: np.ndarray
+    brokers: np.ndarray
+    from_round: np.ndarray
+    budgets: np.ndarray
+
+    def at(self, round_: int) -> np.ndarray:
+        """The budgets in force in a round, to write to."""
+        found: np.ndarray = self.budgets[np.searchsorted(self.from_round, round_, "right") - 1].copy()
+        return found
+
+
+def shared_budgets(scenario: Scenario, places: TopicPlaces, brokers: BrokerArrays, placement: Placement) -> SharedBudgets:
+    """The shared budgets of a scenario."""
+    budgets = Budgets(scenario)
+    alterations = [c for c in scenario.commands if c.kind == "alter_config" and c.topic is None and c.round < scenario.rounds]
+    rounds = sorted({0, *(c.round for c in alterations if any(key in (c.config or {}) for key in RATES.values()))})
+    return SharedBudgets(
+        scenario.scenario_id,
+        scenario.rounds,
+        scenario.quota_window_rounds,
+        changes_of_inputs(scenario, places, brokers, placement),
+        budgets.brokers,
+        np.array(rounds, np.int64),
+        np.stack([budgets.at(round_) for round_ in rounds]),
+    )

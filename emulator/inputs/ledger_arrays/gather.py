@@ -1,0 +1,104 @@
+"""What the rounds of several scenarios read, put together: rows of records, the same ones once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from emulator.faults.kinds import FaultRow
+from emulator.inputs.ledger_arrays.bookies import BookieArrays
+from emulator.inputs.ledger_arrays.of_ledgers import Spans
+from emulator.inputs.ledger_arrays.rules import RULES_PLACES, rules_records
+from emulator.rounds.bookkeeper.inputs import (
+    BookieRow,
+    BookieSpan,
+    Command,
+    Crash,
+    EntrySize,
+    Inputs,
+    OnTheWay,
+    RemoteSpan,
+    ScenarioRow,
+    Settings,
+    StoreSpan,
+    TopicSettings,
+    WorkloadSpan,
+)
+from emulator.rounds.records import fields_of, rows
+from emulator.scenario import Scenario
+
+
+class RowsOf:
+    """Rows of records from several places, one after the other."""
+
+    def __init__(self, record: type) -> None:
+        self._record, self._names = record, tuple(fields_of(record))
+        self._rows: list[tuple[int, ...]] = []
+        self._places: dict[Spans, int] = {}
+
+    def put(self, values: Spans) -> int:
+        """Where the first of these rows is; the same rows stand once."""
+        if values not in self._places:
+            self._places[values] = len(self._rows)
+            self._rows += values
+        return self._places[values]
+
+    def add(self, values: Spans) -> int:
+        """Where the first of these rows is; they stand behind all others."""
+        self._rows += values
+        return len(self._rows) - len(values)
+
+    def records(self) -> Any:
+        """All of them; one row at least, so that no array is empty."""
+        filled = rows(self._record, max(1, len(self._rows)))
+        for name, column in zip(self._names, zip(*self._rows, strict=True), strict=False):
+            filled[name] = column
+        return filled
+
+
+class GatheredInputs:
+    """The inputs of a block, while they are put together."""
+
+    def __init__(self) -> None:
+        self.scenarios = RowsOf(ScenarioRow)
+        self.bookies, self.bookie_spans, self.store_spans = RowsOf(BookieRow), RowsOf(BookieSpan), RowsOf(StoreSpan)
+        self.settings, self.workload, self.commands = RowsOf(Settings), RowsOf(WorkloadSpan), RowsOf(Command)
+        self.on_the_way, self.sizes = RowsOf(OnTheWay), RowsOf(EntrySize)
+        self.topics, self.remote_spans, self.crashes = RowsOf(TopicSettings), RowsOf(RemoteSpan), RowsOf(Crash)
+
+    def add_scenario(self, scenario: Scenario, faults: Sequence[FaultRow], arrays: BookieArrays, leaps: bool) -> tuple[int, int]:
+        """Take in a scenario. Returns (its place, that of its metadata store's first span)."""
+        first_span = self.bookie_spans.add(arrays.spans)
+        first_bookie = self.bookies.add(
+            tuple((broker, rack, first_span + first, count) for broker, rack, first, count in arrays.bookies)
+        )
+        ends = [fault.to_round for fault in faults if fault.kind != "client_crash"]
+        first_store_span = self.store_spans.put(arrays.store)
+        row = {
+            "rules": RULES_PLACES[scenario.protocol],
+            "rounds": scenario.rounds,
+            "leaps": int(leaps),
+            "first_bookie": first_bookie,
+            "bookies": len(arrays.ids),
+            "first_store_span": first_store_span,
+            "quiet_from": max([0, *ends, *(command.round for command in scenario.commands)]),
+        }
+        return self.scenarios.add((tuple(row[name] for name in fields_of(ScenarioRow)),)), first_store_span
+
+    def inputs(self) -> Inputs:
+        """All of it."""
+        return Inputs(
+            self.scenarios.records(),
+            rules_records(),
+            self.bookies.records(),
+            self.bookie_spans.records(),
+            self.store_spans.records(),
+            self.settings.records(),
+            self.workload.records(),
+            self.commands.records(),
+            self.on_the_way.records(),
+            self.sizes.records(),
+            self.topics.records(),
+            self.remote_spans.records(),
+            self.crashes.records(),
+        )

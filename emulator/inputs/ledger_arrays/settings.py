@@ -1,0 +1,78 @@
+"""Settings of a topic's ledgers: entries, rounds, flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.configs import ConfigValue
+from emulator.ledger_configs import effective
+from emulator.rounds.bookkeeper.constants import NO_LIMIT
+from emulator.scenario import Scenario, Topic
+from emulator.scenario.ledgers import RACK_AWARE
+
+MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
+
+
+def settings_of(scenario: Scenario, topic: Topic) -> dict[str, int]:
+    """Fields of records.Settings by name. Time-outs are at least a round, and begun rounds count."""
+    round_ms = scenario.round_ms
+
+    def value(key: str) -> int:
+        return int(effective(scenario.config, topic.config, key))
+
+    def rounds(milliseconds: int) -> int:
+        return -(-milliseconds // round_ms)
+
+    synced = value("journalWriteData") and value("journalSyncData")
+    explicit_ms = value("explicitLacInterval")
+    return {
+        "ensemble_size": value("ensembleSize"),
+        "write_quorum": value("writeQuorumSize"),
+        "ack_quorum": value("ackQuorumSize"),
+        "add_timeout_rounds": max(1, rounds(value("addEntryTimeoutSec") * 1000)),
+        "read_timeout_rounds": max(1, rounds(value("readEntryTimeoutSec") * 1000)),
+        "delay_ensemble_change": value("delayEnsembleChange"),
+        "explicit_lac_rounds": max(1, explicit_ms // round_ms) if explicit_ms > 0 else 0,
+        "rack_aware": int(topic.policy == RACK_AWARE),
+        "min_racks": value("minNumRacksPerWriteQuorum"),
+        "enforce_min_racks": value("enforceMinNumRacksPerWriteQuorum"),
+        "journal": value("journalWriteData"),
+        "synced": synced,
+        "flush_rounds": 0 if synced else max(1, value("flushInterval") // round_ms),
+        "integrity_check": value("dataIntegrityCheckingEnabled"),
+        "autorecovery": value("autoRecoveryDaemonEnabled"),
+        "lost_rounds": rounds(value("lostBookieRecoveryDelay") * 1000),
+        "grace_rounds": rounds(value("openLedgerRereplicationGracePeriod")),
+        "batch_entries": value("rereplicationEntryBatchSize"),
+    }
+
+
+def topic_settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], entry_bytes: int) -> dict[str, int]:
+    """Fields of records.TopicSettings by name, of a topic that is a list of ledgers."""
+    round_ms = scenario.round_ms
+
+    def value(key: str) -> int:
+        return int(effective(scenario.config, config, key))
+
+    def at_least(milliseconds: int) -> int:
+        """The first whole number of rounds that is not less."""
+        return NO_LIMIT if milliseconds < 0 else -(-milliseconds // round_ms)
+
+    def at_most(milliseconds: int) -> int:
+        """The last one that is not more."""
+        return NO_LIMIT if milliseconds < 0 else milliseconds // round_ms
+
+    megabytes = value("defaultRetentionSizeInMB")
+    return {
+        "entry_bytes": entry_bytes,
+        "max_entries": value("managedLedgerMaxEntriesPerLedger"),
+        "max_bytes": value("managedLedgerMaxSizePerLedgerMbytes") * MEGABYTE,
+        "min_age_rounds": at_least(value("managedLedgerMinLedgerRolloverTimeMinutes") * MINUTE_MS),
+        "max_age_rounds": at_least(value("managedLedgerMaxLedgerRolloverTimeMinutes") * MINUTE_MS),
+        "check_rounds": max(1, value("retentionCheckIntervalInSeconds") * 1000 // round_ms),
+        "retention_rounds": at_most(value("defaultRetentionTimeInMinutes") * MINUTE_MS),
+        "retention_bytes": NO_LIMIT if megabytes < 0 else megabytes * MEGABYTE,
+        "offload_bytes": value("managedLedgerOffloadAutoTriggerSizeThresholdBytes"),
+        "offload_rounds": at_least(value("managedLedgerOffloadThresholdInSeconds") * 1000),
+        "lag_rounds": at_most(value("managedLedgerOffloadDeletionLagMs")),
+    }

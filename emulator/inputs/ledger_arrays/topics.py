@@ -1,0 +1,102 @@
+"""A block of topics that are lists of ledgers, from scenarios: their inputs and their state before round 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from emulator.faults.kinds import FaultRow, read_fault_rows
+from emulator.inputs.ledger_arrays.bookies import BookieArrays
+from emulator.inputs.ledger_arrays.gather import GatheredInputs
+from emulator.inputs.ledger_arrays.of_ledgers import Feed, Spans, feeds_of_topic, workload_spans
+from emulator.inputs.ledger_arrays.settings import settings_of, topic_settings_of
+from emulator.inputs.remote_store import store_bytes, store_is_up
+from emulator.ledger_configs import is_managed
+from emulator.rounds.bookkeeper.constants import CREATE, FOREVER, NO_LIMIT, NOBODY
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger as LedgerRecord
+from emulator.rounds.bookkeeper.topics.play_block import empty_lists
+from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic
+from emulator.rounds.bookkeeper.topics.state import TopicState
+from emulator.rounds.packed import packed, packed_empty, width_of
+from emulator.rounds.records import rows
+from emulator.scenario import Scenario
+
+
+class TopicBlock(NamedTuple):
+    """Topics to be played: their state, and what their rounds read."""
+
+    state: TopicState
+    inputs: Inputs
+
+
+def read_topics(scenarios: Sequence[Scenario], leaps: bool) -> TopicBlock:
+    """All topics that are lists of ledgers of some scenarios, in their order."""
+    gathered = GatheredInputs()
+    parts: list[Any] = [rows(Topic, 0)]
+    for scenario in scenarios:
+        faults = read_fault_rows(scenario.faults, scenario.rounds)
+        arrays = BookieArrays(scenario, faults)
+        place, first_store_span = gathered.add_scenario(scenario, faults, arrays, leaps)
+        first = 0
+        for topic in scenario.topics:
+            if is_managed(scenario.config, topic.config):
+                of_topic, feeds = feeds_of_topic(scenario, topic, faults, arrays.place)
+                own = rows(Topic, topic.partitions)
+                own.scenario, own.end = place, scenario.rounds
+                own.store_span, own.offloading = first_store_span, NOBODY
+                own.number = np.arange(first, first + topic.partitions)
+                own.first_bookie = np.arange(topic.partitions) % len(arrays.ids)
+                own.settings = gathered.settings.put((tuple(settings_of(scenario, topic).values()),))
+                own.no_workload = gathered.workload.put(workload_spans((), scenario.rounds))
+                for number, feed in enumerate(feeds):
+                    mine = of_topic == number
+                    for name, value in _of_feed(gathered, scenario, topic.config, feed).items():
+                        own[name][mine] = value
+                parts.append(own)
+            first += topic.partitions
+    topics: Any = np.concatenate(parts).view(np.recarray)
+    topics.place = np.arange(len(topics))
+    owner = rows(Owner, 1)
+    owner.phase, owner.part, owner.to_message = CREATE, NOBODY, FOREVER
+    owner.waits_for = owner.waits_for_too = NOBODY
+    state = TopicState(
+        topics,
+        packed_empty(width_of(LedgerRecord), len(topics)),
+        packed_empty(width_of(Part), len(topics)),
+        packed(width_of(Owner), [owner] * len(topics)),
+        empty_lists(0),
+    )
+    return TopicBlock(state, gathered.inputs())
+
+
+def _of_feed(gathered: GatheredInputs, scenario: Scenario, config: Any, feed: Feed) -> dict[str, int]:
+    """Fields of topics that have a feed."""
+    entry_bytes = max((row.record_bytes for row in feed.rows), default=0)
+    settings = topic_settings_of(scenario, config, entry_bytes)
+    command = gathered.commands.put(feed.commands)
+    return {
+        "topic_settings": gathered.topics.put((tuple(settings.values()),)),
+        "max_in_flight": max((row.max_in_flight or 1 for row in feed.rows), default=1),
+        "workload": gathered.workload.put(feed.workload),
+        "command": command,
+        "first_command": command,
+        "first_on_the_way": gathered.on_the_way.put(feed.on_the_way),
+        "on_the_way": len(feed.on_the_way),
+        "first_size": gathered.sizes.put(feed.sizes),
+        "size_count": len(feed.sizes),
+        "crash": gathered.crashes.put((*((at,) for at in feed.crashes), (FOREVER,))),
+        "remote_span": gathered.remote_spans.put(remote_spans(scenario, feed.of_remote_store)),
+    }
+
+
+def remote_spans(scenario: Scenario, faults: Sequence[FaultRow]) -> Spans:
+    """(first round, whether the remote store is there, bytes of a copy that it takes in a round), the last one at FOREVER."""
+    spans: list[tuple[int, ...]] = []
+    for edge in sorted({0, *(edge for f in faults for edge in (f.from_round, f.to_round) if edge < scenario.rounds)}):
+        now = [f for f in faults if f.from_round <= edge < f.to_round]
+        taken = store_bytes(scenario.remote_storage.copy_bytes_per_second, now, scenario.round_ms, FOREVER)
+        spans.append((edge, int(store_is_up(now)), NO_LIMIT if taken is None else taken))
+    return (*spans, (FOREVER, 0, NO_LIMIT))

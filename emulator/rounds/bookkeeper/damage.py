@@ -1,0 +1,79 @@
+"""What bookies lose to faults, and what a damaged one does when it is back (Limbo, BP-46)."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.bookies import bookie_at, fence
+from emulator.rounds.bookkeeper.constants import (
+    CLEAN_STOP,
+    CLOSED,
+    CRASHED,
+    DISK_LOST,
+    ENTRIES_LOST,
+    LIMBO_ENTERED,
+    NO_ENTRY,
+    NO_LAC,
+    NOBODY,
+    POWER_LOST,
+    RESTARTED,
+)
+from emulator.rounds.bookkeeper.fragments import index_in
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.bookkeeper.recover import start_recovery
+from emulator.rounds.bookkeeper.stored import flush, lose
+from emulator.rounds.bookkeeper.tell import tell, tell_of_bookie
+from emulator.rounds.lists import every
+
+
+@compiled
+def damage(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, slot: int) -> None:
+    """What crashes, power losses and disk losses of this round take; a controlled shutdown flushes first."""
+    bookie = bookie_at(lists, ledger, slot)
+    status = bookie.status
+    if status & CLEAN_STOP:
+        flush(lists, ledger, slot)
+    loses_unflushed = (status & CRASHED and not settings.journal) or (status & POWER_LOST and not settings.synced)
+    loses_disk = status & DISK_LOST != 0
+    if not loses_unflushed and not loses_disk:
+        return
+    bookie.damaged = 1
+    lost_from, lost_to = lose(lists, inputs, ledger, slot, loses_disk)
+    if loses_disk:
+        bookie.flushed_fence = 0
+    if lost_from != NO_ENTRY:
+        tell(lists, ledger, ENTRIES_LOST, bookie.broker, lost_from, lost_to)
+    if lost_from != NO_ENTRY or bookie.fenced:
+        ledger.impaired = 1
+    bookie.fenced = bookie.flushed_fence
+    bookie.explicit_lac = NO_LAC
+
+
+@compiled
+def check_returned(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> None:
+    """Who may have lost entries or fences is fenced, and gets what it lacks; of a ledger that isn't closed it is in limbo."""
+    for slot in range(ledger.bookies.count):
+        bookie = bookie_at(lists, ledger, slot)
+        if not bookie.status & RESTARTED or not bookie.damaged:
+            continue
+        bookie.damaged = 0
+        if not is_member(lists, inputs, ledger, slot):
+            continue
+        bookie.filling = 1
+        if rules.damaged_are_fenced:
+            fence(lists, ledger, slot)
+        if ledger.state == CLOSED:
+            continue
+        if rules.limbo_is_unknown and not bookie.limbo:
+            tell_of_bookie(lists, ledger, LIMBO_ENTERED, slot)
+            bookie.limbo = 1
+        start_recovery(lists, ledger, slot, 1)
+
+
+@compiled
+def is_member(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int) -> bool:
+    """Whether a bookie is in an ensemble of the ledger."""
+    for at in every(ledger.fragments):
+        if index_in(lists.ensembles, at, inputs.settings[ledger.settings].ensemble_size, slot) != NOBODY:
+            return True
+    return False

@@ -1,0 +1,51 @@
+"""Step 4: bookies take adds, the writer's first, then those of recoveries, then fencing questions."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.adds import meets_fault
+from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_heard
+from emulator.rounds.bookkeeper.constants import DELAY_ADDS, FENCE, OF_THE_WRITER, REFUSED, TAKEN, WRITER
+from emulator.rounds.bookkeeper.fragments import last_found
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
+from emulator.rounds.bookkeeper.stored import pass_over_others, store
+from emulator.rounds.lists import every
+from emulator.rounds.slots import has
+
+
+@compiled
+def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """Every bookie that is heard takes what has come; what a silent one doesn't get waits."""
+    settings = inputs.settings[ledger.settings]
+    for at in every(ledger.requests):
+        one = lists.requests[at]
+        if not one.on_the_way or one.sent_round > ledger.now or not is_heard(lists, ledger, one.bookie):
+            continue
+        bookie = bookie_at(lists, ledger, one.bookie)
+        if one.client == WRITER and meets_fault(inputs, ledger, DELAY_ADDS, bookie.place, one.entry):
+            continue
+        one.on_the_way = 0
+        if one.client == WRITER and bookie.fenced:
+            one.answer = REFUSED
+            continue
+        one.answer = TAKEN
+        header = OF_THE_WRITER if one.client == WRITER else one.lac
+        store(lists, settings, ledger, one.bookie, one.index, one.entry, header)
+    pass_over_others(lists, settings, ledger)
+    for number in range(ledger.recoveries.count):
+        recovery = lists.recoveries[ledger.recoveries.start + number]
+        recovery.said = 0
+        if recovery.phase == FENCE:
+            ask_for_lac(lists, inputs, ledger, recovery, number)
+
+
+@compiled
+def ask_for_lac(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int) -> None:
+    """A fencing question to every bookie of the last ensemble that the recovery hasn't heard: it is fenced, and answers."""
+    fragment = last_found(lists, ledger, number)
+    for index in range(inputs.settings[ledger.settings].ensemble_size):
+        slot = lists.found_ensembles[fragment, index]
+        if is_heard(lists, ledger, slot) and not has(recovery.heard, index):
+            fence(lists, ledger, slot)
+            recovery.said |= 1 << index

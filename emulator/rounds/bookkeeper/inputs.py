@@ -1,0 +1,163 @@
+"""The records that BookKeeper's rounds read: rules, settings, bookies and the metadata store over time, workload, commands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from emulator.rounds.records import Record, Rows, constant
+
+
+class Rules(Record):
+    """The guards that mutants lack; the numbers are the steps of a round."""
+
+    recovery_reads_fence: int = constant("6: a bookie that a recovery asks for an entry is fenced by the question")
+    no_is_an_answer: int = constant("6: NoSuchEntry counts towards the end of the log, else as unknown")
+    unknown_is_no_answer: int = constant("6: an error or silence counts for nothing, else as NoSuchEntry")
+    lac_floor: int = constant("2, 6: a recovery starts no lower than the last fragment does, else at the LAC that it heard")
+    recover_tail: int = constant("6: entries above the LAC are looked for, else the ledger is closed at the LAC")
+    enough_missing: int = constant("6: Qf answers of every write set end fencing, Qf explicit no's end the log, else Qa")
+    limbo_is_unknown: int = constant("1: a damaged bookie that is back doesn't say no of what it may have lost (BP-46)")
+    damaged_are_fenced: int = constant("1: a damaged bookie that is back is fenced, for it may have lost a fence (BP-46)")
+    list_is_checked: int = constant("Topics: a ledger is added only to the list that its owner knows")
+
+
+class ScenarioRow(Record):
+    """What all ledgers of a scenario have in common."""
+
+    rules: int = constant("place of its protocol's rules")
+    rounds: int = constant("rounds of the run")
+    leaps: int = constant("1: quiet rounds are leapt over; the result is the same")
+    first_bookie: int = constant("place of its first bookie in Inputs.bookies")
+    bookies: int = constant("bookies of the cluster")
+    first_store_span: int = constant("place of the metadata store's first span")
+    quiet_from: int = constant("last round in which a fault ends or a command is given")
+
+
+class BookieRow(Record):
+    """A bookie of the cluster."""
+
+    broker: int = constant("its id")
+    rack: int = constant("number of its rack, -1 without one")
+    first_span: int = constant("place of its first span")
+    spans: int = constant("spans, without the one at FOREVER")
+
+
+class BookieSpan(Record):
+    """What the faults say of a bookie from a round on. A bookie's last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    status: int = constant("bits")
+
+
+class StoreSpan(Record):
+    """The metadata store from a round on. The last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    up: int = constant("1: it answers")
+
+
+class Settings(Record):
+    """Settings of a ledger."""
+
+    ensemble_size: int = constant("E, bookies of an ensemble")
+    write_quorum: int = constant("Qw, bookies that get an entry")
+    ack_quorum: int = constant("Qa, answers that acknowledge it")
+    add_timeout_rounds: int = constant("addEntryTimeoutSec")
+    read_timeout_rounds: int = constant("readEntryTimeoutSec")
+    delay_ensemble_change: int = constant("delayEnsembleChange")
+    explicit_lac_rounds: int = constant("explicitLacInterval; 0: off")
+    rack_aware: int = constant("1: the policy is rack_aware, else lowest_free_id")
+    min_racks: int = constant("minNumRacksPerWriteQuorum")
+    enforce_min_racks: int = constant("enforceMinNumRacksPerWriteQuorum")
+    journal: int = constant("journalWriteData: a crash loses nothing")
+    synced: int = constant("journalSyncData with it: a power loss loses nothing")
+    flush_rounds: int = constant("flushInterval; 0: what is flushed doesn't matter")
+    integrity_check: int = constant("dataIntegrityCheckingEnabled (BP-46)")
+    autorecovery: int = constant("autoRecoveryDaemonEnabled")
+    lost_rounds: int = constant("lostBookieRecoveryDelay")
+    grace_rounds: int = constant("openLedgerRereplicationGracePeriod")
+    batch_entries: int = constant("rereplicationEntryBatchSize, entries a round")
+
+
+class WorkloadSpan(Record):
+    """What the application hands over in each round from one on. A ledger's last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    entries: int = constant("entries a round")
+    max_in_flight: int = constant("adds that may be unacknowledged; NO_LIMIT: as before")
+
+
+class Command(Record):
+    """What an administrator does at the start of a round. A ledger's last one is at FOREVER."""
+
+    at_round: int = constant("round")
+    kind: int = constant("CLOSE_LEDGER, ...")
+    retry: int = constant("recover_ledger: 1: a failed attempt begins anew")
+
+
+class OnTheWay(Record):
+    """What happens to adds of the writer to a bookie in [from_round, to_round)."""
+
+    kind: int = constant("DROP_ADDS or DELAY_ADDS")
+    place: int = constant("the bookie's among the scenario's")
+    from_round: int = constant("first round")
+    to_round: int = constant("end")
+    from_entry: int = constant("first entry")
+    to_entry: int = constant("end")
+
+
+class EntrySize(Record):
+    """Entries of which each is as large: [from_entry, to_entry), in rounds of so many records and bytes."""
+
+    from_entry: int = constant("first")
+    to_entry: int = constant("end")
+    records: int = constant("entries of a round")
+    size_bytes: int = constant("bytes of a round")
+
+
+class TopicSettings(Record):
+    """Settings of a topic that is a list of ledgers; NO_LIMIT: never."""
+
+    entry_bytes: int = constant("bytes of an entry, as rollover and retention count them")
+    max_entries: int = constant("managedLedgerMaxEntriesPerLedger")
+    max_bytes: int = constant("managedLedgerMaxSizePerLedgerMbytes")
+    min_age_rounds: int = constant("managedLedgerMinLedgerRolloverTimeMinutes")
+    max_age_rounds: int = constant("managedLedgerMaxLedgerRolloverTimeMinutes")
+    check_rounds: int = constant("retentionCheckIntervalInSeconds")
+    retention_rounds: int = constant("defaultRetentionTimeInMinutes: a ledger goes when it was closed longer ago")
+    retention_bytes: int = constant("defaultRetentionSizeInMB")
+    offload_bytes: int = constant("managedLedgerOffloadAutoTriggerSizeThresholdBytes")
+    offload_rounds: int = constant("managedLedgerOffloadThresholdInSeconds")
+    lag_rounds: int = constant("managedLedgerOffloadDeletionLagMs")
+
+
+class RemoteSpan(Record):
+    """The remote store from a round on. The last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    up: int = constant("1: it is there")
+    copy_bytes: int = constant("bytes that it takes of a copy in a round; NO_LIMIT: any number")
+
+
+class Crash(Record):
+    """A crash of the broker that serves a topic. A topic's last one is at FOREVER."""
+
+    at_round: int = constant("round")
+
+
+class Inputs(NamedTuple):
+    """What rounds read of a block's scenarios. The last three are of topics that are lists of ledgers."""
+
+    scenarios: Rows[ScenarioRow]
+    rules: Rows[Rules]
+    bookies: Rows[BookieRow]
+    bookie_spans: Rows[BookieSpan]
+    store_spans: Rows[StoreSpan]
+    settings: Rows[Settings]
+    workload: Rows[WorkloadSpan]
+    commands: Rows[Command]
+    on_the_way: Rows[OnTheWay]
+    sizes: Rows[EntrySize]
+    topics: Rows[TopicSettings]
+    remote_spans: Rows[RemoteSpan]
+    crashes: Rows[Crash]

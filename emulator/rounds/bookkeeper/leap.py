@@ -1,0 +1,202 @@
+"""Leaps over quiet rounds of a ledger: rounds in which only counters move, each by the same amount as in the round before.
+
+A drift goes on until something is met that rules compare with a counter or a clock: the *horizons* here, all of them
+conservative; the round at a horizon is played. What fields do in a leap is said where they are declared (rounds/records.py).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.bookies import span_of
+from emulator.rounds.bookkeeper.constants import (
+    CLOSE,
+    DECOMMISSIONED,
+    DONE,
+    FAILED,
+    FOREVER,
+    MARK,
+    NEVER,
+    NOBODY,
+    NOT_RUNNING,
+    PENDING,
+    WRITING,
+)
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.ledger_lists import Words
+from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists, Recovery
+from emulator.rounds.leaps import last_multiple, move_counters, next_multiple, remember, sum_of_drift, take_drift
+from emulator.rounds.lists import every
+from emulator.rounds.records import kinds_of, word_of
+
+LEDGER_KINDS = np.array(kinds_of(Ledger), np.int64)
+BOOKIE_KINDS = np.array(kinds_of(Bookie), np.int64)
+RECOVERY_KINDS = np.array(kinds_of(Recovery), np.int64)
+NEXT_ENTRY, QUEUED = word_of(Ledger, "next_entry"), word_of(Ledger, "queued")
+ENTRIES_COPIED, UNACKED = word_of(Ledger, "entries_copied"), word_of(Ledger, "unacked")
+HAS_TO = word_of(Bookie, "has_to")
+"""Places of fields among the words of their records."""
+
+
+class Probe(NamedTuple):
+    """What leaps compare: words of the round before, and drifts."""
+
+    ledger: np.ndarray
+    ledger_drift: np.ndarray
+    bookies: np.ndarray
+    bookie_drifts: np.ndarray
+    recoveries: np.ndarray
+    recovery_drifts: np.ndarray
+
+
+@compiled
+def is_quiet(ledger: Ledger, ledger_words: np.ndarray, words: Words, probe: Probe) -> bool:
+    """Whether the round just played did nothing but what the round before did."""
+    quiet = take_drift(LEDGER_KINDS, ledger_words, probe.ledger, probe.ledger_drift)
+    for number in range(ledger.bookies.count):
+        own = words.bookies[ledger.bookies.start + number]
+        if not take_drift(BOOKIE_KINDS, own, probe.bookies[number], probe.bookie_drifts[number]):
+            quiet = False
+    for number in range(ledger.recoveries.count):
+        own = words.recoveries[ledger.recoveries.start + number]
+        if not take_drift(RECOVERY_KINDS, own, probe.recoveries[number], probe.recovery_drifts[number]):
+            quiet = False
+    return quiet
+
+
+@compiled
+def is_in_motion(lists: Lists, ledger: Ledger) -> bool:
+    """Whether something is under way that the next rounds go on with: answers that are awaited, a recovery, a batch of copies."""
+    moves = False
+    for at in every(ledger.requests):
+        if lists.requests[at].awaited:
+            moves = True
+    for at in every(ledger.recoveries):
+        phase = lists.recoveries[at].phase
+        is_waiting = phase == MARK or (phase == CLOSE and not ledger.store_up)
+        if phase not in (DONE, FAILED) and not is_waiting:
+            moves = True
+    for at in every(ledger.openings):
+        if lists.openings[at].error == PENDING and ledger.store_up:
+            moves = True
+    return moves
+
+
+@compiled
+def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
+    """The next round, from `ledger.now` on, that has to be played."""
+    if is_in_motion(lists, ledger) or drift[ENTRIES_COPIED]:
+        return ledger.now
+    due = min(ledger.end, ledger.next_change)
+    due = min(due, until_queue_is_empty(ledger, drift))
+    due = min(due, until_lac_is_told(inputs, ledger, drift))
+    due = min(due, until_entries_meet_faults(inputs, ledger, drift))
+    due = min(due, until_flush_tells(lists, inputs, ledger))
+    due = min(due, until_repair(lists, inputs, ledger))
+    return max(due, ledger.now)
+
+
+@compiled
+def until_queue_is_empty(ledger: Ledger, drift: np.ndarray) -> int:
+    """The round in which a queue that gets shorter may not fill the writer's room any more."""
+    if drift[QUEUED] >= 0:
+        return FOREVER
+    return ledger.now + max(0, ledger.queued // -drift[QUEUED] - 2)
+
+
+@compiled
+def until_lac_is_told(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
+    """The round in which bookies are told a LAC that no add carries."""
+    period = inputs.settings[ledger.settings].explicit_lac_rounds
+    if period == 0 or ledger.writer != WRITING or ledger.lac <= ledger.lac_told or drift[NEXT_ENTRY]:
+        return FOREVER
+    return next_multiple(period, ledger.now)
+
+
+@compiled
+def until_entries_meet_faults(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
+    """The round in which entries come to those that a fault drops or holds up; all of these are played."""
+    due = FOREVER
+    for at in range(ledger.first_on_the_way, ledger.first_on_the_way + ledger.on_the_way):
+        fault = inputs.on_the_way[at]
+        if not fault.from_round <= ledger.now < fault.to_round or ledger.next_entry >= fault.to_entry or not drift[NEXT_ENTRY]:
+            continue
+        ahead = fault.from_entry - ledger.next_entry
+        due = min(due, ledger.now + max(0, ahead // drift[NEXT_ENTRY] - 1))
+    return due
+
+
+@compiled
+def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
+    """The round of a flush that changes more than how much of open runs is on disk."""
+    period = inputs.settings[ledger.settings].flush_rounds
+    if period == 0:
+        return FOREVER
+    changes = False
+    for at in every(ledger.bookies):
+        bookie = lists.bookies[at]
+        if bookie.fenced != bookie.flushed_fence and not bookie.status & NOT_RUNNING:
+            changes = True
+    for at in every(ledger.stored):
+        run = lists.stored[at]
+        if run.flushed_to != run.to_entry and not lists.bookies[ledger.bookies.start + run.bookie].status & NOT_RUNNING:
+            changes = True
+    return next_multiple(period, ledger.now) if changes else FOREVER
+
+
+@compiled
+def until_repair(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
+    """The round in which a bookie is missed for long enough, a grace period is over, or somebody may take a lost one's place."""
+    settings = inputs.settings[ledger.settings]
+    if not settings.autorecovery:
+        return FOREVER
+    due = FOREVER
+    for at in every(ledger.bookies):
+        bookie = lists.bookies[at]
+        delay = 0 if bookie.status & DECOMMISSIONED else settings.lost_rounds
+        if bookie.missed_since != NEVER and bookie.missed_since + delay >= ledger.now:
+            due = min(due, bookie.missed_since + delay)
+    for at in every(ledger.replacements):
+        task = lists.replacements[at]
+        if task.published_round + settings.grace_rounds >= ledger.now:
+            due = min(due, task.published_round + settings.grace_rounds)
+        if task.target == NOBODY:
+            due = min(due, next_change_of_any(inputs, ledger))
+    return due
+
+
+@compiled
+def next_change_of_any(inputs: Inputs, ledger: Ledger) -> int:
+    """The next round in which the faults say something else of some bookie of the cluster."""
+    due = FOREVER
+    for place in range(inputs.scenarios[ledger.scenario].bookies):
+        due = min(due, inputs.bookie_spans[span_of(inputs, ledger, place) + 1].from_round)
+    return due
+
+
+@compiled
+def leap(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.ndarray, words: Words, probe: Probe, then: int) -> None:
+    """Go on to round `then` at once."""
+    rounds = then - ledger.now
+    period = inputs.settings[ledger.settings].flush_rounds
+    flush_round = last_multiple(period, ledger.now, then) if period else -1
+    ledger.unacked_rounds += sum_of_drift(ledger.unacked, probe.ledger_drift[UNACKED], rounds)
+    for number in range(ledger.bookies.count):
+        bookie = lists.bookies[ledger.bookies.start + number]
+        if flush_round >= 0 and not bookie.status & NOT_RUNNING:
+            bookie.flushed_to = bookie.has_to + (flush_round - ledger.now + 1) * probe.bookie_drifts[number, HAS_TO]
+        own = words.bookies[ledger.bookies.start + number]
+        move_counters(BOOKIE_KINDS, own, probe.bookie_drifts[number], rounds)
+    for number in range(ledger.recoveries.count):
+        own = words.recoveries[ledger.recoveries.start + number]
+        move_counters(RECOVERY_KINDS, own, probe.recovery_drifts[number], rounds)
+    move_counters(LEDGER_KINDS, ledger_words, probe.ledger_drift, rounds)
+    ledger.now = then
+    remember(ledger_words, probe.ledger)
+    for number in range(ledger.bookies.count):
+        remember(words.bookies[ledger.bookies.start + number], probe.bookies[number])
+    for number in range(ledger.recoveries.count):
+        remember(words.recoveries[ledger.recoveries.start + number], probe.recoveries[number])

@@ -1,0 +1,287 @@
+"""The records of BookKeeper's round: a ledger, its bookies and clients, what its lists hold, what they read, what they tell.
+
+`slot`: the place of a bookie among those that the ledger ever had to do with (Ledger.bookies); `place`: its place among the
+scenario's bookies, by id. `index`: a place in an ensemble, and its bit in masks. `..._to` are exclusive ends.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from emulator.rounds.lists import List
+from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, sample, scratch, total
+
+
+class Fragment(Record):
+    """From its first entry on, until the next fragment's, entries go to the ensemble in the same row of `ensembles`."""
+
+    first_entry: int = constant("entry")
+
+
+class FoundFragment(Record):
+    """A fragment as a recovery found it, or a change of its own on top; its ensemble is in `found_ensembles`."""
+
+    client: int = constant("the recovery")
+    is_change: int = constant("1: an ensemble change of its own")
+    first_entry: int = constant("entry")
+
+
+class Bookie(Record):
+    """What a bookie has of the ledger beside entries, and how it stands."""
+
+    place: int = constant("its place among the scenario's bookies")
+    broker: int = constant("its id")
+    rack: int = constant("number of its rack, -1 without one")
+    span: int = compared("place in Inputs.bookie_spans of what is in force; changes with its status")
+    status: int = compared("bits")
+    fenced: int = compared("1: it refuses adds but of recoveries")
+    flushed_fence: int = compared("1: so it does after it lost what wasn't flushed")
+    explicit_lac: int = compared("LAC that it was told beside adds")
+    limbo: int = compared("1: it doesn't know what it lost (BP-46)")
+    filling: int = compared("1: it gets what it lacks")
+    damaged: int = compared("1: it lost something since it was last up")
+    missed_since: int = compared("round from which on the auditor misses it, NEVER: it doesn't")
+    open_run: int = compared("number of the run that its next entry goes on with, NOWHERE: none")
+    has_to: int = counter("end of that run: it has its share of all entries below")
+    flushed_to: int = sample("those of that run below it are on disk")
+    # At the run's end
+    last_entry: int = scratch("its largest entry, NO_ENTRY: it has none")
+    lac: int = scratch("what it knows to be confirmed")
+    entries: int = scratch("entries that it has")
+    entry_bytes: int = scratch("bytes of these")
+
+
+class StoredRun(Record):
+    """Entries that a bookie has: all of [from_entry, to_entry) that an index of an ensemble gets.
+
+    The end of a bookie's open run, and what of it is on disk, stand in Bookie: these move in steady rounds.
+    """
+
+    bookie: int = constant("slot")
+    index: int = constant("index in the ensemble")
+    header: int = constant("LAC in their headers, or OF_THE_WRITER")
+    from_entry: int = constant("first")
+    to_entry: int = constant("end")
+    flushed_to: int = constant("those below it are on disk")
+
+
+class Header(Record):
+    """LACs in the headers of what the writer sent, up to the next one's first entry: lac + (e - from) div step * step."""
+
+    from_entry: int = constant("first entry")
+    lac: int = constant("LAC in its header")
+    step: int = constant("entries a round")
+
+
+class Add(Record):
+    """An add of a client, until every answer is there or given up."""
+
+    client: int = constant("who sent it")
+    entry: int = constant("entry")
+    lac: int = constant("LAC in its header")
+    acked: int = constant("mask of indices that stored it")
+    failed: int = constant("mask of indices that failed it")
+    completed: int = constant("1: it has Qa answers")
+    acknowledged: int = constant("1: it is acknowledged; answers are awaited")
+
+
+class Request(Record):
+    """An add on its way to one bookie; they stand in the order in which bookies take them."""
+
+    client: int = constant("who sent it")
+    entry: int = constant("entry")
+    index: int = constant("index in the client's ensemble")
+    bookie: int = constant("slot")
+    lac: int = constant("LAC in its header")
+    sent_round: int = constant("round of sending")
+    on_the_way: int = constant("1: the bookie hasn't got it yet")
+    awaited: int = constant("1: the client waits for its answer")
+    answer: int = constant("NO_ANSWER, TAKEN or REFUSED; of this round")
+
+
+class FailedBookie(Record):
+    """A bookie that a client wants replaced."""
+
+    client: int = constant("which client")
+    when: int = constant("NOW, CHANGING or LATER")
+    index: int = constant("index in the ensemble")
+    bookie: int = constant("slot of who was there")
+
+
+class Recovery(Record):
+    """A client that opens the ledger with recovery. Its place in the list is its number."""
+
+    origin: int = compared("BY_COMMAND, BY_WORKER, the slot of a bookie, or an owner")
+    retry: int = compared("1: a failed attempt begins anew")
+    started_round: int = compared("round")
+    phase: int = compared("MARK, ...")
+    attempting: int = compared("1: an attempt is under way, so that answers to adds count")
+    heard: int = compared("mask of indices that told their LAC in this attempt")
+    said: int = compared("mask of indices that answered the fencing question in this round")
+    marked_round: int = counter("round in which it marked the ledger")
+    base_lac: int = compared("LAC that it starts from")
+    lac: int = compared("last entry that it recovered")
+    error: int = compared("of ERRORS, PENDING")
+    fenced_round: int = compared("round in which it was done fencing, NEVER")
+    closed_round: int = compared("round in which it closed the ledger, NEVER")
+    written: int = compared("last entry that Qa bookies had, with all before it, when it was done fencing")
+
+
+class Opening(Record):
+    """A client that opens the ledger without recovery."""
+
+    at_round: int = constant("round")
+    lac: int = constant("LAC that it found, NO_ENTRY: none yet")
+    error: int = constant("of ERRORS, PENDING")
+
+
+class Replacement(Record):
+    """A bookie of a fragment that is to be replaced, in the order of publication."""
+
+    first_entry: int = constant("first entry of the fragment")
+    index: int = constant("index in its ensemble")
+    lost: int = constant("slot of who is to be replaced")
+    published_round: int = constant("round")
+    target: int = constant("slot of who replaces it, NOBODY: not chosen yet")
+    next_entry: int = constant("entries below it are copied")
+    copied: int = constant("1: all are")
+
+
+class Ledger(Record):
+    """A ledger: its metadata, its writer, outcomes."""
+
+    number: int = constant("partition_id within its scenario")
+    place: int = constant("its place in the block, or its topic's")
+    in_list: int = constant("its number in the topic's list; 0: of a ledger by itself")
+    scenario: int = constant("place of its scenario")
+    settings: int = constant("place of its settings")
+    traced: int = constant("1: its entries are a table")
+    first_own_entry: int = constant("entries below it were there before the run")
+    first_on_the_way: int = constant("place of what first happens to adds on their way")
+    on_the_way: int = constant("so many")
+    crash_round: int = constant("round in which the writer crashes, FOREVER")
+    first_size: int = constant("place of the sizes of what it is given")
+    size_count: int = constant("so many")
+    given_bytes: int = constant("bytes of the entries that were there before the run")
+    end: int = constant("round at which to stop")
+    # What is in force
+    now: int = counter("round")
+    next_change: int = compared("the next round in which an input changes")
+    workload: int = compared("place of the workload in force")
+    command: int = compared("place of the first command still to come")
+    store_span: int = compared("place of what is in force of the metadata store")
+    store_up: int = compared("1: the metadata store answers")
+    # The metadata
+    state: int = compared("OPEN, IN_RECOVERY or CLOSED")
+    last_entry: int = compared("last entry once closed, else NO_ENTRY")
+    closed_by: int = compared("number of the client that closed it, else NO_ENTRY")
+    fragments: List = part_of(List, "in the order in which they were added")
+    # The writer
+    writer: int = compared("of WRITER_STATES")
+    lac: int = counter("last entry that it acknowledged")
+    lac_told: int = counter("LAC that an add carried last, or that bookies were told")
+    next_entry: int = counter("entry to be sent next")
+    queued: int = counter("entries that wait to be sent")
+    max_in_flight: int = compared("adds that may be unacknowledged")
+    changing: int = compared("1: it wants an ensemble change")
+    close_asked: int = compared("closes that the application waits for")
+    closes: List = part_of(List, "what was answered to closes")
+    error: int = compared("what the last operation came to")
+    # Clients
+    own: List = part_of(List, "ensembles that clients write to, the writer's first, then of each recovery")
+    recoveries: List = part_of(List, "in the order of their start")
+    found: List = part_of(List, "fragments as recoveries found them, and their own changes")
+    openings: List = part_of(List, "clients that open without recovery")
+    adds: List = part_of(List, "adds in flight, and acknowledged ones with answers to come")
+    requests: List = part_of(List, "adds on their way, and answers that are awaited")
+    failures: List = part_of(List, "bookies that clients want replaced")
+    # Bookies
+    bookies: List = part_of(List, "bookies that the ledger ever had to do with")
+    stored: List = part_of(List, "entries that they have")
+    headers: List = part_of(List, "LACs in the headers of what the writer sent")
+    # Repair
+    replacements: List = part_of(List, "bookies of fragments that are to be replaced")
+    entries_copied: int = counter("entries that replication workers copied")
+    # Outcomes
+    refused_fenced: int = counter("adds answered LedgerFenced without being sent")
+    refused_closed: int = counter("adds answered LedgerClosed without being sent")
+    failed_adds: int = compared("adds in flight that failed")
+    unwritable_rounds: int = counter("rounds with something to write in which nothing was acknowledged")
+    unacked: int = counter("entries that wait to be sent or acknowledged")
+    unacked_rounds: int = total("sum of `unacked` at the ends of all rounds")
+    ensemble_changes: int = compared("changes of the ensemble")
+    adds_resent: int = compared("adds in flight that went to bookies which came into the ensemble")
+    impaired: int = compared("1: a bookie lost entries of it, or its fence, to a fault")
+    broken: int = compared("mask of invariants that did not hold at the end of the last round")
+    played: int = scratch("rounds that were not leapt over")
+    # Of one round
+    lac_before: int = scratch("the writer's LAC at its start")
+    told_fenced: int = scratch("1: an add was answered LedgerFenced")
+    had_to_write: int = scratch("1: something was in the queue or in flight, or was refused")
+    suspects_from: int = scratch("first entry that this round may have made unreadable")
+    ends_otherwise: int = scratch("1: it was closed, or a fragment of a closed ledger changed")
+    # At the run's end
+    read_bytes: int = scratch("bytes of the entries that a reader gets")
+
+
+class Event(Record):
+    """A row of `events`; NO_ENTRY is null."""
+
+    ledger: int = constant("place of the ledger, or topic, in the block")
+    in_list: int = constant("number of the ledger in its topic's list, NOBODY: it is about the topic")
+    at_round: int = constant("round")
+    kind: int = constant("place in EVENT_KINDS")
+    broker: int = constant("bookie id, NOBODY: null")
+    from_entry: int = constant("entry")
+    to_entry: int = constant("entry")
+
+
+class Violation(Record):
+    """An invariant that broke: a witness. The fragments then follow in `witness_fragments`, each with its ensemble."""
+
+    ledger: int = constant("place of the ledger, or topic, in the block")
+    in_list: int = constant("number of the ledger in its topic's list")
+    at_round: int = constant("round")
+    invariant: int = constant("place in invariants.NAMES")
+    entry: int = constant("one that no bookie of its write set has, NO_ENTRY: it is about none")
+    lac: int = constant("acknowledged up to there")
+    last_entry: int = constant("end of the ledger, NO_ENTRY")
+    fragments: int = constant("fragments, behind the ensemble that the writer writes to")
+
+
+class Spans(Record):
+    """How far the arrays of outputs are filled."""
+
+    events: List = part_of(List, "rows of events")
+    violations: List = part_of(List, "rows of violations")
+    witness: List = part_of(List, "rows of witness_fragments")
+
+
+class Lists(NamedTuple):
+    """Scratch arrays that hold one ledger's lists, and the arrays that a block writes to.
+
+    `ensembles`, `found_ensembles`, `own` and `witness_ensembles` have a row of slots (of broker ids: the last) by index.
+    """
+
+    fragments: Rows[Fragment]
+    ensembles: np.ndarray
+    found: Rows[FoundFragment]
+    found_ensembles: np.ndarray
+    own: np.ndarray
+    recoveries: Rows[Recovery]
+    openings: Rows[Opening]
+    closes: np.ndarray
+    adds: Rows[Add]
+    requests: Rows[Request]
+    failures: Rows[FailedBookie]
+    bookies: Rows[Bookie]
+    stored: Rows[StoredRun]
+    headers: Rows[Header]
+    replacements: Rows[Replacement]
+    events: Rows[Event]
+    violations: Rows[Violation]
+    witness: Rows[Fragment]
+    witness_ensembles: np.ndarray
+    filled: Rows[Spans]

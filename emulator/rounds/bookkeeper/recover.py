@@ -1,0 +1,229 @@
+"""Clients that open the ledger with recovery: marking and closing it (step 2), writing entries back (step 3)."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.adds import forget_adds, forget_failures, has_failures, pending, resend, send_add
+from emulator.rounds.bookkeeper.constants import (
+    BY_COMMAND,
+    CLOSE,
+    CLOSED,
+    DONE,
+    FAILED,
+    FENCE,
+    IN_RECOVERY,
+    LATER,
+    LEDGER_CLOSED_EVENT,
+    MARK,
+    NEVER,
+    NO_ENTRY,
+    NO_LAC,
+    NOT_ENOUGH_BOOKIES,
+    NOW,
+    NOWHERE,
+    OK,
+    OPEN,
+    PENDING,
+    RECOVERY_STARTED,
+    UNEXPECTED_CONDITION,
+    WRITE,
+)
+from emulator.rounds.bookkeeper.entries import move
+from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules
+from emulator.rounds.bookkeeper.placement import replace
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
+from emulator.rounds.bookkeeper.tell import tell_of_entries
+from emulator.rounds.lists import append, every, keep_first, last
+
+
+@compiled
+def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int) -> None:
+    """Another client opens the ledger with recovery, from the next step 2 on; not if it is about it already."""
+    for at in every(ledger.recoveries):
+        other = lists.recoveries[at]
+        if other.origin == origin and origin != BY_COMMAND and is_running(other):
+            return
+    recovery = lists.recoveries[append(ledger.recoveries)]
+    recovery.origin = origin
+    recovery.retry = retry
+    recovery.started_round = ledger.now
+    recovery.phase = MARK
+    recovery.attempting = 0
+    recovery.heard = 0
+    recovery.said = 0
+    recovery.marked_round = NEVER
+    recovery.base_lac = NO_LAC
+    recovery.lac = NO_LAC
+    recovery.error = PENDING
+    recovery.fenced_round = NEVER
+    recovery.closed_round = NEVER
+    recovery.written = NO_LAC
+    row = append(ledger.own)
+    copy_ensemble(lists.ensembles, last(ledger.fragments), lists.own, row)
+
+
+@compiled
+def is_running(recovery: Recovery) -> bool:
+    """Whether a recovery is neither done nor has given up."""
+    return recovery.phase not in (DONE, FAILED)
+
+
+@compiled
+def recoveries_use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> None:
+    """Each recovery marks the ledger, or closes it, in the order of their start."""
+    for number in range(ledger.recoveries.count):
+        recovery = lists.recoveries[ledger.recoveries.start + number]
+        if recovery.phase == MARK:
+            mark(lists, ledger, recovery, number)
+        elif recovery.phase == CLOSE:
+            close(lists, inputs, ledger, recovery, number, rules)
+
+
+@compiled
+def mark(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> None:
+    """IN_RECOVERY; it notes the fragments as they are, by which it reads, and asks the last ensemble next."""
+    if ledger.state == CLOSED:
+        be_done(ledger, recovery)
+        return
+    if ledger.state == OPEN:
+        ledger.state = IN_RECOVERY
+        tell_of_entries(lists, ledger, RECOVERY_STARTED, NO_ENTRY, NO_ENTRY)
+    end_attempt(lists, ledger, recovery, number)
+    recovery.phase = FENCE
+    recovery.attempting = 1
+    recovery.heard = 0
+    recovery.marked_round = ledger.now
+    recovery.base_lac = NO_LAC
+    recovery.lac = NO_LAC
+    for at in every(ledger.fragments):
+        new = append(ledger.found)
+        fragment = lists.found[new]
+        fragment.client = number
+        fragment.is_change = 0
+        fragment.first_entry = lists.fragments[at].first_entry
+        copy_ensemble(lists.ensembles, at, lists.found_ensembles, new)
+    copy_ensemble(lists.ensembles, last(ledger.fragments), lists.own, own_ensemble(ledger, number))
+
+
+@compiled
+def close(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> None:
+    """Its ensemble changes, the last entry and CLOSED in one write. If somebody else closed the ledger, as that one says."""
+    if ledger.state == CLOSED:
+        be_done(ledger, recovery)
+        return
+    if rules.lac_floor and was_added_behind(lists, ledger, number):
+        fail_attempt(lists, ledger, recovery, number, UNEXPECTED_CONDITION)
+        return
+    for at in every(ledger.found):
+        change = lists.found[at]
+        if change.client == number and change.is_change:
+            put_ensemble(lists, inputs, ledger, change.first_entry, lists.found_ensembles, at)
+    ledger.state = CLOSED
+    ledger.last_entry = recovery.lac
+    ledger.closed_by = number
+    ledger.ends_otherwise = 1
+    tell_of_entries(lists, ledger, LEDGER_CLOSED_EVENT, NO_ENTRY, recovery.lac)
+    recovery.closed_round = ledger.now
+    be_done(ledger, recovery)
+
+
+@compiled
+def was_added_behind(lists: Lists, ledger: Ledger, number: int) -> bool:
+    """Whether the metadata's last fragment starts behind a change of the recovery's own: somebody else added it."""
+    newest = lists.fragments[last(ledger.fragments)].first_entry
+    for at in every(ledger.found):
+        change = lists.found[at]
+        if change.client == number and change.is_change and change.first_entry < newest:
+            return True
+    return False
+
+
+@compiled
+def be_done(ledger: Ledger, recovery: Recovery) -> None:
+    """The ledger is closed; it ends where the metadata says."""
+    recovery.phase = DONE
+    recovery.lac = ledger.last_entry
+    recovery.error = OK
+    ledger.error = OK
+
+
+@compiled
+def fail_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int, error: int) -> None:
+    """The attempt fails, and its ensemble changes are forgotten; it marks the ledger anew in the next round, or has failed."""
+    end_attempt(lists, ledger, recovery, number)
+    recovery.error = error
+    recovery.phase = MARK if recovery.retry else FAILED
+    if not recovery.retry:
+        ledger.error = error
+
+
+@compiled
+def end_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> None:
+    """What an attempt knew and had in flight is nobody's any more."""
+    recovery.attempting = 0
+    forget_adds(lists, ledger, number)
+    forget_failures(lists, ledger, number, NOW)
+    forget_failures(lists, ledger, number, LATER)
+    kept = ledger.found.start
+    for at in every(ledger.found):
+        if lists.found[at].client != number:
+            move(lists.found, at, kept)
+            if at != kept:
+                copy_ensemble(lists.found_ensembles, at, lists.found_ensembles, kept)
+            kept += 1
+    keep_first(ledger.found, kept - ledger.found.start)
+
+
+@compiled
+def send_of_recoveries(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """Each that found an entry writes it back; bookies that failed an entry before are replaced first."""
+    for number in range(ledger.recoveries.count):
+        recovery = lists.recoveries[ledger.recoveries.start + number]
+        if recovery.phase != WRITE or pending(lists, ledger, number) > 0:
+            continue
+        if has_failures(lists, ledger, number, LATER):
+            replace_failed(lists, inputs, ledger, recovery, number, LATER, ledger.now)
+        if recovery.phase == WRITE:
+            send_add(lists, inputs, ledger, number, recovery.lac + 1, recovery.base_lac)
+
+
+@compiled
+def replace_failed(
+    lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, when: int, sent_round: int
+) -> None:
+    """A recovery replaces bookies of its own writes from its entry on; nobody else learns of it before it closes the ledger."""
+    row = own_ensemble(ledger, number)
+    before = append(ledger.own)
+    copy_ensemble(lists.own, row, lists.own, before)
+    is_other, all_replaced = replace(lists, inputs, ledger, lists.own, row, number, when)
+    forget_failures(lists, ledger, number, when)
+    replaced = 0
+    for index in range(inputs.settings[ledger.settings].ensemble_size):
+        if lists.own[row, index] != lists.own[before, index]:
+            replaced |= 1 << index
+    keep_first(ledger.own, ledger.own.count - 1)
+    if not all_replaced:
+        fail_attempt(lists, ledger, recovery, number, NOT_ENOUGH_BOOKIES)
+        return
+    if is_other:
+        note_change(lists, ledger, number, recovery.lac + 1, row)
+    resend(lists, inputs, ledger, number, replaced, sent_round)
+
+
+@compiled
+def note_change(lists: Lists, ledger: Ledger, number: int, first_entry: int, row: int) -> None:
+    """A recovery's own change: entries from one on go to its ensemble."""
+    found = NOWHERE
+    for at in every(ledger.found):
+        change = lists.found[at]
+        if change.client == number and change.is_change and change.first_entry == first_entry:
+            found = at
+    if found == NOWHERE:
+        found = append(ledger.found)
+    change = lists.found[found]
+    change.client = number
+    change.is_change = 1
+    change.first_entry = first_entry
+    copy_ensemble(lists.own, row, lists.found_ensembles, found)
+    ledger.found.changes += 1

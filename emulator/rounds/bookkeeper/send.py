@@ -1,0 +1,75 @@
+"""Step 3: clients send."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.adds import has_failures, pending, send_add, want_replaced
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
+from emulator.rounds.bookkeeper.constants import FENCED_OFF, LATER, LEDGER_CLOSED, LEDGER_FENCED, WRITER, WRITER_CRASHED, WRITING
+from emulator.rounds.bookkeeper.fragments import own_ensemble
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.bookkeeper.recover import send_of_recoveries
+from emulator.rounds.bookkeeper.stored import note_header
+
+
+@compiled
+def send(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """The writer's new entries, then those that recoveries write back, then explicit LACs."""
+    if ledger.writer == WRITING:
+        send_entries(lists, inputs, ledger)
+    else:
+        refuse_queued(ledger)
+    send_of_recoveries(lists, inputs, ledger)
+    tell_lac(lists, inputs.settings[ledger.settings], ledger)
+
+
+@compiled
+def send_entries(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """As many as there is room for, each with the LAC of now; bookies that failed an acknowledged add are replaced with them."""
+    unacknowledged = pending(lists, ledger, WRITER)
+    if ledger.queued or unacknowledged:
+        ledger.had_to_write = 1
+    count = min(ledger.queued, ledger.max_in_flight - unacknowledged)
+    if count <= 0:
+        return
+    if has_failures(lists, ledger, WRITER, LATER) and not ledger.changing:
+        want_replaced(lists, ledger)
+    note_header(lists, ledger, ledger.lac, count)
+    for _ in range(count):
+        send_add(lists, inputs, ledger, WRITER, ledger.next_entry, ledger.lac)
+        ledger.next_entry += 1
+    ledger.lac_told = ledger.lac
+    ledger.queued -= count
+
+
+@compiled
+def refuse_queued(ledger: Ledger) -> None:
+    """A writer that stopped answers queued adds at once; nobody answers for one that crashed."""
+    if ledger.queued == 0:
+        return
+    ledger.had_to_write = 1
+    if ledger.writer == FENCED_OFF:
+        ledger.refused_fenced += ledger.queued
+        ledger.error = LEDGER_FENCED
+        ledger.told_fenced = 1
+    elif ledger.writer != WRITER_CRASHED:
+        ledger.refused_closed += ledger.queued
+        ledger.error = LEDGER_CLOSED
+    ledger.queued = 0
+
+
+@compiled
+def tell_lac(lists: Lists, settings: Settings, ledger: Ledger) -> None:
+    """Explicit LAC: bookies learn of one that no add carried, in rounds divisible by the period."""
+    if settings.explicit_lac_rounds == 0 or ledger.now % settings.explicit_lac_rounds:
+        return
+    if ledger.writer != WRITING or ledger.lac <= ledger.lac_told:
+        return
+    ledger.lac_told = ledger.lac
+    row = own_ensemble(ledger, WRITER)
+    for index in range(settings.ensemble_size):
+        slot = lists.own[row, index]
+        if is_heard(lists, ledger, slot):
+            bookie = bookie_at(lists, ledger, slot)
+            bookie.explicit_lac = max(bookie.explicit_lac, ledger.lac)

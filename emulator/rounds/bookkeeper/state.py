@@ -1,0 +1,75 @@
+"""The state of a block of ledgers between two stretches: records, and their lists packed one after the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE
+from emulator.rounds.bookkeeper.records import (
+    Add,
+    Bookie,
+    FailedBookie,
+    FoundFragment,
+    Fragment,
+    Header,
+    Ledger,
+    Opening,
+    Recovery,
+    Replacement,
+    Request,
+    StoredRun,
+)
+from emulator.rounds.packed import Packed, width_of
+from emulator.rounds.records import Rows
+
+LIST_RECORDS: dict[str, tuple[str, type | None]] = {
+    "fragments": ("fragments", Fragment),
+    "ensembles": ("fragments", None),
+    "found": ("found", FoundFragment),
+    "found_ensembles": ("found", None),
+    "own": ("own", None),
+    "recoveries": ("recoveries", Recovery),
+    "openings": ("openings", Opening),
+    "closes": ("closes", None),
+    "adds": ("adds", Add),
+    "requests": ("requests", Request),
+    "failures": ("failures", FailedBookie),
+    "bookies": ("bookies", Bookie),
+    "stored": ("stored", StoredRun),
+    "headers": ("headers", Header),
+    "replacements": ("replacements", Replacement),
+}
+"""Field of State and of Lists -> Ledger's list that it holds, and of what; None: rows of numbers, an ensemble or a close."""
+
+WIDTHS = {
+    name: width_of(record) if record is not None else 1 if name == "closes" else MAX_ENSEMBLE
+    for name, (_, record) in LIST_RECORDS.items()
+}
+"""Words of an entry."""
+
+ROOMS = {
+    "fragments": 1, "found": 2, "own": 1, "recoveries": 1, "openings": 1, "closes": 1, "adds": 2, "requests": 8, "failures": 2,
+    "bookies": 2, "stored": 4, "headers": 2, "replacements": 2,
+}  # fmt: skip
+"""Ledger's lists: how long they are to one another."""
+
+
+class State(NamedTuple):
+    """Ledgers and their lists: list i of each is that of ledger i."""
+
+    ledgers: Rows[Ledger]
+    fragments: Packed
+    ensembles: Packed
+    found: Packed
+    found_ensembles: Packed
+    own: Packed
+    recoveries: Packed
+    openings: Packed
+    closes: Packed
+    adds: Packed
+    requests: Packed
+    failures: Packed
+    bookies: Packed
+    stored: Packed
+    headers: Packed
+    replacements: Packed

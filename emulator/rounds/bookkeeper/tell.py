@@ -1,0 +1,33 @@
+"""Writing down what happened: rows of `events`."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.constants import NO_ENTRY, NOBODY
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.lists import append
+
+
+@compiled
+def tell(lists: Lists, ledger: Ledger, kind: int, broker: int, from_entry: int, to_entry: int) -> None:
+    """Write an event of this round; NO_ENTRY and NOBODY are null in the table."""
+    event = lists.events[append(lists.filled[0].events)]
+    event.ledger = ledger.place
+    event.in_list = ledger.in_list
+    event.at_round = ledger.now
+    event.kind = kind
+    event.broker = broker
+    event.from_entry = from_entry
+    event.to_entry = to_entry
+
+
+@compiled
+def tell_of_bookie(lists: Lists, ledger: Ledger, kind: int, slot: int) -> None:
+    """Something about a bookie of the ledger."""
+    tell(lists, ledger, kind, lists.bookies[ledger.bookies.start + slot].broker, NO_ENTRY, NO_ENTRY)
+
+
+@compiled
+def tell_of_entries(lists: Lists, ledger: Ledger, kind: int, from_entry: int, to_entry: int) -> None:
+    """Something about entries, or the whole ledger."""
+    tell(lists, ledger, kind, NOBODY, from_entry, to_entry)

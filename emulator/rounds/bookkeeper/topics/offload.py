@@ -1,0 +1,108 @@
+"""Offloading: closed ledgers go to a remote store, whole ones, and later from the bookies (PIP-17)."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.bookies import is_heard
+from emulator.rounds.bookkeeper.constants import (
+    BOOKIES_FREED,
+    NEVER,
+    NO_LIMIT,
+    NOBODY,
+    OFFLOAD_FAILED,
+    OFFLOAD_STARTED,
+    OFFLOADED,
+)
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.quorums import write_index
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
+from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, tell_of_part
+from emulator.rounds.lists import every
+
+
+@compiled
+def offload(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, checks: bool) -> None:
+    """The copy under way, another one, and in rounds of retention what bookies may delete."""
+    remote = inputs.remote_spans[topic.remote_span]
+    if topic.offloading != NOBODY:
+        go_on_copying(lists, topics, inputs, topic)
+    if topic.offloading == NOBODY and remote.up:
+        for number in range(topic.ledgers.count):
+            if is_due(topics, inputs, topic, number):
+                topic.offloading = number
+                topics.parts[topic.ledgers.start + number].offload_started_round = topic.now
+                tell_of_part(lists, topic, OFFLOAD_STARTED, number)
+                break
+    if checks:
+        free_bookies(lists, topics, inputs, topic)
+
+
+@compiled
+def go_on_copying(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
+    """As many bytes as the store takes. In an outage, or when retention deleted the ledger, nothing of the copy stays."""
+    number, remote = topic.offloading, inputs.remote_spans[topic.remote_span]
+    part, ledger = topics.parts[topic.ledgers.start + number], topics.ledgers[topic.ledgers.start + number]
+    if part.deleted_round != NEVER or not remote.up:
+        part.copied_bytes = 0
+        topic.offloading = NOBODY
+        if part.deleted_round == NEVER:
+            tell_of_part(lists, topic, OFFLOAD_FAILED, number)
+        return
+    if not is_readable(lists, inputs, ledger):
+        return
+    size = bytes_of(inputs, topic, ledger)
+    part.copied_bytes = size if remote.copy_bytes == NO_LIMIT else min(size, part.copied_bytes + remote.copy_bytes)
+    if part.copied_bytes == size:
+        part.offloaded_round = topic.now
+        topic.offloading = NOBODY
+        tell_of_part(lists, topic, OFFLOADED, number)
+
+
+@compiled
+def is_readable(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
+    """Whether some bookie of every write set is heard."""
+    settings = inputs.settings[ledger.settings]
+    for at in every(ledger.fragments):
+        for first in range(settings.ensemble_size):
+            heard = 0
+            for place in range(settings.write_quorum):
+                if is_heard(lists, ledger, lists.ensembles[at, write_index(settings, first, place)]):
+                    heard += 1
+            if heard == 0:
+                return False
+    return True
+
+
+@compiled
+def is_due(topics: TopicLists, inputs: Inputs, topic: Topic, number: int) -> bool:
+    """Whether a ledger is to be copied: closed, not empty, and there is too much from it on, or it was closed long enough ago."""
+    settings = inputs.topics[topic.topic_settings]
+    part = topics.parts[topic.ledgers.start + number]
+    if not is_listed(part) or part.closed_round == NEVER or part.offloaded_round != NEVER:
+        return False
+    if entries_of_ledger(topics.ledgers[topic.ledgers.start + number]) == 0:
+        return False
+    if settings.offload_rounds >= 0 and topic.now - part.closed_round >= settings.offload_rounds:
+        return True
+    if settings.offload_bytes < 0:
+        return False
+    size = 0
+    for other in range(number, topic.ledgers.count):
+        one = topics.parts[topic.ledgers.start + other]
+        if is_listed(one) and one.closed_round != NEVER and one.offloaded_round == NEVER:
+            size += bytes_of(inputs, topic, topics.ledgers[topic.ledgers.start + other])
+    return size > settings.offload_bytes
+
+
+@compiled
+def free_bookies(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
+    """What was offloaded for longer than the lag goes from the bookies."""
+    settings = inputs.topics[topic.topic_settings]
+    for number in range(topic.ledgers.count):
+        part = topics.parts[topic.ledgers.start + number]
+        if not is_listed(part) or part.offloaded_round == NEVER or part.freed_round != NEVER:
+            continue
+        if topic.now - part.offloaded_round > settings.lag_rounds:
+            part.freed_round = topic.now
+            tell_of_part(lists, topic, BOOKIES_FREED, number)

@@ -1,0 +1,121 @@
+"""A block of topics: each plays its own rounds to its end, with its ledgers and all their lists in scratch arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from emulator.compiled import compiled, entry_point, merged_into_caller
+from emulator.rounds.bookkeeper.check_invariants import check_end
+from emulator.rounds.bookkeeper.finish import finish
+from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
+from emulator.rounds.bookkeeper.play_ledgers import CHECK_ROUNDS, DONE_PLAYING, OUTPUT_FULL, SCRATCH_FULL, outputs_full
+from emulator.rounds.bookkeeper.records import Lists, Spans
+from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.topics.play_topic_round import play_topic_round
+from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
+from emulator.rounds.bookkeeper.topics.state import TopicState
+from emulator.rounds.packed import load, store
+
+SEATS_FULL = OUTPUT_FULL + 1
+"""Why a call stopped: a topic has more ledgers, or owners, than there are seats."""
+
+
+class TopicWords(NamedTuple):
+    """Scratch arrays of topics, and the topics' records, as words."""
+
+    ledgers: np.ndarray
+    parts: np.ndarray
+    owners: np.ndarray
+    old_topics: np.ndarray
+    topics: np.ndarray
+
+
+@merged_into_caller
+def play_topic(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, words: Words, empty: State) -> None:
+    """A topic's rounds up to its end; they stop short where a list was full."""
+    if topic.now >= topic.end:
+        return
+    while topic.now < topic.end and not topic.ledgers.full and not topic.owners.full:
+        play_topic_round(lists, topics, inputs, topic, words, empty)
+        if topic.now % CHECK_ROUNDS == 0 and any_full(topics, topic, lists.filled[0]):
+            return
+    if topic.now == inputs.scenarios[topic.scenario].rounds and not any_full(topics, topic, lists.filled[0]):
+        for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
+            check_end(lists, inputs, topics.ledgers[at])
+            finish(lists, inputs, topics.ledgers[at], topics.parts[at].first_message)
+
+
+@compiled
+def any_full(topics: TopicLists, topic: Topic, spans: Spans) -> bool:
+    """Whether a list of some ledger, or an output, had no room."""
+    full = outputs_full(spans)
+    for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
+        full = full or is_full(topics.ledgers[at])
+    return full
+
+
+@compiled
+def load_topic(old: TopicState, topics: TopicLists, topic: Topic, number: int, words: Words, topic_words: TopicWords) -> None:
+    """A topic's ledgers, and all their lists, into the scratch arrays."""
+    seats = len(topic_words.ledgers)
+    load(topic.ledgers, old.parts, number, topic_words.parts, 0, seats)
+    load(topic.ledgers, old.ledgers, number, topic_words.ledgers, 0, seats)
+    load(topic.owners, old.owners, number, topic_words.owners, 0, len(topic_words.owners))
+    first = old.ledgers.offsets[number]
+    for seat in range(topic.ledgers.count):
+        load_lists(old.lists, topics.ledgers[seat], first + seat, words, seat, seats)
+
+
+@compiled
+def store_topic(new: TopicState, topics: TopicLists, topic: Topic, number: int, words: Words, topic_words: TopicWords) -> bool:
+    """Pack what `load_topic` loaded. False: there is no room."""
+    fits = store(topic.ledgers, new.parts, number, topic_words.parts)
+    fits = fits and store(topic.ledgers, new.ledgers, number, topic_words.ledgers)
+    fits = fits and store(topic.owners, new.owners, number, topic_words.owners)
+    if not fits:
+        return False
+    first = new.ledgers.offsets[number]
+    for seat in range(topic.ledgers.count):
+        fits = fits and store_lists(new.lists, topics.ledgers[seat], first + seat, words)
+    return fits
+
+
+@entry_point
+def play_topics(
+    old: TopicState,
+    new: TopicState,
+    empty: State,
+    inputs: Inputs,
+    lists: Lists,
+    topics: TopicLists,
+    words: Words,
+    topic_words: TopicWords,
+    first: int,
+    last: int,
+    is_played: bool,
+) -> tuple[int, int]:
+    """Topics [first, last), the first of which may be played and only lack room in the new state; `empty`: of a new ledger.
+
+    Returns (where it stopped, why).
+    """
+    spans = lists.filled[0]
+    for number in range(first, last):
+        topic = new.topics[number]
+        if not is_played:
+            events, violations, witness = spans.events.count, spans.violations.count, spans.witness.count
+            for word in range(topic_words.topics.shape[1]):
+                topic_words.topics[number, word] = topic_words.old_topics[number, word]
+            load_topic(old, topics, topic, number, words, topic_words)
+            if not topic.ledgers.full and not topic.owners.full and not any_full(topics, topic, spans):
+                play_topic(lists, topics, inputs, topic, words, empty)
+            seats_full = topic.ledgers.full or topic.owners.full
+            if seats_full or any_full(topics, topic, spans):
+                spans.events.count, spans.violations.count, spans.witness.count = events, violations, witness
+                return number, SEATS_FULL if seats_full else SCRATCH_FULL
+        if not store_topic(new, topics, topic, number, words, topic_words):
+            return number, OUTPUT_FULL
+        is_played = False
+    return last, DONE_PLAYING

@@ -1,0 +1,157 @@
+"""Step 2: what clients want of the metadata store, one after the other, each a compare-and-set on what it says by then."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.adds import (
+    forget_adds,
+    forget_failures,
+    has_failures,
+    merge_failures,
+    resend,
+)
+from emulator.rounds.bookkeeper.constants import (
+    ADD_FAILED,
+    CHANGING,
+    CLOSED,
+    CLOSING,
+    FENCED_OFF,
+    IN_RECOVERY,
+    LATER,
+    LEDGER_CLOSED,
+    LEDGER_CLOSED_EVENT,
+    LEDGER_FENCED,
+    METADATA_VERSION,
+    NO_ENTRY,
+    NOT_ENOUGH_BOOKIES,
+    NOW,
+    OK,
+    SHUT,
+    WRITER,
+    WRITING,
+)
+from emulator.rounds.bookkeeper.entries import move
+from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules
+from emulator.rounds.bookkeeper.placement import replace
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.bookkeeper.recover import recoveries_use_store
+from emulator.rounds.bookkeeper.replace_lost import commit_replacements
+from emulator.rounds.bookkeeper.tell import tell_of_entries
+from emulator.rounds.lists import append, every, keep_first, last
+
+
+@compiled
+def use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> None:
+    """The writer's ensemble change and its close, then recoveries, then replication workers. The store is up."""
+    if ledger.writer == WRITING and ledger.changing:
+        change_ensemble(lists, inputs, ledger)
+    if ledger.writer == CLOSING:
+        close_by_writer(lists, ledger)
+    answer_closes(lists, ledger)
+    recoveries_use_store(lists, inputs, ledger, rules)
+    commit_replacements(lists, inputs, ledger)
+
+
+@compiled
+def change_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """The writer's ensemble change: the failed bookies that still are at their indices are replaced."""
+    if ledger.state == CLOSED:
+        stop(lists, ledger, LEDGER_CLOSED, False)
+        return
+    if ledger.state == IN_RECOVERY:
+        stop(lists, ledger, LEDGER_FENCED, True)
+        return
+    row, fragment = own_ensemble(ledger, WRITER), last(ledger.fragments)
+    forget_who_is_gone(lists, ledger, fragment)
+    # A row of its own for the new ensemble: the writer writes to the old one until its changes are done.
+    new = append(ledger.own)
+    copy_ensemble(lists.ensembles, fragment, lists.own, new)
+    is_other, all_replaced = replace(lists, inputs, ledger, lists.own, new, WRITER, CHANGING)
+    if is_other:
+        put_ensemble(lists, inputs, ledger, ledger.lac + 1, lists.own, new)
+    keep_first(ledger.own, ledger.own.count - 1)
+    if not all_replaced:
+        stop(lists, ledger, NOT_ENOUGH_BOOKIES, False)
+        return
+    forget_failures(lists, ledger, WRITER, CHANGING)
+    if has_failures(lists, ledger, WRITER, LATER):
+        merge_failures(lists, ledger, WRITER, LATER, CHANGING)
+        return
+    ledger.changing = 0
+    fragment = last(ledger.fragments)
+    replaced = 0
+    for index in range(inputs.settings[ledger.settings].ensemble_size):
+        if lists.own[row, index] != lists.ensembles[fragment, index]:
+            replaced |= 1 << index
+    copy_ensemble(lists.ensembles, fragment, lists.own, row)
+    resend(lists, inputs, ledger, WRITER, replaced, ledger.now)
+
+
+@compiled
+def forget_who_is_gone(lists: Lists, ledger: Ledger, fragment: int) -> None:
+    """Failed bookies that the last ensemble hasn't at their indices any more need no replacing."""
+    kept = ledger.failures.start
+    for at in every(ledger.failures):
+        failure = lists.failures[at]
+        is_of_change = failure.client == WRITER and failure.when == CHANGING
+        if not is_of_change or lists.ensembles[fragment, failure.index] == failure.bookie:
+            move(lists.failures, at, kept)
+            kept += 1
+    keep_first(ledger.failures, kept - ledger.failures.start)
+
+
+@compiled
+def stop(lists: Lists, ledger: Ledger, error: int, knows_of_recovery: bool) -> None:
+    """An error that no other bookie mends: all adds fail, and the writer closes the ledger unless it knows of a recovery."""
+    fail_adds(lists, ledger, error)
+    ledger.writer = FENCED_OFF if knows_of_recovery else CLOSING
+
+
+@compiled
+def fail_adds(lists: Lists, ledger: Ledger, error: int) -> None:
+    """The writer's adds in flight fail, and it wants no ensemble change any more."""
+    failed = forget_writer(lists, ledger)
+    if failed:
+        ledger.failed_adds += failed
+        ledger.error = error
+        if error == LEDGER_FENCED:
+            ledger.told_fenced = 1
+        tell_of_entries(lists, ledger, ADD_FAILED, ledger.lac + 1, ledger.next_entry)
+
+
+@compiled
+def forget_writer(lists: Lists, ledger: Ledger) -> int:
+    """What the writer has in flight, and wants changed, is nobody's any more. Returns how many adds were unacknowledged."""
+    ledger.changing = 0
+    for when in (NOW, CHANGING, LATER):
+        forget_failures(lists, ledger, WRITER, when)
+    return forget_adds(lists, ledger, WRITER)
+
+
+@compiled
+def close_by_writer(lists: Lists, ledger: Ledger) -> None:
+    """Close at the LAC. This overrides a recovery that isn't done; whoever closed first has the last word."""
+    if ledger.state != CLOSED:
+        close_ledger(lists, ledger, ledger.lac, WRITER)
+    ledger.writer = SHUT
+
+
+@compiled
+def close_ledger(lists: Lists, ledger: Ledger, last_entry: int, client: int) -> None:
+    """CLOSED for good."""
+    ledger.state = CLOSED
+    ledger.last_entry = last_entry
+    ledger.closed_by = client
+    ledger.ends_otherwise = 1
+    tell_of_entries(lists, ledger, LEDGER_CLOSED_EVENT, NO_ENTRY, last_entry)
+
+
+@compiled
+def answer_closes(lists: Lists, ledger: Ledger) -> None:
+    """The application learns what became of its closes: OK if the ledger ends at the writer's LAC."""
+    while ledger.close_asked and ledger.writer == SHUT:
+        ledger.close_asked -= 1
+        answer = OK if ledger.last_entry == ledger.lac else METADATA_VERSION
+        lists.closes[append(ledger.closes), 0] = answer
+        ledger.error = answer

@@ -1,0 +1,1 @@
+"""Consumer groups on compiled rounds, a phase a file (docs/consumer_rounds.md)."""

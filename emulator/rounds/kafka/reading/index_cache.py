@@ -1,0 +1,50 @@
+"""The indexes of remote segments that a broker keeps (RemoteIndexCache): the least recently used go first."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.kafka.reading.records import CachedIndex
+from emulator.rounds.lists import List, append, every, keep_first, last
+from emulator.rounds.records import Rows
+
+ENTRY_BYTES = 8 + 12
+"""Of an offset index and a time index, for every index.interval.bytes of a segment."""
+
+
+@compiled
+def bytes_of_indexes(segment_bytes: int, interval_bytes: int) -> int:
+    """Bytes that the indexes of a segment take in the cache."""
+    return ENTRY_BYTES * max(1, segment_bytes // interval_bytes)
+
+
+@compiled
+def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes: int, limit_bytes: int) -> bool:
+    """Look a segment's indexes up and keep them, as long as all fit; whether they were there."""
+    place = -1
+    for at in every(entries):
+        if cached[at].segment == segment:
+            place = at
+    found = place >= 0
+    if found and place < last(entries):
+        remove_index(cached, entries, place)
+        place = -1
+    if place < 0:
+        place = append(entries)
+    cached[place].segment = segment
+    cached[place].size_bytes = size_bytes
+    total = 0
+    for at in every(entries):
+        total += cached[at].size_bytes
+    while total > limit_bytes and entries.count > 0:
+        total -= cached[entries.start].size_bytes
+        remove_index(cached, entries, entries.start)
+    return found
+
+
+@compiled
+def remove_index(cached: Rows[CachedIndex], entries: List, place: int) -> None:
+    """An entry goes; those behind it move up."""
+    for at in range(place, entries.start + entries.count - 1):
+        cached[at].segment = cached[at + 1].segment
+        cached[at].size_bytes = cached[at + 1].size_bytes
+    keep_first(entries, entries.count - 1)

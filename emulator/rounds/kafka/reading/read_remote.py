@@ -1,0 +1,312 @@
+"""Reads from remote storage (RemoteLogManager.read): what a broker looks up, why a read waits, and what its quota leaves it.
+
+Those of one partition share its brokers' reader threads and quotas here; what partitions share is not theirs to know.
+"""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
+from emulator.rounds.kafka.reading.choose_replica import out_of_range
+from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, use_index
+from emulator.rounds.kafka.reading.place_reader import committed_end, end_for
+from emulator.rounds.kafka.reading.records import (
+    NO_CAUSE,
+    READER_THREADS,
+    SEGMENT_GONE,
+    SEGMENT_UNKNOWN,
+    STORE_AWAY,
+    STORE_SLOW,
+    Reader,
+    ReaderLists,
+    RemoteRead,
+)
+from emulator.rounds.kafka.reading.stretches import wait
+from emulator.rounds.kafka.reading.take_records import take_records
+from emulator.rounds.kafka.records import UNKNOWN, Inputs, Lists, Partition, Replica, Rules, TierLists
+from emulator.rounds.kafka.tier.duties import store_is_up
+from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
+from emulator.rounds.kafka.tier.metadata import look_up
+from emulator.rounds.kafka.tier.records import RemoteSegment
+from emulator.rounds.lists import append, every
+from emulator.rounds.records import Rows
+
+
+@compiled
+def ask_remote(
+    lists: Lists,
+    tiers: TierLists,
+    readers: ReaderLists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    reader: Reader,
+    slot: int,
+    serves: bool,
+    rules: Rules,
+) -> None:
+    """Look up the segment that has the position, as the broker knows them; the read waits for those of others."""
+    replica, want, position = replicas[slot], inputs.wants[reader.want], reader.position
+    if inputs.scenarios[part.scenario].by_list and not store_is_up(lists, tiers, inputs):
+        give_up(lists, readers, inputs, part, replicas, reader, slot, STORE_AWAY, True)
+        return
+    number, epoch = -1, epoch_of_offset(lists.epochs, replica.epochs, position)
+    if epoch != UNKNOWN:
+        number = look_up(lists, tiers, tiers.replicas[slot], epoch, position, rules)
+    if number < 0:
+        out_of_range(lists, tiers, readers, inputs, part, replicas, reader, slot, serves, SEGMENT_UNKNOWN, rules)
+        return
+    segment = tiers.remote[tiers.whole[0].segments.start + number]
+    end = segment.end_offset + 1
+    if rules.reads_within_lineage:
+        end = min(end, max(position + 1, end_for(lists, tiers, replica, want, rules)))
+        end = min(end, end_of_lineage(lists, tiers, segment, replica, position))
+    if want.records_per_round != UNKNOWN:
+        end = min(end, position + want.records_per_round)
+    read = readers.reads[append(lists.filled[0].reads)]
+    read.reader = readers.whole[0].readers.start + reader.number
+    read.slot = slot
+    read.segment = number
+    read.end = end
+    read.limit_bytes = want.fetch_bytes
+    read.waits = 0
+
+
+@compiled
+def end_of_lineage(lists: Lists, tiers: TierLists, segment: RemoteSegment, replica: Replica, position: int) -> int:
+    """Up to where a segment and a log that agree on a position give offsets the same epochs."""
+    first = tiers.whole[0].epochs.start + segment.first_epoch
+    offset = position
+    while offset <= segment.end_offset:
+        at = epoch_within(tiers, segment, offset)
+        there = place_in_cache(lists, replica, offset)
+        if at < first or there < 0 or tiers.remote_epochs[at].epoch != lists.epochs[there].epoch:
+            return offset
+        end = segment.end_offset + 1 if at + 1 == first + segment.epochs else tiers.remote_epochs[at + 1].start_offset
+        offset = min(end, max(offset + 1, end_of_cached(lists.epochs, replica.epochs, there, end)))
+    return offset
+
+
+@compiled
+def epoch_within(tiers: TierLists, segment: RemoteSegment, offset: int) -> int:
+    """Where the epoch of an offset stands among a segment's own, before the first below it."""
+    first = tiers.whole[0].epochs.start + segment.first_epoch
+    at = first + segment.epochs - 1
+    while at >= first and tiers.remote_epochs[at].start_offset > offset:
+        at -= 1
+    return at
+
+
+@compiled
+def place_in_cache(lists: Lists, replica: Replica, offset: int) -> int:
+    """Where the entry of an offset stands in a replica's epoch cache, -1 below its first."""
+    found = -1
+    for at in every(replica.epochs):
+        if lists.epochs[at].start_offset <= offset:
+            found = at
+    return found
+
+
+@compiled
+def bytes_between(segment: RemoteSegment, from_offset: int, to_offset: int) -> int:
+    """Bytes of a segment's records [from, to): the first k of its n have floor(bytes * k / n)."""
+    records = segment.end_offset - segment.base_offset + 1
+    end = segment.size_bytes * (to_offset - segment.base_offset) // records
+    return end - segment.size_bytes * (from_offset - segment.base_offset) // records
+
+
+@compiled
+def end_within(segment: RemoteSegment, position: int, end: int, limit_bytes: int) -> int:
+    """Where a read ends that may have so many bytes, one record at least."""
+    if bytes_between(segment, position, end) <= limit_bytes:
+        return end
+    records = segment.end_offset - segment.base_offset + 1
+    most = segment.size_bytes * (position - segment.base_offset) // records + limit_bytes
+    return max(position + 1, segment.base_offset + ((most + 1) * records - 1) // segment.size_bytes)
+
+
+@compiled
+def give_up(
+    lists: Lists,
+    readers: ReaderLists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    reader: Reader,
+    slot: int,
+    cause: int,
+    is_error: bool,
+) -> None:
+    """The read is not made in this round."""
+    reader.remote_errors += is_error
+    wait(lists, readers, inputs, part, replicas, reader, cause, slot, committed_end(part, replicas))
+
+
+@compiled
+def read_remote(
+    lists: Lists,
+    tiers: TierLists,
+    readers: ReaderLists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    rules: Rules,
+) -> None:
+    """Make the remote reads of this round: what the store allows, then what each broker's threads and quota do."""
+    reads = lists.filled[0].reads
+    for at in every(reads):
+        read = readers.reads[at]
+        reader = readers.readers[read.reader]
+        cause = what_store_forbids(lists, tiers, inputs, reader, read)
+        if cause != NO_CAUSE:
+            read.waits = 1
+            is_error = cause in (STORE_AWAY, SEGMENT_GONE)
+            give_up(lists, readers, inputs, part, replicas, reader, read.slot, cause, is_error)
+    for slot in range(part.slots):
+        wait_for_threads(lists, readers, inputs, part, replicas, slot)
+        share_quota(lists, tiers, readers, inputs, part, replicas, slot)
+        for at in every(reads):
+            if readers.reads[at].slot == slot and not readers.reads[at].waits:
+                read_segment(lists, tiers, readers, inputs, part, replicas, readers.reads[at], rules)
+
+
+@compiled
+def what_store_forbids(lists: Lists, tiers: TierLists, inputs: Inputs, reader: Reader, read: RemoteRead) -> int:
+    """Why the store does not give the read a record; NO_CAUSE: it does, at its rate."""
+    segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+    if not store_is_up(lists, tiers, inputs):
+        return STORE_AWAY
+    if segment.stored_bytes < segment.size_bytes:
+        return SEGMENT_GONE
+    rate = inputs.store[tiers.whole[0].store].read_bytes
+    if rate != UNKNOWN:
+        read.limit_bytes = min(read.limit_bytes, rate)
+        if rate < bytes_between(segment, reader.position, reader.position + 1):
+            return STORE_SLOW
+    return NO_CAUSE
+
+
+@compiled
+def wait_for_threads(
+    lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int
+) -> None:
+    """Where reads take time, a broker makes so many in a round: whose last one is longest ago come first.
+
+    Of the others so many may wait in its queue, the rest are errors (RemoteStorageThreadPool).
+    """
+    reads_per_thread = inputs.scenarios[part.scenario].reads_per_thread
+    if not reads_per_thread:
+        return
+    settings, span, reads = inputs.settings[part.settings], inputs.spans[replicas[slot].span], lists.filled[0].reads
+    threads = settings.reader_threads if span.reader_threads == UNKNOWN else span.reader_threads
+    queue = settings.reader_queue if span.reader_queue == UNKNOWN else span.reader_queue
+    at_once = threads * reads_per_thread
+    for at in every(reads):
+        readers.reads[at].is_placed = readers.reads[at].slot != slot or readers.reads[at].waits
+    place = 0
+    while True:
+        first = -1
+        for at in every(reads):
+            if readers.reads[at].is_placed:
+                continue
+            if first < 0 or last_round(readers, at) < last_round(readers, first):
+                first = at
+        if first < 0:
+            return
+        read = readers.reads[first]
+        read.is_placed = 1
+        if place >= at_once:
+            read.waits = 1
+            is_error = place >= at_once + queue
+            give_up(lists, readers, inputs, part, replicas, readers.readers[read.reader], slot, READER_THREADS, is_error)
+        place += 1
+
+
+@compiled
+def last_round(readers: ReaderLists, at: int) -> int:
+    """The round of the last remote read of whose read this is."""
+    return readers.readers[readers.reads[at].reader].remote_round
+
+
+@compiled
+def share_quota(
+    lists: Lists,
+    tiers: TierLists,
+    readers: ReaderLists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    slot: int,
+) -> None:
+    """All parts of a broker's quota rise together up to what each read wants (KIP-956; docs/consumer_rounds.md)."""
+    settings, span, reads = inputs.settings[part.settings], inputs.spans[replicas[slot].span], lists.filled[0].reads
+    quota = settings.read_quota_bytes if span.read_quota == UNKNOWN else span.read_quota
+    count, left = 0, quota
+    for at in every(reads):
+        read = readers.reads[at]
+        read.is_placed = read.slot != slot or read.waits
+        if not read.is_placed:
+            count += 1
+            segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+            position = readers.readers[read.reader].position
+            end = end_within(segment, position, read.end, read.limit_bytes)
+            read.wanted_bytes = bytes_between(segment, position, end)
+            read.granted_bytes = read.wanted_bytes
+    if quota == UNKNOWN:
+        return
+    while count > 0:
+        least = -1
+        for at in every(reads):
+            wanted = readers.reads[at].wanted_bytes
+            if not readers.reads[at].is_placed and (least < 0 or wanted < readers.reads[least].wanted_bytes):
+                least = at
+        read = readers.reads[least]
+        read.is_placed = 1
+        read.granted_bytes = min(read.wanted_bytes, left // count)
+        left -= read.granted_bytes
+        count -= 1
+
+
+@compiled
+def read_segment(
+    lists: Lists,
+    tiers: TierLists,
+    readers: ReaderLists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    read: RemoteRead,
+    rules: Rules,
+) -> None:
+    """Read what was granted, with the segment's indexes, which the broker has or fetches (RemoteIndexCache)."""
+    reader, slot = readers.readers[read.reader], read.slot
+    segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
+    settings, span = inputs.settings[part.settings], inputs.spans[replicas[slot].span]
+    index_bytes = bytes_of_indexes(segment.size_bytes, settings.index_interval_bytes)
+    room = settings.index_cache_bytes if span.index_cache_bytes == UNKNOWN else span.index_cache_bytes
+    if use_index(readers.cached, readers.served[slot].cached, read.segment, index_bytes, room):
+        reader.index_hits += 1
+    else:
+        reader.index_misses += 1
+        reader.index_bytes += index_bytes
+    position = reader.position
+    end = end_within(segment, position, read.end, read.granted_bytes)
+    if end < end_within(segment, position, read.end, read.limit_bytes):
+        reader.throttled_rounds += 1
+    check_begin(lists, inputs, part, replicas, reader, slot)
+    begin, at = position, epoch_within(tiers, segment, position)
+    last_epoch = tiers.whole[0].epochs.start + segment.first_epoch + segment.epochs - 1
+    while True:
+        epoch = tiers.remote_epochs[at].epoch
+        until = end if at == last_epoch else min(end, tiers.remote_epochs[at + 1].start_offset)
+        if begin < until:
+            check_read(lists, readers, inputs, part, replicas, reader, slot, epoch, begin, until, True)
+        begin = until
+        if until >= end:
+            break
+        at += 1
+    size_bytes = bytes_between(segment, position, end)
+    reader.remote_round = part.now
+    reader.remote_bytes += size_bytes
+    reader.remote_requests += 1
+    take_records(lists, readers, inputs, part, replicas, reader, slot, end, epoch, size_bytes)

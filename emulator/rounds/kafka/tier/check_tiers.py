@@ -1,0 +1,272 @@
+"""What must hold between a partition's two tiers at the end of a round (docs/tiered_rounds.md, Invariants).
+
+Each replica's `tier_broken` is the mask of what its row breaks; check_invariants.py writes it down. Both tiers change in few
+rounds only: what was seen by then holds until one of them does.
+"""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.kafka.fence_and_elect import is_ready
+from emulator.rounds.kafka.invariants import (
+    COPY_WAITS_FOR_ITS_LAG,
+    LOCAL_LOG_IN_ORDER,
+    LOCAL_LOG_IS_WHOLE,
+    NO_GAP_BETWEEN_TIERS,
+    NO_LOCAL_DELETE_BEFORE_COPY,
+    REMOTE_BELOW_LAST_STABLE,
+    REMOTE_SERVES_LINEAGE,
+    REMOTE_STATE_MACHINE,
+)
+from emulator.rounds.kafka.log import bytes_at
+from emulator.rounds.kafka.records import (
+    NO_EPOCH,
+    NOBODY,
+    OFFLINE,
+    UNKNOWN,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    Rules,
+    Settings,
+    TierLists,
+)
+from emulator.rounds.kafka.segments import disk_bytes
+from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
+from emulator.rounds.kafka.tier.metadata import is_allowed
+from emulator.rounds.kafka.tier.records import COPY_FINISHED, NO_STATE
+from emulator.rounds.lists import every
+from emulator.rounds.records import Rows
+
+IN_STORE, WAS_COPIED, WAS_GIVEN_UP, WAS_REMOVED = range(4)
+"""Why a remote segment counts: it is there as a whole; it was copied once; a leader of another lineage deleted it; it went when
+remote storage was turned off.
+"""
+
+
+@compiled
+def check_tiers(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
+    """Look at T's log and remote storage, and at each replica's disk."""
+    if not part.tiered:
+        return
+    follow_expiry(part, replicas)
+    settings = inputs.settings[part.settings]
+    of_leader = broken_of_leader(lists, tiers, inputs, part, replicas, rules)
+    wrong_states = 0 if rules.check_transitions else broken_states(lists, tiers, part)
+    for slot in range(part.slots):
+        replica, tier = replicas[slot], tiers.replicas[slot]
+        broken = tier.copy_broken | wrong_states
+        if slot == part.client_leader:
+            broken |= of_leader
+        if not replica.log_start <= replica.local_start <= replica.hw:
+            broken |= 1 << LOCAL_LOG_IN_ORDER
+        if settings.copies and tier.start_before < replica.local_start:
+            broken |= broken_by_retention(lists, tiers, part, replicas, slot)
+        if tier.seen_segments == replica.segments.changes and tier.seen_start == replica.local_start:
+            broken |= replica.tier_broken & (1 << LOCAL_LOG_IS_WHOLE)
+        elif replica.leo > replica.local_start and has_hole(lists, inputs, replica):
+            broken |= 1 << LOCAL_LOG_IS_WHOLE
+        tier.seen_segments = replica.segments.changes
+        tier.seen_start = replica.local_start
+        replica.tier_broken = broken
+
+
+@compiled
+def follow_expiry(part: Partition, replicas: Rows[Replica]) -> None:
+    """What any leader expired, a superseded one too, may be gone before T's log start is behind it."""
+    expired_to = part.expired_to
+    for slot in range(part.slots):
+        if replicas[slot].leading_epoch != NO_EPOCH and not replicas[slot].status & OFFLINE:
+            expired_to = max(expired_to, replicas[slot].log_start)
+    if expired_to > part.expired_to:
+        part.expired_to = expired_to
+        for slot in range(part.slots):
+            replicas[slot].compares = 1
+
+
+@compiled
+def has_hole(lists: Lists, inputs: Inputs, replica: Replica) -> bool:
+    """Whether the segments on a replica's disk have fewer bytes than its log from its local log start on."""
+    log_bytes = replica.log_bytes - bytes_at(lists.runs, inputs, replica, replica.local_start)
+    return disk_bytes(lists.segments, replica) < log_bytes
+
+
+@compiled
+def check_begun_copy(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, slot: int, settings: Settings, number: int
+) -> None:
+    """A copy begins: what it copies was committed, lies below every open transaction, and had waited (KIP-1241)."""
+    tier, segment = tiers.replicas[slot], tiers.remote[tiers.whole[0].segments.start + number]
+    is_stable = segment.end_offset < replica.hw
+    for at in every(tiers.whole[0].pins):
+        is_stable = is_stable and segment.end_offset < tiers.pins[at].offset
+    if not is_stable:
+        tier.copy_broken |= 1 << REMOTE_BELOW_LAST_STABLE
+    is_old = settings.copy_lag_rounds != UNKNOWN and part.now - segment.newest_round >= settings.copy_lag_rounds
+    behind_bytes = replica.log_bytes - bytes_at(lists.runs, inputs, replica, segment.end_offset + 1)
+    is_long = settings.copy_lag_bytes != UNKNOWN and behind_bytes >= settings.copy_lag_bytes
+    if not (is_old or is_long):
+        tier.copy_broken |= 1 << COPY_WAITS_FOR_ITS_LAG
+
+
+@compiled
+def broken_of_leader(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
+) -> int:
+    """What T breaks: a gap between its tiers, and what a lookup by its epochs finds; anew where something has changed."""
+    whole = tiers.whole[0]
+    if not is_ready(part, replicas) or not inputs.settings[part.settings].tiered:
+        return 0
+    leader = replicas[part.client_leader]
+    begin = max(leader.log_start, part.expired_to)
+    is_seen = whole.seen_events == whole.events.changes and whole.seen_epoch == part.client_epoch
+    if is_seen and whole.seen_from == begin and whole.seen_to == leader.local_start and not whole.leader_broken:
+        return 0
+    whole.seen_events = whole.events.changes
+    whole.seen_epoch = part.client_epoch
+    whole.seen_from = begin
+    whole.seen_to = leader.local_start
+    whole.leader_broken = 0
+    if begin < leader.local_start and has_gap(lists, tiers, part, leader, begin):
+        whole.leader_broken |= 1 << NO_GAP_BETWEEN_TIERS
+    if not rules.lookup_by_epoch and finds_other_record(lists, tiers, leader, begin):
+        whole.leader_broken |= 1 << REMOTE_SERVES_LINEAGE
+    return whole.leader_broken
+
+
+@compiled
+def has_gap(lists: Lists, tiers: TierLists, part: Partition, leader: Replica, begin: int) -> bool:
+    """Whether T lacks a record from an offset on, that is not in the store either, and was not given up."""
+    cache = leader.epochs
+    if cache.count == 0 or lists.epochs[cache.start].start_offset > begin:
+        return True
+    for at in every(cache):
+        epoch = lists.epochs[at].epoch
+        offset = max(begin, lists.epochs[at].start_offset)
+        end = min(leader.local_start, end_of_cached(lists.epochs, cache, at, leader.leo))
+        while offset < end:
+            there = covered_to(lists, tiers, part, leader, epoch, offset, IN_STORE)
+            there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_GIVEN_UP))
+            there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_REMOVED))
+            if there == offset:
+                return True
+            offset = there
+    return False
+
+
+@compiled
+def covered_to(lists: Lists, tiers: TierLists, part: Partition, leader: Replica, epoch: int, offset: int, why: int) -> int:
+    """Up to where, from an offset of an epoch on, remote segments that count have the records; the offset if none has it."""
+    whole = tiers.whole[0]
+    for number in range(whole.segments.count):
+        segment = tiers.remote[whole.segments.start + number]
+        if segment.base_offset > offset or segment.end_offset < offset or not counts(lists, tiers, part, leader, number, why):
+            continue
+        first = whole.epochs.start + segment.first_epoch
+        for at in range(first, first + segment.epochs):
+            end = segment.end_offset + 1
+            if at + 1 < first + segment.epochs:
+                end = tiers.remote_epochs[at + 1].start_offset
+            if tiers.remote_epochs[at].epoch == epoch and tiers.remote_epochs[at].start_offset <= offset:
+                offset = max(offset, end)
+    return offset
+
+
+@compiled
+def counts(lists: Lists, tiers: TierLists, part: Partition, leader: Replica, number: int, why: int) -> bool:
+    """Whether a remote segment counts for a reason."""
+    whole, segment = tiers.whole[0], tiers.remote[tiers.whole[0].segments.start + number]
+    if why == IN_STORE:
+        is_there = segment.state == COPY_FINISHED and segment.stored_bytes >= segment.size_bytes
+        return is_there and number >= whole.first_segment
+    if why == WAS_COPIED:
+        return segment.was_finished != 0
+    if why == WAS_REMOVED:
+        return segment.was_finished != 0 and number < whole.first_segment
+    if part.unclean_elections == 0 or segment.deleted_epoch == UNKNOWN or leader.epochs.count == 0:
+        return False
+    for at in every(leader.epochs):
+        if lists.epochs[at].epoch == segment.deleted_epoch:
+            return False
+    return segment.deleted_epoch > lists.epochs[leader.epochs.start].epoch
+
+
+@compiled
+def broken_by_retention(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int) -> int:
+    """What local retention took in this round was copied once, or expired, or is not of T's lineage."""
+    replica = replicas[slot]
+    if part.client_leader == NOBODY:
+        return 0
+    leader = replicas[part.client_leader]
+    begin = max(tiers.replicas[slot].start_before, replica.log_start, part.expired_to)
+    for at in every(replica.epochs):
+        epoch = lists.epochs[at].epoch
+        own_end = min(end_of_cached(lists.epochs, replica.epochs, at, replica.leo), replica.local_start)
+        for place in every(leader.epochs):
+            if lists.epochs[place].epoch != epoch:
+                continue
+            offset = max(begin, lists.epochs[at].start_offset, lists.epochs[place].start_offset)
+            end = min(own_end, end_of_cached(lists.epochs, leader.epochs, place, leader.leo))
+            while offset < end:
+                there = covered_to(lists, tiers, part, leader, epoch, offset, WAS_COPIED)
+                there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_GIVEN_UP))
+                if there == offset:
+                    return 1 << NO_LOCAL_DELETE_BEFORE_COPY
+                offset = there
+    return 0
+
+
+@compiled
+def finds_other_record(lists: Lists, tiers: TierLists, leader: Replica, begin: int) -> bool:
+    """Whether a lookup of any copied segment (a mutant's) finds one that has another record than T's epochs say."""
+    whole = tiers.whole[0]
+    for number in range(whole.first_segment, whole.segments.count):
+        segment = tiers.remote[whole.segments.start + number]
+        if segment.state != COPY_FINISHED:
+            continue
+        for offset in range(max(begin, segment.base_offset), min(leader.local_start, segment.end_offset + 1)):
+            if found_first(tiers, offset) == number and not has_record(
+                tiers, number, epoch_of_offset(lists.epochs, leader.epochs, offset), offset
+            ):
+                return True
+    return False
+
+
+@compiled
+def found_first(tiers: TierLists, offset: int) -> int:
+    """The first copied segment that has an offset, whatever its epochs."""
+    whole = tiers.whole[0]
+    for number in range(whole.first_segment, whole.segments.count):
+        segment = tiers.remote[whole.segments.start + number]
+        if segment.state == COPY_FINISHED and segment.base_offset <= offset <= segment.end_offset:
+            return number
+    return -1
+
+
+@compiled
+def has_record(tiers: TierLists, number: int, epoch: int, offset: int) -> bool:
+    """Whether a remote segment has the record of an epoch at an offset within it."""
+    segment = tiers.remote[tiers.whole[0].segments.start + number]
+    first, found = tiers.whole[0].epochs.start + segment.first_epoch, UNKNOWN
+    for at in range(first, first + segment.epochs):
+        if tiers.remote_epochs[at].start_offset <= offset:
+            found = tiers.remote_epochs[at].epoch
+    return found == epoch
+
+
+@compiled
+def broken_states(lists: Lists, tiers: TierLists, part: Partition) -> int:
+    """Whether a segment of which something was said in this round has another state than what was said of it allows."""
+    whole = tiers.whole[0]
+    for last in range(whole.events.start + whole.events.count - 1, whole.events.start - 1, -1):
+        if tiers.remote_events[last].at_round != part.now:
+            break
+        number, state = tiers.remote_events[last].segment, NO_STATE
+        for at in every(whole.events):
+            event = tiers.remote_events[at]
+            if event.segment == number and is_allowed(state, event.state):
+                state = event.state
+        if number >= whole.first_segment and tiers.remote[whole.segments.start + number].state != state:
+            return 1 << REMOTE_STATE_MACHINE
+    return 0

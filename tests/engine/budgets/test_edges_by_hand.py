@@ -1,0 +1,133 @@
+"""What is asked for and shared out at an edge, by hand: a broker that was away for twenty rounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator.bandwidth.budgets import KINDS
+from emulator.engine.budgets.demands import NO_FLOW, Demands, flow_of, flows_of
+from emulator.engine.budgets.edges import Edge, first_edge
+from emulator.engine.budgets.first_play import windows_of
+from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
+from emulator.engine.budgets.shares import quotas_of, shares_of
+from emulator.inputs.arrays import prepare
+from emulator.rounds.kafka.records import UNKNOWN
+from emulator.scenario import load_run
+
+SCENARIO = """
+rounds = 60
+round_ms = 1000
+[cluster]
+brokers = 3
+session_timeout_rounds = 3
+quota_window_rounds = 10
+LIMITS
+config = { "auto.leader.rebalance.enable" = false, "replica.fetch.max.bytes" = 2500 RATES }
+[[topics]]
+name = "t"
+assignment = [[1, 2, 3], [2, 1, 3], [2, 1]]
+config = { "min.insync.replicas" = 1, FOLLOWERS = "0:3", LEADERS = "1:2" }
+[[workload]]
+topic = "t"
+partitions = "0-1"
+records_per_round = 1
+record_bytes = 1000
+acks = "all"
+[[faults]]
+kind = "broker_crash"
+broker = 3
+from_round = 5
+to_round = ENDS
+"""
+
+
+def block_at(
+    round_: int, folder: Path, limits: str = "network_bytes_per_second = 5000", rates: str = "", ends: int = 25
+) -> SharedBlock:
+    """The block before a round, without quotas until then."""
+    text = SCENARIO
+    for name in ("leader", "follower"):
+        text = text.replace(f"{name.upper()}S =", f'"{name}.replication.throttled.replicas" =')
+    text = text.replace("LIMITS", limits).replace("RATES", rates).replace("ENDS", str(ends))
+    (folder / "s.toml").write_text(text)
+    prepared = prepare([load_run(str(folder / "s.toml")).scenarios[0]], {}, True, 25)
+    block = SharedBlock(block_payloads(prepared, 0, [np.arange(3)])[0], ())
+    block.play_to(round_)
+    return block
+
+
+def asked(block: SharedBlock, round_: int) -> list[tuple[int, int, int, int, int]]:
+    """By replica: places of the leader's and the own broker, whether throttles hold it, what it asks for; followers only."""
+    found = block.demands(round_)
+    rows = []
+    for at in np.flatnonzero(found.follows).tolist():
+        pair, throttles = divmod(int(found.flow[at]), 4)
+        rows.append((*divmod(pair, 3), throttles >> 1, throttles & 1, int(found.demand[at])))
+    return rows
+
+
+def test_who_lacks_asks_for_it_in_even_parts(tmp_path: Path) -> None:
+    # Broker 3 lacks 20 rounds of 1000 bytes: 2000 a round and what comes, but replica.fetch.max.bytes is 2500.
+    block = block_at(25, tmp_path)
+    assert asked(block, 25) == [(0, 1, 0, 0, 1000), (0, 2, 0, 1, 2500), (1, 0, 0, 0, 1000), (1, 2, 1, 0, 2500), (1, 0, 0, 0, 0)]
+    flows = flows_of(block.demands(25))
+    produced = {int(f) // 12: int(p) for f, p in zip(flows.flow, flows.produced, strict=True) if p}
+    assert produced == {0: 1000, 1: 1000}  # what clients append on leaders of brokers 1 and 2
+
+
+def test_inputs_are_those_of_the_round(tmp_path: Path) -> None:
+    away = block_at(24, tmp_path, ends=26)
+    assert [row[-1] for row in asked(away, 24)] == [1000, 0, 1000, 0, 0]
+    away.play_to(26)
+    assert [row[-1] for row in asked(away, 26)] == [1000, 2500, 1000, 2500, 0]  # it is back in this round
+    assert [row[3] for row in asked(away, 26)] == [0, 1, 0, 0, 0]  # and outside the ISR still
+
+
+def test_shares(tmp_path: Path) -> None:
+    block = block_at(25, tmp_path, "network_bytes_per_second = 4000")
+    demands = block.demands(25)
+    shares = shares_of(flows_of(demands), block.shared, 25)
+    # Into broker 3: 5000 of 4000. Out of brokers 1 and 2 then go 1000 + 2000, into them 1000 from clients and 1000.
+    assert shares.used_up.tolist() == [KINDS.index("network_in") * 3 + 2]
+    quotas = quotas_of(demands, shares)
+    # Partition 2 asks for nothing but may: what is left of broker 2's 4000 out, and of broker 1's in, is for all who draw on it.
+    left_of_1_in, left_of_2_out = (4000 - 1000 - 1000) // 2, (4000 - 3000) // 3
+    assert quotas.tolist() == [UNKNOWN, 1500, 2000, UNKNOWN, 1333, 2000, UNKNOWN, 333]
+    assert (min(left_of_1_in, left_of_2_out), (4000 - 3000) // 2) == (333, 500)
+
+
+def test_throttles_hold_who_is_listed_and_outside(tmp_path: Path) -> None:
+    rates = ', "leader.replication.throttled.rate" = 500, "follower.replication.throttled.rate" = 700'
+    block = block_at(25, tmp_path, "", rates)
+    demands = block.demands(25)
+    shares = shares_of(flows_of(demands), block.shared, 25)
+    assert shares.used_up.tolist() == [KINDS.index("leader_throttle") * 3 + 1, KINDS.index("follower_throttle") * 3 + 2]
+    assert quotas_of(demands, shares).tolist() == [UNKNOWN, UNKNOWN, 700, UNKNOWN, UNKNOWN, 500, UNKNOWN, UNKNOWN]
+
+
+def test_a_partition_that_never_had_a_leader_has_no_flow() -> None:
+    none = Demands(np.array([NO_FLOW]), np.array([0]), np.array([0]), np.array([0]))
+    assert flows_of(none).flow.tolist() == []
+    assert flow_of(np.array([2]), np.array([1]), np.array([True]), np.array([False]), 3).tolist() == [(2 * 3 + 1) * 4 + 2]
+
+
+@pytest.mark.parametrize(
+    ("edge", "is_short", "following"),
+    [
+        (Edge(0, 10), False, Edge(10, 10)),  # round 5: the fault begins, the window begins anew
+        (Edge(10, 10), False, Edge(20, 20)),
+        (Edge(20, 20), False, Edge(30, 10)),  # round 25: it is back
+        (Edge(30, 10), True, Edge(40, 10)),
+        (Edge(30, 10), False, Edge(40, 20)),
+        (Edge(40, 20), False, None),
+    ],
+)
+def test_edges(edge: Edge, is_short: bool, following: Edge | None, tmp_path: Path) -> None:
+    shared = block_at(0, tmp_path).shared
+    assert edge.following(shared, is_short) == following
+    assert first_edge(shared) == Edge(0, 10)
+    assert {0, 5, 25} <= set(shared.changes.tolist())
+    assert [edge.round for edge in windows_of(shared)] == [0, 10, 20, 30, 40]

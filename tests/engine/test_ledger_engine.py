@@ -1,0 +1,47 @@
+"""Ledgers on compiled rounds through a run: the golden tables, mixed with partitions, too many ledgers of a topic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.errors import InputError
+from emulator.run import dry_run, run_emulation
+from emulator.scenario import load_run
+from tests.bookkeeper.test_topics_leaps import SHORT
+from tests.engine_helpers import read_table
+from tests.golden.cases import BY_NAME, run_case
+from tests.golden.differences import differing_lines
+from tests.golden.tables import golden_lines
+from tests.golden.take import TABLES
+
+
+def test_tables_are_golden(spark: SparkSession, tmp_path: Path) -> None:
+    case = BY_NAME["ledgers_of_the_start"]
+    tables = run_case(case, spark, tmp_path, engine="compiled")
+    goldens = {path.stem: path.read_text().splitlines() for path in (TABLES / case.name).glob("*.jsonl")}
+    lines = {name: differing_lines(goldens.get(name), golden_lines(name, table)) for name, table in tables.items()}
+    assert {name: differing for name, differing in lines.items() if differing} == {}
+    assert goldens.keys() <= tables.keys()
+
+
+def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
+    rounds = 2 * 7200
+    (tmp_path / "hours.toml").write_text(SHORT.format(rounds=rounds, more=""))
+    run = load_run(str(tmp_path / "hours.toml"))
+    assert "compiled rounds of ledgers: 1 of the scenarios, calls in the driver" in dry_run(run, engine="compiled")
+    run_emulation(run, str(tmp_path / "out"), spark, engine="compiled")
+    (topic,) = read_table(tmp_path / "out" / "topics")
+    assert topic["messages"] == 2 * rounds
+    assert topic["messages"] - topic["acked"] == topic["unacked"] <= 8
+    assert topic["ledgers_created"] == 12
+    assert topic["acked"] == topic["readable"] + topic["messages_deleted"]
+
+
+def test_a_list_of_too_many_ledgers(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT.format(rounds=7200, more=", maxLedgers = 3"))
+    with pytest.raises(InputError, match=r"scenario base: orders:0 needs more than 3 ledgers; allowed: maxLedgers = 6"):
+        run_emulation(load_run(str(tmp_path / "short.toml")), str(tmp_path / "out"), spark, engine="compiled")
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())

@@ -1,0 +1,1 @@
+"""Rules of BookKeeper as compiled rounds, without Spark."""

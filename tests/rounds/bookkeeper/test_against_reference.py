@@ -1,0 +1,90 @@
+"""Compiled rounds against the plain-Python reference on random schedules: metadata, entries, clients, events. No Spark."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bookkeeper.by_reference import first_few, of_reference, run_of_cases
+from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
+from tests.reference.bookkeeper.schedules import lossy_schedule, may_lose, repair_schedule, schedule
+from tests.reference.bookkeeper.simulate import simulate
+from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, played
+
+CUTS = (5, 12, 19, 84)
+"""Each schedule is looked at at the end of so many rounds."""
+SEEDS = range(100)
+MUTANT_SEEDS = (*range(12), 16, 45, 84, 97, 136, 1282, 1293)
+"""Some at random, and such as show what each mutant does (tests/reference/bookkeeper/test_schedules.py)."""
+
+Case = Mapping[str, Any]
+
+
+def rack_schedule(seed: int) -> Case:
+    """A schedule on four racks or fewer with the rack-aware policy."""
+    rng = random.Random(f"racks/{seed}")
+    case = schedule(seed)
+    count = rng.randint(1, 4)
+    case["config"] |= {
+        "minNumRacksPerWriteQuorum": rng.randint(1, 3),
+        "enforceMinNumRacksPerWriteQuorum": rng.random() < 0.3,
+    }
+    bookies = [*case["brokers"], len(case["brokers"]) + 1, len(case["brokers"]) + 2]
+    racks = {broker: (broker - 1) % count for broker in bookies}
+    return case | {"placement": "rack_aware", "rack_count": count, "brokers": bookies, "racks": racks}
+
+
+def assert_equal(cases: Mapping[str, Case], folder: Path, protocols: Mapping[str, str] | None = None) -> Played:
+    """The rounds end every case as the reference does; without damage, with the same violations.
+
+    What bookies lost is no fault of the protocol to the rounds; the reference doesn't tell.
+    """
+    game = played(run_of_cases(cases, folder, protocols).scenarios)
+    differing = {}
+    for place, (name, case) in enumerate(cases.items()):
+        expected = of_reference(simulate(case, watch=True))
+        if may_lose(case):
+            expected.pop("violations")
+        found = differences(expected, of_rounds(game, place))
+        if found:
+            differing[name] = found
+    assert not differing, f"{len(differing)} of {len(cases)} differ: {first_few(differing.items())}"
+    return game
+
+
+SCHEDULES: dict[str, Callable[[int], Case]] = {
+    "plain": schedule,
+    "lossy": lambda seed: lossy_schedule(seed, integrity_check=seed % 2 == 0),
+    "racks": rack_schedule,
+    "repair": repair_schedule,
+}
+
+
+@pytest.mark.parametrize("kind", SCHEDULES)
+def test_equals_reference(tmp_path: Path, kind: str) -> None:
+    cases = {f"s{seed}": SCHEDULES[kind](seed) for seed in SEEDS}
+    assert_equal({f"{name}_{rounds}": {**case, "rounds": rounds} for name, case in cases.items() for rounds in CUTS}, tmp_path)
+
+
+def test_mutants_equal_reference(tmp_path: Path) -> None:
+    """Every mutant of a single ledger's protocol is caught by an invariant, and BookKeeper itself by none."""
+    cases, protocols = {}, {}
+    mutants = {name: rules for name, rules in MUTANTS.items() if name not in (*OF_DAMAGE, *OF_TOPICS)}
+    for name, rules in {"": REAL, **mutants}.items():
+        for seed in MUTANT_SEEDS:
+            case = f"{name or 'real'}_{seed}"
+            cases[case] = {**schedule(seed), "rules": rules}
+            protocols[case] = f"bookkeeper-mutant-{name}" if name else "bookkeeper"
+    game = assert_equal(cases, tmp_path, protocols)
+    names = list(cases)
+    assert {names[violation.ledger].rpartition("_")[0] for violation in game.told.violations} == set(mutants)
+
+
+@pytest.mark.parametrize("name", OF_DAMAGE)
+def test_mutants_of_damage_equal_reference(tmp_path: Path, name: str) -> None:
+    cases = {f"s{seed}": {**lossy_schedule(seed, integrity_check=True), "rules": MUTANTS[name]} for seed in range(60)}
+    assert_equal(cases, tmp_path, dict.fromkeys(cases, f"bookkeeper-mutant-{name}"))

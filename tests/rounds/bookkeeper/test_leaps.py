@@ -1,0 +1,85 @@
+"""Leaps give what plain rounds give, for ledgers under trouble that comes and goes; a day takes a handful of rounds. No Spark."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.rounds.bookkeeper.play_block import TOLD
+from emulator.rounds.bookkeeper.records import Ledger
+from emulator.rounds.bookkeeper.state import LIST_RECORDS
+from emulator.rounds.records import SCRATCH, fields_of, words_of
+from emulator.scenario import load_run
+from tests.bookkeeper.by_reference import run_of_cases
+from tests.bookkeeper.test_ledgers_leaps import LONG
+from tests.reference.bookkeeper.schedules import repair_schedule, schedule
+from tests.rounds.bookkeeper.compared import Played, list_of, of_rounds, played
+
+FIELDS = [name for name, field in fields_of(Ledger).items() if field.kind != SCRATCH and field.type is np.int64]
+
+
+def long_schedule(seed: int) -> Mapping[str, Any]:
+    """A schedule with all times stretched, so that quiet rounds lie between the troubles."""
+    rng = random.Random(f"leaps/{seed}")
+    case = (schedule, repair_schedule)[seed % 2](seed)
+    stretch = rng.choice((7, 20, 45))
+    faults = [_stretched(fault, stretch, rng) for fault in case["faults"]]
+    commands = [{**command, "round": command["round"] * stretch} for command in case["commands"]]
+    workload = [_stretched(row, stretch, rng) for row in case["workload"]]
+    config = {**case["config"], "journalSyncData": rng.random() < 0.5, "flushInterval": rng.choice((1500, 5000, 60_000))}
+    return {**case, "rounds": 84 * stretch, "faults": faults, "commands": commands, "workload": workload, "config": config}
+
+
+def _stretched(row: Mapping[str, Any], stretch: int, rng: random.Random) -> dict[str, Any]:
+    begin = row["from_round"] * stretch + rng.randint(0, stretch)
+    more = {key: row[key] * stretch for key in ("from_offset", "to_offset") if key in row}
+    if row.get("to_round") is None:
+        return {**row, "from_round": begin, **more}
+    return {**row, "from_round": begin, "to_round": begin + (row["to_round"] - row["from_round"]) * stretch, **more}
+
+
+def assert_same(leapt: Played, plain: Played) -> None:
+    """The same records, lists and outputs, but for how many rounds were played."""
+    for name in TOLD:
+        left, right = getattr(leapt.told, name), getattr(plain.told, name)
+        assert (left == right).all() if name == "witness_ensembles" else (words_of(left) == words_of(right)).all(), name
+    for name in LIST_RECORDS:
+        left, right = getattr(leapt.state, name), getattr(plain.state, name)
+        assert (left.offsets == right.offsets).all(), name
+        assert (left.words == right.words).all(), name
+    left, right = leapt.state.ledgers, plain.state.ledgers
+    for name in FIELDS:
+        assert (getattr(left, name) == getattr(right, name)).all(), name
+
+
+@pytest.mark.parametrize("seeds", [range(60), range(60, 120)])
+def test_leaps_give_what_plain_rounds_give(tmp_path: Path, seeds: range) -> None:
+    run = run_of_cases({f"s{seed}": long_schedule(seed) for seed in seeds}, tmp_path)
+    leapt, plain = played(run.scenarios, leaps=True), played(run.scenarios)
+    assert_same(leapt, plain)
+    rounds = sum(int(ledger.end) for ledger in plain.state.ledgers)
+    assert sum(int(ledger.played) for ledger in leapt.state.ledgers) < 0.7 * rounds
+
+
+def test_leaps_of_a_long_run(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    run = load_run(str(tmp_path / "long.toml"))
+    leapt, plain = played(run.scenarios, leaps=True), played(run.scenarios)
+    assert_same(leapt, plain)
+    assert [of_rounds(leapt, place) for place in range(16)] == [of_rounds(plain, place) for place in range(16)]
+
+
+def test_a_day_of_a_steady_ledger(tmp_path: Path) -> None:
+    (tmp_path / "steady.toml").write_text(
+        'protocol = "bookkeeper"\nrounds = 172800\n[cluster]\nbrokers = 5\n[[topics]]\nname = "ledger"\npartitions = 3\n'
+        '[[workload]]\ntopic = "ledger"\nrecords_per_round = 2\nmax_in_flight = 2\n'
+    )
+    game = played(load_run(str(tmp_path / "steady.toml")).scenarios, leaps=True)
+    assert [int(ledger.lac) for ledger in game.state.ledgers] == [2 * 172800 - 1] * 3
+    assert max(int(ledger.played) for ledger in game.state.ledgers) <= 12
+    assert {int(bookie.has_to) for place in range(3) for bookie in list_of(game, "bookies", place)} == {2 * 172800}

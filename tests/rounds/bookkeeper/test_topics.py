@@ -1,0 +1,73 @@
+"""Topics that are lists of ledgers: compiled rounds against the plain-Python reference on random schedules. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.rounds.bookkeeper.constants import BY_AGE, BY_ENTRIES, BY_FAILURE, BY_SIZE, NEVER, NOT_YET
+from emulator.rounds.bookkeeper.topics.records import Part
+from emulator.rounds.packed import entries_of
+from tests.bookkeeper.by_reference import first_few, run_of_cases
+from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played
+from tests.reference.bookkeeper.rules import MUTANTS, OF_TOPICS
+from tests.reference.bookkeeper.schedules import may_lose, topic_schedule
+from tests.reference.bookkeeper.topics import play_topic
+from tests.rounds.bookkeeper.compared import differences
+from tests.rounds.bookkeeper.topics_compared import PlayedTopics, of_rounds_of_topic, played_topics
+
+
+def assert_equal(
+    cases: Mapping[str, Any], folder: Path, protocols: Mapping[str, str] | None = None, room: int | None = None
+) -> PlayedTopics:
+    """The rounds end every case as the reference does; without damage, with the same violations."""
+    played = {name: play_topic(case) for name, case in cases.items()}
+    taken = {name: as_engine_takes_it(case, played[name]) for name, case in cases.items()}
+    game = played_topics(run_of_cases(taken, folder, protocols).scenarios, room=room)
+    differing = {}
+    for place, (name, case) in enumerate(cases.items()):
+        expected = of_played(played[name])
+        if may_lose(case):
+            expected.pop("violations")
+        found = differences(expected, of_rounds_of_topic(game, place))
+        if found:
+            differing[name] = found
+    assert not differing, f"{len(differing)} of {len(cases)} differ: {first_few(differing.items())}"
+    return game
+
+
+@pytest.mark.parametrize("seeds", [range(80), range(80, 160)])
+def test_topics_equal_the_reference(tmp_path: Path, seeds: range) -> None:
+    game = assert_equal({f"s{seed}": topic_schedule(seed) for seed in seeds}, tmp_path)
+    parts: Any = entries_of(Part, game.state.parts)
+    assert set(parts.rolled_over) == {NOT_YET, BY_ENTRIES, BY_SIZE, BY_AGE, BY_FAILURE}
+    for happened in ("deleted_round", "offloaded_round", "freed_round"):
+        assert (parts[happened] != NEVER).any()
+
+
+def test_rooms_that_start_tiny(tmp_path: Path) -> None:
+    assert_equal({f"s{seed}": topic_schedule(seed) for seed in range(20)}, tmp_path, room=2)
+
+
+def test_mutants_of_topics_equal_the_reference(tmp_path: Path) -> None:
+    """The old owner finds its ledger closed, and writes the list that it knows over the one with the new owner's ledger."""
+    keep = {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
+    lost = [{"kind": "drop_adds", "broker": b, "from_round": 0, "to_round": 8, "from_offset": 5} for b in (2, 3)]
+    case = {
+        "rounds": 60,
+        "round_ms": 500,
+        "brokers": list(range(1, 8)),
+        "config": keep,
+        "topic_config": {"ensembleSize": 3, "writeQuorumSize": 3, "ackQuorumSize": 2},
+        "workload": [{"from_round": 0, "to_round": 20, "records_per_round": 1, "max_in_flight": 1}],
+        "faults": lost,
+        "commands": [{"kind": "take_over", "round": 9}],
+    }
+    cases = {"real": case} | {mutant: {**case, "rules": MUTANTS[mutant]} for mutant in OF_TOPICS}
+    protocols = {mutant: f"bookkeeper-mutant-{mutant}" for mutant in OF_TOPICS}
+    game = assert_equal(cases, tmp_path, protocols)
+    names = list(cases)
+    assert {names[violation.ledger] for violation in game.told.violations} == set(OF_TOPICS)

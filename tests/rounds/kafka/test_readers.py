@@ -1,0 +1,296 @@
+"""Consumer groups on compiled rounds against the plain-Python reference, without Spark: what they read, what not, violations."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.errors import InputError
+from emulator.inputs.arrays import Block, prepare, read_block
+from emulator.rounds.kafka.play_block import play
+from emulator.rounds.kafka.reading.records import Reader, ReadPartition, ReadReplica
+from emulator.rounds.kafka.state import entries_of
+from emulator.rounds.records import CONSTANT, SCRATCH, fields_of, words_of
+from emulator.scenario import Run, load_run
+from tests.reference.consumers.cases import fenced_follower
+from tests.reference.consumers.rules import MUTANTS
+from tests.reference.consumers.scenario_file import write_scenario
+from tests.reference.consumers.simulate import Result, simulate
+from tests.rounds.kafka.compared import (
+    Played,
+    consumer_groups_of,
+    played,
+    read_violations_of,
+    unread_of,
+)
+from tests.test_consumers_differential import OF_UNREAD, case_of, untiered
+
+Case = Mapping[str, Any]
+Differences = list[tuple[Any, ...]]
+
+
+MUTANT_FLAGS = {
+    "remote-read-to-segment-end": "reads_within_lineage",
+    "no-epoch-check": "checks_position",
+    "read-to-log-end": "reads_committed_only",
+    "reset-by-follower": "follower_keeps_position",
+}
+"""Mutant of the reference -> the rule that it lacks."""
+
+
+REFUSALS = (" is above ", "start: is missing", "is not a value of")
+"""What scenarios are refused for that the reference plays: retention that Kafka refuses, no place to start at, no such class."""
+
+
+def first_breaks(expected: Result) -> set[tuple[int, str, str]]:
+    """(round, invariant, group) when each invariant first breaks for each group; after unclean elections readers may differ."""
+    unclean = min((e.round for e in expected.partition.ledger.events if e.kind == "unclean_election"), default=1 << 40)
+    told = [(at, name, text.split()[0]) for at, name, text in expected.violations]
+    return firsts((at, name, group) for at, name, group in told if name != "ConsistentRead" or at < unclean)
+
+
+def firsts(rows: Iterable[tuple[int, str, str]]) -> set[tuple[int, str, str]]:
+    """The first round of each invariant and group."""
+    found: dict[tuple[str, str], int] = {}
+    for at, name, group in rows:
+        found[name, group] = min(at, found.get((name, group), at))
+    return {(at, *key) for key, at in found.items()}
+
+
+def differences(expected: Result, game: Played) -> Differences:
+    """Cells of `consumer_groups`, rows of `unread`, and first breaks of invariants, that differ."""
+    found: Differences = []
+    seen = consumer_groups_of(game, 0)
+    for row in expected.consumer_groups:
+        own = seen.get(row["group"], {})
+        found += [(row["group"], name, value, own.get(name)) for name, value in row.items() if own.get(name) != value]
+    left = Counter(tuple(getattr(row, name) for name in OF_UNREAD) for row in expected.unread)
+    right = Counter(tuple(row[name] for name in OF_UNREAD) for row in unread_of(game, 0))
+    found += [("unread of the reference", row) for row in left - right]
+    found += [("unread of the rounds", row) for row in right - left]
+    broken, seen_broken = first_breaks(expected), firsts(read_violations_of(game, 0))
+    found += [("violation of the reference", *row) for row in sorted(broken - seen_broken)]
+    return [*found, *(("violation of the rounds", *row) for row in sorted(seen_broken - broken))]
+
+
+def run_of(case: Case, folder: Path) -> Run:
+    """The case as a scenario of its own."""
+    path = folder / "case.toml"
+    write_scenario(case, path)
+    return load_run(str(path))
+
+
+def differing(cases: Mapping[str, Case], folder: Path, mutant: str | None = None) -> dict[str, Differences]:
+    """What differs, by name of the case; cases that Kafka would refuse, for their retention, are none."""
+    lacking = {} if mutant is None else {MUTANT_FLAGS[mutant]: 0}
+    guards = {} if mutant is None else {"read_rules": MUTANTS[mutant]}
+    found = {}
+    for name, case in cases.items():
+        try:
+            game = played(run_of(case, folder).scenarios, traced=False, rules=lacking)
+        except InputError as refusal:
+            assert any(reason in str(refusal) for reason in REFUSALS), refusal
+            continue
+        if differs := differences(simulate({**case, **guards}, watch=True), game):
+            found[name] = differs[:6]
+    return found
+
+
+def assert_equal(cases: Mapping[str, Case], folder: Path, mutant: str | None = None) -> None:
+    """All cases, of rounds that lack the guard that the mutant lacks."""
+    found = differing(cases, folder, mutant)
+    assert not found, f"{len(found)} of {len(cases)} cases differ: {dict(list(found.items())[:3])}"
+
+
+def cases_of_reference_tests() -> dict[str, Case]:
+    """The cases that the reference's own tests of consumers are about, by name of the test; of single partitions."""
+    found: dict[str, Case] = {}
+    for name in ("catch_up", "followers", "positions", "sources", "truncation"):
+        module = importlib.import_module(f"tests.reference.consumers.test_{name}")
+        for test, function in vars(module).items():
+            if test.startswith("test_") and not inspect.signature(function).parameters:
+                seen: list[Case] = []
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(module, "simulate", partial(noted, seen))
+                    function()
+                found |= {f"{name}: {test} {at}": case for at, case in enumerate(seen) if case.get("consumers")}
+    return found
+
+
+def noted(seen: list[Case], case: Case, watch: bool = False) -> Result:
+    """As `simulate`; the case is added to `seen`."""
+    seen.append(case)
+    return simulate(case, watch)
+
+
+@pytest.mark.parametrize("seeds", [range(60), range(60, 120)], ids=["first", "more"])
+@pytest.mark.parametrize("kind", [case_of, untiered])
+def test_schedules(tmp_path: Path, kind: Callable[[int], Case], seeds: Iterable[int]) -> None:
+    """Tiered and not, with unclean elections: the same is read and not read, and no invariant breaks."""
+    assert_equal({f"{kind.__name__}-{seed}": kind(seed) for seed in seeds}, tmp_path)
+
+
+def test_what_the_tests_of_the_reference_are_about(tmp_path: Path) -> None:
+    """Remote segments of the start, followers, quotas, threads, and cases made for mutants, which break the same invariants."""
+    cases = cases_of_reference_tests() | {"fenced follower": fenced_follower()}
+    assert len(cases) > 50
+    assert_equal({name: case for name, case in cases.items() if "read_rules" not in case}, tmp_path)
+    for mutant, rules in MUTANTS.items():
+        assert_equal({name: case for name, case in cases.items() if case.get("read_rules") == rules}, tmp_path, mutant)
+
+
+MUTANTS_CAUGHT = {
+    "no-epoch-check": ("ReadsOneLog", (9, 17, 61, 77)),
+    "read-to-log-end": ("ReadCommitted", (0, 1, 2, 3)),
+}
+"""An invariant that the mutant breaks, and schedules that show it; the cases of the reference's tests show the others."""
+
+
+@pytest.mark.parametrize("mutant", MUTANTS_CAUGHT)
+def test_mutants_are_caught(tmp_path: Path, mutant: str) -> None:
+    """In the run, when they are by the reference, which looks at every record."""
+    invariant, seeds = MUTANTS_CAUGHT[mutant]
+    for seed in seeds:
+        game = played(run_of(case_of(seed), tmp_path).scenarios, traced=False, rules={MUTANT_FLAGS[mutant]: 0})
+        assert invariant in {name for _, name, _ in read_violations_of(game, 0)}
+    assert_equal({str(seed): case_of(seed) for seed in range(20)}, tmp_path, mutant)
+
+
+def test_lists_of_readers_grow(tmp_path: Path) -> None:
+    """Rooms that start tiny: what is played again tells nothing twice."""
+    for seed in range(12):
+        case = case_of(seed)
+        try:
+            game = played(run_of(case, tmp_path).scenarios, traced=False, room=2)
+        except InputError:
+            continue
+        assert differences(simulate(case, watch=True), game) == [], seed
+
+
+SLOW_DAY = """
+    rounds = 1500
+    [cluster]
+    brokers_file = "brokers.csv"
+    page_cache_bytes = 60000
+    [cluster.config]
+    "auto.leader.rebalance.enable" = false
+    "replica.selector.class" = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    [[topics]]
+    name = "t"
+    assignment = [[1, 2, 3]]
+    config = { "segment.bytes" = 10000000 }
+    [[workload]]
+    topic = "t"
+    records_per_round = 10
+    record_bytes = 100
+    [[workload]]
+    topic = "t"
+    records_per_round = 1
+    record_bytes = 100
+    from_round = 900
+    [[consumers]]
+    group = "tail"
+    topic = "t"
+    start = "earliest"
+    [[consumers]]
+    group = "near"
+    topic = "t"
+    start = "earliest"
+    rack = "b"
+    config = { "metadata.max.age.ms" = 200000 }
+    [[consumers]]
+    group = "back"
+    topic = "t"
+    start = "earliest"
+    from_round = 300
+    records_per_round = 13
+    [[consumers]]
+    group = "slow"
+    topic = "t"
+    start = "earliest"
+    records_per_round = 3
+    config = { "isolation.level" = "read_committed" }
+    [[faults]]
+    kind = "power_loss"
+    broker = 2
+    from_round = 700
+    to_round = 710
+    [[faults]]
+    kind = "open_transaction"
+    from_round = 100
+    to_round = 1100
+"""
+"""Groups at the end of the log, behind it in and out of memory, catching up, and kept back by a transaction."""
+
+
+def unlike_by_leaps(run: Run) -> tuple[list[Any], int]:
+    """(what leaps make otherwise of a run of one partition, rounds that they play)."""
+    plain, leapt = (played(run.scenarios, traced=False, leaps=leaps, bucket_rounds=500) for leaps in (False, True))
+    found = [name for name in (consumer_groups_of, unread_of) if name(plain, 0) != name(leapt, 0)]
+    if plain.told.violations.tolist() != leapt.told.violations.tolist():
+        found.append(read_violations_of)
+    return found, int(leapt.state.partitions[0].played)
+
+
+def test_leaps_over_readers(tmp_path: Path) -> None:
+    """The same rows, with a fraction of the rounds played: a reader that tails the log stops no leap."""
+    (tmp_path / "brokers.csv").write_text("broker,rack\n1,a\n2,b\n3,b\n")
+    (tmp_path / "day.toml").write_text(SLOW_DAY)
+    found, rounds = unlike_by_leaps(load_run(str(tmp_path / "day.toml")))
+    assert not found and rounds < 150, (found, rounds)
+
+
+def test_leaps_over_readers_of_schedules(tmp_path: Path) -> None:
+    total = 0
+    for seed in range(30):
+        try:
+            run = run_of({**untiered(seed), "rounds": 200}, tmp_path)
+        except InputError:
+            continue
+        found, rounds = unlike_by_leaps(run)
+        assert not found, (seed, found)
+        total += rounds
+    assert total < 30 * 100
+
+
+def test_constants_stay_and_scratch_is_of_no_account(tmp_path: Path) -> None:
+    """Rounds played one by one, rubbish in all scratch fields between them, are rounds played at once; no constant moves."""
+    for seed in (0, 3, 8):
+        block, whole = block_of(case_of(seed), tmp_path), block_of(case_of(seed), tmp_path)
+        expected, told = play(whole.state, whole.inputs, whole.traffic)
+        state, first, unread = block.state, block.state, []
+        for at_round in range(int(np.asarray(block.state.partitions)["end"][0])):
+            np.asarray(state.partitions)["end"] = at_round + 1
+            state, of_round = play(state, block.inputs, block.traffic)
+            unread += of_round.unread.tolist()
+            readers = entries_of(Reader, state.readers)
+            readers["broken"] = 1_234_567
+            state = state._replace(readers=state.readers._replace(words=words_of(readers)))
+        assert unread == told.unread.tolist()
+        for name in ("reading", "served"):
+            assert constants(getattr(state, name)) == constants(getattr(first, name))
+        last, before = (entries_of(Reader, one.readers) for one in (expected, first))
+        assert constants(entries_of(Reader, state.readers)) == constants(before) == constants(last)
+        names = [name for name, field in fields_of(Reader).items() if field.kind != SCRATCH]
+        assert entries_of(Reader, state.readers)[names].tolist() == last[names].tolist()
+
+
+def block_of(case: Case, folder: Path) -> Block:
+    """The case as a block of one partition, at its start."""
+    return read_block(prepare(run_of(case, folder).scenarios, {}, False, 1000).block(np.arange(1)))
+
+
+def constants(records: Any) -> list[Any]:
+    """The numbers of a record array that rounds leave alone."""
+    kind = {"number": Reader, "share_bytes": ReadReplica}
+    of = next((record for field, record in kind.items() if field in records.dtype.names), ReadPartition)
+    names = [name for name, field in fields_of(of).items() if field.kind == CONSTANT and field.type is np.int64]
+    return list(records[names].tolist()) if names else []

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .links import passing
-from .tables import REPLICA, Round, settled
+from .tables import REPLICA, Round, settled_to_stay
 from .tiers import known_epochs
 
 LATER = "OVER (PARTITION BY pid, broker, epoch ORDER BY number ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
@@ -29,7 +29,7 @@ def build_remote_state(now: Round) -> Round:
         builds_next="CASE WHEN hears_moved THEN round + 1 WHEN asks_now THEN round + backoff_rounds ELSE builds_next END",
         moved_to_tiered_storage="moved_to_tiered_storage + IF(hears_moved, 1L, 0L)",
     )
-    now = now.with_replicas(settled(now.replicas))
+    now = now.with_replicas(settled_to_stay(now.replicas))
     told = _where_to_start(now)
     now = now.with_replicas(now.replicas.join(told, REPLICA, "left"))
     now = now.with_columns(

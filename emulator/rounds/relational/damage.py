@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .cutting import cut_columns, lost_by_cuts, tell_cuts
 from .elr import forget_elr
-from .tables import REPLICA, Round, settled
+from .tables import REPLICA, Round, settled_to_stay
 from .truncating import cut_followers
 
 
@@ -39,7 +39,7 @@ def lose_records(now: Round) -> Round:
     """Cut logs at what was flushed, or at all; what T loses by it still counts as held, until the next election."""
     cut = "CASE WHEN disk_loss THEN 0L WHEN power_loss THEN greatest(least(leo, flushed), log_start) END"
     now = now.with_columns(cut_to=f"IF(position IS NOT NULL, least({cut}, cut_to), null)")
-    now = now.with_replicas(settled(now.replicas))
+    now = now.with_replicas(settled_to_stay(now.replicas))
     now = tell_cuts(now, now.replicas.where("cut_to < leo").withColumnRenamed("cut_to", "cut_now"))
     cuts = now.replicas.selectExpr(*REPLICA, "cut_to AS cut_now", "log_start", "leo")
     sizes = lost_by_cuts(now, cuts)

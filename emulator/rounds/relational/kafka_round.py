@@ -153,11 +153,13 @@ def play_round(tables: Tables, inputs: RoundInputs) -> Round:
     """The round at its end: `tables_after` gives the state of it."""
     now = begin_round(tables, inputs)
     before = now
+    # Estimates of sizes grow from join to join: past some dozens in a row Spark is busy with numbers of thousands of digits.
+    joins_much = inputs.has_older or tables.segments is not None
     for verb in VERBS:
         if inputs.is_calm and verb in OF_CONTROLLERS:
             continue
         if isinstance(verb, str):
-            now = _settled(now, before, settled if verb == SETTLE else settled_to_stay)
+            now = _settled(now, before, settled if verb == SETTLE and not joins_much else settled_to_stay)
             before = now
         else:
             now = verb(now)

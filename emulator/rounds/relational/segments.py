@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from .caches import after_fetching
 from .logs import bytes_between, contents
-from .tables import REPLICA, SEGMENT_COLUMNS, Round, exprs, settled
+from .tables import REPLICA, SEGMENT_COLUMNS, Round, exprs, settled_to_stay
 
 OLDER = "OVER (PARTITION BY pid, broker ORDER BY base_offset ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 UP_TO_HERE = "OVER (PARTITION BY pid, broker ORDER BY base_offset ROWS UNBOUNDED PRECEDING)"
@@ -75,7 +75,7 @@ def delete_old_segments(now: Round) -> Round:
     """
     if now.segments is None or not now.inputs.checks_retention:
         return now
-    now = now.with_replicas(settled(now.replicas))
+    now = now.with_replicas(settled_to_stay(now.replicas))
     looking = now.replicas.where(
         "keeps_segments AND running AND position IS NOT NULL AND round > 0 AND round % retention_check_rounds = 0"
     )

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from .caches import after_fetching
 from .logs import epoch_ends
 from .segments import segments_after_fetching
-from .tables import REMOTE_COLUMNS, REMOTE_EPOCH_COLUMNS, REPLICA, Round, exprs, settled
+from .tables import REMOTE_COLUMNS, REMOTE_EPOCH_COLUMNS, REPLICA, Round, exprs, settled_to_stay
 
 NO_DUTY, FOLLOWS, LEADS = range(3)
 KNOWN = "(copied_round IS NULL OR copied_round < known_before OR copier = broker)"
@@ -85,7 +85,7 @@ def run_tier_tasks(now: Round) -> Round:
         looks=f"works AND duty = {FOLLOWS} AND round >= follower_next",
     )
     now = now.with_columns(may_copy="may_copy AND copies", **_next_runs())
-    now = now.with_replicas(settled(now.replicas))
+    now = now.with_replicas(settled_to_stay(now.replicas))
     now = _look_up(now)
     return _copy(now)
 
@@ -97,7 +97,7 @@ def _next_runs() -> dict[str, str]:
 
 def _look_up(now: Round) -> Round:
     """Followers, and leaders at first, look up how far their logs are tiered; leaders where they start."""
-    epochs = settled(after_fetching(now).leader_epochs)
+    epochs = settled_to_stay(after_fetching(now).leader_epochs)
     asks = "looks OR (expires AND highest_remote < 0) OR (may_copy AND copied IS NULL)"
     asking = now.replicas.where(asks).select(*REPLICA, "leo", "known_before")
     starting = now.replicas.where("may_copy AND NOT knows_start").select(*REPLICA, "known_before")
@@ -118,7 +118,7 @@ def _copy(now: Round) -> Round:
     """Leaders copy their closed segments below the high watermark, from the one on that is not copied (RLMCopyTask)."""
     assert now.remote_segments is not None and now.remote_epochs is not None
     remote, remote_epochs = now.remote_segments, now.remote_epochs
-    now = now.with_replicas(settled(now.replicas.drop("found_highest", "found_start")))
+    now = now.with_replicas(settled_to_stay(now.replicas.drop("found_highest", "found_start")))
     leaders = now.replicas.where("may_copy").select(
         *REPLICA, "position", "round", "hw", "believed_epoch", F.expr("greatest(copied + 1, whole_start) AS copies_from")
     )
@@ -129,8 +129,8 @@ def _copy(now: Round) -> Round:
         "pid", f"CAST(coalesce(last_number, -1) + {nth} AS INT) AS number", "base_offset", "end_offset - 1 AS segment_end",
         "size_bytes", "broker AS copier", "believed_epoch AS leader_epoch", "round AS copied_round",
     )  # fmt: skip
-    copies = settled(copies.select(*REMOTE_COLUMNS))
-    epochs = settled(_epochs_of(copies, after_fetching(now).leader_epochs))
+    copies = settled_to_stay(copies.select(*REMOTE_COLUMNS))
+    epochs = settled_to_stay(_epochs_of(copies, after_fetching(now).leader_epochs))
     now = replace(now, remote_segments=remote.unionByName(copies), remote_epochs=remote_epochs.unionByName(epochs))
     again = _copied_before(now, copies, epochs)
     copied = copies.join(again, ["pid", "number"], "left").groupBy("pid", F.col("copier").alias("broker"))

@@ -15,7 +15,7 @@ from .caches import after_fetching
 from .cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
 from .logs import batches_at, end_offset_for_epoch
 from .segments import segments_after_fetching
-from .tables import REPLICA, Round, exprs, settled
+from .tables import REPLICA, Round, exprs, settled_to_stay
 
 ASKS = "(protocol IN ('kafka-kip101', 'kafka-kip279') AND truncating)"
 ANSWER = (
@@ -34,7 +34,7 @@ def keep_epochs_at_start(now: Round) -> Round:
     if now.inputs.damages or (now.inputs.cuts_to_hw and (now.inputs.restarts or not now.inputs.number)):
         cut = now.replicas.where("cut_to IS NOT NULL").select(*REPLICA, "cut_to")
         kept = epochs.join(cut, REPLICA, "left").where("cut_to IS NULL OR start_offset < cut_to")
-        epochs = settled(kept.drop("cut_to"))
+        epochs = settled_to_stay(kept.drop("cut_to"))
     return replace(now, epochs_at_start=epochs)
 
 
@@ -92,11 +92,11 @@ def cut_learned(now: Round) -> Round:
     if now.inputs.is_calm:
         return now.with_columns(learned_cut_to="CAST(null AS BIGINT)", learned_cut_from="leo", learned_cut_epoch="believed_epoch")
     before = now.with_columns(learned_cut_to="CAST(null AS BIGINT)")
-    before = before.with_replicas(settled(before.replicas))
+    before = before.with_replicas(settled_to_stay(before.replicas))
     after = after_fetching(before)
-    after = after.holding(settled(after.leader_epochs), settled(after.logs))
+    after = after.holding(settled_to_stay(after.leader_epochs), settled_to_stay(after.logs))
     if after.segments is not None:
-        after = replace(after, segments=settled(segments_after_fetching(after)))
+        after = replace(after, segments=settled_to_stay(segments_after_fetching(after)))
     cut = cut_followers(after, "steps_down AND hears_new", "learned")
     return replace(cut, leader_epochs=now.leader_epochs, logs=now.logs, segments=now.segments)
 
@@ -110,7 +110,7 @@ def cut_followers(now: Round, when: str, name: str) -> Round:
         nothing = dict.fromkeys((f"{name}_cut_to", f"{name}_cut_from"), "CAST(null AS BIGINT)")
         return now.with_columns(**nothing, **{f"{name}_cut_epoch": "believed_epoch"})
     now = now.with_columns(cuts=f"protocol = 'kafka-high-watermark' AND position IS NOT NULL AND ({when})")
-    now = now.with_replicas(settled(now.replicas))
+    now = now.with_replicas(settled_to_stay(now.replicas))
     columns = (*REPLICA, "protocol", "log_start", "leo", "client_leader", "client_epoch", "round", "least(leo, hw) AS cut_now")
     cuts = at_batches_at(now, now.replicas.where("cuts").selectExpr(*columns), "cut_now")
     now = tell_cuts(now, cuts.where("cut_now < leo"))

@@ -207,7 +207,7 @@ def leap(
     for slot in range(part.slots):
         replica = replicas[slot]
         is_flushed = flushes_every_round(replica, settings, drifts[slot])
-        if not replica.status & NOT_RUNNING:
+        if not replica.status & NOT_RUNNING and not part.deleted:  # nobody writes of a topic that is gone
             if checkpoint_round != UNKNOWN:
                 replica.checkpoint = replica.hw + (checkpoint_round - part.now + 1) * drifts[slot, HW]
             if flush_round != UNKNOWN:

@@ -102,8 +102,8 @@ def test_given_states(tmp_path: Path) -> None:
 
 
 OTHERWISE = {"delete-before-log-start", "size-before-remote-offset"}
-"""The log start of the first rises to what is left, when nothing goes any more; in the reference one run later. The second is of the
-reference only (docs/tiered_rounds.md, Invariants).
+"""The log start of the first rises to what is left, when nothing goes any more; in the reference one run later. The second is of
+the reference only (docs/tiered_rounds.md, Invariants).
 """
 
 

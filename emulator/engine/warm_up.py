@@ -38,7 +38,7 @@ def warm_up(prepared: Prepared, progress: Progress, places: np.ndarray | None = 
         return
     began = time.monotonic()
     is_ours = False
-    for place in _one_of_each(prepared.tiered if places is None else prepared.tiered[places], in_one_block):
+    for place in _one_of_each(prepared.needs_tiers if places is None else prepared.needs_tiers[places], in_one_block):
         at = place if places is None else int(places[place])
         is_ours |= compile_rounds(
             read_block(prepared.block(np.array([at]))),
@@ -50,7 +50,7 @@ def warm_up(prepared: Prepared, progress: Progress, places: np.ndarray | None = 
 
 
 def _one_of_each(tiered: np.ndarray, in_one_block: bool) -> list[int]:
-    """A place of each kind of block: with remote storage and without. A block in which some partition has it is of the first."""
+    """A place of each kind of block: with remote storage or readers, and without. One such partition makes a block the first."""
     kinds = [True] if in_one_block and tiered.any() else [True, False]
     return [int(np.argmax(tiered == kind)) for kind in kinds if (tiered == kind).any()]
 

@@ -56,8 +56,19 @@ def test_a_first_run_says_that_it_compiles(prepared: Prepared, monkeypatch: pyte
     assert said(prepared) == []
 
 
-def test_rounds_with_remote_storage_are_compiled_where_a_block_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "s.toml").write_text(SCENARIO + TIERED)
+READ = """
+[[variants]]
+name = "read"
+consumers = [{ group = "g", topic = "t" }]
+"""
+
+
+@pytest.mark.parametrize("more", [TIERED, READ])
+def test_rounds_with_remote_storage_are_compiled_where_a_block_needs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    """Of partitions that have it, or are read."""
+    (tmp_path / "s.toml").write_text(SCENARIO + more)
     prepared = prepare(load_run(str(tmp_path / "s.toml")).scenarios, {}, True, 25)
     compiled_for: list[bool] = []
 

@@ -46,6 +46,10 @@ group = "first"
 topic = "*"
 start = "earliest"
 records_per_round = 1
+[[consumers]]
+group = "eager"
+topic = "a"
+start = "earliest"
 """
 
 
@@ -71,6 +75,7 @@ def test_a_row_a_reader(tables: dict[str, list[dict[str, Any]]]) -> None:
     columns = ("group", "topic", "partition", "position", "epoch", "lag", "records", "page_cache_bytes", "stopped")
     assert [tuple(row[name] for name in columns) for row in tables["consumer_groups"]] == [
         ("first", "a", 0, 4, 0, 4, 4, 4000, None),
+        ("eager", "a", 0, 8, 0, 0, 8, 8000, None),
         ("first", "b", 0, 4, 0, 6, 4, 4000, None),
         ("late", "b", 1, 24, 0, 0, 10, 10_000, None),
         ("first", "b", 1, 11, 0, 13, 11, 11_000, None),
@@ -79,7 +84,7 @@ def test_a_row_a_reader(tables: dict[str, list[dict[str, Any]]]) -> None:
 
 def test_what_could_not_be_read(tables: dict[str, list[dict[str, Any]]]) -> None:
     """Broker 1 crashes in round 5, and its partitions are without a leader from then on."""
-    assert [dict(row["waited_rounds"]) for row in tables["consumer_groups"]] == [{"leaderless": 7}, {"leaderless": 7}, {}, {}]
+    assert [dict(row["waited_rounds"]) for row in tables["consumer_groups"]] == [{"leaderless": 7}, {}, {"leaderless": 7}, {}, {}]
     row = {"scenario_id": 0, "partition": 0, "group": "first", "kind": "stretch", "from_round": 5, "to_round": 12}
     row |= {"from_offset": 4, "cause": "leaderless", "broker": None}
     assert tables["unread"] == [row | {"topic": "a", "to_offset": 8}, row | {"topic": "b", "to_offset": 10}]
@@ -87,7 +92,8 @@ def test_what_could_not_be_read(tables: dict[str, list[dict[str, Any]]]) -> None
 
 def test_reads_that_break_an_invariant_have_a_witness(tmp_path: Path) -> None:
     told = [row for row in tables_of(tmp_path, reads_committed_only=0)["violations"] if row["invariant"] == "ReadCommitted"]
-    assert [(row["topic"], row["round"]) for row in told] == []
+    assert [(row["topic"], row["round"]) for row in told] == [("a", at_round) for at_round in range(1, 5)]
+    assert told[0]["witness"] == "group eager read offsets 2 to 3 of epoch 0; broker 1: LEO 4, HW 2"
 
 
 def test_every_invariant_of_reads_is_told_of() -> None:

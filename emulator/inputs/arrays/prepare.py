@@ -95,9 +95,9 @@ class Prepared:
         return np.asarray(self.scenarios["rounds"])[self._columns["scenario"]]
 
     @property
-    def tiered(self) -> np.ndarray:
-        """By place, whether the partition has remote storage in some round."""
-        return np.asarray(self._columns["tiered"] != 0)
+    def needs_tiers(self) -> np.ndarray:
+        """By place, whether its block has the records of tiers: the partition has remote storage in some round, or is read."""
+        return np.asarray(self._columns["tiered"] | self._columns["is_read"])
 
     def brokers_of(self, scenario: int) -> BrokerArrays:
         """The brokers of a scenario, by its place."""

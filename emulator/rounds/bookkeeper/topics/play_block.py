@@ -9,6 +9,7 @@ from emulator.rounds.bookkeeper.play_block import Scratch, Told, joined
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State
+from emulator.rounds.bookkeeper.topics.leap import OWNER_KINDS, TOPIC_KINDS, TopicProbe
 from emulator.rounds.bookkeeper.topics.play_topics import SEATS_FULL, TopicWords, play_topics
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
@@ -33,6 +34,8 @@ class TopicScratch:
         self.scratch.seats = seats
         self.scratch.make()
         self.topics = TopicLists(rows(Ledger, seats), rows(Part, seats), rows(Owner, seats))
+        topic, owner = len(TOPIC_KINDS), len(OWNER_KINDS)
+        self.probe = TopicProbe(*(np.zeros(shape, np.int64) for shape in (topic, topic, (seats, owner), (seats, owner))))
 
     def words(self, old: TopicState, new: TopicState) -> TopicWords:
         """All of it, and the topics, as words."""
@@ -56,7 +59,7 @@ def play(
         until = min(first + topics_a_call, count)
         inner = scratch.scratch
         words, topic_words = inner.words(state.lists, new.lists), scratch.words(state, new)
-        rest = (inputs, inner.lists, scratch.topics, words, topic_words, first, until, is_played)
+        rest = (inputs, inner.lists, scratch.topics, words, topic_words, scratch.probe, inner.probe, first, until, is_played)
         first, why = play_topics(state, new, empty, *rest)
         is_played = why == OUTPUT_FULL
         if why == OUTPUT_FULL:

@@ -1,4 +1,4 @@
-"""A block of topics: each plays its own rounds to its end, with its ledgers and all their lists in scratch arrays."""
+"""A block of topics: each plays its own rounds to its end, its ledgers and all their lists in scratch arrays; leaps included."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
+from emulator.rounds.bookkeeper.constants import NOBODY
 from emulator.rounds.bookkeeper.finish import finish
 from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.leap import Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_ledgers import CHECK_ROUNDS, DONE_PLAYING, OUTPUT_FULL, SCRATCH_FULL, outputs_full
 from emulator.rounds.bookkeeper.records import Lists, Spans
 from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.topics.leap import TopicProbe, busy_ledger, horizon, is_quiet, leap
 from emulator.rounds.bookkeeper.topics.play_topic_round import play_topic_round
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
@@ -34,14 +37,42 @@ class TopicWords(NamedTuple):
 
 
 @merged_into_caller
-def play_topic(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, words: Words, empty: State) -> None:
+def play_topic(
+    lists: Lists,
+    topics: TopicLists,
+    inputs: Inputs,
+    topic: Topic,
+    words: Words,
+    empty: State,
+    number: int,
+    topic_words: TopicWords,
+    probe: TopicProbe,
+    ledger_probe: Probe,
+) -> None:
     """A topic's rounds up to its end; they stop short where a list was full."""
     if topic.now >= topic.end:
         return
+    spans, own = lists.filled[0], topic_words.topics[number]
+    leaps = inputs.scenarios[topic.scenario].leaps
+    in_a_row, rounds_of_proof, before = 0, inputs.settings[topic.settings].ensemble_size + 1, NOBODY
     while topic.now < topic.end and not topic.ledgers.full and not topic.owners.full:
+        told = spans.events.count
         play_topic_round(lists, topics, inputs, topic, words, empty)
-        if topic.now % CHECK_ROUNDS == 0 and any_full(topics, topic, lists.filled[0]):
+        if topic.now % CHECK_ROUNDS == 0 and any_full(topics, topic, spans):
             return
+        if not leaps:
+            continue
+        busy = busy_ledger(lists, topics, inputs, topic) if spans.events.count == told else NOBODY
+        if busy == NOBODY or busy != before or is_full(topics.ledgers[topic.ledgers.start + busy]):
+            in_a_row, before = 0, busy
+            continue
+        owners, ledgers = topic_words.owners, topic_words.ledgers
+        quiet = is_quiet(topics, topic, busy, own, owners, ledgers, words, probe, ledger_probe)
+        in_a_row = in_a_row + 1 if quiet else 0
+        if in_a_row >= rounds_of_proof:
+            then = horizon(lists, topics, inputs, topic, busy, probe, ledger_probe)
+            if then > topic.now:
+                leap(lists, topics, inputs, topic, busy, own, owners, ledgers, words, probe, ledger_probe, then)
     if topic.now == inputs.scenarios[topic.scenario].rounds and not any_full(topics, topic, lists.filled[0]):
         for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
             check_end(lists, inputs, topics.ledgers[at])
@@ -93,6 +124,8 @@ def play_topics(
     topics: TopicLists,
     words: Words,
     topic_words: TopicWords,
+    probe: TopicProbe,
+    ledger_probe: Probe,
     first: int,
     last: int,
     is_played: bool,
@@ -110,7 +143,7 @@ def play_topics(
                 topic_words.topics[number, word] = topic_words.old_topics[number, word]
             load_topic(old, topics, topic, number, words, topic_words)
             if not topic.ledgers.full and not topic.owners.full and not any_full(topics, topic, spans):
-                play_topic(lists, topics, inputs, topic, words, empty)
+                play_topic(lists, topics, inputs, topic, words, empty, number, topic_words, probe, ledger_probe)
             seats_full = topic.ledgers.full or topic.owners.full
             if seats_full or any_full(topics, topic, spans):
                 spans.events.count, spans.violations.count, spans.witness.count = events, violations, witness

@@ -71,16 +71,16 @@ def play_rows(scenario: Scenario, rounds: int, table: pa.Table) -> pa.Table:
     block = read_block(prepared.block(given.partitions - given.base))
     names = Names(block)
     inputs, state = begin(block, given)
+    parts = np.asarray(state.partitions)
+    parts["keeps_segments"] = 0  # in these rounds nothing goes (refuse_others)
     if given.carried is not None:
         _refuse_changes(given, names, inputs, state)
         _follow_inputs_anew(block, state)
-    parts = np.asarray(state.partitions)
     last = int(parts["now"].max()) + rounds
     if last > END:
         raise InputError(f"{given.name(0)}: round: too many rounds; allowed: up to {END}")
     refuse_others(own, last)
     parts["end"] = parts["now"] + rounds
-    parts["keeps_segments"] = 0  # in these rounds nothing goes (refuse_others)
     played, _ = play(state, inputs, block.traffic)
     return _rows(given, names, inputs, played)
 

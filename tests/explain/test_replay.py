@@ -154,11 +154,12 @@ def test_a_stored_run(tmp_path: Path) -> None:
 
 def test_what_compiled_rounds_cannot_play(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        "rounds = 5\nprotocol = 'kafka-mutant-any-transition'\ncluster = { brokers = 3 }\n"
-        'topics = [{ name = "t", partitions = 2, replication_factor = 3 }]\n'
+        'rounds = 5\n[cluster]\nbrokers = 3\nnetwork_bytes_per_second = 1000\n[cluster.config]\n'
+        '"remote.log.storage.system.enable" = true\n[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 3\n'
+        'config = { "remote.storage.enable" = true }\n'
     )
     rows = PartitionRows({"scenario_id": 0}, "t", 1, [1, 2, 3], {})
-    with pytest.raises(InputError, match="compiled rounds cannot play scenario base: protocol kafka-mutant-any-transition"):
+    with pytest.raises(InputError, match="compiled rounds cannot play scenario base: brokers share bandwidth, and topic t"):
         _scenario(run_row(tmp_path / "s.toml"), rows)
 
 

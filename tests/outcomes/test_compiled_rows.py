@@ -131,11 +131,11 @@ def test_replicas_are_those_assigned_at_the_end(block: Any) -> None:
     replicas.leading_epoch[:] = NO_EPOCH
     replicas.leading_epoch[0] = 2
     replicas.status[2] = OFFLINE
-    replicas.leo[2], replicas.log_start[2], replicas.local_bytes[2] = 50, 10, 4000
+    replicas.leo[2], replicas.log_start[2], replicas.local_start[2], replicas.local_bytes[2] = 50, 10, 12, 4000
     found = [r for r in rows_of(block, "replicas") if (r["scenario_id"], r["topic"], r["partition"]) == (0, "b", 0)]
     assert [(r["broker"], r["role"], r["in_isr"]) for r in found] == [(4, "leader", True), (3, "offline", False)]
     names = ("log_start_offset", "local_log_start_offset", "leo", "local_bytes")
-    assert [found[1][name] for name in names] == [10, 10, 50, 4000]
+    assert [found[1][name] for name in names] == [10, 12, 50, 4000]
     replicas.status[0] = OFFLINE
     assert rows_of(block, "replicas")[0]["role"] == "offline"
 

@@ -54,12 +54,17 @@ def roomy(lists: Packed) -> Packed:
 
 
 def grown(lists: Packed) -> Packed:
-    """The same with twice the room, for entries and for lists."""
+    """The same with twice the room for entries."""
     words = np.zeros((2 * len(lists.words) + 1024, lists.words.shape[1]), np.int64)
     words[: len(lists.words)] = lists.words
-    offsets = np.zeros(2 * len(lists.offsets), np.int64)
+    return Packed(words, lists.offsets)
+
+
+def with_places(lists: Packed, count: int) -> Packed:
+    """The same with room for so many lists."""
+    offsets = np.zeros(count + 1, np.int64)
     offsets[: len(lists.offsets)] = lists.offsets
-    return Packed(words, offsets)
+    return Packed(lists.words, offsets)
 
 
 def cut(lists: Packed, count: int) -> Packed:

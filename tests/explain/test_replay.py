@@ -154,7 +154,7 @@ def test_a_stored_run(tmp_path: Path) -> None:
 
 def test_what_compiled_rounds_cannot_play(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        'rounds = 5\n[cluster]\nbrokers = 3\nnetwork_bytes_per_second = 1000\n[cluster.config]\n'
+        "rounds = 5\n[cluster]\nbrokers = 3\nnetwork_bytes_per_second = 1000\n[cluster.config]\n"
         '"remote.log.storage.system.enable" = true\n[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 3\n'
         'config = { "remote.storage.enable" = true }\n'
     )

@@ -13,7 +13,7 @@ from emulator.rounds.bookkeeper.topics.leap import OWNER_KINDS, TOPIC_KINDS, Top
 from emulator.rounds.bookkeeper.topics.play_topics import SEATS_FULL, TopicWords, play_topics
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
-from emulator.rounds.packed import cut, grown, packed_empty, roomy
+from emulator.rounds.packed import cut, grown, packed_empty, roomy, with_places
 from emulator.rounds.records import rows, words_of
 
 
@@ -63,7 +63,7 @@ def play(
         first, why = play_topics(state, new, empty, *rest)
         is_played = why == OUTPUT_FULL
         if why == OUTPUT_FULL:
-            new = _grown(new)
+            new = _grown(new, inner.seats)
         elif why in (SCRATCH_FULL, SEATS_FULL):
             is_crowded = inner.is_crowded()
             told.append(inner.hand_over())
@@ -75,7 +75,12 @@ def play(
     return _cut(new), joined(told)
 
 
-def _grown(state: TopicState) -> TopicState:
+def _grown(state: TopicState, seats: int) -> TopicState:
+    """More room: for lists of ledgers where one more topic's may not have a place, else for entries."""
+    places = int(state.ledgers.offsets.max()) + seats
+    if places >= len(state.lists.openings.offsets):
+        more = {name: with_places(getattr(state.lists, name), 2 * places) for name in LIST_RECORDS}
+        return state._replace(lists=State(state.lists.ledgers, **more))
     lists = State(state.lists.ledgers, **{name: grown(getattr(state.lists, name)) for name in LIST_RECORDS})
     return TopicState(state.topics, grown(state.ledgers), grown(state.parts), grown(state.owners), lists)
 

@@ -15,8 +15,9 @@ import numpy as np
 from emulator.compiled_cache import rounds_digest
 from emulator.errors import InputError
 from emulator.rounds.kafka.records import Batch, Inputs, Pattern, Run
-from emulator.rounds.kafka.state import LIST_RECORDS, Packed, State
-from emulator.rounds.records import dtype_of, rows, word_of, words_of
+from emulator.rounds.kafka.state import LIST_RECORDS, State
+from emulator.rounds.packed import Packed, width_of
+from emulator.rounds.records import rows, word_of, words_of
 
 PATTERN = word_of(Run, "pattern")
 OF_REPLICAS, OF_PARTITIONS = ("runs", "epochs", "segments"), ("ranges", "news")
@@ -72,15 +73,7 @@ def unpack(carried: bytes) -> Carried:
 
 def words_from(data: bytes, record: type) -> np.ndarray:
     """Bytes as rows of words of a record."""
-    return np.frombuffer(data, np.int64).reshape(-1, dtype_of(record).itemsize // 8)
-
-
-def packed_from(lists: Sequence[np.ndarray], record: type) -> Packed:
-    """Lists of words, packed."""
-    offsets = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(one) for one in lists], out=offsets[1:])
-    empty = np.zeros((0, dtype_of(record).itemsize // 8), np.int64)
-    return Packed(np.ascontiguousarray(np.concatenate([empty, *lists])), offsets)
+    return np.frombuffer(data, np.int64).reshape(-1, width_of(record))
 
 
 def lists_of(packed: Packed, first: int, count: int) -> list[np.ndarray]:
@@ -106,7 +99,7 @@ def with_patterns(inputs: Inputs, wanted: Sequence[tuple[bytes, bytes]]) -> tupl
 
 
 def _records(record: type, parts: Sequence[np.ndarray]) -> Any:
-    words = np.concatenate([part.reshape(len(part), dtype_of(record).itemsize // 8) for part in parts])
+    words = np.concatenate([part.reshape(len(part), width_of(record)) for part in parts])
     records = rows(record, len(words))
     if len(words):
         words_of(records)[:] = words

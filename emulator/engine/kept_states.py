@@ -9,8 +9,9 @@ import numpy as np
 
 from emulator.rounds.kafka.reading.records import ReadPartition, ReadReplica
 from emulator.rounds.kafka.records import Partition, Replica
-from emulator.rounds.kafka.state import LIST_RECORDS, Packed, State
+from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
+from emulator.rounds.packed import Packed
 from emulator.rounds.records import rows, words_of
 
 RECORDS: dict[str, type] = {

@@ -16,7 +16,6 @@ from emulator.engine.carried import (
     Carried,
     CarriedPartition,
     pack_rows,
-    packed_from,
     unpack,
     with_patterns,
     words_from,
@@ -29,7 +28,8 @@ from emulator.outcomes.compiled import Names, replica_state_rows
 from emulator.rounds.kafka.play_block import play
 from emulator.rounds.kafka.records import Inputs, Partition, Replica
 from emulator.rounds.kafka.state import LIST_RECORDS, State
-from emulator.rounds.records import dtype_of, words_of
+from emulator.rounds.packed import packed, width_of
+from emulator.rounds.records import words_of
 from emulator.scenario import Scenario
 
 KEPT = (
@@ -153,7 +153,7 @@ def begin(block: Block, given: StateRows) -> tuple[Inputs, State]:
         for name in names:
             record = LIST_RECORDS[name][0]
             found = [words_from(one, record).copy() for row in of for one in row.lists[name]]
-            lists[name] = packed_from(found, record)
+            lists[name] = packed(width_of(record), found)
     own = np.repeat(np.arange(len(given.carried)), np.diff(lists["runs"].offsets[:: len(LIST_RECORDS["runs"][1])]))
     for at, row in enumerate(own.tolist()):
         content = given.carried[row].patterns[int(lists["runs"].words[at, PATTERN])][1]
@@ -165,7 +165,7 @@ def _take_words(records: Any, record: type, words: list[bytes], kept: tuple[str,
     """Records become what these words say, but for the fields that are kept."""
     values = np.asarray(records)
     before = {name: values[name].copy() for name in kept}
-    words_of(records)[:] = np.frombuffer(b"".join(words), np.int64).reshape(-1, dtype_of(record).itemsize // 8)
+    words_of(records)[:] = np.frombuffer(b"".join(words), np.int64).reshape(-1, width_of(record))
     for name, value in before.items():
         values[name] = value
 

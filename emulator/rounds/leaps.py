@@ -27,7 +27,7 @@ def take_drift(kinds: np.ndarray, words: np.ndarray, before: np.ndarray, drift: 
     return quiet
 
 
-@compiled
+@compiled_into_callers
 def remember(words: np.ndarray, before: np.ndarray) -> None:
     """Copy the words of a record."""
     for word in range(len(words)):

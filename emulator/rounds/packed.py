@@ -6,6 +6,7 @@ fits = store(ledger.adds, new.adds, number, words_of_adds)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +28,12 @@ def width_of(record: type) -> int:
     return dtype_of(record).itemsize // 8
 
 
-def packed(width: int, lists: list[np.ndarray]) -> Packed:
+def packed(width: int, lists: Sequence[np.ndarray]) -> Packed:
     """Lists of records, or of rows of `width` numbers, packed."""
     offsets = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(entries) for entries in lists], out=offsets[1:])
-    words = np.zeros((int(offsets[-1]), width), np.int64)
-    for first, entries in zip(offsets.tolist(), lists, strict=False):
-        words[first : first + len(entries)] = words_of(entries) if entries.dtype.names else entries
+    np.cumsum([len(one) for one in lists], out=offsets[1:])
+    entries = [words_of(one) if one.dtype.names else one for one in lists]
+    words = np.concatenate([np.zeros((0, width), np.int64), *entries])
     return Packed(words, offsets)
 
 

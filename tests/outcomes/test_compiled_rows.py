@@ -35,8 +35,8 @@ from emulator.rounds.kafka.records import (
     Traffic,
     Violation,
 )
-from emulator.rounds.kafka.state import Packed
 from emulator.rounds.kafka.told import Told
+from emulator.rounds.packed import Packed
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario, load_run
 

@@ -27,7 +27,8 @@ from emulator.rounds.kafka.records import (
     Run,
     Segment,
 )
-from emulator.rounds.kafka.state import LIST_RECORDS, Packed, State
+from emulator.rounds.kafka.state import LIST_RECORDS, State
+from emulator.rounds.packed import Packed
 from emulator.rounds.records import rows, words_of
 from emulator.rounds.slots import MAX_SLOTS, ORDER_BITS
 

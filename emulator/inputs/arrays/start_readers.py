@@ -11,7 +11,8 @@ from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
 from emulator.inputs.arrays.start_tiers import filled
 from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, Reader, ReadPartition, ReadReplica, Want
 from emulator.rounds.kafka.records import FOREVER, NO_EPOCH, NOBODY
-from emulator.rounds.kafka.state import READ_PARTITION_LISTS, READ_REPLICA_LISTS, Packed, packed_empty
+from emulator.rounds.kafka.state import READ_PARTITION_LISTS, READ_REPLICA_LISTS
+from emulator.rounds.packed import Packed, packed_empty, width_of
 from emulator.rounds.records import word_of, words_of
 
 _READER = {
@@ -40,7 +41,8 @@ def readers_at_start(columns: Mapping[str, np.ndarray], wants: PackedLists) -> d
     counts = np.diff(first)[columns["reading"]]
     if not counts.any():
         empty: dict[str, Any] = {"reading": filled(ReadPartition, 0, {}), "served": filled(ReadReplica, 0, {})}
-        return empty | {name: packed_empty(kind, 0) for name, (kind, _) in (READ_PARTITION_LISTS | READ_REPLICA_LISTS).items()}
+        lists = READ_PARTITION_LISTS | READ_REPLICA_LISTS
+        return empty | {name: packed_empty(width_of(kind), 0) for name, (kind, _) in lists.items()}
     readers = filled(Reader, int(counts.sum()), _READER)
     readers["number"] = spread(np.zeros(len(counts), np.int64), counts)
     readers["want"] = begins[spread(first[columns["reading"]], counts)]
@@ -51,6 +53,6 @@ def readers_at_start(columns: Mapping[str, np.ndarray], wants: PackedLists) -> d
         "served": served,
         "readers": Packed(words_of(readers), offsets_of(counts)),
         "waits": Packed(np.zeros((len(CAUSES) * len(readers), 1), np.int64), offsets_of(len(CAUSES) * counts)),
-        "read_ranges": packed_empty(READ_PARTITION_LISTS["read_ranges"][0], len(counts)),
-        "cached": packed_empty(READ_REPLICA_LISTS["cached"][0], len(served)),
+        "read_ranges": packed_empty(width_of(READ_PARTITION_LISTS["read_ranges"][0]), len(counts)),
+        "cached": packed_empty(width_of(READ_REPLICA_LISTS["cached"][0]), len(served)),
     }

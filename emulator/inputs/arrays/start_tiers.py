@@ -10,7 +10,7 @@ import numpy as np
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.given import LEO, LOCAL_START, LOG_START
 from emulator.rounds.kafka.records import BEFORE_THE_RUN, NO_EPOCH, NOBODY, UNKNOWN, EpochEntry
-from emulator.rounds.kafka.state import TIER_PARTITION_LISTS, TIER_REPLICA_LISTS, Packed, packed, packed_empty
+from emulator.rounds.kafka.state import TIER_PARTITION_LISTS, TIER_REPLICA_LISTS
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
     COPY_STARTED,
@@ -23,6 +23,7 @@ from emulator.rounds.kafka.tier.records import (
     TierPartition,
     TierReplica,
 )
+from emulator.rounds.packed import Packed, packed, packed_empty, width_of
 from emulator.rounds.records import rows, words_of
 
 _TIER_PARTITION = {"seen_events": UNKNOWN, "seen_epoch": NO_EPOCH}
@@ -76,8 +77,8 @@ def tiers_at_start(
     for name in ("store", "was_tiered", "has_transactions"):
         tier[name] = columns[name][:partitions]
     empty = {
-        **{name: packed_empty(record, partitions) for name, (record, _) in TIER_PARTITION_LISTS.items()},
-        **{name: packed_empty(record, replicas) for name, (record, _) in TIER_REPLICA_LISTS.items()},
+        **{name: packed_empty(width_of(record), partitions) for name, (record, _) in TIER_PARTITION_LISTS.items()},
+        **{name: packed_empty(width_of(record), replicas) for name, (record, _) in TIER_REPLICA_LISTS.items()},
     }
     given = _given_remote(columns, caches, remotes, remote_epochs) if has and remotes.counts.any() else {}
     return {"tier": tier, "tiers": filled(TierReplica, replicas, _TIER_REPLICA), **empty, **given}
@@ -119,9 +120,9 @@ def _given_remote(
             epochs[-1] += [*inside, *checkpoint]
             events[-1] += told
     return {
-        "remote": packed(RemoteSegment, [_joined(RemoteSegment, one) for one in segments]),
-        "remote_epochs": packed(EpochEntry, [_rows(EpochEntry, one) for one in epochs]),
-        "remote_events": packed(RemoteEvent, [_rows(RemoteEvent, one) for one in events]),
+        "remote": packed(width_of(RemoteSegment), [_joined(RemoteSegment, one) for one in segments]),
+        "remote_epochs": packed(width_of(EpochEntry), [_rows(EpochEntry, one) for one in epochs]),
+        "remote_events": packed(width_of(RemoteEvent), [_rows(RemoteEvent, one) for one in events]),
     }
 
 

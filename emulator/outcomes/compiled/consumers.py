@@ -12,8 +12,9 @@ from emulator.outcomes.compiled.columns import arrow_schema, nullable, table_of,
 from emulator.outcomes.compiled.names import NO_BROKER, Names
 from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, UNREAD_KINDS, Reader, Waited
 from emulator.rounds.kafka.records import NO_EPOCH, NOBODY, Inputs
-from emulator.rounds.kafka.state import State, entries_of
+from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
+from emulator.rounds.packed import entries_of
 from emulator.schema import CONSUMER_COUNTERS
 
 CONSUMER_TABLES = ("consumer_groups", "unread")

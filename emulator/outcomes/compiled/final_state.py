@@ -9,7 +9,8 @@ from emulator.outcomes.compiled.columns import field_of, nullable, table_of, tex
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.remote_segments import tier_counters
 from emulator.rounds.kafka.records import NO_EPOCH, OFFLINE, EpochEntry, Inputs
-from emulator.rounds.kafka.state import State, entries_of
+from emulator.rounds.kafka.state import State
+from emulator.rounds.packed import entries_of
 
 ROLES = ("follower", "leader", "offline")
 """By the numbers that TraceRow.role has."""

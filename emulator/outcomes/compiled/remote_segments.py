@@ -9,8 +9,9 @@ from emulator.inputs.arrays.columns import spread
 from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.records import UNKNOWN, EpochEntry, Inputs
-from emulator.rounds.kafka.state import State, entries_of
+from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
+from emulator.rounds.packed import entries_of
 
 _SEGMENTS = {
     "base_offset": "base_offset",

@@ -22,7 +22,8 @@ from emulator.rounds.kafka.records import (
     Run,
     Segment,
 )
-from emulator.rounds.kafka.state import RUN_LISTS, State, entries_of
+from emulator.rounds.kafka.state import RUN_LISTS, State
+from emulator.rounds.packed import entries_of
 
 _REPLICAS = {
     "broker": "broker",

@@ -24,6 +24,7 @@ from emulator.rounds.kafka.records import (
     Replica,
     Settings,
 )
+from emulator.rounds.leaps import last_multiple, next_multiple, sum_of_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows, kinds_of, word_of
 from emulator.rounds.slots import has, slot_at
@@ -48,12 +49,6 @@ def until_equal(ahead: int, ahead_drift: int, behind: int, behind_drift: int) ->
     if closing <= 0:
         return FOREVER
     return max(0, (ahead - behind) // closing - 2) if ahead > behind else FOREVER
-
-
-@compiled
-def next_multiple(period: int, round_: int) -> int:
-    """The first round at or after one that is divisible by a period."""
-    return (round_ + period - 1) // period * period
 
 
 @compiled
@@ -202,8 +197,7 @@ def leap(
     flush_round = UNKNOWN
     if settings.flush_rounds:
         flush_round = last_multiple(settings.flush_rounds, part.now, then)
-    # The sum of unacked + i * drift for i from 1 to rounds
-    part.unacked_rounds += rounds * part.unacked + part_drift[UNACKED] * (rounds * (rounds + 1) // 2)
+    part.unacked_rounds += sum_of_drift(part.unacked, part_drift[UNACKED], rounds)
     for slot in range(part.slots):
         replica = replicas[slot]
         is_flushed = flushes_every_round(replica, settings, drifts[slot])
@@ -217,10 +211,3 @@ def leap(
         move(REPLICA_MASKS, replica_words[slot], drifts[slot], rounds)
     move(PARTITION_MASKS, part_words, part_drift, rounds)
     part.now = then
-
-
-@compiled
-def last_multiple(period: int, from_round: int, to_round: int) -> int:
-    """The last round in [from, to) that is divisible by a period, UNKNOWN if there is none."""
-    found = (to_round - 1) // period * period
-    return found if found >= from_round else UNKNOWN

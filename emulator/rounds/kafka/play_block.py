@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from emulator.rounds.kafka.packing import Words
 from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, play_partitions, play_tiered_partitions
 from emulator.rounds.kafka.probe import new_probe
 from emulator.rounds.kafka.reading.records import (
@@ -40,7 +39,7 @@ from emulator.rounds.kafka.records import (
     Traffic,
     Violation,
 )
-from emulator.rounds.kafka.state import LIST_RECORDS, Packed, State
+from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.kafka.tier.records import (
     Chosen,
     Known,
@@ -54,6 +53,8 @@ from emulator.rounds.kafka.tier.records import (
     TierReplica,
 )
 from emulator.rounds.kafka.told import Told
+from emulator.rounds.kafka.words import Words
+from emulator.rounds.packed import Packed, cut, grown, roomy
 from emulator.rounds.records import rows, words_of
 from emulator.rounds.slots import MAX_SLOTS
 
@@ -193,7 +194,7 @@ def play(
         tiers=rows(TierReplica, len(state.tiers)),
         reading=rows(ReadPartition, len(state.reading)),
         served=rows(ReadReplica, len(state.served)),
-        **{name: _roomy(getattr(state, name)) for name in LIST_RECORDS},
+        **{name: roomy(getattr(state, name)) for name in LIST_RECORDS},
     )
     traffic = rows(Traffic, traffic_size)
     told: list[dict[str, np.ndarray]] = []
@@ -246,26 +247,16 @@ def _words(old: State, new: State, scratch: Scratch) -> Words:
     )
 
 
-def _roomy(packed: Packed) -> Packed:
-    room = 2 * len(packed.words) + 4 * len(packed.offsets) + 64
-    return Packed(np.zeros((room, packed.words.shape[1]), np.int64), np.zeros(len(packed.offsets), np.int64))
-
-
 def _grown(state: State) -> State:
     """The same with twice the room for packed lists."""
-    packed: dict[str, Any] = {}
-    for name in LIST_RECORDS:
-        lists: Packed = getattr(state, name)
-        words = np.zeros((2 * len(lists.words) + 1024, lists.words.shape[1]), np.int64)
-        words[: len(lists.words)] = lists.words
-        packed[name] = Packed(words, lists.offsets)
-    return state._replace(**packed)
+    lists: dict[str, Any] = {name: grown(getattr(state, name)) for name in LIST_RECORDS}
+    return state._replace(**lists)
 
 
 def _cut(state: State) -> State:
     """The same without the room that is left."""
-    packed: dict[str, Any] = {}
+    lists: dict[str, Any] = {}
     for name in LIST_RECORDS:
-        lists: Packed = getattr(state, name)
-        packed[name] = Packed(lists.words[: int(lists.offsets[-1])].copy(), lists.offsets)
-    return state._replace(**packed)
+        packed: Packed = getattr(state, name)
+        lists[name] = cut(packed, len(packed.offsets) - 1)
+    return state._replace(**lists)

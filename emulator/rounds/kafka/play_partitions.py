@@ -7,9 +7,8 @@ from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
 from emulator.rounds.kafka.leap import horizon, leap
 from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts
-from emulator.rounds.kafka.packing import Words, load, store
 from emulator.rounds.kafka.play_round import play_round
-from emulator.rounds.kafka.probe import CHANGED_APART, PROVEN, UNPROVEN, Probe, judge, remember
+from emulator.rounds.kafka.probe import CHANGED_APART, PROVEN, UNPROVEN, Probe, judge
 from emulator.rounds.kafka.reading.keep_readers import end_reading, is_reading_full, load_readers, store_readers
 from emulator.rounds.kafka.reading.leap_readers import (
     leap_readers,
@@ -36,6 +35,9 @@ from emulator.rounds.kafka.tier.copy_segments import is_tier_full
 from emulator.rounds.kafka.tier.expire import note_lineage
 from emulator.rounds.kafka.tier.leap_tiers import leap_tiers, tier_horizon
 from emulator.rounds.kafka.traffic import book_traffic, forget_traffic
+from emulator.rounds.kafka.words import Words
+from emulator.rounds.leaps import remember
+from emulator.rounds.packed import load, store
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import MAX_SLOTS
 

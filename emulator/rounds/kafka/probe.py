@@ -96,13 +96,6 @@ def take_drift(words: np.ndarray, before: np.ndarray, drift: np.ndarray) -> None
         drift[word] = words[word] - before[word]
 
 
-@compiled_into_callers
-def remember(words: np.ndarray, before: np.ndarray) -> None:
-    """Copy the words of a record."""
-    for word in range(len(before)):
-        before[word] = words[word]
-
-
 @compiled
 def move(masks: np.ndarray, words: np.ndarray, drift: np.ndarray, rounds: int) -> None:
     """Counters after so many more rounds."""

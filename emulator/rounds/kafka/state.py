@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from emulator.rounds.kafka.reading.records import CachedIndex, Reader, ReadPartition, ReadRange, ReadReplica, Waited
 from emulator.rounds.kafka.records import EpochEntry, News, Partition, RecordRange, Replica, Run, Segment
 from emulator.rounds.kafka.tier.records import (
@@ -19,7 +17,8 @@ from emulator.rounds.kafka.tier.records import (
     TierPartition,
     TierReplica,
 )
-from emulator.rounds.records import Rows, dtype_of, words_of
+from emulator.rounds.packed import Packed
+from emulator.rounds.records import Rows
 
 RUN_LISTS = ("runs", "late_runs")
 """Lists of a replica whose entries are Run, in the order in which they are packed."""
@@ -57,13 +56,6 @@ READ_REPLICA_LISTS: dict[str, tuple[type, tuple[str, ...]]] = {"cached": (Cached
 """Likewise of ReadPartition and ReadReplica."""
 
 
-class Packed(NamedTuple):
-    """Lists one after the other: list i is words[offsets[i]:offsets[i + 1]], each entry a row of 64-bit words."""
-
-    words: np.ndarray
-    offsets: np.ndarray
-
-
 class State(NamedTuple):
     """Partitions and their replicas; the replicas of partition p are replicas[first_replica : first_replica + slots].
 
@@ -97,26 +89,6 @@ class State(NamedTuple):
     waits: Packed
     read_ranges: Packed
     cached: Packed
-
-
-def packed(record: type, lists: list[np.ndarray]) -> Packed:
-    """Lists of records, packed."""
-    offsets = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(entries) for entries in lists], out=offsets[1:])
-    words = np.zeros((int(offsets[-1]), dtype_of(record).itemsize // 8), np.int64)
-    for first, entries in zip(offsets.tolist(), lists, strict=False):
-        words[first : first + len(entries)] = words_of(entries)
-    return Packed(words, offsets)
-
-
-def packed_empty(record: type, count: int) -> Packed:
-    """So many empty lists, packed."""
-    return Packed(np.zeros((0, dtype_of(record).itemsize // 8), np.int64), np.zeros(count + 1, np.int64))
-
-
-def entries_of(record: type, lists: Packed) -> np.ndarray:
-    """All entries of packed lists as one record array; `offsets` says which are whose."""
-    return np.ascontiguousarray(lists.words).reshape(-1).view(dtype_of(record)).view(np.recarray)
 
 
 LIST_RECORDS: dict[str, tuple[type, tuple[str, ...]]] = {

@@ -17,9 +17,10 @@ from emulator.rounds.kafka.invariants import NAMES
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, UNREAD_KINDS, Reader, Waited
 from emulator.rounds.kafka.records import EVENT_KINDS, FETCH_STATES, UNKNOWN, EpochEntry
-from emulator.rounds.kafka.state import State, entries_of
+from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.kafka.told import Told
+from emulator.rounds.packed import entries_of
 from emulator.scenario import Run, Scenario, load_run
 from tests.reference.consumers.reader import COUNTERS as READ_COUNTERS
 from tests.reference.kafka import Result

@@ -12,9 +12,10 @@ import pytest
 from emulator.inputs.arrays import Block, prepare, read_block
 from emulator.rounds.kafka.leap import PARTITION_MASKS, REPLICA_MASKS
 from emulator.rounds.kafka.play_block import Scratch, play
-from emulator.rounds.kafka.probe import look_at, remember, take_drift
+from emulator.rounds.kafka.probe import look_at, take_drift
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.state import State
+from emulator.rounds.leaps import remember
 from emulator.rounds.records import APART, COMPARED, CONSTANT, COUNTER, DUE, SCRATCH, fields_of, kinds_of, words_of
 from tests.reference.random_scenarios import random_batch, to_toml
 from tests.rounds.kafka.compared import scenarios_of

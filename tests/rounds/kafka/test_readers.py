@@ -17,7 +17,7 @@ from emulator.errors import InputError
 from emulator.inputs.arrays import Block, prepare, read_block
 from emulator.rounds.kafka.play_block import play
 from emulator.rounds.kafka.reading.records import Reader, ReadPartition, ReadReplica
-from emulator.rounds.kafka.state import entries_of
+from emulator.rounds.packed import entries_of
 from emulator.rounds.records import CONSTANT, SCRATCH, fields_of, words_of
 from emulator.scenario import Run, load_run
 from tests.reference.consumers.cases import fenced_follower

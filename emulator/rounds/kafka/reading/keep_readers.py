@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.packing import Words, load, store
-from emulator.rounds.kafka.probe import remember
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.stretches import end_stretch
 from emulator.rounds.kafka.records import Inputs, Lists, Partition, Replica
 from emulator.rounds.kafka.state import State
+from emulator.rounds.kafka.words import Words
+from emulator.rounds.leaps import remember
 from emulator.rounds.lists import every
+from emulator.rounds.packed import load, store
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import MAX_SLOTS
 

@@ -10,7 +10,7 @@ import numpy as np
 from emulator.compiled import compiled
 from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, until_equal
 from emulator.rounds.kafka.log import bytes_at, end_of_run, run_with
-from emulator.rounds.kafka.probe import look_at, masks_of, move, remember, take_drift
+from emulator.rounds.kafka.probe import look_at, masks_of, move, take_drift
 from emulator.rounds.kafka.reading.read_ranges import first_ending_above, range_at_or_ending
 from emulator.rounds.kafka.reading.records import (
     NO_CAUSE,
@@ -24,6 +24,7 @@ from emulator.rounds.kafka.reading.records import (
     Waited,
 )
 from emulator.rounds.kafka.records import FOREVER, NOBODY, UNKNOWN, Inputs, Lists, Partition, Replica, TierLists
+from emulator.rounds.leaps import remember
 from emulator.rounds.lists import every, last
 from emulator.rounds.records import Rows, kinds_of, word_of
 

@@ -278,6 +278,9 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
         "spark.executor.extraJavaOptions": DEEP_STACK,
         # An executor keeps its list of others so long (by default a minute), and writes one copy while it knows none.
         "spark.storage.cachedPeersTtl": "1000",
+        # A sort takes a page at once, by default up to 64 MiB: some twenty of them in one task, as relational rounds have, take
+        # all memory of a driver of 4 GiB for a handful of rows.
+        "spark.buffer.pageSize": "2m",
         "spark.ui.showConsoleProgress": "false",
         # Else every Column made notes from where, which takes several calls of Java and a stack trace.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -16,7 +16,10 @@ from emulator.scenario import Run, Scenario
 
 COMPILED, EXPRESSIONS = "compiled", "expressions"
 
-NAMES = (COMPILED, LedgerEngine.name, "bookkeeper", "kafka")
+IN_JOBS = (COMPILED, LedgerEngine.name)
+"""Names of engines of compiled rounds, which keep files of jobs."""
+
+NAMES = (*IN_JOBS, "bookkeeper", "kafka")
 """Names of all engines: rounds that are not compiled have one for each system."""
 
 
@@ -33,7 +36,7 @@ def engines_of(
     """The engines of a run: compiled rounds first.
 
     `engine`: COMPILED or EXPRESSIONS for all scenarios, None: compiled rounds for those that they have all for.
-    `state_at`: ascending rounds at whose end every replica is told of; only compiled rounds can.
+    `state_at`: ascending rounds at whose end every replica is told of; only compiled rounds of partitions can.
     Raises InputError for a scenario that the engine asked for cannot play, and for one without such rounds.
     """
     buckets = _bucket_rounds(run)

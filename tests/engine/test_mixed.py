@@ -102,7 +102,7 @@ def test_all_engines_give_one_set_of_tables_and_resume(
     jobs = {path: path.stat().st_mtime_ns for path in out.glob("_checkpoint/compiled/job-*/JOB.json")}
     assert jobs
     assert list(out.glob("_checkpoint/kafka/*/CHECKPOINT.json"))
-    monkeypatch.setattr(compiled_engine.CompiledEngine, "_job", None)  # none is left to play
+    monkeypatch.setattr(compiled_engine.CompiledEngine, "_payloads", None)  # none is left to play
     run_emulation(run, str(out), spark, trace="log:1", resume=True)
     new = tables_of(out)
     assert as_text(new) == as_text(old)

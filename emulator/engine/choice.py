@@ -40,8 +40,7 @@ def engines_of(
     Raises InputError for a scenario that the engine asked for cannot play, and for one without such rounds.
     """
     buckets = _bucket_rounds(run)
-    # Ledgers are played by compiled rounds where they are asked for.
-    ledgers = [s for s in run.scenarios if engine == COMPILED and is_of_ledgers(s)]
+    ledgers = [s for s in run.scenarios if engine != EXPRESSIONS and is_of_ledgers(s)]
     others_than_ledgers = [s for s in run.scenarios if s not in ledgers]
     compiled: list[Scenario] = [s for s in others_than_ledgers if engine == COMPILED or (engine is None and is_core(s))]
     if mode == "leap" and engine is None:  # as long as remote reads are not leapt over
@@ -75,6 +74,9 @@ def engines_of(
 def refuse_states(run: Run, state_at: Sequence[int], engine: str | None) -> None:
     """Raises InputError if states of rounds are wanted (`state_at`, `engine`: as of `engines_of`) that rounds do not keep."""
     for scenario in run.scenarios if state_at else ():
+        if is_of_ledgers(scenario):
+            problem = f"scenario {scenario.name} is of ledgers, and replica_states are those of partitions"
+            raise InputError.at(run.path, "--state-at", problem, "scenarios of partitions")
         reason = f"--engine {engine}" if engine == EXPRESSIONS else why_not_core(scenario)
         if reason:
             problem = f"only compiled rounds keep states, and they do not play scenario {scenario.name}: {reason}"

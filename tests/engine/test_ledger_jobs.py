@@ -97,7 +97,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def in_driver(run: Run, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     out = tmp_path_factory.mktemp("driver") / "out"
-    run_emulation(run, str(out), spark, trace=TRACED, engine="compiled")
+    run_emulation(run, str(out), spark, trace=TRACED)
     return tables_of(out)
 
 
@@ -118,7 +118,7 @@ def test_jobs_give_the_tables_of_the_driver(
     """And each task plays one block."""
     found: dict[str, list[int]] = {}
     progress = Stops(at_end=lambda: found.update(blocks_by_file(tmp_path, FOLDER)))
-    run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress, engine="compiled")
+    run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress)
     assert progress.jobs == 3
     told = {"events", "ledgers", "fragments", "bookies", "ledger_clients", "topics", "entries", "violations"}
     assert {name for name, rows in in_driver.items() if rows} >= told
@@ -135,15 +135,15 @@ def test_a_resumed_run_plays_no_block_twice(
     run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]]
 ) -> None:
     with pytest.raises(Ended):
-        run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=Stops(after=2), engine="compiled")
+        run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=Stops(after=2))
     kept = blocks_by_file(tmp_path, FOLDER)
     assert kept
     assert not [name for name in OUTPUT_TABLES if (tmp_path / name).exists()]
     with pytest.raises(InputError, match="the checkpoint is of another mode; allowed: "):
-        run_emulation(run, str(tmp_path), spark, trace=TRACED, mode="plain", engine="compiled", resume=True)
+        run_emulation(run, str(tmp_path), spark, trace=TRACED, mode="plain", resume=True)
     found: dict[str, list[int]] = {}
     progress = Stops(at_end=lambda: found.update(blocks_by_file(tmp_path, FOLDER)))
-    run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress, engine="compiled", resume=True)
+    run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress, resume=True)
     assert kept.items() <= found.items()
     assert set(Counter(block for blocks in found.values() for block in blocks).values()) == {1}
     tables = tables_of(tmp_path)
@@ -155,7 +155,7 @@ def test_a_list_of_too_many_ledgers_in_jobs(spark: SparkSession, tmp_path: Path,
     monkeypatch.setattr(ledger_engine, "SMALL_WEIGHT", 0.0)
     run = loaded(tmp_path, SCENARIO.replace("managedLedger = true", "managedLedger = true, maxLedgers = 2"))
     with pytest.raises(InputError, match=r"scenario base: lists:0 needs more than 2 ledgers; allowed: maxLedgers = 4"):
-        run_emulation(run, str(tmp_path / "out"), spark, engine="compiled")
+        run_emulation(run, str(tmp_path / "out"), spark)
 
 
 def test_blocks_are_of_ledgers_or_of_topics(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -72,7 +72,7 @@ def compile_ledgers(block: Block, **told: Callable[[], None]) -> bool:
     """
 
     def play_nothing() -> None:
-        ledgers: Any = block.state.ledgers.copy()
+        ledgers = cast(Any, block.state.ledgers).copy()
         ledgers["end"] = 0
         play(block.state._replace(ledgers=ledgers), block.inputs)
 
@@ -83,7 +83,7 @@ def compile_topics(block: TopicBlock, **told: Callable[[], None]) -> bool:
     """The same of the rounds of topics."""
 
     def play_nothing() -> None:
-        topics: Any = block.state.topics.copy()
+        topics = cast(Any, block.state.topics).copy()
         topics["end"] = 0
         play_topic_block(block.state._replace(topics=topics), block.inputs)
 

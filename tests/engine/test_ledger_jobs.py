@@ -126,7 +126,7 @@ def test_jobs_give_the_tables_of_the_driver(
     for name, rows in in_driver.items():
         assert tables[name] == rows, name
     assert all(len(blocks) == 1 for blocks in found.values())
-    assert len(found) > 3 * 2 * 3  # about four a core and job: topics, which weigh more, are a block each
+    assert len(found) >= 3 * 2 * 4
     assert not (tmp_path / "_checkpoint").exists()
 
 

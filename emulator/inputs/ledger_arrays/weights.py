@@ -9,19 +9,19 @@ import numpy as np
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.of_ledgers import Feed
 
-PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500
+PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 15, 7, 20_000
 """Rounds that are played of a run with leaps: so many, so many for each change of an input, and one of so many rounds."""
 
-PLAYED_PER_LEDGER = 200
+PLAYED_PER_LEDGER = 80
 """Rounds that are played for each ledger of a topic, from its creation until it is deleted."""
 
-ROUND_OF_LEDGER = 5.0
+ROUND_OF_LEDGER = 3.0
 """What a round of a ledger costs for each bookie of its ensemble, in replica-rounds."""
 
-ROUND_OF_TOPIC = 4.0
+ROUND_OF_TOPIC = 1.4
 """What a round of a topic costs, in rounds of a ledger."""
 
-WEIGHT_OF_ROWS = 300.0
+WEIGHT_OF_ROWS = 20.0
 """What the rows of a bookie at the end cost, in replica-rounds."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from datasets.toml_text import table
 
-REPLICATION_FACTOR, ROUNDS, FAILING_ROUND, SEED = 3, 60, 10, 7
+REPLICATION_FACTOR, ROUNDS, FAILING_ROUND, SESSION_TIMEOUT_ROUNDS, SEED = 3, 20, 5, 5, 7
 
 
 def placement_trials_toml(
@@ -27,7 +27,7 @@ def placement_trials_toml(
     failing = {"name": "failures", "kind": "random_failures", "from_round": FAILING_ROUND}
     lines = [
         'name = "placement trials"', f"rounds = {ROUNDS}", f"seed = {seed}",
-        "[cluster]", f"brokers = {brokers}", f"racks = {racks}",
+        "[cluster]", f"brokers = {brokers}", f"racks = {racks}", f"session_timeout_rounds = {SESSION_TIMEOUT_ROUNDS}",
         *table("topics", topic | _placement(first_placement)),
         *table("workload", {"topic": "log", "records_per_round": 1, "to_round": FAILING_ROUND + 1}),
         *table("fault_generators", failing | {"count": first_count, "draw": first_draw}),

@@ -167,7 +167,7 @@ def test_trials_meet_the_same_failures(tmp_path: Path) -> None:
     failed: dict[tuple[int, int], set[frozenset[int]]] = {}
     for index, of in enumerate(load_run(str(tmp_path / "t.toml")).scenarios):
         rows = of.faults.to_pylist()
-        assert {(row["kind"], row["from_round"], row["to_round"]) for row in rows} == {("power_loss", 10, of.rounds)}
+        assert {(row["kind"], row["from_round"], row["to_round"]) for row in rows} == {("power_loss", 5, of.rounds)}
         brokers = frozenset(row["broker"] for row in rows)
         failed.setdefault((len(brokers), index % 3), set()).add(brokers)
     assert sorted(failed) == [(count, draw) for count in (2, 4) for draw in range(3)]

@@ -15,6 +15,7 @@ from datasets.copyset_placement import permuted_copysets, place_at_random, place
 from datasets.placement import Assignment
 from datasets.placement_trials import placement_trials_toml
 from emulator.faults.generators import generate
+from emulator.graphs.copysets import copysets, loss_probability
 from emulator.scenario import Scenario, load_run
 
 if sys.version_info >= (3, 11):
@@ -22,6 +23,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+EXAMPLE = Path(__file__).parents[1] / "datasets" / "examples" / "placements.toml"
 SIX = {1: "a", 2: "b", 3: "c", 4: "a", 5: "b", 6: "c"}
 HEAD = "rounds = 10\nseed = {seed}\n[cluster]\nbrokers = {brokers}\nracks = 3\n"
 TOPIC = '[[topics]]\nname = "{name}"\npartitions = {partitions}\nreplication_factor = 3\nplacement = "{placement}"\n{rest}\n'
@@ -177,6 +179,29 @@ def test_trials_meet_the_same_failures(tmp_path: Path) -> None:
     for draw in range(3):
         (few,), (more,) = failed[2, draw], failed[4, draw]
         assert few < more
+
+
+def test_losses_of_300_brokers() -> None:
+    """Random: 3 failures lose data in 2.2 % of cases, 15 nearly always; 200 copysets: 15 failures in 2 %.
+
+    Three of 300 are one of 4,455,100 triples; of fifteen 455 triples fail, one of which is one of 200 copysets in 2 %.
+    """
+    brokers = range(300)
+    at_random = copysets([place_at_random(brokers, 100_000, 3, np.random.default_rng(1))])
+    few = permuted_copysets(brokers, 3, 4, np.random.default_rng(1))
+    chosen = copysets([place_on_copysets(few, 100_000, np.random.default_rng(2))])
+    assert len(chosen) == 200
+    assert loss_probability(at_random, brokers, 3).probability == pytest.approx(0.0222, abs=5e-5)
+    assert loss_probability(at_random, brokers, 15).low > 0.999
+    fifteen = loss_probability(chosen, brokers, 15)
+    assert fifteen.low < 200 * math.comb(15, 3) / math.comb(300, 3) < fifteen.high
+    assert 0.018 < fifteen.probability < 0.0225
+
+
+def test_the_example_is_as_it_says() -> None:
+    placements = ["random", "rack-aware", "copyset:4", "tiered-replication:4"]
+    text = EXAMPLE.read_text()
+    assert text[text.index("name =") :] == placement_trials_toml(100, 30, 6, [4], 10, placements)
 
 
 def test_failures_are_drawn_alike_likely() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from emulator.errors import InputError
 from emulator.table_columns import TABLE_COLUMNS
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ def names_in(sql: str) -> set[str]:
     """Returns the tables and helper views that a query may mean: those whose names are words of it."""
     words = set(re.findall(r"\w+", sql.lower()))
     return words & {*TABLE_COLUMNS, *HELPER_VIEWS}
+
+
+def no_tables(uri: str) -> InputError:
+    """The error for a folder that holds no table of a run."""
+    return InputError(f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR")
 
 
 def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:

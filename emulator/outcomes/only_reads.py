@@ -26,7 +26,7 @@ READING_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "DESCRIBE", "DESC"
 """What a statement that changes nothing begins with; SET changes only the session of its own that a query runs in."""
 
 CALLS_OF_JAVA = frozenset({"REFLECT", "JAVA_METHOD", "TRY_REFLECT"})
-READERS = ("READ_", "PARQUET_SCAN", "GLOB", "SNIFF_CSV")
+READERS = ("READ_", "PARQUET_", "SNIFF_CSV")
 """What functions that read files begin with, in Spark's dialects and DuckDB's."""
 
 ALLOWED = "one statement that reads the run's tables: SELECT, WITH, VALUES, TABLE, DESCRIBE, SHOW or EXPLAIN"

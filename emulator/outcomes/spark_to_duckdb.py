@@ -125,7 +125,7 @@ def _macro(name: str, *parts: str) -> Callable[[exp.Expr], exp.Expr]:
     def rewrite(node: exp.Expr) -> exp.Expr:
         if any(value for part, value in node.args.items() if part not in parts and value not in (None, False, True, [])):
             raise Untranslatable(f"{type(node).__name__} with further arguments")
-        return _call(name, *(node.args[part].copy() for part in parts))
+        return _call(name, *(node.args[part] for part in parts))
 
     return rewrite
 
@@ -168,18 +168,18 @@ def _literal(node: exp.Expr) -> exp.Expr:
 
 def _cast(node: exp.Expr) -> exp.Expr:
     kind, value = node.args["to"], node.this
-    if kind.is_type(*INTEGERS) and not isinstance(value, exp.Literal | exp.Null):
-        return exp.Cast(this=_call("spark_trunc", value.copy()), to=kind.copy())
+    if kind.is_type(*INTEGERS) and not (isinstance(value, exp.Null) or value.is_int):
+        return exp.Cast(this=_call("spark_trunc", value), to=kind)
     if kind.is_type(*INTEGERS, "double") or isinstance(value, exp.Null):
-        return exp.Cast(this=value.copy(), to=kind.copy())
+        return exp.Cast(this=value, to=kind)
     if kind.is_type("text"):
-        return _call("spark_text", value.copy())
+        return _call("spark_text", value)
     raise Untranslatable(f"CAST AS {kind.sql(DIALECT)}")
 
 
 def _divide(name: str) -> Callable[[exp.Expr], exp.Expr]:
     def rewrite(node: exp.Expr) -> exp.Expr:
-        return _call(name, node.this.copy(), node.expression.copy())
+        return _call(name, node.this, node.expression)
 
     return rewrite
 
@@ -190,7 +190,7 @@ def _whole(name: str) -> Callable[[exp.Expr], exp.Expr]:
     def rewrite(node: exp.Expr) -> exp.Expr:
         if node.args.get("decimals") is not None:
             raise Untranslatable(f"{name} with a scale")
-        return exp.Cast(this=_call(name, node.this.copy()), to=exp.DataType.build("bigint"))
+        return exp.Cast(this=_call(name, node.this), to=exp.DataType.build("bigint"))
 
     return rewrite
 
@@ -199,11 +199,11 @@ def _round(node: exp.Expr) -> exp.Expr:
     scale = node.args.get("decimals")
     if scale is not None and not (isinstance(scale, exp.Literal) and scale.this.isdigit()):
         raise Untranslatable("ROUND with a scale that is no number")
-    return _call("spark_round", node.this.copy(), scale.copy() if scale is not None else exp.Literal.number(0))
+    return _call("spark_round", node.this, scale if scale is not None else exp.Literal.number(0))
 
 
 def _concat(node: exp.Expr) -> exp.Expr:
-    texts = [part.copy() if part.is_string else _call("spark_text", part.copy()) for part in node.expressions]
+    texts = [part if part.is_string else _call("spark_text", part) for part in node.expressions]
     joined = texts[0]
     for text in texts[1:]:
         joined = exp.DPipe(this=joined, expression=text, safe=False)
@@ -214,14 +214,14 @@ def _concat_ws(node: exp.Expr) -> exp.Expr:
     """Of one list, or of single values; Spark flattens a mixture."""
     separator, *parts = node.expressions
     if len(parts) == 1:
-        return _call("spark_join", parts[0].copy(), separator.copy())
-    return _call("concat_ws", separator.copy(), *(_call("spark_text", part.copy()) for part in parts))
+        return _call("spark_join", parts[0], separator)
+    return _call("concat_ws", separator, *(_call("spark_text", part) for part in parts))
 
 
 def _quantile(node: exp.Expr) -> exp.Expr:
     if not isinstance(node.args["quantile"], exp.Literal):
         raise Untranslatable("several percentiles")
-    return _call("quantile_cont", node.this.copy(), node.args["quantile"].copy())
+    return _call("quantile_cont", node.this, node.args["quantile"])
 
 
 def _like(node: exp.Expr) -> exp.Expr:
@@ -234,12 +234,12 @@ def _bracket(node: exp.Expr) -> exp.Expr:
     """Of a map by its key, or of a list by a place: element_at counts from 1, [] from 0."""
     if len(node.expressions) != 1:
         raise Untranslatable("a slice")
-    place = node.expressions[0].copy()
+    place = node.expressions[0]
     if place.is_string:
-        return exp.Bracket(this=node.this.copy(), expressions=[place]) if node.args.get("offset") else node
+        return exp.Bracket(this=node.this, expressions=[place]) if node.args.get("offset") else node
     name = "element_at" if node.args.get("offset") else "at"
     ways = "spark_try_" if node.args.get("safe") else "spark_"
-    return exp.Paren(this=_call(ways + name, node.this.copy(), place))
+    return exp.Paren(this=_call(ways + name, node.this, place))
 
 
 def _lateral(node: exp.Expr) -> exp.Expr:
@@ -281,7 +281,7 @@ def _join_stacks(select: exp.Expr) -> None:
 
 def _anonymous(node: exp.Expr) -> exp.Expr:
     """Functions that sqlglot has no name for."""
-    name, arguments = node.name.lower(), [part.copy() for part in node.expressions]
+    name, arguments = node.name.lower(), list(node.expressions)
     if name.startswith("spark_") or name in OF_DUCKDB:
         return node
     if name == "get" and len(arguments) == 2:
@@ -329,7 +329,7 @@ _REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.ArgMax: _macro("arg_max_null", "this", "expression"),
     exp.ArrayContains: _macro("spark_contains", "this", "expression"),
     exp.ArrayExcept: _macro("spark_except", "this", "expression"),
-    exp.ArrayIntersect: lambda node: _call("spark_intersect", *(part.copy() for part in node.expressions)),
+    exp.ArrayIntersect: lambda node: _call("spark_intersect", *node.expressions),
     exp.ArrayPosition: _macro("spark_position", "this", "expression"),
     exp.ArrayToString: _macro("spark_join", "this", "expression"),
     exp.GenerateSeries: _macro("spark_sequence", "start", "end"),

@@ -195,6 +195,13 @@ def _whole(name: str) -> Callable[[exp.Expr], exp.Expr]:
     return rewrite
 
 
+def _word(node: exp.Expr) -> exp.Expr:
+    """ORDER BY ALL."""
+    if node.name.upper() == "ALL" and isinstance(node.parent, exp.Ordered):
+        return node
+    raise Untranslatable(node.name)
+
+
 def _round(node: exp.Expr) -> exp.Expr:
     scale = node.args.get("decimals")
     if scale is not None and not (isinstance(scale, exp.Literal) and scale.this.isdigit()):
@@ -310,6 +317,7 @@ def _map_filter(values: exp.Expr, kept: exp.Expr) -> exp.Expr:
 _REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Literal: _literal,
     exp.TryCast: _cast,
+    exp.Var: _word,
     exp.Div: _divide("spark_divide"),
     exp.IntDiv: _divide("spark_div"),
     exp.Mod: _divide("spark_mod"),

@@ -40,3 +40,5 @@ SELECT a.topic, b.topic, a.acked FROM outcomes a JOIN outcomes b USING (scenario
 SELECT * EXCEPT (scenario_text, run_id) FROM runs
 SELECT `topics.orders.config.unclean.leader.election.enable` FROM scenarios ORDER BY scenario_id
 SELECT item, price FROM prices ORDER BY item, price LIMIT 3;
+SELECT cause, topic, count_if(kind = 'isr_shrink') AS n FROM events GROUP BY ALL ORDER BY ALL
+SELECT s.name, o.topic, o.acked FROM outcomes o JOIN scenarios s USING (scenario_id) ORDER BY ALL

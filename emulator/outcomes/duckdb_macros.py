@@ -27,8 +27,9 @@ MACROS = (
     f"spark_ceil(x) AS CASE WHEN typeof(x) IN {_WHOLE} THEN CAST(x AS BIGINT) ELSE CAST(ceil(CAST(x AS DOUBLE)) AS BIGINT) END",
     f"spark_floor(x) AS CASE WHEN typeof(x) IN {_WHOLE} THEN CAST(x AS BIGINT) ELSE CAST(floor(CAST(x AS DOUBLE)) AS BIGINT) END",
     "spark_is_plain(x) AS x = 0 OR abs(x) >= 0.001 AND abs(x) < 1e7",
-    f"spark_text(x) AS CASE WHEN typeof(x) IN {_WHOLE} OR typeof(x) IN ('VARCHAR', 'BOOLEAN') THEN CAST(x AS VARCHAR)"
-    " WHEN typeof(x) = 'DOUBLE' AND (x IS NULL OR spark_is_plain(TRY_CAST(x AS DOUBLE))) THEN CAST(x AS VARCHAR)"
+    f"spark_text(x) AS CASE WHEN x IS NULL THEN NULL"
+    f" WHEN typeof(x) IN {_WHOLE} OR typeof(x) IN ('VARCHAR', 'BOOLEAN') THEN CAST(x AS VARCHAR)"
+    " WHEN typeof(x) = 'DOUBLE' AND spark_is_plain(TRY_CAST(x AS DOUBLE)) THEN CAST(x AS VARCHAR)"
     " ELSE spark_fail_text('a value that Spark writes otherwise') END",
     # Lists; `i` is a place in one, from 0 in Spark, from 1 in DuckDB.
     "spark_at(l, i) AS CASE WHEN i >= 0 AND i < len(l) THEN l[i + 1]"

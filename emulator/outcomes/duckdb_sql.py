@@ -11,8 +11,9 @@ import duckdb
 from sqlglot import exp
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.duckdb_tables import NotHere, connect
-from emulator.outcomes.spark_to_duckdb import Untranslatable, translate
+from emulator.outcomes.spark_to_duckdb import translate
 from emulator.outcomes.view_texts import HELPER_VIEWS, names_in, no_tables
 from emulator.table_columns import TABLE_COLUMNS
 

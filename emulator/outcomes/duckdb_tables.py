@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.duckdb_macros import MACROS
 from emulator.outcomes.only_reads import parse_reading
-from emulator.outcomes.spark_to_duckdb import Untranslatable, translate
+from emulator.outcomes.spark_to_duckdb import translate
 from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
 from emulator.table_columns import OPEN_TABLES, TABLE_COLUMNS, Column
 

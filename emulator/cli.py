@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,12 +27,15 @@ from emulator.options import (
     parse_rounds_option,
     parse_topic_files,
     refuse_unwritable,
+    with_engine,
     with_prices,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from emulator.outcomes.ask import Asker
+    from emulator.outcomes.prices import PricesShape
     from emulator.scenario import Run
 
 PROGRAM = "emulator"
@@ -245,12 +248,19 @@ def import_bookkeeper_command(ledgers: tuple[str, ...], internal_stats: dict[str
 @click.argument("query", metavar="[QUERY]", required=False)
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @with_prices
+@with_engine
 @on_spark
 @common
 def sql_command(
-    folder: str, query: str | None, form: str, prices: str | None, master: str | None, conf: Mapping[str, str]
+    folder: str,
+    query: str | None,
+    form: str,
+    prices: str | None,
+    engine: str | None,
+    master: str | None,
+    conf: Mapping[str, str],
 ) -> int:
-    """Ask the tables of a run, in SQL.
+    """Ask the tables of a run, in Spark's SQL. A query only reads.
 
     QUERY is SQL, "-" for SQL from standard input, or "@NAME" for a bundled question; without it the bundled questions
     are listed.
@@ -269,12 +279,9 @@ def sql_command(
         problem = f"no bundled question is named {quoted(query[1:])}{did_you_mean(query[1:], queries())}"
         raise InputError(f"SQL: {problem}; allowed: {listing(queries())}")
     from emulator.outcomes.formats import write_answer
-    from emulator.outcomes.prices import load_prices
-    from emulator.outcomes.sql import run_sql
 
-    price_table = None if prices is None else load_prices(prices)
-    with _session(master, conf, f"{PROGRAM} sql") as spark:
-        columns, rows = run_sql(folder, query, spark, price_table)
+    with _asking(folder, engine, master, conf, f"{PROGRAM} sql") as tables:
+        columns, rows = tables.ask(query, None if prices is None else _load_prices(prices))
         if query.startswith("@") and form == "table":
             click.echo(f"{queries()[query[1:]].question} {how_to_read(queries()[query[1:]])}", err=True)
         write_answer(columns, rows, form, sys.stdout)
@@ -296,6 +303,7 @@ def sql_command(
 @with_prices
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @click.option("--picture", metavar="FILE", help="Of tiering: draw bills, bytes over time and risks as well (.png, .svg, .pdf).")
+@with_engine
 @on_spark
 @common
 def compare_command(
@@ -305,6 +313,7 @@ def compare_command(
     prices: str | None,
     form: str,
     picture: str | None,
+    engine: str | None,
     master: str | None,
     conf: Mapping[str, str],
 ) -> int:
@@ -315,9 +324,7 @@ def compare_command(
     from emulator.outcomes.compare import compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
     from emulator.outcomes.placement_report import placement_report
-    from emulator.outcomes.prices import load_prices
     from emulator.outcomes.quorum_report import quorum_report_sql
-    from emulator.outcomes.sql import run_sql
     from emulator.outcomes.tiering_picture import OVER_TIME, write_picture
     from emulator.outcomes.tiering_report import tiering_report_sql
 
@@ -330,19 +337,19 @@ def compare_command(
         if groups:
             raise InputError("--by: placements are of whole scenarios; allowed: without --report placement")
         _refuse_missing_folder(folder, master, conf)
-        with _session(master, conf, f"{PROGRAM} compare") as spark:
-            columns, found = placement_report(folder, spark)
+        with _asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
+            columns, found = placement_report(tables)
             write_answer(columns, found, form, sys.stdout)
         return DONE
     query = {"losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql}[report](groups)
-    price_table = load_prices(prices) if report == "tiering" else None
+    price_table = _load_prices(prices) if report == "tiering" else None
     _refuse_missing_folder(folder, master, conf)
-    with _session(master, conf, f"{PROGRAM} compare") as spark:
+    with _asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
         rows: Iterable[tuple[Any, ...]]
-        columns, rows = run_sql(folder, query, spark, price_table)
+        columns, rows = tables.ask(query, price_table)
         if picture is not None:
             rows = list(rows)
-            over_time, points = run_sql(folder, OVER_TIME, spark, price_table)
+            over_time, points = tables.ask(OVER_TIME, price_table)
             named = [dict(zip(columns, row, strict=True)) for row in rows]
             write_picture(named, [dict(zip(over_time, point, strict=True)) for point in points], picture)
         if report != "losses" and form == "table":
@@ -371,6 +378,7 @@ def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:
 @click.option("--scenario", metavar="NAME_OR_ID", help="Default: base, or the only one.")
 @click.option("--rounds", metavar="A-B", callback=parse_rounds_option, help="Rounds to tell of, both included, or only one.")
 @click.option("--html", metavar="FILE", help="Write the story as a page with a drawing as well.")
+@with_engine
 @on_spark
 @common
 def explain_command(
@@ -381,6 +389,7 @@ def explain_command(
     scenario: str | None,
     rounds: tuple[int, int] | None,
     html: str | None,
+    engine: str | None,
     master: str | None,
     conf: Mapping[str, str],
 ) -> int:
@@ -401,17 +410,17 @@ def explain_command(
     _refuse_missing_folder(folder, master, conf)
     if html is not None:
         refuse_unwritable("--html", html)
-    with _session(master, conf, f"{PROGRAM} explain") as spark:
-        subject = find_subject(folder, spark, topic, partition, scenario, rounds)
+    with _asking(folder, engine, master, conf, f"{PROGRAM} explain") as tables:
+        subject = find_subject(tables, topic, partition, scenario, rounds)
         if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
             if html is not None:
                 raise InputError("--html: the story of a ledger has no page; allowed: no --html")
-            _print_lines(ledger_lines(folder, spark, subject, ledger))
+            _print_lines(ledger_lines(tables, subject, ledger))
             return DONE
         if ledger is not None:
             raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
-        rows, first, last = read_partition(folder, spark, subject)
-        run = None if rows.trace else read_run(folder, spark)
+        rows, first, last = read_partition(tables, subject)
+        run = None if rows.trace else read_run(tables)
     if run is not None:
         try:
             with Progress() as progress:
@@ -479,6 +488,30 @@ def _refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, s
         return
     if not os.path.isdir(folder.removeprefix("file:")):
         raise InputError(f"{folder}: is not a folder; allowed: the DIR of {PROGRAM} run SCENARIO.toml --out DIR")
+
+
+def _load_prices(path: str | None) -> PricesShape:
+    from emulator.outcomes.prices import load_prices
+
+    return load_prices(path)
+
+
+@contextmanager
+def _asking(folder: str, engine: str | None, master: str | None, conf: Mapping[str, str], app_name: str) -> Iterator[Asker]:
+    """Holds what asks the tables of a run for one command; Spark starts if it is needed, or asked for by its own options."""
+    from emulator.outcomes.ask import Asker
+
+    with ExitStack() as held:
+        sessions: list[SparkSession] = []
+
+        def start_spark() -> SparkSession:
+            if not sessions:
+                sessions.append(held.enter_context(_session(master, conf, app_name)))
+            return sessions[0]
+
+        if engine == "duckdb" and (master is not None or conf):
+            raise InputError("--engine: duckdb stands beside Spark's --master, --remote or --conf; allowed: without them")
+        yield Asker(folder, "spark" if master is not None or conf else engine, start_spark)
 
 
 @contextmanager

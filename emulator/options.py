@@ -112,6 +112,16 @@ def on_spark(command: Callable[..., Any]) -> Callable[..., Any]:
     return master(conf(remote(called)))
 
 
+def with_engine(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option of commands that ask the tables of a run."""
+    return click.option(
+        "--engine",
+        type=click.Choice(["duckdb", "spark"]),
+        help="What answers. Default: DuckDB for a run in a local folder that fits this machine, Spark for any other and for what"
+        " only Spark answers.",
+    )(command)
+
+
 def with_prices(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the option of commands that may work out costs."""
     return click.option("--prices", metavar="FILE", help="Your price table (TOML) instead of datasets/prices.toml.")(command)

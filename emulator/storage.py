@@ -32,14 +32,13 @@ from emulator.files import files_of
 from emulator.schema import OUTPUT_TABLES
 from emulator.session import is_connect
 from emulator.spark_errors import SPARK_ERRORS
+from emulator.table_columns import OPEN_TABLES
 
 STAGING_PREFIX = "_staging-"
 COMMIT_FILE = "_COMMIT"
 OWNER_FILE = "_OWNER"
 PREVIOUS_FOLDER = "_previous"
 LAST_TABLE = "runs"
-# Tables whose further columns depend on the scenario file.
-OPEN_TABLES = frozenset({"scenarios"})
 DRIVER_WRITES_UP_TO_ROWS = 100_000
 # Where Spark looks for its own types and the columns' comments in a Parquet file.
 SPARK_SCHEMA_KEY = "org.apache.spark.sql.parquet.row.metadata"

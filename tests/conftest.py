@@ -16,7 +16,7 @@ LONGEST = (
     "test_tier_schedules.py", "test_consumers_differential.py", "test_ledgers_differential.py", "test_quotas.py",
     "test_copies.py", "test_sometimes.py", "test_ledgers_leaps.py", "test_quorum_report.py", "test_topics_leaps.py",
     "test_repair_leaps.py", "test_alike.py", "test_protocol_schedules.py", "test_metamorphic.py", "test_retention.py",
-    "test_ledger_repair.py", "test_killed_run.py", "test_relational_rounds.py", "test_kip_405.py",
+    "test_ledger_repair.py", "test_duckdb.py", "test_killed_run.py", "test_relational_rounds.py", "test_kip_405.py",
 )  # fmt: skip
 """Files of half a minute and more, the longest first."""
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
-
 from emulator.errors import InputError
 from emulator.explain.reading import Subject, ask, read_faults
 from emulator.explain.rows import Row
+from emulator.outcomes.ask import Asker
 
 _OF_LISTS_FIRST = ("take_over", "ledger_created")
 _OF_LISTS_LAST = ("ledger_rolled_over", "ledger_deleted", "offload_failed", "offloaded", "offload_started", "bookies_freed")
@@ -24,7 +23,7 @@ _ORDER = (
 """Events of one round, in the order in which its steps cause them."""
 
 
-def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int | None = None) -> list[str]:
+def ledger_lines(tables: Asker, subject: Subject, number: int | None = None) -> list[str]:
     """The story of a ledger, or of a topic that is a list of ledgers.
 
     `number`: which ledger of the list is told of, None: the list. Raises InputError for one that isn't there.
@@ -32,7 +31,7 @@ def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int
     chosen, first, last = subject.scenario, subject.first, subject.last
 
     def rows(table: str, more: str = "") -> list[Row]:
-        return ask(folder, spark, f"SELECT * FROM {table} WHERE {subject.here} {more}")
+        return ask(tables, f"SELECT * FROM {table} WHERE {subject.here} {more}")
 
     here, of_scenario = f"{subject.topic}:{subject.partition}", f"scenario {chosen['name']} ({chosen['protocol']})"
     heading = f"{here}, {of_scenario}, rounds {first} to {last}"
@@ -40,7 +39,7 @@ def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int
     _refuse_other_ledger(here, topic, number)
     if topic and number is None:
         of_list = [event for event in rows("events") if event["kind"] in _OF_LISTS]
-        told = _happenings(read_faults(folder, spark, subject, ())[1], of_list, first, last)
+        told = _happenings(read_faults(tables, subject, ())[1], of_list, first, last)
         return [f"topic {heading}", "", *_list_lines(topic[0], rows("ledgers", "ORDER BY ledger")), "", *told]
     own = f"AND ledger = {number or 0}"
     (ledger,) = rows("ledgers", own)
@@ -49,7 +48,7 @@ def ledger_lines(folder: str, spark: SparkSession, subject: Subject, number: int
     lines = [f"ledger {place}{heading}", ""]
     lines += [_state(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
     concerned = sorted({b for f in fragments for b in f["ensemble"]} | {b["broker"] for b in bookies})
-    faults = read_faults(folder, spark, subject, concerned)[1]
+    faults = read_faults(tables, subject, concerned)[1]
     lines += _happenings(faults, rows("events", own if topic else ""), first, last)
     clients = rows("ledger_clients", f"{own} ORDER BY client, number")
     lines += ["", *(_client(client) for client in clients)] if clients else []

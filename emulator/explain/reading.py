@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
-
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.explain.rows import PartitionRows, Row
-from emulator.outcomes.sql import run_sql
+from emulator.outcomes.ask import Asker
 
 _TRACE = "round, broker, role, leader_epoch, leo, hw, remote_leo, fetch_state, try_element_at(epochs, -1).epoch AS log_epoch"
 _CONTROLLERS = "round, leader, leader_epoch, isr, elr"
@@ -36,22 +34,20 @@ class Subject:
         return f"{self.in_scenario} AND topic = {literal(self.topic)} AND partition = {self.partition}"
 
 
-def find_subject(
-    folder: str, spark: SparkSession, topic: str, partition: int, scenario: str | None, rounds: tuple[int, int] | None
-) -> Subject:
+def find_subject(tables: Asker, topic: str, partition: int, scenario: str | None, rounds: tuple[int, int] | None) -> Subject:
     """Returns what is to be told of; raises InputError for what the run does not have.
 
     `scenario`: name or id, None for the only one or base; `rounds`: first and last, None for all.
     """
-    chosen = choose_scenario(ask(folder, spark, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
+    chosen = choose_scenario(ask(tables, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
     subject = Subject(chosen, topic, partition, *choose_rounds(chosen, rounds))
     of_scenario = f"FROM partitions WHERE {subject.in_scenario}"
     topics = f"SELECT topic, max(partition) AS last {of_scenario} GROUP BY topic ORDER BY topic"
-    check_partition(ask(folder, spark, topics), topic, partition)
+    check_partition(ask(tables, topics), topic, partition)
     return subject
 
 
-def read_partition(folder: str, spark: SparkSession, subject: Subject) -> tuple[PartitionRows, int, int]:
+def read_partition(tables: Asker, subject: Subject) -> tuple[PartitionRows, int, int]:
     """Returns the rows of a partition, and the first and the last round to tell of.
 
     Of the trace the rows of these rounds and of the one before are read. Raises InputError for what the run does not have.
@@ -59,12 +55,12 @@ def read_partition(folder: str, spark: SparkSession, subject: Subject) -> tuple[
     topic, partition, first, last = subject.topic, subject.partition, subject.first, subject.last
 
     def rows(table: str, columns: str = "*", more: str = "true") -> list[Row]:
-        return ask(folder, spark, f"SELECT {columns} FROM {table} WHERE {subject.here} AND {more}")
+        return ask(tables, f"SELECT {columns} FROM {table} WHERE {subject.here} AND {more}")
 
     in_rounds = f"round BETWEEN {first - 1} AND {last} ORDER BY round"
     places, outcomes = rows("partitions"), rows("outcomes")
     if not places or not outcomes:
-        raise InputError(f"{folder}: the tables partitions and outcomes have no row of {topic}:{partition}; run it again")
+        raise InputError(f"{tables.uri}: the tables partitions and outcomes have no row of {topic}:{partition}; run it again")
     found = PartitionRows(
         scenario=subject.scenario,
         topic=topic,
@@ -78,14 +74,14 @@ def read_partition(folder: str, spark: SparkSession, subject: Subject) -> tuple[
         trace=rows("trace", _TRACE, f"{in_rounds}, broker"),
         controllers=rows("trace_partitions", _CONTROLLERS, in_rounds),
     )
-    racks, ordered = read_faults(folder, spark, subject, found.columns)
+    racks, ordered = read_faults(tables, subject, found.columns)
     return PartitionRows(**{**vars(found), "brokers": racks, "faults": ordered}), first, last
 
 
-def read_run(folder: str, spark: SparkSession) -> Row | None:
+def read_run(tables: Asker) -> Row | None:
     """Returns the row of table `runs`; None where there is none."""
     try:
-        found = ask(folder, spark, "SELECT * FROM runs")
+        found = ask(tables, "SELECT * FROM runs")
     except InputError:
         return None
     return found[0] if found else None
@@ -127,12 +123,12 @@ def check_partition(topics: Sequence[Row], topic: str, partition: int) -> None:
         raise InputError(f"--partition: {problem}; allowed: 0 to {ends[topic]}")
 
 
-def read_faults(folder: str, spark: SparkSession, subject: Subject, brokers: Collection[int]) -> tuple[list[Row], list[Row]]:
+def read_faults(tables: Asker, subject: Subject, brokers: Collection[int]) -> tuple[list[Row], list[Row]]:
     """Returns the racks of these brokers, and the faults that concern the subject, which lies on them, in their order."""
     ids = ", ".join(map(str, brokers)) or "-1"
-    racks = ask(folder, spark, f"SELECT broker, rack FROM brokers WHERE {subject.in_scenario} AND broker IN ({ids})")
+    racks = ask(tables, f"SELECT broker, rack FROM brokers WHERE {subject.in_scenario} AND broker IN ({ids})")
     concerns = _concerns(subject.topic, subject.partition, brokers, racks)
-    return racks, ask(folder, spark, f"SELECT * FROM faults WHERE {subject.in_scenario} AND {concerns} ORDER BY fault_id")
+    return racks, ask(tables, f"SELECT * FROM faults WHERE {subject.in_scenario} AND {concerns} ORDER BY fault_id")
 
 
 def _concerns(topic: str, partition: int, brokers: Collection[int], racks: Sequence[Row]) -> str:
@@ -149,9 +145,9 @@ def _concerns(topic: str, partition: int, brokers: Collection[int], racks: Seque
     )
 
 
-def ask(folder: str, spark: SparkSession, sql: str) -> list[Row]:
+def ask(tables: Asker, sql: str) -> list[Row]:
     """The rows of a query over the tables of a run."""
-    columns, rows = run_sql(folder, sql, spark)
+    columns, rows = tables.ask(sql)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""From the engine's final state to the output tables of the contract (emulator/schema.py has their columns)."""
+"""From the engine's final state to the output tables of the contract (emulator/table_columns.py has their columns)."""
 
 from __future__ import annotations
 

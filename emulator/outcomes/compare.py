@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns import TABLE_COLUMNS
 
-GROUPING_COLUMNS = tuple(name for name in OUTPUT_TABLES["outcomes"].names if name != "scenario_id")
+GROUPING_COLUMNS = tuple(column.name for column in TABLE_COLUMNS["outcomes"] if column.name != "scenario_id")
 Z_95 = 1.959963984540054
 
 
@@ -76,10 +76,10 @@ def same_partition(alias: str) -> str:
 
 def _share(count: str, name: str) -> list[str]:
     """A share of the partitions and the bounds of its Wilson interval."""
-    n, z2 = "count(*)", Z_95 * Z_95
+    n, z, z2 = "count(*)", f"{Z_95}D", f"{Z_95 * Z_95}D"
     p = f"({count} / {n})"
     middle = f"({p} + {z2} / (2 * {n}))"
-    reach = f"({Z_95} * sqrt({p} * (1 - {p}) / {n} + {z2} / (4 * {n} * {n})))"
+    reach = f"({z} * sqrt({p} * (1 - {p}) / {n} + {z2} / (4 * {n} * {n})))"
     scale = f"(1 + {z2} / {n})"
     return [
         f"round({p}, 6) AS {name}",

@@ -1,4 +1,4 @@
-"""From the final state of ledgers to the output tables (emulator/schema.py has their columns)."""
+"""From the final state of ledgers to the output tables (emulator/table_columns.py has their columns)."""
 
 from __future__ import annotations
 

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from emulator.errors import InputError
 from emulator.graphs.copysets import Sets, copysets, loss_probability, sizes_of
+from emulator.outcomes.ask import Asker
 from emulator.outcomes.intervals import clopper_pearson
-from emulator.outcomes.sql import run_sql
 from emulator.scenario.topics import pad_replicas
 
 FOR_GOOD = ("power_loss", "broker_crash", "disk_loss")
@@ -92,15 +90,15 @@ class _Placement:
     lost: dict[int, list[int]] = field(default_factory=dict)  # lost partitions of each trial, by number of failures
 
 
-def placement_report(folder: str, spark: SparkSession) -> tuple[list[str], list[tuple[Any, ...]]]:
+def placement_report(tables: Asker) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows: one row per placement of the run and number of failures, placements in order of their first scenarios.
 
-    Raises InputError for a run without scenarios of partitions, and as `run_sql` does.
+    Raises InputError for a run without scenarios of partitions, and as `Asker.ask` does.
     """
-    placements = _placements(_rows(folder, PLACED, spark), _rows(folder, TRIALS, spark))
+    placements = _placements(_rows(tables, PLACED), _rows(tables, TRIALS))
     if not placements:
-        raise InputError(f"--report placement: {folder} has no partitions; allowed: a run with a protocol of partitions")
-    of_first = _copysets(folder, [placement.first_id for placement in placements], spark)
+        raise InputError(f"--report placement: {tables.uri} has no partitions; allowed: a run with a protocol of partitions")
+    of_first = _copysets(tables, [placement.first_id for placement in placements])
     numbers = sorted({number for placement in placements for number in placement.lost})
     rows = []
     for placement in placements:
@@ -139,16 +137,16 @@ def _placements(placed: Iterable[Mapping[str, Any]], trials: Iterable[Mapping[st
     return list(found.values())
 
 
-def _copysets(folder: str, scenario_ids: Sequence[int], spark: SparkSession) -> dict[int, Sets]:
+def _copysets(tables: Asker, scenario_ids: Sequence[int]) -> dict[int, Sets]:
     """The copysets of each of these scenarios."""
     found: dict[int, list[list[int]]] = {number: [] for number in scenario_ids}
-    for row in _rows(folder, COPYSETS.format(", ".join(map(str, scenario_ids))), spark):
+    for row in _rows(tables, COPYSETS.format(", ".join(map(str, scenario_ids)))):
         found[row["scenario_id"]].append(row["copyset"])
     return {number: copysets([pad_replicas(sets)]) for number, sets in found.items()}
 
 
-def _rows(folder: str, query: str, spark: SparkSession) -> list[dict[str, Any]]:
-    columns, rows = run_sql(folder, query, spark)
+def _rows(tables: Asker, query: str) -> list[dict[str, Any]]:
+    columns, rows = tables.ask(query)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 

@@ -12,7 +12,6 @@ from emulator.scenario.places import Places
 from emulator.scenario.shapes import Name, Shape
 from emulator.scenario.toml_text import read_toml
 
-PRICE_VIEWS = ("prices", "sizing")
 HOURS_IN_A_MONTH = 730
 GB, GIB = 10**9, 2**30
 
@@ -184,7 +183,7 @@ def unit_size(unit: str, month_hours: float) -> float:
 
 
 def price_view_sql(name: str, prices: PricesShape) -> str:
-    """The SQL of one of PRICE_VIEWS: the file's values as literals; its first line says what it holds."""
+    """The SQL of `prices` or `sizing`: the file's values as literals; its first line says what it holds."""
     return _prices_sql(prices) if name == "prices" else _sizing_sql(prices)
 
 

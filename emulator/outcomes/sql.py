@@ -9,10 +9,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.outcomes import queries
+from emulator.errors import InputError
+from emulator.outcomes.ask import resolve
+from emulator.outcomes.only_reads import parse_reading
 from emulator.outcomes.prices import PricesShape
-from emulator.outcomes.views import names_in, register
+from emulator.outcomes.view_texts import names_in, no_tables
+from emulator.outcomes.views import register
 from emulator.session import is_connect, quiet_query_errors
 from emulator.spark_errors import SPARK_ERRORS
 from emulator.storage import OutputDirectory
@@ -29,9 +31,10 @@ def run_sql(
     its own: the caller's views and settings stay as they are (not over Spark Connect before 4.3).
     `prices`: what the view `prices` has, None for the bundled table.
     Structs and maps come as dict, timestamps in UTC.
-    Raises `InputError`, from the iterator as well, when the folder has no tables or the SQL is wrong.
+    Raises `InputError`, from the iterator as well, when the folder has no tables, or the SQL is wrong or does more than read.
     """
-    sql = _resolve(query)
+    sql = resolve(query)
+    parse_reading(sql)
     own = _own_session(spark)
     _register(own, uri, sql, prices)
     with quiet_query_errors():
@@ -66,23 +69,11 @@ def _innermost_message(error: Exception) -> str | None:
     return str(java_exception.getMessage() or java_exception.toString())
 
 
-def _resolve(query: str) -> str:
-    if not query.strip():
-        raise InputError("SQL: the query is empty")
-    if not query.startswith("@"):
-        return query
-    name, known = query[1:], queries()
-    if name not in known:
-        raise InputError(
-            f"SQL: no bundled question is named {quoted(name)}{did_you_mean(name, known)}; allowed: {listing(known)}"
-        )
-    return known[name].sql
-
-
 def _own_session(spark: SparkSession) -> SparkSession:
     """A session for one query. Spark Connect has no further ones before 4.3: it is then the caller's."""
     own = spark.newSession() if hasattr(spark, "newSession") else spark
     own.conf.set("spark.sql.session.timeZone", "UTC")
+    own.conf.set("spark.sql.runSQLOnFiles", "false")  # a file's name is no table
     if is_connect(spark):  # what partitions are not worth, the server's adaptive execution puts together
         return own
     if not spark.sparkContext.getConf().contains("spark.sql.shuffle.partitions"):
@@ -98,7 +89,7 @@ def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | Non
         if directory.is_being_published():
             raise InputError(f"{uri}: a run is publishing its tables there right now; ask again in a moment")
         if not directory.tables():
-            raise InputError(f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR")
+            raise no_tables(uri)
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
         with quiet_query_errors():
             register(spark, uri, names_in(sql) or None, prices)

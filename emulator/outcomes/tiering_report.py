@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.outcomes.compare import check_groups, groups_sql, same_partition
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns import TABLE_COLUMNS
 
 COST_ITEMS = {
     "broker instances": "instances_cost",
@@ -31,7 +31,8 @@ def tiering_report_sql(by: Sequence[str] = ()) -> str:
     check_groups(by)
     names = "".join(f", {name}" for name in by)
     of_group = "".join(f", g.{name}" for name in by)
-    nulls = "".join(f", CAST(NULL AS {OUTPUT_TABLES['outcomes'][name].dataType.simpleString()}) AS {name}" for name in by)
+    kinds = {column.name: column.kind for column in TABLE_COLUMNS["outcomes"]}
+    nulls = "".join(f", CAST(NULL AS {kinds[name]}) AS {name}" for name in by)
     costs = ",\n  ".join(
         f"round(coalesce(c.{column}, 0), 2) AS {column}" for column in ("month_cost", "run_cost", *COST_ITEMS.values())
     )

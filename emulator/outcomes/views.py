@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
-from importlib import resources
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from emulator.files import files_of
-from emulator.outcomes.prices import PRICE_VIEWS, PricesShape, load_prices, price_view_sql
+from emulator.outcomes.prices import PricesShape
+from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, names_in, with_sources
 from emulator.schema import OUTPUT_TABLES
-from emulator.storage import OPEN_TABLES, OutputDirectory
+from emulator.storage import OutputDirectory
+from emulator.table_columns import OPEN_TABLES
 
-# In the order they build on one another.
-HELPER_VIEWS = (
-    "event_causes",
-    "lost",
-    "topic_availability",
-    "isr_recoveries",
-    "leader_gaps",
-    "diverged",
-    "controller_rounds",
-    "replica_rounds",
-    "leader_rounds",
-    "fault_rounds",
-    *PRICE_VIEWS,
-    "remote_attempts",
-    "unreferenced_segments",
-    "held_twice",
-    "consumer_reads",
-    "follower_catch_ups",
-    "tiering_partitions",
-    "tiering_rounds",
-    "tiering_brokers",
-    "tiering_fleets",
-    "tiering_cost_items",
-    "quorum_holdings",
-    "ledger_tiers",
-    "quorum_partitions",
-)
-
-# Views that several others add up: a query that asks for them by name has each worked out once.
-WORKED_OUT_ONCE = ("held_twice", "tiering_partitions", "tiering_rounds", "tiering_brokers")
+__all__ = ["HELPER_VIEWS", "helper_view_sql", "names_in", "register"]
 
 
 def register(spark: SparkSession, uri: str, names: Collection[str] | None = None, prices: PricesShape | None = None) -> list[str]:
@@ -57,7 +28,7 @@ def register(spark: SparkSession, uri: str, names: Collection[str] | None = None
     directory = OutputDirectory(spark, uri)
     directory.recover()
     present = set(directory.tables())
-    wanted = {*OUTPUT_TABLES, *HELPER_VIEWS} if names is None else _with_sources(names)
+    wanted = {*OUTPUT_TABLES, *HELPER_VIEWS} if names is None else with_sources(names)
     tables = [name for name in OUTPUT_TABLES if name in wanted]
     helpers = [name for name in HELPER_VIEWS if name in wanted]
     for name in tables:
@@ -69,19 +40,6 @@ def register(spark: SparkSession, uri: str, names: Collection[str] | None = None
             view = view.localCheckpoint()
         view.createOrReplaceTempView(name)
     return [*tables, *helpers]
-
-
-def names_in(sql: str) -> set[str]:
-    """Returns the tables and helper views that a query may mean: those whose names are words of it."""
-    words = set(re.findall(r"\w+", sql.lower()))
-    return words & {*OUTPUT_TABLES, *HELPER_VIEWS}
-
-
-def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:
-    """Returns the SQL behind a helper view; its first lines say what it holds. `prices`: None for the bundled table."""
-    if name in PRICE_VIEWS:
-        return price_view_sql(name, prices or load_prices())
-    return resources.files("emulator.outcomes").joinpath("helper_views").joinpath(f"{name}.sql").read_text("utf-8")
 
 
 def _read(spark: SparkSession, directory: OutputDirectory, uri: str, name: str) -> DataFrame:
@@ -97,11 +55,3 @@ def _read(spark: SparkSession, directory: OutputDirectory, uri: str, name: str) 
 def _empty(spark: SparkSession, schema: StructType) -> DataFrame:
     columns = [F.lit(None).cast(f.dataType).alias(f.name, metadata=f.metadata) for f in schema.fields]
     return spark.range(0).select(*columns)
-
-
-def _with_sources(names: Collection[str]) -> set[str]:
-    wanted = set(names)
-    for helper in reversed(HELPER_VIEWS):
-        if helper in wanted:
-            wanted |= names_in(re.sub(r"--.*", "", helper_view_sql(helper)))
-    return wanted

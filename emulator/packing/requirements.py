@@ -18,6 +18,9 @@ OWN = "replication-emulator"
 OF_THE_CLUSTER = frozenset({"pyspark"})
 """What executors have from Spark itself, with what only that requires."""
 
+OF_QUESTIONS = frozenset({"duckdb"})
+"""What only answers questions about a run that lies on one machine: nothing on a cluster asks it."""
+
 LEFT_OUT = frozenset({"__pycache__", "tests"})
 """Folders that nothing imports: tests are a sixth of all."""
 
@@ -25,7 +28,8 @@ LEFT_OUT = frozenset({"__pycache__", "tests"})
 def required_distributions() -> list[Distribution]:
     """What this package requires, and what that requires in turn, on this machine and Python; by name.
 
-    Neither this package itself nor what Spark brings along. Raises EnvironmentProblem for one that is not installed.
+    Neither this package itself, nor what Spark brings along, nor what is only for questions. Raises EnvironmentProblem for
+    one that is not installed.
     """
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()
@@ -34,7 +38,7 @@ def required_distributions() -> list[Distribution]:
         requirement = left.pop()
         name = canonicalize_name(requirement.name)
         for extra in {"", *requirement.extras}:
-            if name in OF_THE_CLUSTER or (name, extra) in seen:
+            if name in OF_THE_CLUSTER | OF_QUESTIONS or (name, extra) in seen:
                 continue
             seen.add((name, extra))
             found[name] = _installed(name)

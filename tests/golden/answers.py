@@ -24,16 +24,17 @@ def answers(out: Path, spark: SparkSession) -> dict[str, Table]:
     asked |= {f"ask_{name}": query.sql for name, query in queries().items()}
     found = {name: as_table(name, session.sql(sql).toArrow()) for name, sql in asked.items()}
     for table in found.values():
-        table.rows = [[_rounded(cell) for cell in row] for row in table.rows]
+        table.rows = [[rounded(cell) for cell in row] for row in table.rows]
         table.sort()
     return found
 
 
-def _rounded(cell: Any) -> Any:
+def rounded(cell: Any) -> Any:
+    """A cell with DIGITS digits of every double in it."""
     if isinstance(cell, list):
-        return [_rounded(inner) for inner in cell]
+        return [rounded(inner) for inner in cell]
     if isinstance(cell, dict):
-        return {key: _rounded(inner) for key, inner in cell.items()}
+        return {key: rounded(inner) for key, inner in cell.items()}
     if isinstance(cell, Decimal):
         return str(cell)
     return float(f"{cell:.{DIGITS}g}") if isinstance(cell, float) else cell

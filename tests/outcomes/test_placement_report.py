@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from datasets.placement_trials import placement_trials_toml
 from emulator.cli import main
+from emulator.outcomes.ask import Asker
 from emulator.outcomes.placement_report import placement_report
 from emulator.run import run_emulation
 from emulator.scenario import Run, Scenario, load_run
@@ -78,7 +79,7 @@ def emulated(spark: SparkSession, folder: Path, text: str) -> tuple[Run, Path]:
 
 
 def rows_of(spark: SparkSession, out: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    columns, rows = placement_report(str(out), spark)
+    columns, rows = placement_report(Asker(str(out), None, lambda: spark))
     named = [dict(zip(columns, row, strict=True)) for row in rows]
     return {(row["scenario"], row["failures"]): row for row in named}
 

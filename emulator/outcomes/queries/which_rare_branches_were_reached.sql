@@ -251,13 +251,13 @@ of_faults AS (
 seen AS (
   SELECT scenario_id, topic, partition, round, explode(map_keys(map_filter(reached, (branch, is_so) -> is_so))) AS branch
   FROM (
-    TABLE of_replicas
-    UNION ALL TABLE of_controllers
-    UNION ALL TABLE of_events
-    UNION ALL TABLE of_cuts
-    UNION ALL TABLE of_losses
-    UNION ALL TABLE of_violations
-    UNION ALL TABLE of_faults
+    SELECT * FROM of_replicas
+    UNION ALL SELECT * FROM of_controllers
+    UNION ALL SELECT * FROM of_events
+    UNION ALL SELECT * FROM of_cuts
+    UNION ALL SELECT * FROM of_losses
+    UNION ALL SELECT * FROM of_violations
+    UNION ALL SELECT * FROM of_faults
   )
 ),
 counts AS (

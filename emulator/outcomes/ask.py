@@ -1,0 +1,78 @@
+"""Answers a query over the tables of a run: by DuckDB, where the run fits this machine, or by Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.outcomes import queries
+from emulator.outcomes.only_reads import parse_reading
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from emulator.outcomes.prices import PricesShape
+
+ENGINES = ("duckdb", "spark")
+
+Answer = tuple[list[str], Iterator[tuple[Any, ...]]]
+
+
+class Asker:
+    """Asks the tables of one run.
+
+    `engine`: "duckdb" or "spark"; None: DuckDB for a run in a local folder that fits this machine's memory, and Spark for any
+    other, and for what DuckDB does not answer as Spark does. `start_spark`: gives the session, asked for once it is needed.
+    """
+
+    def __init__(self, uri: str, engine: str | None, start_spark: Callable[[], SparkSession]) -> None:
+        self.uri = uri
+        self._engine = engine
+        self._start_spark = start_spark
+
+    def ask(self, query: str, prices: PricesShape | None = None) -> Answer:
+        """Returns the column names of a query's answer and an iterator over its rows.
+
+        `query`: SQL of Spark's dialect over the views of `emulator.outcomes.views`, or "@name" for a bundled question. `prices`:
+        what the view `prices` has, None for the bundled table. Raises InputError, from the iterator as well, for a query that is
+        wrong or does more than read, and with "duckdb" for what only Spark answers.
+        """
+        sql = resolve(query)
+        tree = parse_reading(sql)
+        if self._engine != "spark":
+            from emulator.outcomes.duckdb_sql import OnlySpark, run_duckdb
+
+            try:
+                return run_duckdb(self.uri, local_folder(self.uri), sql, tree, prices)
+            except OnlySpark as error:
+                if self._engine == "duckdb":
+                    problem = f"DuckDB does not answer this as Spark does: {error}"
+                    raise InputError(f"SQL: {problem}; allowed: --engine spark") from error
+        from emulator.outcomes.sql import run_sql
+
+        return run_sql(self.uri, sql, self._start_spark(), prices)
+
+
+def resolve(query: str) -> str:
+    """Returns the SQL of a query, which may be the "@name" of a bundled question; raises InputError where there is none."""
+    if not query.strip():
+        raise InputError("SQL: the query is empty")
+    if not query.startswith("@"):
+        return query
+    name, known = query[1:], queries()
+    if name not in known:
+        raise InputError(
+            f"SQL: no bundled question is named {quoted(name)}{did_you_mean(name, known)}; allowed: {listing(known)}"
+        )
+    return known[name].sql
+
+
+def local_folder(uri: str) -> str | None:
+    """Returns the path of a folder that is surely on this machine; None where only Hadoop's settings can tell."""
+    configured = {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"} & os.environ.keys()
+    path = uri.removeprefix("file://").removeprefix("file:")
+    if "://" in path or (configured and path == uri):
+        return None
+    return path if os.path.isdir(path) else None

@@ -1,0 +1,105 @@
+"""Answers a query over the tables of a run by DuckDB, in Spark's dialect and with Spark's rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+from sqlglot import exp
+
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.outcomes.column_names import Untranslatable
+from emulator.outcomes.duckdb_tables import NotHere, connect
+from emulator.outcomes.spark_to_duckdb import translate
+from emulator.outcomes.view_texts import HELPER_VIEWS, names_in, no_tables
+from emulator.table_columns import TABLE_COLUMNS
+
+if TYPE_CHECKING:
+    from emulator.outcomes.prices import PricesShape
+
+# emulator.storage: a run that is publishing its tables, or was cut off from that.
+_COMMITS = ("_staging-", "_COMMIT")
+
+
+ROWS_FETCHED = 10_000
+
+
+class OnlySpark(Exception):
+    """Says what of a query, or of a folder, is Spark's."""
+
+
+def run_duckdb(
+    uri: str, folder: str | None, sql: str, tree: exp.Expr | None, prices: PricesShape | None
+) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Returns the column names of a query's answer and an iterator over its rows.
+
+    `uri`: of the run; `folder`: its local path, None where it has none; `tree`: the query as `parse_reading` gives it. Raises
+    OnlySpark before the first row for whatever Spark has to be asked, and InputError for a table or column that is not there.
+    """
+    if folder is None:
+        raise OnlySpark("the tables are in no local folder")
+    if _is_unfinished(folder):
+        raise OnlySpark("a run has not finished publishing its tables")
+    if not any(os.path.isdir(os.path.join(folder, name)) for name in TABLE_COLUMNS):
+        raise no_tables(uri)
+    if tree is None:
+        raise OnlySpark("it is no SELECT")
+    refuse_unknown_tables(tree)
+    try:
+        translation = translate(tree)
+        connection = connect(folder, names_in(sql), prices)
+    except (Untranslatable, NotHere, duckdb.Error, OSError) as error:
+        raise OnlySpark(_line(error)) from error
+    try:
+        connection.execute(translation.sql)
+        described = [(str(name), str(kind)) for name, kind, *_ in connection.description or ()]
+        _refuse_kinds(kind for _, kind in described)
+    except (duckdb.Error, OnlySpark) as error:
+        connection.close()
+        if isinstance(error, duckdb.BinderException) and "Referenced column" in str(error):
+            raise InputError(f"SQL: {_line(error)}") from error
+        raise OnlySpark(_line(error)) from error
+    columns = translation.columns or [name for name, _ in described]
+    return columns, _rows(connection, [place for place, (_, kind) in enumerate(described) if kind == "HUGEINT"])
+
+
+def refuse_unknown_tables(tree: exp.Expr) -> None:
+    """Raises InputError for the first table of a query that is none of the run, no view, and not named in it."""
+    known = {*TABLE_COLUMNS, *HELPER_VIEWS, *(cte.alias.lower() for cte in tree.find_all(exp.CTE))}
+    for table in tree.find_all(exp.Table):
+        name = table.name.lower()
+        if name and name not in known:
+            problem = f"no table or view of the run is named {quoted(table.name)}{did_you_mean(name, known)}"
+            raise InputError(f"SQL: {problem}; allowed: {listing([*TABLE_COLUMNS, *HELPER_VIEWS])}")
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sums: list[int]) -> Iterator[tuple[Any, ...]]:
+    """`sums`: the columns of 128 bits, which must fit Spark's 64."""
+    with connection:
+        while rows := connection.fetchmany(ROWS_FETCHED):
+            for row in rows:
+                if any(row[place] is not None and not -(2**63) <= row[place] < 2**63 for place in sums):
+                    raise InputError("SQL: a sum is beyond 64 bits; allowed: of doubles, as in sum(CAST(x AS DOUBLE))")
+                yield tuple(value.replace(tzinfo=timezone.utc) if isinstance(value, datetime) else value for value in row)
+
+
+def _refuse_kinds(kinds: Iterable[str]) -> None:
+    for kind in kinds:
+        if kind.startswith("DECIMAL") or ("TIMESTAMP" in kind and kind != "TIMESTAMP"):
+            raise OnlySpark(f"a column is of the type {kind}")
+
+
+def _is_unfinished(folder: str) -> bool:
+    begin, commit = _COMMITS
+    return any(name.startswith(begin) and os.path.exists(os.path.join(folder, name, commit)) for name in os.listdir(folder))
+
+
+def _line(error: Exception) -> str:
+    """What DuckDB says in its first lines, without the query."""
+    text = str(error).split("\n\nLINE ", 1)[0]
+    for prefix in ("Binder Error: ", "Catalog Error: "):
+        text = text.removeprefix(prefix)
+    return " ".join(text.split()) or type(error).__name__

@@ -1,0 +1,139 @@
+"""The tables of a run and the helper views in DuckDB, which reads their Parquet files and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from emulator.outcomes.column_names import Untranslatable
+from emulator.outcomes.duckdb_macros import MACROS
+from emulator.outcomes.only_reads import parse_reading
+from emulator.outcomes.spark_to_duckdb import translate
+from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
+from emulator.table_columns import OPEN_TABLES, TABLE_COLUMNS, Column
+
+if TYPE_CHECKING:
+    from emulator.outcomes.prices import PricesShape
+
+MEMORY_SHARE_OF_FILES = 4
+"""A run fits this machine if the Parquet files that a query reads are at most this part of its memory."""
+
+_TYPES = {
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "double": "DOUBLE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "array<int>": "INTEGER[]",
+    "array<bigint>": "BIGINT[]",
+    "array<struct<epoch:int,start_offset:bigint>>": "STRUCT(epoch INTEGER, start_offset BIGINT)[]",
+    "map<string,string>": "MAP(VARCHAR, VARCHAR)",
+    "map<string,bigint>": "MAP(VARCHAR, BIGINT)",
+}
+
+
+class NotHere(Exception):
+    """Says why DuckDB cannot read the tables of a folder as Spark does."""
+
+
+def connect(folder: str, names: Collection[str], prices: PricesShape | None) -> duckdb.DuckDBPyConnection:
+    """Returns a connection that has these tables and helper views, and can open no other file, nor the network.
+
+    `prices`: the price table, None for the bundled one. Raises NotHere, and duckdb.Error for files that are damaged.
+    """
+    wanted = with_sources(names)
+    tables = {name: _files(folder, name) for name in TABLE_COLUMNS if name in wanted}
+    files = [file for found in tables.values() for file in found]
+    if sum(map(os.path.getsize, files)) > _memory_bytes() // MEMORY_SHARE_OF_FILES:
+        raise NotHere("the tables are larger than what fits this machine's memory")
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "allow_community_extensions": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    try:
+        for macro in MACROS:
+            connection.execute(f"CREATE MACRO {macro}")
+        connection.execute("SET allowed_paths = ?", [[*files, *map(_without_patterns, files)]])
+        connection.execute("SET enable_external_access = false")
+        for name, found in tables.items():
+            connection.execute(f"CREATE VIEW {_quoted(name)} AS {_select(connection, name, found)}")
+        for name in HELPER_VIEWS:
+            if name in wanted:
+                kind = "TABLE" if name in WORKED_OUT_ONCE else "VIEW"
+                connection.execute(f"CREATE {kind} {_quoted(name)} AS {_view_sql(name, prices)}")
+        connection.execute("SET lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _view_sql(name: str, prices: PricesShape | None) -> str:
+    query = parse_reading(helper_view_sql(name, prices))
+    if query is None:
+        raise Untranslatable(name)
+    return translate(query).sql
+
+
+def _files(folder: str, table: str) -> list[str]:
+    """The Parquet files of a table, in the order of their names; hidden ones are none."""
+    path = os.path.join(folder, table)
+    if not os.path.isdir(path):
+        return []
+    names = sorted(name for name in os.listdir(path) if not name.startswith(("_", ".")))
+    files = [os.path.join(path, name) for name in names]
+    if any(not name.endswith(".parquet") for name in names):
+        raise NotHere(f"the table {table} has other files than Parquet's")
+    return files
+
+
+def _select(connection: duckdb.DuckDBPyConnection, table: str, files: Collection[str]) -> str:
+    """The query of a table: the columns of its schema by their names, null where the files have none of that name."""
+    columns = TABLE_COLUMNS[table]
+    if not files:
+        chosen = ", ".join(f"{_cast('NULL', column)} AS {_quoted(column.name)}" for column in columns)
+        return f"SELECT {chosen} WHERE false"
+    listed = ", ".join(_text(_without_patterns(file)) for file in files)
+    source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+    there = {str(name): str(kind) for name, kind, *_ in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    texts = []
+    for column in columns:
+        found = there.get(column.name)
+        if found is not None and found != _TYPES[column.kind]:
+            raise NotHere(f"the column {column.name} of {table} has the type {found}")
+        texts.append(f"{_cast('NULL' if found is None else _quoted(column.name), column)} AS {_quoted(column.name)}")
+    if table in OPEN_TABLES:
+        texts += [_quoted(name) for name in there if name not in {column.name for column in columns}]
+    return f"SELECT {', '.join(texts)} FROM {source}"
+
+
+def _cast(value: str, column: Column) -> str:
+    """Timestamps are told in UTC, without a zone."""
+    if column.kind == "timestamp":
+        return f"make_timestamp(epoch_us(CAST({value} AS {_TYPES[column.kind]})))"
+    return value if value != "NULL" else f"CAST(NULL AS {_TYPES[column.kind]})"
+
+
+def _without_patterns(path: str) -> str:
+    """A path as DuckDB's readers take it: * ? [ stand for themselves."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -10,9 +10,10 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes import queries
 from emulator.outcomes.prices import PricesShape
-from emulator.outcomes.views import names_in, register
+from emulator.outcomes.views import ALL_TABLES, names_in, register
 from emulator.session import is_connect, quiet_query_errors
 from emulator.spark_errors import SPARK_ERRORS
 from emulator.storage import OutputDirectory
@@ -32,8 +33,9 @@ def run_sql(
     Raises `InputError`, from the iterator as well, when the folder has no tables or the SQL is wrong.
     """
     sql = _resolve(query)
-    own = _own_session(spark)
-    _register(own, uri, sql, prices)
+    own = own_session(spark)
+    asked_of_graphs = query.startswith("@") and bool(names_in(_without_comments(sql)) & set(GRAPH_TABLES))
+    _register(own, uri, sql, prices, asked_of_graphs)
     with quiet_query_errors():
         try:
             answer = own.sql(sql)
@@ -79,7 +81,7 @@ def _resolve(query: str) -> str:
     return known[name].sql
 
 
-def _own_session(spark: SparkSession) -> SparkSession:
+def own_session(spark: SparkSession) -> SparkSession:
     """A session for one query. Spark Connect has no further ones before 4.3: it is then the caller's."""
     own = spark.newSession() if hasattr(spark, "newSession") else spark
     own.conf.set("spark.sql.session.timeZone", "UTC")
@@ -91,14 +93,22 @@ def _own_session(spark: SparkSession) -> SparkSession:
     return own
 
 
-def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | None) -> None:
-    directory = OutputDirectory(spark, uri)
+def _without_comments(sql: str) -> str:
+    return re.sub(r"--.*", "", sql)
+
+
+def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | None, asked_of_graphs: bool) -> None:
+    directory = OutputDirectory(spark, uri, tables=ALL_TABLES)
     try:
         directory.recover()
         if directory.is_being_published():
             raise InputError(f"{uri}: a run is publishing its tables there right now; ask again in a moment")
-        if not directory.tables():
+        present = directory.tables()
+        if not present:
             raise InputError(f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR")
+        if asked_of_graphs and not set(present) & set(GRAPH_TABLES):
+            problem = f"{uri}: no graph is there, which this question is about"
+            raise InputError(f"{problem}; write it with: emulator graph {uri} --out {uri}")
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
         with quiet_query_errors():
             register(spark, uri, names_in(sql) or None, prices)

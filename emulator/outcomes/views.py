@@ -11,9 +11,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from emulator.files import files_of
+from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes.prices import PRICE_VIEWS, PricesShape, load_prices, price_view_sql
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OPEN_TABLES, OutputDirectory
+
+ALL_TABLES = OUTPUT_TABLES | GRAPH_TABLES
 
 # In the order they build on one another.
 HELPER_VIEWS = (
@@ -48,20 +51,20 @@ WORKED_OUT_ONCE = ("held_twice", "tiering_partitions", "tiering_rounds", "tierin
 
 
 def register(spark: SparkSession, uri: str, names: Collection[str] | None = None, prices: PricesShape | None = None) -> list[str]:
-    """Makes a temporary view of every output table under `uri`, and the helper views; returns their names.
+    """Makes a temporary view of every table of a run and of a graph under `uri`, and the helper views; returns their names.
 
     `names`: only these, and what they build on. `prices`: the price table, None for the bundled one. A table that is not there
     is an empty view with the columns of its schema. A publishing that a kill cut short is finished first. Raises `InputError`
     for an address that cannot be opened, `OSError` when its files cannot be read.
     """
-    directory = OutputDirectory(spark, uri)
+    directory = OutputDirectory(spark, uri, tables=ALL_TABLES)
     directory.recover()
     present = set(directory.tables())
-    wanted = {*OUTPUT_TABLES, *HELPER_VIEWS} if names is None else _with_sources(names)
-    tables = [name for name in OUTPUT_TABLES if name in wanted]
+    wanted = {*ALL_TABLES, *HELPER_VIEWS} if names is None else _with_sources(names)
+    tables = [name for name in ALL_TABLES if name in wanted]
     helpers = [name for name in HELPER_VIEWS if name in wanted]
     for name in tables:
-        frame = _read(spark, directory, uri, name) if name in present else _empty(spark, OUTPUT_TABLES[name])
+        frame = _read(spark, directory, uri, name) if name in present else _empty(spark, ALL_TABLES[name])
         frame.createOrReplaceTempView(name)
     for name in helpers:
         view = spark.sql(helper_view_sql(name, prices))
@@ -74,7 +77,7 @@ def register(spark: SparkSession, uri: str, names: Collection[str] | None = None
 def names_in(sql: str) -> set[str]:
     """Returns the tables and helper views that a query may mean: those whose names are words of it."""
     words = set(re.findall(r"\w+", sql.lower()))
-    return words & {*OUTPUT_TABLES, *HELPER_VIEWS}
+    return words & {*ALL_TABLES, *HELPER_VIEWS}
 
 
 def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:
@@ -86,7 +89,7 @@ def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:
 
 def _read(spark: SparkSession, directory: OutputDirectory, uri: str, name: str) -> DataFrame:
     address = directory.table_uri(name)
-    schema = OUTPUT_TABLES[name]
+    schema = ALL_TABLES[name]
     # Files are only looked into where they may have more columns: each look is a Spark job.
     if name in OPEN_TABLES and any(file.endswith(".parquet") for file in files_of(spark, uri).sizes(name)):
         found = spark.read.parquet(address).schema

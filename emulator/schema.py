@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
@@ -18,7 +20,7 @@ from pyspark.sql.types import (
 
 from emulator.table_columns import CONSUMER_COUNTERS, LIST_OFFSETS, TABLE_COLUMNS, Column
 
-__all__ = ["CONSUMER_COUNTERS", "EPOCHS_TYPE", "LIST_OFFSETS", "NO_LEADER", "OUTPUT_TABLES"]
+__all__ = ["CONSUMER_COUNTERS", "EPOCHS_TYPE", "LIST_OFFSETS", "NO_LEADER", "OUTPUT_TABLES", "schema_of"]
 
 NO_LEADER = -1
 
@@ -48,6 +50,9 @@ def _field(column: Column) -> StructField:
     return StructField(column.name, _TYPES[column.kind], column.nullable, {"comment": column.comment})
 
 
-OUTPUT_TABLES: dict[str, StructType] = {
-    table: StructType([_field(column) for column in columns]) for table, columns in TABLE_COLUMNS.items()
-}
+def schema_of(columns: Iterable[Column]) -> StructType:
+    """Returns these columns as Spark has them, with their comments."""
+    return StructType([_field(column) for column in columns])
+
+
+OUTPUT_TABLES: dict[str, StructType] = {table: schema_of(columns) for table, columns in TABLE_COLUMNS.items()}

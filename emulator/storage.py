@@ -14,7 +14,7 @@ import re
 import socket
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -53,17 +53,20 @@ _being_written: set[str] = set()
 class OutputDirectory:
     """The folder `--out` names: a folder per output table, and whatever else the user keeps there.
 
-    `uri`: any Hadoop URI or a local path. `run_id`: letters, digits and "-"; drawn if not given. Only folders named as
-    an output table and `_staging-*` are ever touched here (emulator/checkpoints.py has `_checkpoint`).
-    Raises `InputError` for an address that cannot be opened.
+    `uri`: any Hadoop URI or a local path. `run_id`: letters, digits and "-"; drawn if not given. `tables`: those that are
+    written and replaced together, a run's unless others are given. Only folders named as one of them and `_staging-*` are ever
+    touched here (emulator/checkpoints.py has `_checkpoint`). Raises `InputError` for an address that cannot be opened.
     """
 
-    def __init__(self, spark: SparkSession, uri: str, run_id: str | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, uri: str, run_id: str | None = None, tables: Mapping[str, StructType] = OUTPUT_TABLES
+    ) -> None:
         self.uri = uri
         self.run_id = run_id or uuid.uuid4().hex[:12]
         if not re.fullmatch(r"[A-Za-z0-9-]+", self.run_id):
             raise ValueError(f"run_id {self.run_id!r}: letters, digits and - only")
         self._spark = spark
+        self._schemas = tables
         self._files = files_of(spark, uri)
         self._staging = STAGING_PREFIX + self.run_id
         self._made_folders: list[str] = []
@@ -93,9 +96,9 @@ class OutputDirectory:
         _being_written.add(self._files.uri(self._staging))
 
     def path(self, table: str) -> str:
-        """Returns the address to write a table to before `commit`; the table must be one of `OUTPUT_TABLES`."""
-        if table not in OUTPUT_TABLES:
-            raise ValueError(f"{table!r} is no output table; they are {', '.join(OUTPUT_TABLES)}")
+        """Returns the address to write a table to before `commit`; the table must be one of those of the folder."""
+        if table not in self._schemas:
+            raise ValueError(f"{table!r} is no output table; they are {', '.join(self._schemas)}")
         return self._files.uri(f"{self._staging}/{table}")
 
     def table_uri(self, table: str) -> str:
@@ -113,11 +116,11 @@ class OutputDirectory:
         elif rows.num_rows > DRIVER_WRITES_UP_TO_ROWS:
             self.write(table, frame_of(self._spark, rows))
         else:
-            self._write_arrow(table, rows.select(OUTPUT_TABLES[table].names), OUTPUT_TABLES[table])
+            self._write_arrow(table, rows.select(self._schemas[table].names), self._schemas[table])
 
     def write_rows(self, table: str, rows: Iterable[Sequence[Any]], schema: StructType | None = None) -> None:
         """Writes a small table from tuples in the order of its schema, or of `schema` where that has more columns."""
-        schema = schema or OUTPUT_TABLES[table]
+        schema = schema or self._schemas[table]
         self._write_arrow(table, table_of_rows(rows, schema), schema)
 
     def _write_arrow(self, table: str, rows: pa.Table, schema: StructType) -> None:
@@ -160,11 +163,11 @@ class OutputDirectory:
         return any(self._files.exists(f"{staging}/{COMMIT_FILE}") for staging in self._stagings())
 
     def tables(self) -> list[str]:
-        """Returns the names of the output tables that are there, in the order of `OUTPUT_TABLES`."""
+        """Returns the names of the output tables that are there, in the order of their schemas."""
         if not self._files.is_folder():
             return []
         there = set(self._files.names())
-        return [name for name in OUTPUT_TABLES if name in there and self._files.is_folder(name)]
+        return [name for name in self._schemas if name in there and self._files.is_folder(name)]
 
     def _roll_forward(self, staging: str) -> None:
         """Moves the tables before away and the staged ones in. Doing it again from any point on ends the same."""
@@ -210,7 +213,7 @@ class OutputDirectory:
 
     def _refuse_foreign_tables(self) -> None:
         """Makes sure that what `commit` will replace was written by a run."""
-        for name in OUTPUT_TABLES:
+        for name in self._schemas:
             if not self._files.exists(name):
                 continue
             if not self._files.is_folder(name) or not all(map(_is_table_file, self._files.sizes(name))):
@@ -259,7 +262,7 @@ class OutputDirectory:
             self._files.remove_empty_folders(self._made_folders)
 
     def _checked(self, table: str, rows: DataFrame) -> DataFrame:
-        schema = OUTPUT_TABLES[table]
+        schema = self._schemas[table]
         missing = [name for name in schema.names if name not in rows.columns]
         further = [name for name in rows.columns if name not in schema.names]
         if missing or (further and table not in OPEN_TABLES):

@@ -21,12 +21,11 @@ from emulator.faults.generators import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
 from emulator.ledger_configs import LEDGER_KEYS
 from emulator.outcomes import queries
-from emulator.outcomes.views import HELPER_VIEWS
+from emulator.outcomes.views import ALL_TABLES, HELPER_VIEWS
 from emulator.protocols import PROTOCOLS
 from emulator.scenario.commands import COMMAND_KINDS
 from emulator.scenario.ledgers import LEDGER_COMMANDS
 from emulator.scenario.shapes import ScenarioShape
-from emulator.schema import OUTPUT_TABLES
 from tests.golden.cases import CASES
 from tests.golden.shown import shown, whole_rows
 
@@ -37,8 +36,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def names() -> dict[str, list[str]]:
     """The names by category, each once, in order."""
     found = {
-        "tables": list(OUTPUT_TABLES),
-        "columns": [f"{table}.{field.name}" for table, schema in OUTPUT_TABLES.items() for field in schema.fields],
+        "tables": list(ALL_TABLES),
+        "columns": [f"{table}.{field.name}" for table, schema in ALL_TABLES.items() for field in schema.fields],
         "views": list(HELPER_VIEWS),
         "questions": list(queries()),
         "scenario_keys": [*_keys_of(ScenarioShape), *_keys_of_generators(), "variants.name"],

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 from pyspark.sql.types import ArrayType, BooleanType, MapType, StringType, StructField, StructType, TimestampType
 
 from emulator.arrow_schemas import to_arrow_schema
-from emulator.schema import OUTPUT_TABLES
+from emulator.outcomes.views import ALL_TABLES
 
 
 def write_tables(tables: dict[str, list[dict[str, Any]]], folder: Path) -> None:
     """Writes tables of the contract; a column a row leaves out is null where it may be, else empty or 0."""
     for name, rows in tables.items():
-        schema = OUTPUT_TABLES[name]
+        schema = ALL_TABLES[name]
         further = sorted({key for row in rows for key in row} - set(schema.names))
         wide = StructType([*schema.fields, *(StructField(key, StringType(), True) for key in further)])
         columns = {field.name: [_value(row, field) for row in rows] for field in wide.fields}

@@ -157,6 +157,12 @@ USAGE_ERRORS = [
     ("sql . @nothing", 'no bundled question is named "nothing"'),
     ("sql . @how_do_variants_compared", '(did you mean "how_do_variants_compare"?)'),
     ("compare nowhere --report tiering", "nowhere: is not a folder"),
+    ("graph nowhere --out x", "nowhere: is not a folder"),
+    ("graph nowhere.toml --out x", "nowhere.toml: file: does not exist"),
+    ("graph SCENARIO --out x --picture x.png", "x.png is of no known format; allowed: a file that ends in .svg or .html"),
+    ("graph SCENARIO --out x --picture gone/x.svg", "--picture: gone is not a folder; allowed: a local file"),
+    ("graph nowhere", "Missing option '--out'"),
+    ("graph SCENARIO --out x --failures 0", "0 is not in the range x>=1"),
     ("compare . --report money", "'money' is not one of 'losses', 'tiering'"),
     ("compare . --prices x.toml", "--prices: the report of losses has no prices; allowed: with --report tiering"),
     (

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from emulator.configs import KEYS
 from emulator.faults.generators import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
+from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes import queries
 from emulator.outcomes.views import HELPER_VIEWS
 from emulator.scenario import load_run, shapes
@@ -20,6 +21,7 @@ from emulator.schema import OUTPUT_TABLES
 
 ROOT = Path(__file__).parents[1]
 TABLES = (ROOT / "docs" / "tables.md").read_text("utf-8")
+GRAPHS = (ROOT / "docs" / "graphs.md").read_text("utf-8")
 SCENARIO_FILE = (ROOT / "docs" / "scenario_file.md").read_text("utf-8")
 SHAPES = [value for value in vars(shapes).values() if isinstance(value, type) and issubclass(value, shapes.Shape)]
 
@@ -33,6 +35,12 @@ def test_tables(table: str) -> None:
         for field in OUTPUT_TABLES[table].fields
     ]
     assert "\n".join(["|---|---|---|", *rows, ""]) in section.group()
+
+
+@pytest.mark.parametrize("table", GRAPH_TABLES)
+def test_tables_of_graphs(table: str) -> None:
+    rows = [f"| {f.name} | {f.dataType.simpleString()} | {f.metadata['comment']} |" for f in GRAPH_TABLES[table].fields]
+    assert "\n".join([f"## {table}", "", "| column | type | meaning |", "|---|---|---|", *rows, ""]) in GRAPHS
 
 
 def test_views() -> None:

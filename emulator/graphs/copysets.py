@@ -62,18 +62,25 @@ def blocking_sets(assignment: NDArray[Any], min_isr: int) -> Sets:
 
 def distinct_sets(rows: Iterable[NDArray[np.int32]]) -> Sets:
     """Returns the distinct sets among rows of broker ids in any order, -1 for none, in ascending order."""
+    return counted_sets(rows)[0]
+
+
+def counted_sets(rows: Iterable[NDArray[np.int32]]) -> tuple[Sets, NDArray[np.int64]]:
+    """Returns the distinct sets as `distinct_sets` does, and how many rows have each."""
     ordered = [_ordered(each) for each in rows]
     width = max((each.shape[1] for each in ordered), default=0)
     wide = [np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=NOBODY) for each in ordered]
     every = np.concatenate(wide) if wide else np.empty((0, 0), np.int32)
     every = every[(every >= 0).any(axis=1)] if width else every
     if not len(every):
-        return np.empty((0, width), np.int32)
+        return np.empty((0, width), np.int32), np.zeros(0, np.int64)
     base = int(every.max()) + 2
     if base**width >= 2**63:
-        return np.unique(every, axis=0).astype(np.int32)
-    first = np.unique(_keys(every, base), return_index=True)[1]  # of one number each: far faster to sort than rows
-    return every[first]
+        sets, counts = np.unique(every, axis=0, return_counts=True)
+        return sets, counts
+    # of one number each: far faster to sort than rows
+    _, first, counts = np.unique(_keys(every, base), return_index=True, return_counts=True)
+    return every[first], counts
 
 
 def sizes_of(sets: Sets) -> NDArray[np.int64]:
@@ -155,8 +162,8 @@ def _go_through(sets: Sets, failed: NDArray[np.int32], held: NDArray[np.bool_], 
         if not len(open_rows):
             return
         end = start + max(1, CELLS_AT_ONCE // (len(open_rows) * sets.shape[1]))
-        within: NDArray[np.bool_] = down[open_rows][:, sets[start:end]].all(axis=2)
-        held[open_rows[within.any(axis=1)]] = True
+        within = down[open_rows][:, sets[start:end]].all(axis=2)
+        held[open_rows[np.any(within, axis=1)]] = True
         start = end
 
 

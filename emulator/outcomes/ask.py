@@ -45,14 +45,14 @@ class Asker:
             from emulator.outcomes.duckdb_sql import OnlySpark, run_duckdb
 
             try:
-                return run_duckdb(self.uri, local_folder(self.uri), sql, tree, prices)
+                return run_duckdb(self.uri, local_folder(self.uri), sql, tree, prices, query.startswith("@"))
             except OnlySpark as error:
                 if self._engine == "duckdb":
                     problem = f"DuckDB does not answer this as Spark does: {error}"
                     raise InputError(f"SQL: {problem}; allowed: --engine spark") from error
         from emulator.outcomes.sql import run_sql
 
-        return run_sql(self.uri, sql, self._start_spark(), prices)
+        return run_sql(self.uri, query, self._start_spark(), prices)
 
 
 def resolve(query: str) -> str:

@@ -14,8 +14,7 @@ from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.duckdb_tables import NotHere, connect
 from emulator.outcomes.spark_to_duckdb import translate
-from emulator.outcomes.view_texts import HELPER_VIEWS, names_in, no_tables
-from emulator.table_columns import TABLE_COLUMNS
+from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, names_in, no_tables, refuse_without_graph
 
 if TYPE_CHECKING:
     from emulator.outcomes.prices import PricesShape
@@ -32,19 +31,23 @@ class OnlySpark(Exception):
 
 
 def run_duckdb(
-    uri: str, folder: str | None, sql: str, tree: exp.Expr | None, prices: PricesShape | None
+    uri: str, folder: str | None, sql: str, tree: exp.Expr | None, prices: PricesShape | None, is_bundled: bool = False
 ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Returns the column names of a query's answer and an iterator over its rows.
 
-    `uri`: of the run; `folder`: its local path, None where it has none; `tree`: the query as `parse_reading` gives it. Raises
+    `uri`: of the run; `folder`: its local path, None where it has none; `tree`: the query as `parse_reading` gives it;
+    `is_bundled`: it is a bundled question. Raises
     OnlySpark before the first row for whatever Spark has to be asked, and InputError for a table or column that is not there.
     """
     if folder is None:
         raise OnlySpark("the tables are in no local folder")
     if _is_unfinished(folder):
         raise OnlySpark("a run has not finished publishing its tables")
-    if not any(os.path.isdir(os.path.join(folder, name)) for name in TABLE_COLUMNS):
+    present = [name for name in ALL_COLUMNS if os.path.isdir(os.path.join(folder, name))]
+    if not present:
         raise no_tables(uri)
+    if is_bundled:
+        refuse_without_graph(uri, sql, present)
     if tree is None:
         raise OnlySpark("it is no SELECT")
     refuse_unknown_tables(tree)
@@ -68,12 +71,12 @@ def run_duckdb(
 
 def refuse_unknown_tables(tree: exp.Expr) -> None:
     """Raises InputError for the first table of a query that is none of the run, no view, and not named in it."""
-    known = {*TABLE_COLUMNS, *HELPER_VIEWS, *(cte.alias.lower() for cte in tree.find_all(exp.CTE))}
+    known = {*ALL_COLUMNS, *HELPER_VIEWS, *(cte.alias.lower() for cte in tree.find_all(exp.CTE))}
     for table in tree.find_all(exp.Table):
         name = table.name.lower()
         if name and name not in known:
             problem = f"no table or view of the run is named {quoted(table.name)}{did_you_mean(name, known)}"
-            raise InputError(f"SQL: {problem}; allowed: {listing([*TABLE_COLUMNS, *HELPER_VIEWS])}")
+            raise InputError(f"SQL: {problem}; allowed: {listing([*ALL_COLUMNS, *HELPER_VIEWS])}")
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, sums: list[int]) -> Iterator[tuple[Any, ...]]:

@@ -12,8 +12,8 @@ from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.duckdb_macros import MACROS
 from emulator.outcomes.only_reads import parse_reading
 from emulator.outcomes.spark_to_duckdb import translate
-from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
-from emulator.table_columns import OPEN_TABLES, TABLE_COLUMNS, Column
+from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
+from emulator.table_columns import OPEN_TABLES, Column
 
 if TYPE_CHECKING:
     from emulator.outcomes.prices import PricesShape
@@ -46,7 +46,7 @@ def connect(folder: str, names: Collection[str], prices: PricesShape | None) -> 
     `prices`: the price table, None for the bundled one. Raises NotHere, and duckdb.Error for files that are damaged.
     """
     wanted = with_sources(names)
-    tables = {name: _files(folder, name) for name in TABLE_COLUMNS if name in wanted}
+    tables = {name: _files(folder, name) for name in ALL_COLUMNS if name in wanted}
     files = [file for found in tables.values() for file in found]
     if sum(map(os.path.getsize, files)) > _memory_bytes() // MEMORY_SHARE_OF_FILES:
         raise NotHere("the tables are larger than what fits this machine's memory")
@@ -97,7 +97,7 @@ def _files(folder: str, table: str) -> list[str]:
 
 def _select(connection: duckdb.DuckDBPyConnection, table: str, files: Collection[str]) -> str:
     """The query of a table: the columns of its schema by their names, null where the files have none of that name."""
-    columns = TABLE_COLUMNS[table]
+    columns = ALL_COLUMNS[table]
     if not files:
         chosen = ", ".join(f"{_cast('NULL', column)} AS {_quoted(column.name)}" for column in columns)
         return f"SELECT {chosen} WHERE false"

@@ -13,8 +13,8 @@ from emulator.errors import InputError
 from emulator.outcomes.ask import resolve
 from emulator.outcomes.only_reads import parse_reading
 from emulator.outcomes.prices import PricesShape
-from emulator.outcomes.view_texts import names_in, no_tables
-from emulator.outcomes.views import register
+from emulator.outcomes.view_texts import names_in, no_tables, refuse_without_graph
+from emulator.outcomes.views import ALL_TABLES, register
 from emulator.session import is_connect, quiet_query_errors
 from emulator.spark_errors import SPARK_ERRORS
 from emulator.storage import OutputDirectory
@@ -35,8 +35,8 @@ def run_sql(
     """
     sql = resolve(query)
     parse_reading(sql)
-    own = _own_session(spark)
-    _register(own, uri, sql, prices)
+    own = own_session(spark)
+    _register(own, uri, sql, prices, query.startswith("@"))
     with quiet_query_errors():
         try:
             answer = own.sql(sql)
@@ -69,7 +69,7 @@ def _innermost_message(error: Exception) -> str | None:
     return str(java_exception.getMessage() or java_exception.toString())
 
 
-def _own_session(spark: SparkSession) -> SparkSession:
+def own_session(spark: SparkSession) -> SparkSession:
     """A session for one query. Spark Connect has no further ones before 4.3: it is then the caller's."""
     own = spark.newSession() if hasattr(spark, "newSession") else spark
     own.conf.set("spark.sql.session.timeZone", "UTC")
@@ -82,14 +82,17 @@ def _own_session(spark: SparkSession) -> SparkSession:
     return own
 
 
-def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | None) -> None:
-    directory = OutputDirectory(spark, uri)
+def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | None, is_bundled: bool) -> None:
+    directory = OutputDirectory(spark, uri, tables=ALL_TABLES)
     try:
         directory.recover()
         if directory.is_being_published():
             raise InputError(f"{uri}: a run is publishing its tables there right now; ask again in a moment")
-        if not directory.tables():
+        present = directory.tables()
+        if not present:
             raise no_tables(uri)
+        if is_bundled:
+            refuse_without_graph(uri, sql, present)
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
         with quiet_query_errors():
             register(spark, uri, names_in(sql) or None, prices)

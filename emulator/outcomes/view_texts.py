@@ -8,10 +8,14 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from emulator.errors import InputError
+from emulator.graphs.table_columns import GRAPH_COLUMNS
 from emulator.table_columns import TABLE_COLUMNS
 
 if TYPE_CHECKING:
     from emulator.outcomes.prices import PricesShape
+
+ALL_COLUMNS = TABLE_COLUMNS | GRAPH_COLUMNS
+"""Of the tables of a run, and of a graph that may lie beside them."""
 
 PRICE_VIEWS = ("prices", "sizing")
 # In the order they build on one another.
@@ -49,12 +53,23 @@ WORKED_OUT_ONCE = ("held_twice", "tiering_partitions", "tiering_rounds", "tierin
 def names_in(sql: str) -> set[str]:
     """Returns the tables and helper views that a query may mean: those whose names are words of it."""
     words = set(re.findall(r"\w+", sql.lower()))
-    return words & {*TABLE_COLUMNS, *HELPER_VIEWS}
+    return words & {*ALL_COLUMNS, *HELPER_VIEWS}
 
 
 def no_tables(uri: str) -> InputError:
     """The error for a folder that holds no table of a run."""
     return InputError(f"{uri}: no tables of a run are there; write them with: emulator run SCENARIO.toml --out DIR")
+
+
+def refuse_without_graph(uri: str, sql: str, present: Collection[str]) -> None:
+    """Raises InputError for a bundled question about a graph where none is."""
+    if names_in(_without_comments(sql)) & set(GRAPH_COLUMNS) and not set(present) & set(GRAPH_COLUMNS):
+        problem = f"{uri}: no graph is there, which this question is about"
+        raise InputError(f"{problem}; write it with: emulator graph {uri} --out {uri}")
+
+
+def _without_comments(sql: str) -> str:
+    return re.sub(r"--.*", "", sql)
 
 
 def helper_view_sql(name: str, prices: PricesShape | None = None) -> str:
@@ -71,5 +86,5 @@ def with_sources(names: Collection[str]) -> set[str]:
     wanted = set(names)
     for helper in reversed(HELPER_VIEWS):
         if helper in wanted:
-            wanted |= names_in(re.sub(r"--.*", "", helper_view_sql(helper)))
+            wanted |= names_in(_without_comments(helper_view_sql(helper)))
     return wanted

@@ -9,30 +9,33 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from emulator.files import files_of
+from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, names_in, with_sources
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OutputDirectory
 from emulator.table_columns import OPEN_TABLES
 
-__all__ = ["HELPER_VIEWS", "helper_view_sql", "names_in", "register"]
+__all__ = ["ALL_TABLES", "HELPER_VIEWS", "helper_view_sql", "names_in", "register"]
+
+ALL_TABLES = OUTPUT_TABLES | GRAPH_TABLES
 
 
 def register(spark: SparkSession, uri: str, names: Collection[str] | None = None, prices: PricesShape | None = None) -> list[str]:
-    """Makes a temporary view of every output table under `uri`, and the helper views; returns their names.
+    """Makes a temporary view of every table of a run and of a graph under `uri`, and the helper views; returns their names.
 
     `names`: only these, and what they build on. `prices`: the price table, None for the bundled one. A table that is not there
     is an empty view with the columns of its schema. A publishing that a kill cut short is finished first. Raises `InputError`
     for an address that cannot be opened, `OSError` when its files cannot be read.
     """
-    directory = OutputDirectory(spark, uri)
+    directory = OutputDirectory(spark, uri, tables=ALL_TABLES)
     directory.recover()
     present = set(directory.tables())
-    wanted = {*OUTPUT_TABLES, *HELPER_VIEWS} if names is None else with_sources(names)
-    tables = [name for name in OUTPUT_TABLES if name in wanted]
+    wanted = {*ALL_TABLES, *HELPER_VIEWS} if names is None else with_sources(names)
+    tables = [name for name in ALL_TABLES if name in wanted]
     helpers = [name for name in HELPER_VIEWS if name in wanted]
     for name in tables:
-        frame = _read(spark, directory, uri, name) if name in present else _empty(spark, OUTPUT_TABLES[name])
+        frame = _read(spark, directory, uri, name) if name in present else _empty(spark, ALL_TABLES[name])
         frame.createOrReplaceTempView(name)
     for name in helpers:
         view = spark.sql(helper_view_sql(name, prices))
@@ -44,7 +47,7 @@ def register(spark: SparkSession, uri: str, names: Collection[str] | None = None
 
 def _read(spark: SparkSession, directory: OutputDirectory, uri: str, name: str) -> DataFrame:
     address = directory.table_uri(name)
-    schema = OUTPUT_TABLES[name]
+    schema = ALL_TABLES[name]
     # Files are only looked into where they may have more columns: each look is a Spark job.
     if name in OPEN_TABLES and any(file.endswith(".parquet") for file in files_of(spark, uri).sizes(name)):
         found = spark.read.parquet(address).schema

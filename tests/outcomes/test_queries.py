@@ -13,8 +13,7 @@ from pyspark.sql import SparkSession
 from emulator.outcomes import how_to_read, queries
 from emulator.outcomes.formats import write_answer
 from emulator.outcomes.sql import run_sql
-from emulator.outcomes.views import HELPER_VIEWS, helper_view_sql, register
-from emulator.schema import OUTPUT_TABLES
+from emulator.outcomes.views import ALL_TABLES, HELPER_VIEWS, helper_view_sql, register
 
 WriteTables = Callable[[dict[str, list[dict[str, Any]]], Path], None]
 ANSWERS = Path(__file__).parent / "data" / "answers"
@@ -45,7 +44,7 @@ def test_every_question_can_be_asked_of_empty_and_absent_tables(spark: SparkSess
     (tmp_path / "scenarios").mkdir()
     (tmp_path / "events").mkdir()
     session = spark.newSession()
-    assert register(session, str(tmp_path)) == [*OUTPUT_TABLES, *HELPER_VIEWS]
+    assert register(session, str(tmp_path)) == [*ALL_TABLES, *HELPER_VIEWS]
     for name, query in queries().items():
         assert session.sql(query.sql).isEmpty(), name
 
@@ -53,7 +52,7 @@ def test_every_question_can_be_asked_of_empty_and_absent_tables(spark: SparkSess
 def test_views_have_the_contract_columns_with_their_comments(spark: SparkSession, small_run: Path) -> None:
     session = spark.newSession()
     register(session, str(small_run))
-    for name, schema in OUTPUT_TABLES.items():
+    for name, schema in ALL_TABLES.items():
         view = session.table(name).schema
         assert view.names[: len(schema.names)] == schema.names
         types = [view[field.name].dataType.simpleString() for field in schema]

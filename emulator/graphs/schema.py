@@ -1,0 +1,10 @@
+"""One StructType per table of a graph, of the columns of `emulator.graphs.table_columns`."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import StructType
+
+from emulator.graphs.table_columns import GRAPH_COLUMNS
+from emulator.schema import schema_of
+
+GRAPH_TABLES: dict[str, StructType] = {table: schema_of(columns) for table, columns in GRAPH_COLUMNS.items()}

@@ -80,7 +80,7 @@ class ExpressionsEngine:
         if is_connect(spark) or not spark.version.startswith(f"{PRIVATE_CLASSES_OF}."):
             names = listing([i.scenario.name for i in self.inputs])
             raise EnvironmentProblem(
-                "rounds that are not compiled (tiers, consumers, retention, shared bandwidth, ledgers) need classic Spark"
+                "rounds that are not compiled (copies and remote reads that share quotas, ledgers) need classic Spark"
                 f" {PRIVATE_CLASSES_OF}, and this is {kind} {spark.version}: {names}"
             )
 

@@ -154,12 +154,12 @@ def test_a_stored_run(tmp_path: Path) -> None:
 
 def test_what_compiled_rounds_cannot_play(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        "rounds = 5\n[cluster]\nbrokers = 3\nnetwork_bytes_per_second = 1000\n[cluster.config]\n"
+        'rounds = 5\n[cluster]\nbrokers = 3\n[cluster.config]\n"remote.log.manager.copy.max.bytes.per.second" = 9\n'
         '"remote.log.storage.system.enable" = true\n[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 3\n'
         'config = { "remote.storage.enable" = true }\n'
     )
     rows = PartitionRows({"scenario_id": 0}, "t", 1, [1, 2, 3], {})
-    with pytest.raises(InputError, match="compiled rounds cannot play scenario base: brokers share bandwidth, and topic t"):
+    with pytest.raises(InputError, match="compiled rounds cannot play scenario base: copies share quotas"):
         _scenario(run_row(tmp_path / "s.toml"), rows)
 
 

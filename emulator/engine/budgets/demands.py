@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.inputs.arrays.shared import SharedBudgets
-from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, UNKNOWN, Inputs
+from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, OFFLINE, UNKNOWN, Inputs
 from emulator.rounds.kafka.state import State
 
 NO_FLOW = -1
@@ -75,7 +75,9 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     client_leader, log_bytes = parts["client_leader"], replicas["log_bytes"]
     has_leader = client_leader != NOBODY
     leader = parts["first_replica"] + np.maximum(client_leader, 0)
-    serves = has_leader & runs[leader] & (replicas["leading_epoch"][leader] == parts["client_epoch"])
+    # Who was down until now has forgotten that it leads.
+    knows = (replicas["leading_epoch"][leader] == parts["client_epoch"]) & (replicas["status"][leader] & OFFLINE == 0)
+    serves = has_leader & runs[leader] & knows
     appends = np.zeros(len(parts), np.int64)
     writes = np.flatnonzero(serves & (pattern != UNKNOWN))
     appends[writes] = np.asarray(inputs.patterns)["size_bytes"][pattern[writes]]

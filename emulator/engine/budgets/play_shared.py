@@ -42,7 +42,8 @@ Each = Callable[[Callable[[SharedBlock], Any]], list[Any]]
 def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict[str, pa.Table]:
     """Play what `shared_payload` packed; rows and `state_at` as of play_blocks.play_payload."""
     blocks = [SharedBlock(of_block, state_at) for of_block in pickle.loads(payload)]
-    compile_rounds(blocks[0].block)
+    for one in blocks:
+        compile_rounds(one.block)
     shared = blocks[0].shared
     saturated = SaturatedRounds(shared)
     with ThreadPoolExecutor(len(blocks)) as pool:

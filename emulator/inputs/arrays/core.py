@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.bandwidth.copy_budgets import limits_copying
 from emulator.bandwidth.read_budgets import limits_reading
 from emulator.inputs.arrays.rules import CORE_RULES
@@ -27,13 +26,8 @@ def why_not_core(scenario: Scenario) -> str | None:
         return f"protocol {scenario.protocol}"
     if limits_reading(scenario):
         return "remote reads share quotas, threads or fetches"
-    topic = tiered_topic(scenario)
-    if topic is not None and limits_copying(scenario):
+    if tiered_topic(scenario) is not None and limits_copying(scenario):
         return "copies share quotas or threads of brokers"
-    if limits_bandwidth(scenario) and scenario.consumers:
-        return "brokers share bandwidth, and consumers read"
-    if limits_bandwidth(scenario) and topic is not None:
-        return f"brokers share bandwidth, and topic {topic} has remote storage"
     return None
 
 

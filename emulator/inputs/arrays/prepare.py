@@ -107,7 +107,8 @@ class Prepared:
         """What the partitions of a scenario share, by its place, and which of its replicas are throttled, by slot."""
         given, part = self._given[scenario], self._parts[scenario]
         listed = throttled_replicas(given, part.places, part.brokers.ids, part.placement)
-        return shared_budgets(given, part.places, part.brokers, part.placement), listed
+        flags = part.columns["keeps_segments"], part.commits
+        return shared_budgets(given, part.places, part.brokers, part.placement, *flags), listed
 
     def slots_of(self, places: np.ndarray) -> np.ndarray:
         """The places of their slots among all slots."""

@@ -15,7 +15,7 @@ from emulator.inputs.arrays.given import given_start
 from emulator.inputs.arrays.placement import Placement, place_replicas
 from emulator.inputs.arrays.settings import settings_of_topics
 from emulator.inputs.arrays.stale import StaleTable, stale_classes
-from emulator.inputs.arrays.storage import ever_tiered, given_remote, keeps_segments, stores_of_topics, tiers_of_topics
+from emulator.inputs.arrays.storage import ever_tiered, given_remote, keeps_segments, stores_of_partitions, tiers_of_topics
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import workloads
 from emulator.rounds.kafka.records import DELETE_TOPIC, FOREVER
@@ -28,7 +28,7 @@ PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500
 @dataclass(frozen=True, eq=False)
 class ScenarioColumns:
     """A scenario: `columns` by partition_id, with numbers of `settings`, `commands`, `workloads`, `wants`; `log_row`,
-    `page_cache_share` by slot. `groups`: names of consumer groups.
+    `page_cache_share` by slot. `groups`: names of consumer groups. `commits`: flags by partition_id, one reads what is committed.
 
     `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `acked_on_append`: by workload. `weights`:
     replica-rounds to be played.
@@ -47,6 +47,7 @@ class ScenarioColumns:
     remote_epochs: PackedLists
     wants: PackedLists
     groups: tuple[str, ...]
+    commits: np.ndarray
     page_cache_share: np.ndarray
     acked_on_append: np.ndarray
     log_row: np.ndarray | None
@@ -71,7 +72,7 @@ def scenario_columns(
     placement, slots = place_replicas(scenario, places, brokers.ids, commands.moves)
     given = given_start(scenario, places, brokers.ids, placement)
     settings_of_topic, settings = settings_of_topics(scenario)
-    store_of_topic, stores, transactions = stores_of_topics(scenario)
+    store_of, stores, transactions = stores_of_partitions(scenario, places)
     remote_of, remotes, remote_epochs = given_remote(scenario, places)
     command_of, command_lists = commands.lists(places, slots)
     workload = workloads(scenario, places)
@@ -99,7 +100,7 @@ def scenario_columns(
         "is_read": is_read,
         "has_transactions": tiered | reading.commits,
         "reading": reading.of_partition.astype(np.int32),
-        "store": store_of_topic[topic].astype(np.int32),
+        "store": store_of.astype(np.int32),
         "remote": remote_of.astype(np.int32),
         **tiers_of_topics(scenario, places),
         "settings": settings_of_topic[topic].astype(np.int32),
@@ -125,6 +126,7 @@ def scenario_columns(
         remote_epochs,
         reading.lists,
         reading.groups,
+        reading.commits,
         page_cache_shares(scenario, brokers.ids, placement, workload),
         workload.acked_on_append,
         given.row,

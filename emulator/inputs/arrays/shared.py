@@ -36,8 +36,10 @@ class SharedBudgets:
         return found
 
 
-def shared_budgets(scenario: Scenario, places: TopicPlaces, brokers: BrokerArrays, placement: Placement) -> SharedBudgets:
-    """The shared budgets of a scenario."""
+def shared_budgets(
+    scenario: Scenario, places: TopicPlaces, brokers: BrokerArrays, placement: Placement, keeps: np.ndarray, commits: np.ndarray
+) -> SharedBudgets:
+    """The shared budgets of a scenario. `keeps`, `commits`: as of `changes_of_inputs`."""
     budgets = Budgets(scenario)
     alterations = [c for c in scenario.commands if c.kind == "alter_config" and c.topic is None and c.round < scenario.rounds]
     rounds = sorted({0, *(c.round for c in alterations if any(key in (c.config or {}) for key in RATES.values()))})
@@ -45,7 +47,7 @@ def shared_budgets(scenario: Scenario, places: TopicPlaces, brokers: BrokerArray
         scenario.scenario_id,
         scenario.rounds,
         scenario.quota_window_rounds,
-        changes_of_inputs(scenario, places, brokers, placement),
+        changes_of_inputs(scenario, places, brokers, placement, keeps, commits),
         budgets.brokers,
         np.array(rounds, np.int64),
         np.stack([budgets.at(round_) for round_ in rounds]),

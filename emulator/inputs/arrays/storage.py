@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,6 @@ from emulator.inputs.consumers import MOST_BYTES
 from emulator.inputs.remote_store import store_bytes, store_is_up
 from emulator.inputs.storage_settings import (
     MOST_COPY_BYTES,
-    concerns,
     eligible_local_log,
     is_ever_tiered,
     is_tiered,
@@ -32,17 +32,23 @@ from emulator.rounds.records import fields_of
 from emulator.scenario import Scenario
 
 
-def stores_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists, PackedLists]:
-    """(by topic: which list of StoreSpan it has, the lists, the open transactions they point at)."""
+def stores_of_partitions(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, PackedLists, PackedLists]:
+    """(by partition_id: which list of StoreSpan it has, the lists, the open transactions they point at)."""
     faults = store_faults(scenario)
     numbers: dict[tuple[tuple[int, ...], ...], int] = {}
-    of_topic = np.zeros(len(scenario.topics), np.int64)
+    of_partition = np.zeros(places.partition_count, np.int64)
     transactions: list[int] = []
-    for index, topic in enumerate(scenario.topics):
-        rows = _store_over_time(scenario, [row for row in faults if concerns(row, topic.name, 0)], transactions)
-        of_topic[index] = numbers.setdefault(rows, len(numbers))
+
+    def number(own: Sequence[FaultRow]) -> int:
+        return numbers.setdefault(_store_over_time(scenario, own, transactions), len(numbers))
+
+    for name, first, count in zip(places.names, places.first[:-1].tolist(), places.counts.tolist(), strict=True):
+        of_topic = [row for row in faults if row.topic is None or fnmatchcase(name, row.topic)]
+        of_partition[first : first + count] = number([row for row in of_topic if row.partition is None])
+        for partition in sorted({row.partition for row in of_topic if row.partition is not None and row.partition < count}):
+            of_partition[first + partition] = number([row for row in of_topic if row.partition in (None, partition)])
     return (
-        of_topic,
+        of_partition,
         PackedLists.of(list(numbers), len(fields_of(StoreSpan))),
         PackedLists.of([[(number,) for number in transactions]], 1),
     )

@@ -10,7 +10,7 @@ BROKERS, PARTITIONS, ROUNDS = 5, 9, 160
 def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: bool = False) -> str:
     """A scenario file: faults, reassignments, budgets of brokers and throttles that come and go.
 
-    `tiered`: the topic has remote storage; `read`: a group reads it.
+    `tiered`: the topic has remote storage, which is away at times; `read`: a group reads it.
     """
     rng = random.Random(seed)
     appended = rng.choice([2_000, 10_000])  # bytes a round of each partition
@@ -35,6 +35,8 @@ def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: b
         protocol = "kafka"
         config |= {"remote.log.storage.system.enable": "true", "remote.log.manager.task.interval.ms": 1000}
         topic |= {"remote.storage.enable": "true", "segment.bytes": 6 * appended, "local.retention.bytes": 15 * appended}
+        config["log.retention.check.interval.ms"] = 2000
+        topic |= {"retention.bytes": 60 * appended} if rng.random() < 0.5 else {}
     lines = [
         f'protocol = "{protocol}"',
         f"rounds = {rounds}",
@@ -56,7 +58,7 @@ def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: b
         f'acks = "{rng.choice(["all", "1"])}"',
     ]
     if read:
-        lines += ["[[consumers]]", 'group = "g"', 'topic = "t"', 'start = "earliest"', "from_round = 30", "members = 2"]
+        lines += ["[[consumers]]", 'group = "g"', 'topic = "t"', 'start = "earliest"', "from_round = 30"]
     for _ in range(rng.randint(0, 3)):
         begin = rng.randint(2, rounds - 20)
         kind = rng.choice(["broker_crash", "power_loss", "disk_loss", "isolation", "broker_pause"])
@@ -74,6 +76,11 @@ def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: b
         lines += ["[[commands]]", 'kind = "alter_config"', "round = 40", f"broker = {rng.randint(1, BROKERS)}", _config(altered)]
         topics = {"leader.replication.throttled.replicas": '""'}
         lines += ["[[commands]]", 'kind = "alter_config"', "round = 51", 'topic = "t"', _config(topics)]
+    if tiered:
+        for partition in rng.sample([None, 0, 4], 2):
+            begin = rng.randint(2, rounds - 40)
+            lines += ["[[faults]]", 'kind = "remote_storage_outage"', f"from_round = {begin}", f"to_round = {begin + 17}"]
+            lines += [] if partition is None else ['topic = "t"', f"partition = {partition}"]
     return "\n".join(lines) + "\n"
 
 

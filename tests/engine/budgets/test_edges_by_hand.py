@@ -38,20 +38,27 @@ record_bytes = 1000
 acks = "all"
 [[faults]]
 kind = "broker_crash"
-broker = 3
-from_round = 5
+broker = AWAY
+from_round = BEGINS
 to_round = ENDS
 """
 
 
 def block_at(
-    round_: int, folder: Path, limits: str = "network_bytes_per_second = 5000", rates: str = "", ends: int = 25
+    round_: int,
+    folder: Path,
+    limits: str = "network_bytes_per_second = 5000",
+    rates: str = "",
+    ends: int = 25,
+    away: int = 3,
+    begins: int = 5,
 ) -> SharedBlock:
     """The block before a round, without quotas until then."""
     text = SCENARIO
     for name in ("leader", "follower"):
         text = text.replace(f"{name.upper()}S =", f'"{name}.replication.throttled.replicas" =')
     text = text.replace("LIMITS", limits).replace("RATES", rates).replace("ENDS", str(ends))
+    text = text.replace("AWAY", str(away)).replace("BEGINS", str(begins))
     (folder / "s.toml").write_text(text)
     prepared = prepare([load_run(str(folder / "s.toml")).scenarios[0]], {}, True, 25)
     block = SharedBlock(block_payloads(prepared, 0, [np.arange(3)])[0], ())
@@ -84,6 +91,12 @@ def test_inputs_are_those_of_the_round(tmp_path: Path) -> None:
     away.play_to(26)
     assert [row[-1] for row in asked(away, 26)] == [1000, 2500, 1000, 2500, 0]  # it is back in this round
     assert [row[3] for row in asked(away, 26)] == [0, 1, 0, 0, 0]  # and outside the ISR still
+
+
+def test_a_leader_that_comes_back_does_not_know_that_it_leads(tmp_path: Path) -> None:
+    # Broker 1 leads partition 0 and is back in round 26, before anybody is elected; of partition 1 it lacks three rounds.
+    away = block_at(26, tmp_path, away=1, begins=23)
+    assert [row[-1] for row in asked(away, 26)] == [0, 0, 1000 + 300, 1000, 0]
 
 
 def test_shares(tmp_path: Path) -> None:

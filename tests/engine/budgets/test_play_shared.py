@@ -10,8 +10,11 @@ import pyarrow as pa
 import pytest
 
 from emulator.engine.budgets import play_shared as playing
+from emulator.engine.budgets.demands import Demands
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import calm_edges
+from emulator.engine.budgets.shared_block import SharedBlock
+from emulator.engine.budgets.shares import FlowShares
 from emulator.inputs import scenario_inputs
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
@@ -114,6 +117,27 @@ def test_edges_begin_where_a_follower_has_credit(tmp_path: Path, monkeypatch: py
     assert [edge and edge.round for edge in begins] == [40]
 
 
+@pytest.mark.parametrize("seed", [2, 3, 4, 6, 7, 8])
+def test_with_tiers_and_readers(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First play, leaps and blocks change nothing; who builds its state lacks what its leader has from there on."""
+    scenario = scenario_of(seed, tmp_path, tiered=True, read=seed % 2 > 0)
+    whole = texts(played(scenario))
+    monkeypatch.setattr(playing, "first_exceeded", always_edges)
+    monkeypatch.setattr(playing, "PARTITIONS_A_THREAD", 3)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    limit, edges = SharedBlock.limit, []
+
+    def limited(block: SharedBlock, asked: Demands, shares: FlowShares) -> None:
+        replicas = np.asarray(block.stretches.state.replicas)
+        assert (replicas["log_bytes"] == 500 * replicas["leo"]).all()  # all records have 500 bytes
+        edges.append(int(np.count_nonzero(replicas["local_start"])))
+        limit(block, asked, shares)
+
+    monkeypatch.setattr(SharedBlock, "limit", limited)
+    assert whole == texts(played(scenario, leaps=False))
+    assert any(edges) and any("aux_state_built" in row for row in whole["events"])
+
+
 @pytest.mark.parametrize("seed", [1, 4, 9, 13, 20])
 def test_leaps_and_blocks_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = scenario_of(seed, tmp_path)
@@ -128,7 +152,7 @@ def test_leaps_and_blocks_change_nothing(seed: int, tmp_path: Path, monkeypatch:
 def test_edges_are_those_of_changes_of_inputs(tmp_path: Path) -> None:
     """As rounds in SQL have them, which ask worlds and feeds when something begins."""
     for seed in SEEDS:
-        scenario = scenario_of(seed, tmp_path)
+        scenario = scenario_of(seed, tmp_path, tiered=seed % 3 > 0, read=seed % 3 > 1)
         shared, _ = prepare([scenario], {}, True, 25).shared_of(0)
         changes = scenario_inputs(scenario).change_counts()[0]
         assert shared.changes[shared.changes > 0].tolist() == changes[(changes > 0) & (changes < ROUNDS)].tolist(), seed

@@ -40,8 +40,6 @@ def test_rules_are_those_of_rounds_in_sql() -> None:
 def needs_more(scenario: Scenario) -> bool:
     """Whether rounds in SQL have an optional part for it that the core lacks."""
     rules = rules_of([scenario_inputs(scenario)])
-    if rules.budgets and (rules.tiers or rules.consumers):
-        return True
     return limits_reading(scenario) or (rules.tiers and limits_copying(scenario))
 
 
@@ -78,7 +76,6 @@ def throttled(scenario: Scenario) -> dict[str, Any]:
 
 
 TIERED = {"remote.storage.enable": True}
-BOTH = "brokers share bandwidth, and {}"
 SHARED = "copies share quotas or threads of brokers"
 READS = ConsumerRow("g", "orders", None, "earliest", "earliest", False, None, 100, 0, 0, 50, None, None)
 ALL = replace(READS, topic="*")
@@ -90,17 +87,8 @@ CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {"protocol": "bookkeeper"}, "protocol bookkeeper"),
     (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, None),
     (lambda s: throttled(s), None),
-    (
-        lambda s: {"config": {**s.config, "leader.replication.throttled.rate": 9}, "consumers": (READS,)},
-        BOTH.format("consumers read"),
-    ),
-    (
-        lambda s: {
-            **altered(s, **TIERED),
-            "config": {**s.config, "leader.replication.throttled.rate": 9},
-        },
-        BOTH.format("topic or.b has remote storage"),
-    ),
+    (lambda s: {**throttled(s), "consumers": (READS,)}, None),
+    (lambda s: {**altered(s, **TIERED), **throttled(s)}, None),
     (lambda s: commanded(s, "delete_topic", topic="pay*"), None),
     (lambda s: {"consumers": (READS,)}, None),
     (lambda s: {"consumers": (READS,), **altered(s, **TIERED)}, None),

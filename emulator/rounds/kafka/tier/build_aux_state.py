@@ -9,7 +9,7 @@ from __future__ import annotations
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.epochs import cut_epochs_below, end_of_epoch
 from emulator.rounds.kafka.fetch import message_passes
-from emulator.rounds.kafka.log import bytes_below
+from emulator.rounds.kafka.log import bytes_at, bytes_below
 from emulator.rounds.kafka.records import (
     AUX_STATE_BUILT,
     BUILDING,
@@ -114,7 +114,7 @@ def ask_leader(
         if start == UNKNOWN:
             tier.aux_next = part.now + inputs.settings[part.settings].backoff_rounds
         elif start <= leader.log_start:
-            start_at(lists, tiers, inputs, part, follower, slot, start, start, False, rules)
+            start_at(lists, tiers, inputs, part, replicas, slot, start, start, False, rules)
         else:
             tier.aux_start = start
             entry = tiers.aux_epochs[append(tier.aux_epochs)]
@@ -130,7 +130,7 @@ def ask_leader(
         entry.epoch = epoch
         entry.start_offset = begins
         return
-    start_at(lists, tiers, inputs, part, follower, slot, tier.aux_start, leader.log_start, True, rules)
+    start_at(lists, tiers, inputs, part, replicas, slot, tier.aux_start, leader.log_start, True, rules)
 
 
 @compiled
@@ -147,7 +147,7 @@ def read_remote(
         tier.aux_next = part.now + settings.backoff_rounds
         return
     if start <= leader.log_start:
-        start_at(lists, tiers, inputs, part, follower, slot, start, start, False, rules)
+        start_at(lists, tiers, inputs, part, replicas, slot, start, start, False, rules)
         return
     number = segment_before(lists, tiers, inputs, part, replicas, slot, start, rules)
     if number < 0 or not store_is_up(lists, tiers, inputs):
@@ -163,7 +163,7 @@ def read_remote(
         entry.epoch = tiers.remote_epochs[at].epoch
         entry.start_offset = tiers.remote_epochs[at].start_offset
     start, with_epochs = segment.end_offset + 1, rules.build_epochs != 0
-    start_at(lists, tiers, inputs, part, follower, slot, start, leader.log_start, with_epochs, rules)
+    start_at(lists, tiers, inputs, part, replicas, slot, start, leader.log_start, with_epochs, rules)
 
 
 @compiled
@@ -184,7 +184,7 @@ def start_at(
     tiers: TierLists,
     inputs: Inputs,
     part: Partition,
-    follower: Replica,
+    replicas: Rows[Replica],
     slot: int,
     offset: int,
     log_start: int,
@@ -192,7 +192,8 @@ def start_at(
     rules: Rules,
 ) -> None:
     """Drop the log, start anew with the epochs told, newest first, and fetch from the next round on."""
-    tier = tiers.replicas[slot]
+    follower, tier = replicas[slot], tiers.replicas[slot]
+    leader = replicas[follower.believed_leader]
     part.truncated += follower.leo - follower.local_start
     follower.log_start = min(log_start, offset)
     if not rules.drop_log and follower.runs.count and follower.leo < offset:
@@ -201,7 +202,7 @@ def start_at(
         clear(follower.runs)
         start_segment_at(follower, offset)
         follower.local_start = offset
-        follower.log_bytes = 0
+        follower.log_bytes = bytes_at(lists.runs, inputs, leader, offset)  # it has none of them, as its leader counts
     clear(follower.epochs)
     follower.leo = offset
     follower.hw = offset

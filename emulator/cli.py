@@ -275,6 +275,7 @@ def sql_command(
     price_table = None if prices is None else load_prices(prices)
     with _session(master, conf, f"{PROGRAM} sql") as spark:
         columns, rows = run_sql(folder, query, spark, price_table)
+        _tell_unwritten(folder, query, spark)
         if query.startswith("@") and form == "table":
             click.echo(f"{queries()[query[1:]].question} {how_to_read(queries()[query[1:]])}", err=True)
         write_answer(columns, rows, form, sys.stdout)
@@ -330,6 +331,7 @@ def compare_command(
     with _session(master, conf, f"{PROGRAM} compare") as spark:
         rows: Iterable[tuple[Any, ...]]
         columns, rows = run_sql(folder, query, spark, price_table)
+        _tell_unwritten(folder, query, spark)
         if picture is not None:
             rows = list(rows)
             over_time, points = run_sql(folder, OVER_TIME, spark, price_table)
@@ -340,6 +342,14 @@ def compare_command(
         else:
             write_answer(columns, rows, form, sys.stdout)
     return DONE
+
+
+def _tell_unwritten(folder: str, query: str, spark: SparkSession) -> None:
+    """Notes on standard error that a query asks for events which the run did not write."""
+    from emulator.outcomes.unwritten import unwritten_notes
+
+    for line in unwritten_notes(folder, query, spark):
+        click.echo(f"note: {line}", err=True)
 
 
 def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:
@@ -387,27 +397,34 @@ def explain_command(
     from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
     from emulator.expressions.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
     from emulator.progress import Progress
+    from emulator.scenario.event_kinds import unwritten_kinds
 
     _refuse_missing_folder(folder, master, conf)
     if html is not None:
         refuse_unwritable("--html", html)
     with _session(master, conf, f"{PROGRAM} explain") as spark:
         subject = find_subject(folder, spark, topic, partition, scenario, rounds)
+        unwritten = unwritten_kinds(subject.scenario["protocol"], subject.scenario["event_kinds"])
+        lacks = f"the run did not write events of these kinds, which the story lacks: {', '.join(unwritten)}"
         if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
             if html is not None:
                 raise InputError("--html: the story of a ledger has no page; allowed: no --html")
+            if unwritten:
+                click.echo(f"note: {lacks}", err=True)
             _print_lines(ledger_lines(folder, spark, subject, ledger))
             return DONE
         if ledger is not None:
             raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
         rows, first, last = read_partition(folder, spark, subject)
-        run = None if rows.trace else read_run(folder, spark)
+        run = None if rows.trace and not unwritten else read_run(folder, spark)
     if run is not None:
         try:
             with Progress() as progress:
                 rows = with_replay(rows, run, first, last, progress)
         except (InputError, EnvironmentProblem) as error:
             click.echo(f"not played again: {error}", err=True)
+            if unwritten:
+                click.echo(f"note: {lacks}", err=True)
     story = tell(rows, first, last)
     if not story.traced:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)

@@ -125,6 +125,12 @@ OUTPUT_TABLES: dict[str, StructType] = {
             MapType(_TEXT, _TEXT, valueContainsNull=False),
             "what the variant sets, by dotted path; each is a column of that name as well",
         ),
+        _column(
+            "event_kinds",
+            ArrayType(_TEXT, containsNull=False),
+            "kinds of events that table events has of the scenario; null: all",
+            True,
+        ),
     ),
     "faults": _table(
         _SCENARIO,
@@ -212,6 +218,12 @@ OUTPUT_TABLES: dict[str, StructType] = {
         _column("to_offset", _LONG, "offset: end, exclusive (truncate: new log end); null: none", True),
         _column("cause", _INT, "faults.fault_id behind it; null: no fault", True),
         _column("ledger", _INT, "number in the topic's list of the ledger it happened to; null: it is no list's", True),
+    ),
+    "event_counts": _table(
+        _SCENARIO,
+        _TOPIC,
+        _column("kind", _TEXT, "kind of event, as in events"),
+        _column("events", _LONG, "how many there were in all of its partitions, whether table events has them or not"),
     ),
     "replicas": _table(
         _SCENARIO,

@@ -21,6 +21,7 @@ from emulator.outcomes.assemble import broker_rows, empty_table, fault_rows
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_block_tables, ledger_names, topic_block_tables
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.ledger_violations import ledger_invariant_rows
+from emulator.outcomes.written_events import counted_rows, summed_count_rows, written_rows
 from emulator.progress import Progress
 from emulator.rounds.bookkeeper.play_block import Scratch, play
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
@@ -88,6 +89,7 @@ class LedgerEngine:
         progress.finish()
         tables: Tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
         return tables | {
+            "event_counts": summed_count_rows(pa.concat_tables([part["event_counts"] for part in parts])),
             "broker_rounds": empty_table("broker_rounds"),
             "invariants": ledger_invariant_rows(),
             "brokers": broker_rows(self._scenarios),
@@ -103,7 +105,7 @@ class LedgerEngine:
             block = prepared.block(first, min(first + LEDGERS_OF_A_BLOCK, prepared.count))
             names = ledger_names(self._scenarios, block.state.ledgers)
             state, told = play(block.state, block.inputs, scratch)
-            yield ledger_block_tables(names, block.inputs, state, told)
+            yield self._written(ledger_block_tables(names, block.inputs, state, told))
             self._advance(progress, min(1.0, (first + LEDGERS_OF_A_BLOCK) / self.size.partitions))
 
     def _of_topics(self) -> list[dict[str, pa.Table]]:
@@ -118,7 +120,12 @@ class LedgerEngine:
         for (scenario, topic, partition), count in zip(places, counts.tolist(), strict=True):
             _check_count(scenario, topic, partition, count)
         spare = [topic.assignment[partition].tolist() for _, topic, partition in places]
-        return [topic_block_tables(names, block.inputs, state, told, spare)]
+        return [self._written(topic_block_tables(names, block.inputs, state, told, spare))]
+
+    def _written(self, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+        """The tables with the events that are written, and the counts of all."""
+        events = tables["events"]
+        return tables | {"events": written_rows(events, self._scenarios), "event_counts": counted_rows(events)}
 
     def _place(self, scenario: int, number: int) -> tuple[Scenario, Topic, int]:
         """The topic of a partition_id of a scenario, and its number there."""

@@ -31,7 +31,7 @@ def run_sql(
     Structs and maps come as dict, timestamps in UTC.
     Raises `InputError`, from the iterator as well, when the folder has no tables or the SQL is wrong.
     """
-    sql = _resolve(query)
+    sql = resolved(query)
     own = _own_session(spark)
     _register(own, uri, sql, prices)
     with quiet_query_errors():
@@ -66,7 +66,8 @@ def _innermost_message(error: Exception) -> str | None:
     return str(java_exception.getMessage() or java_exception.toString())
 
 
-def _resolve(query: str) -> str:
+def resolved(query: str) -> str:
+    """The SQL of a query, or of the bundled question that it names; raises InputError for an unknown one."""
     if not query.strip():
         raise InputError("SQL: the query is empty")
     if not query.startswith("@"):

@@ -57,7 +57,7 @@ def register(spark: SparkSession, uri: str, names: Collection[str] | None = None
     directory = OutputDirectory(spark, uri)
     directory.recover()
     present = set(directory.tables())
-    wanted = {*OUTPUT_TABLES, *HELPER_VIEWS} if names is None else _with_sources(names)
+    wanted = {*OUTPUT_TABLES, *HELPER_VIEWS} if names is None else with_sources(names)
     tables = [name for name in OUTPUT_TABLES if name in wanted]
     helpers = [name for name in HELPER_VIEWS if name in wanted]
     for name in tables:
@@ -99,7 +99,8 @@ def _empty(spark: SparkSession, schema: StructType) -> DataFrame:
     return spark.range(0).select(*columns)
 
 
-def _with_sources(names: Collection[str]) -> set[str]:
+def with_sources(names: Collection[str]) -> set[str]:
+    """These tables and views, and what they build on."""
     wanted = set(names)
     for helper in reversed(HELPER_VIEWS):
         if helper in wanted:

@@ -14,13 +14,10 @@ from emulator.cli import main
 from emulator.engine import compiled_engine
 from emulator.expressions.kafka.count_outcomes import EVENT_KINDS as EXPRESSIONS_KINDS
 from emulator.outcomes.unwritten import kinds_asked_for
-from emulator.rounds.relational.check import check_run
-from emulator.rounds.relational.run import run_relational
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from emulator.scenario.event_kinds import LEDGER_EVENTS, PARTITION_EVENTS
-from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import Row, emulate, read_table
+from tests.engine_helpers import Row, emulate
 
 FEW = ["election", "leader_lost", "unfenced"]
 
@@ -121,6 +118,10 @@ kind = "broker_crash"
 broker = 1
 from_round = 5
 to_round = 20
+[[commands]]
+kind = "recover_ledger"
+topic = "orders"
+round = 40
 """
 
 Tables = dict[str, list[Row]]
@@ -189,23 +190,6 @@ def test_expressions(spark: SparkSession, tmp_path: Path) -> None:
 def test_ledgers(spark: SparkSession, tmp_path: Path, engine: str) -> None:
     variants = '[[variants]]\nname = "few"\nevents = ["ensemble_change"]\n[[variants]]\nname = "none"\nevents = []\n'
     check(emulate(spark, LEDGERS + variants, tmp_path / "out", trace="none", engine=engine), few=["ensemble_change"], none=[])
-
-
-def test_relational_rounds_and_a_check(spark: SparkSession, tmp_path: Path) -> None:
-    text = CORE.replace("rounds = 60", "rounds = 9").replace("partitions = 12", "partitions = 3") + VARIANTS
-    (tmp_path / "s.toml").write_text(text)
-    run = load_run(str(tmp_path / "s.toml"))
-    run_relational(run, str(tmp_path / "relational"), spark)
-    tables = {
-        name: read_table(tmp_path / "relational" / name) for name in OUTPUT_TABLES if name not in ("trace", "trace_partitions")
-    }
-    check(tables, few=["election", "leader_lost"], none=[])
-    run_emulation(run, str(tmp_path / "out"), spark)
-    checked = check_run(str(tmp_path / "out"), spark, 9)
-    assert checked.differences == []
-    assert checked.lines()[0].startswith(
-        "left out: scenario few: events that the run did not write: unclean_election, isr_shrink"
-    )
 
 
 def test_both_systems_take_their_own_kinds(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
 from emulator.configs import KEYS
 from emulator.faults.generators import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
+from emulator.outcomes import queries
 from emulator.outcomes.views import HELPER_VIEWS
 from emulator.scenario import load_run, shapes
 from emulator.scenario.commands import COMMAND_KINDS
@@ -59,7 +61,7 @@ def test_config_keys_and_their_defaults() -> None:
                 assert f"| {str(key.default).lower()} |" in SCENARIO_FILE
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/scenario_file.md"])
+@pytest.mark.parametrize("page", ["docs/your_scenario.md", "docs/scenario_file.md"])
 def test_the_scenarios_shown_are_valid(page: str, tmp_path: Path) -> None:
     shown = re.findall(r"```toml\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
     whole = [text for text in shown if "rounds" in text]
@@ -67,3 +69,47 @@ def test_the_scenarios_shown_are_valid(page: str, tmp_path: Path) -> None:
     for text in whole:
         (tmp_path / "shown.toml").write_text(text)
         assert len(load_run(str(tmp_path / "shown.toml")).scenarios) == 2
+
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every link within the project names a file that is there, and a heading of it."""
+    for target in links_of(page):
+        if "://" in target:
+            continue
+        name, _, heading = target.partition("#")
+        other = (page.parent / name).resolve() if name else page
+        assert other.is_relative_to(ROOT), target
+        assert other.exists(), target
+        assert not heading or heading in anchors_of(other), target
+
+
+def test_there_are_links() -> None:
+    assert len(links_of(ROOT / "README.md")) > 15
+    assert "limited-bandwidth" in anchors_of(ROOT / "docs" / "your_scenario.md")
+
+
+def links_of(page: Path) -> list[str]:
+    """Where the links and pictures of a page lead."""
+    found = []
+    for block in MarkdownIt().enable("table").parse(page.read_text("utf-8")):
+        for token in block.children or []:
+            if token.info != "auto":  # a type like struct<a:int> is taken for one
+                found += [str(token.attrs[key]) for key in ("href", "src") if key in token.attrs]
+    return found
+
+
+def anchors_of(page: Path) -> list[str]:
+    """What links can name of a page: its headings, in small letters, with dashes for blanks."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def test_each_bundled_question_is_found_by_what_it_answers() -> None:
+    """docs/questions.md names every bundled question, and no other."""
+    text = (ROOT / "docs" / "questions.md").read_text("utf-8")
+    assert set(re.findall(r"@(\w+)", text)) == set(queries())
+    assert [number for number in range(1, 16) if f"| {number}. " not in text] == []

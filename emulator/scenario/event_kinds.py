@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from emulator.errors import did_you_mean, listing, quoted
-from emulator.rounds.bookkeeper.constants import EVENT_KINDS as LEDGER_EVENTS
+from emulator.rounds.bookkeeper.constants import EVENT_KINDS as TOLD_OF_LEDGERS
 from emulator.rounds.kafka.event_kinds import EVENT_KINDS as TOLD_BY_ROUNDS
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.places import Places
@@ -16,6 +16,9 @@ OF_BROKERS = ("fenced", "unfenced")
 
 PARTITION_EVENTS = (*TOLD_BY_ROUNDS, *OF_BROKERS)
 """Kinds of events of Kafka's partitions."""
+
+LEDGER_EVENTS = TOLD_OF_LEDGERS
+"""Kinds of events of ledgers, and of topics that are lists of them."""
 
 
 def kinds_of(protocol: str) -> tuple[str, ...]:

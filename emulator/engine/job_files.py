@@ -23,7 +23,7 @@ from emulator.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
 
 _PLAN = "PLAN.json"
 _JOB = "JOB.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 class JobFiles:

@@ -1,13 +1,14 @@
 """What a job's tasks give Spark: all tables of a block side by side in one schema.
 
-A column is a table, a struct of its columns; row i has row i of each table that is that long, and null for the others. Side by
-side, not one below the other: nulls of a struct take as much room on the way to Spark as values do.
+A column is a table, a list of structs of its columns; row i has row i of each table that is that long, and an empty list for the
+others. A list, as the null of a struct takes as much room on the way to Spark as a value does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -50,42 +51,41 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_nullable(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-_STRUCTS: dict[str, pa.DataType] = {
-    name: pa.struct([(field.name, _nullable(field.type)) for field in schema]) for name, schema in TABLES.items()
+_LISTS: dict[str, pa.ListType] = {
+    name: pa.list_(pa.struct([(field.name, _nullable(field.type)) for field in schema])) for name, schema in TABLES.items()
 }
 
 
 def rows_schema(names: Collection[str]) -> StructType:
     """The columns of these tables as Spark has them."""
-    return from_arrow_schema(pa.schema([(name, kind) for name, kind in _STRUCTS.items() if name in names]))
+    return from_arrow_schema(pa.schema([(name, kind) for name, kind in _LISTS.items() if name in names]))
 
 
 def batches_of(tables: Mapping[str, pa.Table], names: Collection[str] = tuple(TABLES)) -> Iterator[pa.RecordBatch]:
     """The rows of these tables side by side, in modest batches; without rows no batch. A table that is not there has none."""
-    whole = {n: (tables[n] if n in tables else TABLES[n].empty_table()).combine_chunks() for n in _STRUCTS if n in names}
+    whole = {n: (tables[n] if n in tables else TABLES[n].empty_table()).combine_chunks() for n in _LISTS if n in names}
     rows = max(table.num_rows for table in whole.values())
     for start in range(0, rows, ROWS_PER_BATCH):
         length = min(ROWS_PER_BATCH, rows - start)
-        columns = [_structs(table.slice(start, length), _STRUCTS[name], length) for name, table in whole.items()]
+        columns = [_lists(table.slice(start, length), _LISTS[name], length) for name, table in whole.items()]
         yield pa.RecordBatch.from_arrays(columns, names=list(whole))
 
 
-def _structs(table: pa.Table, kind: pa.StructType, length: int) -> pa.Array:
-    if table.num_rows == 0:
-        return pa.nulls(length, kind)
-    fields = [kind.field(i) for i in range(kind.num_fields)]
+def _lists(table: pa.Table, kind: pa.ListType, length: int) -> pa.Array:
+    """So many lists: one of each row of the table, then empty ones."""
+    fields = list(kind.value_type)
     columns = [_one_array(table.column(field.name)).cast(field.type) for field in fields]
     structs = pa.StructArray.from_arrays(columns, fields=fields)
-    return structs if len(structs) == length else pa.concat_arrays([structs, pa.nulls(length - len(structs), kind)])
+    return pa.ListArray.from_arrays(np.minimum(np.arange(length + 1, dtype=np.int32), len(structs)), structs, type=kind)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.array([], column.type)])
 
 
 def rows_of(rows: DataFrame, table: str) -> DataFrame:
     """The rows of one table, of a frame of `rows_schema`."""
-    own = rows.where(F.col(table).isNotNull()).select(f"{table}.*")
+    own = rows.select(F.inline(table))
     if table not in OUTPUT_TABLES:
         return own
     return own.select(*(_without_nulls(field.name, field.dataType) for field in OUTPUT_TABLES[table]))

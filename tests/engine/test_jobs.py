@@ -121,7 +121,7 @@ def blocks_by_file(out: Path) -> dict[str, list[int]]:
     """The blocks that each file of rows holds."""
     dataset = ds.dataset(sorted(map(str, out.glob(f"{FOLDER}/job-*/rows/*.parquet"))), format="parquet")
     found = {f.path: f.to_table(columns=["blocks"]).column("blocks").combine_chunks() for f in dataset.get_fragments()}
-    return {path: column.drop_null().field("block").to_pylist() for path, column in found.items()}
+    return {path: column.flatten().field("block").to_pylist() for path, column in found.items()}
 
 
 @pytest.mark.usefixtures("three_jobs")

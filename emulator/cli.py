@@ -287,11 +287,12 @@ def sql_command(
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
 @click.option(
     "--report",
-    type=click.Choice(["losses", "tiering", "quorums"]),
+    type=click.Choice(["losses", "tiering", "quorums", "placement"]),
     default="losses",
     show_default=True,
-    help="losses, with 95 % confidence intervals of every share; tiering: bytes, requests, risks and money; or quorums:"
-    " what ledgers' quorums and partitions' ISRs come to under the same faults.",
+    help="losses, with 95 % confidence intervals of every share; tiering: bytes, requests, risks and money; quorums:"
+    " what ledgers' quorums and partitions' ISRs come to under the same faults; or placement: how likely broker failures"
+    " lose data, from the replica sets and as emulated.",
 )
 @with_prices
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
@@ -314,6 +315,7 @@ def compare_command(
     """
     from emulator.outcomes.compare import compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
+    from emulator.outcomes.placement_report import placement_report
     from emulator.outcomes.prices import load_prices
     from emulator.outcomes.quorum_report import quorum_report_sql
     from emulator.outcomes.sql import run_sql
@@ -325,6 +327,14 @@ def compare_command(
         raise InputError(f"--prices: the report of {report} has no prices; allowed: with --report tiering")
     if picture is not None:
         _refuse_picture(picture, report, groups)
+    if report == "placement":
+        if groups:
+            raise InputError("--by: placements are of whole scenarios; allowed: without --report placement")
+        _refuse_missing_folder(folder, master, conf)
+        with _session(master, conf, f"{PROGRAM} compare") as spark:
+            columns, found = placement_report(folder, spark)
+            write_answer(columns, found, form, sys.stdout)
+        return DONE
     query = {"losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql}[report](groups)
     price_table = load_prices(prices) if report == "tiering" else None
     _refuse_missing_folder(folder, master, conf)

@@ -27,7 +27,7 @@ def _bookie(name: str, kind: type, default: ConfigValue, span: tuple[int, int] |
 MANAGED = "managedLedger"
 """Our own key: the topic is a list of ledgers, which its owner rolls over (Pulsar's managed ledger)."""
 MAX_LEDGERS = "maxLedgers"
-"""Our own key: how many ledgers such a topic may ever have, which takes a row each; worked out if absent."""
+"""Our own key: how many ledgers such a topic may ever have; rounds as SQL text take a row for each."""
 
 _SIZE, _SECONDS, _MILLISECONDS = (1, MAX_ENSEMBLE), (1, INT_MAX // 1000), (0, INT_MAX)
 _COUNT = (1, INT_MAX)

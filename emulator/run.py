@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 import emulator
 from emulator.checkpoints import FOLDER, Checkpoints, fingerprint, source_digest
-from emulator.engine.choice import COMPILED, NAMES, engines_of
+from emulator.engine.choice import IN_JOBS, NAMES, engines_of
 from emulator.engine.interface import Engine, Kept, Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.resuming import Resuming
@@ -119,7 +119,7 @@ def run_emulation(
 
 def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity: dict[str, str]) -> Resuming:
     """What the engines keep, each in a folder of its own; rounds that are not compiled, alone in a run, have FOLDER itself."""
-    folders = {e.name: f"{FOLDER}/{e.name}" if len(engines) > 1 or e.name == COMPILED else FOLDER for e in engines}
+    folders = {e.name: f"{FOLDER}/{e.name}" if len(engines) > 1 or e.name in IN_JOBS else FOLDER for e in engines}
     others = {FOLDER, *(f"{FOLDER}/{name}" for name in NAMES)} - set(folders.values())
     return Resuming(
         out,
@@ -130,7 +130,7 @@ def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity
 
 
 def _kept(spark: SparkSession, out: str, folder: str, identity: dict[str, str]) -> Kept:
-    if folder == f"{FOLDER}/{COMPILED}":
+    if folder in [f"{FOLDER}/{name}" for name in IN_JOBS]:
         return JobFiles(spark, out, identity, folder)
     return Checkpoints(spark, out, identity, 0, folder)
 

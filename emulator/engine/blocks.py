@@ -10,6 +10,12 @@ import numpy as np
 BLOCKS_PER_CORE = 4
 """At least so many of a job for each core: the last ones of a job leave no core idle for long."""
 
+SMALL_WEIGHT = 2e7
+"""Weight of a run up to which it is one call in the driver: about two seconds of a core. Of Kafka it is replica-rounds."""
+
+JOB_WEIGHT = 6e8
+"""Weight of what a core plays in a job: about a minute."""
+
 MOST_PARTITIONS = 50_000
 """Of a block, whose arrays are in memory at once."""
 

@@ -16,7 +16,10 @@ from emulator.scenario import Run, Scenario
 
 COMPILED, EXPRESSIONS = "compiled", "expressions"
 
-NAMES = (COMPILED, LedgerEngine.name, "bookkeeper", "kafka")
+IN_JOBS = (COMPILED, LedgerEngine.name)
+"""Names of engines of compiled rounds, which keep files of jobs."""
+
+NAMES = (*IN_JOBS, "bookkeeper", "kafka")
 """Names of all engines: rounds that are not compiled have one for each system."""
 
 
@@ -33,12 +36,11 @@ def engines_of(
     """The engines of a run: compiled rounds first.
 
     `engine`: COMPILED or EXPRESSIONS for all scenarios, None: compiled rounds for those that they have all for.
-    `state_at`: ascending rounds at whose end every replica is told of; only compiled rounds can.
+    `state_at`: ascending rounds at whose end every replica is told of; only compiled rounds of partitions can.
     Raises InputError for a scenario that the engine asked for cannot play, and for one without such rounds.
     """
     buckets = _bucket_rounds(run)
-    # Ledgers are played by compiled rounds where they are asked for.
-    ledgers = [s for s in run.scenarios if engine == COMPILED and is_of_ledgers(s)]
+    ledgers = [s for s in run.scenarios if engine != EXPRESSIONS and is_of_ledgers(s)]
     others_than_ledgers = [s for s in run.scenarios if s not in ledgers]
     compiled: list[Scenario] = [s for s in others_than_ledgers if engine == COMPILED or (engine is None and is_core(s))]
     if mode == "leap" and engine is None:  # as long as remote reads are not leapt over
@@ -72,6 +74,9 @@ def engines_of(
 def refuse_states(run: Run, state_at: Sequence[int], engine: str | None) -> None:
     """Raises InputError if states of rounds are wanted (`state_at`, `engine`: as of `engines_of`) that rounds do not keep."""
     for scenario in run.scenarios if state_at else ():
+        if is_of_ledgers(scenario):
+            problem = f"scenario {scenario.name} is of ledgers, and replica_states are those of partitions"
+            raise InputError.at(run.path, "--state-at", problem, "scenarios of partitions")
         reason = f"--engine {engine}" if engine == EXPRESSIONS else why_not_core(scenario)
         if reason:
             problem = f"only compiled rounds keep states, and they do not play scenario {scenario.name}: {reason}"

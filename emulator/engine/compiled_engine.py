@@ -10,19 +10,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.arrow_frames import frame_of
 from emulator.bandwidth.budgets import limits_bandwidth
-from emulator.engine.blocks import MOST_PARTITIONS, Plan, plan_blocks
+from emulator.engine.blocks import JOB_WEIGHT, MOST_PARTITIONS, SMALL_WEIGHT, Plan, plan_blocks
 from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
+from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import PAYLOADS_SCHEMA, play_blocks, play_payload
-from emulator.engine.rows import STEP_TABLES, rows_of, rows_schema
-from emulator.engine.rows import TABLES as ROW_TABLES
-from emulator.engine.task_watch import watching
+from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
 from emulator.outcomes.assemble import broker_rows, fault_rows, invariant_table
@@ -39,14 +37,6 @@ from emulator.scenario import Scenario
 from emulator.storage import OutputDirectory
 
 STATES = "replica_states"
-
-SMALL_WEIGHT = 2e7
-"""Weight of a run up to which it is one call in the driver: about two seconds of a core."""
-
-JOB_WEIGHT = 6e8
-"""Weight of what a core plays in a job: about a minute."""
-
-MOST_CORES = 10_000
 
 WEIGHT_OF_ROWS = 300.0
 """What the rows of a replica at the end cost, in replica-rounds."""
@@ -169,7 +159,7 @@ class CompiledEngine:
             parts.append(play_shared(0, shared_payload(prepared, at), self._state_at))
         if is_own.any():
             parts.append(play_payload(0, prepared.block(np.flatnonzero(is_own)), self._state_at))
-        self._advance(progress, 1, 1.0)
+        self._advance(progress)(1, 1.0)
         tables = {name: pa.concat_tables([part[name] for part in parts]) for name in BLOCK_TABLES}
         tables["event_counts"] = summed_count_rows(tables["event_counts"])
         saturated = [part["saturated"] for part in parts if "saturated" in part]
@@ -183,27 +173,12 @@ class CompiledEngine:
         return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if limits_bandwidth(s)}
 
     def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
-        files, spark, schema = self._files, playing.spark, rows_schema(self._told)
-        if playing.resume and files.is_there():
-            plan = files.plan()
-        else:
-            files.start_anew()
-            most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))
-            together = [places for at, places in self._shared.items() if at not in self._stepped]
-            plan = plan_blocks(self._weights, _cores(spark), JOB_WEIGHT, most, together, list(self._stepped.values()))
-            files.begin(plan)
-        done = files.done(plan, schema)
-        jobs = [job for job in range(plan.job_count) if self._blocks_of(plan, job)]
-        for job in jobs:
-            if job not in done:
-                rows, told = self._job(spark, plan, job), partial(self._advance_within, playing.progress, plan, done, job)
-                with watching(spark, len(self._blocks_of(plan, job)), told):
-                    files.write(job, rows)
-                done.add(job)
-            self._advance(playing.progress, len(done), self._share(plan, done))
-        frames, saturated = [files.rows(jobs, schema)] if jobs else [], []
+        apart = list(self._stepped.values())
+        jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart)
+        jobs.play(lambda plan, blocks: self._payloads(plan, blocks), partial(play_blocks, self._told, self._state_at))
+        frames, saturated = jobs.rows(), []
         for at in self._stepped:
-            rows, used_up = self._in_steps(playing, plan, done, at)
+            rows, used_up = self._in_steps(jobs, at)
             frames.append(rows)
             saturated.append(used_up)
         rows = reduce(DataFrame.unionByName, frames)
@@ -215,18 +190,23 @@ class CompiledEngine:
             saturated.append(rows_of(rows, "saturated").toArrow().cast(SATURATED_SCHEMA))
         return tables, sums.toArrow(), pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
 
-    def _in_steps(self, playing: Playing, plan: Plan, done: set[int], at: int) -> tuple[DataFrame, pa.Table]:
+    def _plan(self, cores: int) -> Plan:
+        most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))
+        together = [places for at, places in self._shared.items() if at not in self._stepped]
+        return plan_blocks(self._weights, cores, JOB_WEIGHT, most, together, list(self._stepped.values()))
+
+    def _in_steps(self, jobs: Jobs, at: int) -> tuple[DataFrame, pa.Table]:
         """A scenario that no task holds: (what it told, as of _told; the rows of `saturated`)."""
         scenario, (first, end) = self._scenarios[at], self._stepped[at]
-        names = [*self._told, *STEP_TABLES]
-        files = StepFiles(playing.spark, self._files.uri, self._files.folder, scenario.scenario_id, names)
+        names, plan, spark = [*self._told, *STEP_TABLES], jobs.plan, jobs.playing.spark
+        files = StepFiles(spark, self._files.uri, self._files.folder, scenario.scenario_id, names)
         blocks = [plan.places_of(block) for block, bound in enumerate(plan.bounds[:-1]) if first <= bound < end]
-        before, own = self._share(plan, done), float(self._weights[first:end].sum() / self._weights.sum())
+        before, own = jobs.share, float(self._weights[first:end].sum() / self._weights.sum())
 
         def is_done(rounds: int) -> None:
-            self._advance(playing.progress, len(done), before + own * rounds / scenario.rounds)
+            jobs.advance(len(jobs.done), before + own * rounds / scenario.rounds)
 
-        steps = Steps(playing.spark, files, self._prepared, at, blocks, names, self._state_at, is_done)
+        steps = Steps(spark, files, self._prepared, at, blocks, names, self._state_at, is_done)
         rows, saturated = steps.play()
         return rows.select(*self._told), saturated
 
@@ -235,28 +215,16 @@ class CompiledEngine:
         """Of `_shared` the scenarios with more partitions than a task holds: a Spark job from quota edge to quota edge."""
         return {at: (first, end) for at, (first, end) in self._shared.items() if end - first > MOST_TOGETHER}
 
-    def _blocks_of(self, plan: Plan, job: int) -> list[int]:
-        """The numbers of a job's blocks; those of `_stepped` are in no job."""
-        stepped = self._stepped.values()
-        return [b for b in plan.blocks_of(job) if not any(first <= plan.bounds[b] < end for first, end in stepped)]
-
-    def _job(self, spark: SparkSession, plan: Plan, job: int) -> DataFrame:
-        """A job's rows: a row a block, each in a Spark partition of its own, the longest first."""
-        weights = np.add.reduceat(self._weights, plan.bounds[:-1])
-        blocks = sorted(self._blocks_of(plan, job), key=lambda block: -weights[block])
+    def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
+        """A row of PAYLOADS_SCHEMA for each of these blocks."""
         sharing = {begin: at for at, (begin, _) in self._shared.items()}
         shares = [sharing.get(plan.bounds[block]) for block in blocks]
         payloads = [
             self._prepared.block(plan.places_of(block)) if at is None else shared_payload(self._prepared, at)
             for block, at in zip(blocks, shares, strict=True)
         ]
-        order = pa.array(range(len(blocks)), pa.int32())
-        is_shared = pa.array([at is not None for at in shares])
-        columns = [order, pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary()), is_shared]
-        schema = PAYLOADS_SCHEMA.insert(0, pa.field("place", pa.int32()))
-        frame = frame_of(spark, pa.table(columns, schema=schema))
-        placed = frame.repartitionByRange(len(blocks), "place").drop("place")
-        return placed.mapInArrow(partial(play_blocks, self._told, self._state_at), rows_schema(self._told))
+        columns = [pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary()), pa.array([at is not None for at in shares])]
+        return pa.table(columns, schema=PAYLOADS_SCHEMA)
 
     @cached_property
     def _told(self) -> list[str]:
@@ -269,26 +237,7 @@ class CompiledEngine:
             left_out |= {*CONSUMER_TABLES}
         if not self._shared:
             left_out.add("saturated")
-        return [name for name in ROW_TABLES if name not in left_out]
+        return [name for name in PARTITION_TABLES if name not in left_out]
 
-    def _share(self, plan: Plan, done: set[int]) -> float:
-        """Which part of the run is done, by weight."""
-        weights = np.add.reduceat(self._weights, plan.bounds[:-1])
-        return float(sum(weights[b] for job in done for b in self._blocks_of(plan, job)) / weights.sum())
-
-    def _advance_within(self, progress: Progress, plan: Plan, done: set[int], job: int, blocks: int) -> None:
-        """So many blocks of a job have been played: about the longest ones, which come first."""
-        weights = np.add.reduceat(self._weights, plan.bounds[:-1])
-        own = np.sort(weights[self._blocks_of(plan, job)])[::-1]
-        share = self._share(plan, done) + float(own[:blocks].sum() / weights.sum())
-        self._advance(progress, len(done), share)
-
-    def _advance(self, progress: Progress, jobs: int, share: float) -> None:
-        rounds, size = max(s.rounds for s in self._scenarios), self.size
-        progress.advance(int(rounds * share), round(size.partitions * (1 - share)), jobs, int(size.replica_rounds * share))
-
-
-def _cores(spark: SparkSession) -> int:
-    """Tasks that run side by side, as Spark says: so many partitions a range has."""
-    partitions = spark.range(MOST_CORES).select(F.spark_partition_id().alias("partition"))
-    return int(partitions.agg(F.max("partition")).collect()[0][0]) + 1
+    def _advance(self, progress: Progress) -> Advance:
+        return Advance(progress, self.size, max(s.rounds for s in self._scenarios))

@@ -1,35 +1,47 @@
-"""Compiled rounds of ledgers and of topics that are lists of them: calls in the driver, a block of ledgers after the other."""
+"""Compiled rounds of ledgers, and of topics that are lists of them: a small run in the driver, a large one as Spark jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from emulator import compiled
+from emulator.engine.blocks import JOB_WEIGHT, SMALL_WEIGHT, Plan, plan_blocks
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
+from emulator.engine.jobs import Advance, Jobs
+from emulator.engine.play_ledger_blocks import (
+    LEDGER_PAYLOADS_SCHEMA,
+    compile_ledgers,
+    compile_topics,
+    ledger_payload,
+    play_ledger_blocks,
+    play_ledger_payload,
+    play_topic_payload,
+    topic_payload,
+)
+from emulator.engine.rows import LEDGER_TABLES, rows_of
+from emulator.engine.warm_up import check_numba, compile_all
 from emulator.errors import InputError
-from emulator.inputs.ledger_arrays import PreparedLedgers, TopicBlock, read_topics
+from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_ledger_block, read_topic_block
 from emulator.inputs.ledger_arrays.rules import LACKS
 from emulator.ledger_configs import MAX_LEDGERS, effective
 from emulator.outcomes.assemble import broker_rows, empty_table, fault_rows
-from emulator.outcomes.compiled_ledgers import TABLES, ledger_block_tables, ledger_names, topic_block_tables
+from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.ledger_violations import ledger_invariant_rows
-from emulator.outcomes.written_events import counted_rows, summed_count_rows, written_rows
+from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
-from emulator.rounds.bookkeeper.play_block import Scratch, play
-from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
 from emulator.scenario import Scenario, Topic
 from emulator.storage import OutputDirectory
 
-LEDGERS_OF_A_BLOCK = 10_000
-"""Whose state is in memory at once."""
+LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
+"""Whose state is in memory at once, at most; a topic has hundreds of ledgers."""
 
 
 def is_of_ledgers(scenario: Scenario) -> bool:
@@ -38,10 +50,9 @@ def is_of_ledgers(scenario: Scenario) -> bool:
 
 
 class LedgerEngine:
-    """Plays scenarios of ledgers by compiled rounds.
+    """Plays scenarios of ledgers by compiled rounds. A place is one of a ledger by itself, or, behind those, of a topic.
 
-    `traced`: by scenario_id flags of the traced ledgers, whose entries become a table. `identity`: as of CompiledEngine; nothing
-    is kept to go on from.
+    `traced`: by scenario_id flags of the traced ledgers, whose entries become a table. `identity`: as of CompiledEngine.
     """
 
     name = "ledgers"
@@ -57,8 +68,13 @@ class LedgerEngine:
         return PreparedLedgers(self._scenarios, self._traced, self._leaps)
 
     @cached_property
-    def _topics(self) -> TopicBlock:
-        return read_topics(self._scenarios, self._leaps)
+    def _topics(self) -> PreparedTopics:
+        return PreparedTopics(self._scenarios, self._leaps)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """By place, how much there is to do, as of blocks.SMALL_WEIGHT."""
+        return np.concatenate([self._ledgers.weights, self._topics.weights])
 
     @cached_property
     def size(self) -> Size:
@@ -67,29 +83,34 @@ class LedgerEngine:
         ledgers, bookies = sum(len(ensembles) for _, ensembles in own), sum(ensembles.size for _, ensembles in own)
         return Size(ledgers, ledgers, bookies, bookies, sum(rounds * ensembles.size for rounds, ensembles in own))
 
+    @property
+    def is_small(self) -> bool:
+        """Whether the driver plays it, without a Spark job."""
+        return float(self._weights.sum()) <= SMALL_WEIGHT
+
     def plan(self) -> list[str]:
         """What it would do, in lines."""
-        return [f"compiled rounds of ledgers: {len(self._scenarios)} of the scenarios, calls in the driver"]
+        how = "calls in the driver" if self.is_small else "Spark jobs over blocks of ledgers"
+        return [f"compiled rounds of ledgers: {len(self._scenarios)} of the scenarios, {how}"]
 
     def check_spark(self, spark: SparkSession) -> None:
         """Any Spark will do."""
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
-        """What it keeps in a folder under the output folder `uri`: nothing."""
-        return JobFiles(spark, uri, self._identity, folder)
+        """What it keeps in a folder under the output folder `uri`."""
+        self._files = JobFiles(spark, uri, self._identity, folder)
+        return self._files
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios."""
         progress, size = playing.progress, self.size
-        if compiled.WHY_NOT is not None:
-            progress.note(f"numba cannot be used ({compiled.WHY_NOT}): rounds run as ordinary Python")
-        progress.start(max(s.rounds for s in self._scenarios), size.partitions, len(self._scenarios))
-        parts = [*self._of_ledgers(progress), *self._of_topics()]
-        self._advance(progress, 1.0)
+        self.warm_up(progress)
+        advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
+        progress.start(advance.rounds, size.partitions, len(self._scenarios))
+        tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
         progress.finish()
-        tables: Tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
         return tables | {
-            "event_counts": summed_count_rows(pa.concat_tables([part["event_counts"] for part in parts])),
+            **counted_and_written(tables["events"], self._scenarios),
             "broker_rounds": empty_table("broker_rounds"),
             "invariants": ledger_invariant_rows(),
             "brokers": broker_rows(self._scenarios),
@@ -99,50 +120,93 @@ class LedgerEngine:
     def finish(self, output: OutputDirectory) -> None:
         """All tables are staged: nothing is left to add."""
 
-    def _of_ledgers(self, progress: Progress) -> Iterator[dict[str, pa.Table]]:
-        prepared, scratch = self._ledgers, Scratch()
-        for first in range(0, prepared.count, LEDGERS_OF_A_BLOCK):
-            block = prepared.block(first, min(first + LEDGERS_OF_A_BLOCK, prepared.count))
-            names = ledger_names(self._scenarios, block.state.ledgers)
-            state, told = play(block.state, block.inputs, scratch)
-            yield self._written(ledger_block_tables(names, block.inputs, state, told))
-            self._advance(progress, min(1.0, (first + LEDGERS_OF_A_BLOCK) / self.size.partitions))
+    def warm_up(self, progress: Progress) -> None:
+        """Have the rounds compiled, as of warm_up.warm_up."""
+        check_numba(float(self._weights.sum()), progress)
+        if compiled.is_compiling():
+            of_ledgers = [partial(compile_ledgers, read_ledger_block(self._ledgers.payload(0, 1)))] if self._ledgers.count else []
+            of_topics = [partial(compile_topics, read_topic_block(self._topics.payload(0, 1)))] if self._topics.count else []
+            compile_all(progress, [*of_ledgers, *of_topics])
 
-    def _of_topics(self) -> list[dict[str, pa.Table]]:
-        block = self._topics
-        if not len(block.state.topics):
-            return []
-        names = ledger_names(self._scenarios, block.state.topics)
-        topics: Any = block.state.topics
-        places = [self._place(int(s), int(n)) for s, n in zip(topics.scenario, topics.number, strict=True)]
-        state, told = play_topics(block.state, block.inputs)
-        counts = np.diff(state.ledgers.offsets)
-        for (scenario, topic, partition), count in zip(places, counts.tolist(), strict=True):
-            _check_count(scenario, topic, partition, count)
-        spare = [topic.assignment[partition].tolist() for _, topic, partition in places]
-        return [self._written(topic_block_tables(names, block.inputs, state, told, spare))]
+    def _in_driver(self, advance: Advance) -> Tables:
+        parts, done = [], 0.0
+        for first, last in self._stretches:
+            payload, are_topics = self._payload(first, last)
+            parts.append((play_topic_payload if are_topics else play_ledger_payload)(0, payload))
+            done += float(self._weights[first:last].sum() / self._weights.sum())
+            advance(1, done)
+        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
+        columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
+        self._check_counts(zip(*columns, strict=True))
+        return {**tables}
 
-    def _written(self, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-        """The tables with the events that are written, and the counts of all."""
-        events = tables["events"]
-        return tables | {"events": written_rows(events, self._scenarios), "event_counts": counted_rows(events)}
+    def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
+        names = list(LEDGER_TABLES)
+        jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
+        jobs.play(lambda plan, blocks: self._payloads(plan, blocks), partial(play_ledger_blocks, names))
+        (rows,) = jobs.rows()
+        tables: dict[str, DataFrame] = {name: rows_of(rows, name) for name in TABLES}
+        if limits := self._limits:
+            many = tables["topics"].where(F.col("ledgers_created") > min(limits.values()))
+            self._check_counts(tuple(row) for row in many.select(*LEDGERS_CREATED).collect())
+        return {**tables}
 
-    def _place(self, scenario: int, number: int) -> tuple[Scenario, Topic, int]:
+    def _plan(self, cores: int) -> Plan:
+        return plan_blocks(self._weights, cores, JOB_WEIGHT, LEDGERS_OF_A_BLOCK, apart=self._stretches)
+
+    @cached_property
+    def _stretches(self) -> list[tuple[int, int]]:
+        """Stretches of places (first, end) that a block may have at most: ledgers, or topics."""
+        ledgers, total = self._ledgers.count, len(self._weights)
+        starts = [*range(0, ledgers, LEDGERS_OF_A_BLOCK), *range(ledgers, total, TOPICS_OF_A_BLOCK)]
+        return list(zip(starts, [*starts[1:], total], strict=True))
+
+    def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
+        """A row of LEDGER_PAYLOADS_SCHEMA for each of these blocks."""
+        payloads, are_topics = zip(*(self._payload(plan.bounds[block], plan.bounds[block + 1]) for block in blocks), strict=True)
+        columns = [pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary()), pa.array(are_topics)]
+        return pa.table(columns, schema=LEDGER_PAYLOADS_SCHEMA)
+
+    def _payload(self, first: int, last: int) -> tuple[bytes, bool]:
+        """(what a task gets of the places [first, last), whether these are topics)."""
+        ledgers = self._ledgers.count
+        if first < ledgers:
+            names = ledger_names(self._scenarios, *self._ledgers.numbers(first, last))
+            return ledger_payload(names, self._ledgers.payload(first, last)), False
+        first, last = first - ledgers, last - ledgers
+        owner, number = self._topics.numbers(first, last)
+        places = [self._place(int(s), int(n)) for s, n in zip(owner, number, strict=True)]
+        spare = [topic.assignment[partition].tolist() for topic, partition in places]
+        names = ledger_names(self._scenarios, owner, number)
+        return topic_payload(names, self._topics.payload(first, last), spare), True
+
+    def _place(self, scenario: int, number: int) -> tuple[Topic, int]:
         """The topic of a partition_id of a scenario, and its number there."""
         for topic in self._scenarios[scenario].topics:
             if number < topic.partitions:
-                return self._scenarios[scenario], topic, number
+                return topic, number
             number -= topic.partitions
         raise ValueError(f"partition_id {number} is of no topic")
 
-    def _advance(self, progress: Progress, share: float) -> None:
-        rounds, size = max(s.rounds for s in self._scenarios), self.size
-        progress.advance(int(rounds * share), round(size.partitions * (1 - share)), 1, int(size.replica_rounds * share))
+    @cached_property
+    def _limits(self) -> dict[tuple[int, str], int]:
+        """By (scenario_id, topic) how many ledgers it may have at most, where its config says so."""
+        most = {
+            (scenario.scenario_id, topic.name): int(effective(scenario.config, topic.config, MAX_LEDGERS))
+            for scenario in self._scenarios
+            for topic in scenario.topics
+        }
+        return {name: limit for name, limit in most.items() if limit > 0}
+
+    def _check_counts(self, topics: Iterable[tuple[int, str, int, int]]) -> None:
+        """Raises InputError if a topic, as of LEDGERS_CREATED, had more ledgers than its config says it may have at most."""
+        names = {scenario.scenario_id: scenario.name for scenario in self._scenarios}
+        for number, topic, partition, count in sorted(topics):
+            most = self._limits.get((number, topic), count)
+            if most < count:
+                problem = f"scenario {names[number]}: {topic}:{partition} needs more than {most} ledgers"
+                raise InputError(f"{problem}; allowed: {MAX_LEDGERS} = {2 * most}, say, in its config")
 
 
-def _check_count(scenario: Scenario, topic: Topic, partition: int, count: int) -> None:
-    """Raises InputError if a topic had more ledgers than its config says it may have at most."""
-    most = int(effective(scenario.config, topic.config, MAX_LEDGERS))
-    if 0 < most < count:
-        problem = f"{topic.name}:{partition} needs more than {most} ledgers"
-        raise InputError(f"scenario {scenario.name}: {problem}; allowed: {MAX_LEDGERS} = {2 * most}, say, in its config")
+LEDGERS_CREATED = ("scenario_id", "topic", "partition", "ledgers_created")
+"""Columns of `topics`."""

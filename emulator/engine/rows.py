@@ -17,6 +17,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from emulator.arrow_schemas import from_arrow_schema
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
+from emulator.outcomes.compiled_ledgers import BLOCK_TABLES as LEDGER_BLOCK_TABLES
 from emulator.schema import OUTPUT_TABLES
 
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
@@ -34,7 +35,18 @@ BETWEEN_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("s
 STEP_TABLES = {"flows": FLOWS_SCHEMA, "use": USE_SCHEMA, "between": BETWEEN_SCHEMA}
 """What goes from one step of a run to the next (budgets/steps.py)."""
 
-TABLES: dict[str, pa.Schema] = {**BLOCK_TABLES, "blocks": BLOCKS_SCHEMA, "saturated": SATURATED_SCHEMA, **STEP_TABLES}
+PARTITION_TABLES: dict[str, pa.Schema] = {
+    **BLOCK_TABLES,
+    "blocks": BLOCKS_SCHEMA,
+    "saturated": SATURATED_SCHEMA,
+    **STEP_TABLES,
+}
+"""Of blocks of partitions."""
+
+LEDGER_TABLES: dict[str, pa.Schema] = {**LEDGER_BLOCK_TABLES, "blocks": BLOCKS_SCHEMA}
+"""Of blocks of ledgers, or of topics that are lists of them."""
+
+TABLES = PARTITION_TABLES | LEDGER_TABLES
 
 ROWS_PER_BATCH = 50_000
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -27,21 +28,31 @@ def warm_up(prepared: Prepared, progress: Progress, places: np.ndarray | None = 
     `places`: of the partitions that will be played, None for all; `in_one_block`: all together. Raises EnvironmentProblem for
     a large run on a machine that cannot compile them.
     """
+    check_numba(float(prepared.weights[slice(None) if places is None else places].sum()), progress)
+    if not compiled.is_compiling():
+        return
+    needs_tiers = prepared.needs_tiers if places is None else prepared.needs_tiers[places]
+    ones = [place if places is None else int(places[place]) for place in _one_of_each(needs_tiers, in_one_block)]
+    compile_all(progress, [partial(compile_rounds, read_block(prepared.block(np.array([at])))) for at in ones])
+
+
+def check_numba(weight: float, progress: Progress) -> None:
+    """Says so where rounds cannot be compiled; raises EnvironmentProblem for a run of this weight, if that takes too long."""
     if compiled.WHY_NOT is not None:
-        if prepared.weights[slice(None) if places is None else places].sum() > MOST_UNCOMPILED:
+        if weight > MOST_UNCOMPILED:
             raise EnvironmentProblem(
                 f"rounds of a run of this size have to be compiled, and numba cannot be used ({compiled.WHY_NOT});"
                 f" install it with: {INSTALL}"
             )
         progress.note(f"numba cannot be used ({compiled.WHY_NOT}): rounds run as ordinary Python; install it with: {INSTALL}")
-    if not compiled.is_compiling():
-        return
+
+
+def compile_all(progress: Progress, compilers: Iterable[Callable[..., bool]]) -> None:
+    """Have several kinds of rounds compiled, each by a function that takes what it tells and says whether it did so itself."""
     began = time.monotonic()
     is_ours = False
-    for place in _one_of_each(prepared.needs_tiers if places is None else prepared.needs_tiers[places], in_one_block):
-        at = place if places is None else int(places[place])
-        is_ours |= compile_rounds(
-            read_block(prepared.block(np.array([at]))),
+    for compile_one in compilers:
+        is_ours |= compile_one(
             begins=lambda: progress.note("compiling the rounds, once for this version ..."),
             waits=lambda: progress.note("another process compiles the rounds: waiting for it ..."),
         )

@@ -107,6 +107,23 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
                 _NAME,
             ),
         ),
+        "random_failures": Generator(
+            "some brokers, drawn from all, fail together for good",
+            _by_name(
+                Parameter("count", "int", "how many brokers fail", True, minimum=1),
+                Parameter("draw", "int", "which draw of the seed's: each is of other brokers", default=0, minimum=0),
+                Parameter(
+                    "fault",
+                    "str",
+                    "kind of the rows",
+                    default="power_loss",
+                    allowed=("power_loss", "broker_crash", "disk_loss"),
+                ),
+                Parameter("from_round", "int", "round in which they fail", default=0, minimum=0),
+                _BROKERS,
+                _NAME,
+            ),
+        ),
     }
 )
 """Every generator with its parameters: what the scenario file may say."""
@@ -201,6 +218,9 @@ def _combination_problems(given: Mapping[str, Any], brokers: Brokers) -> list[tu
         problems.append(("duration_rounds_max", f"must be at least duration_rounds_min {given['duration_rounds_min']}"))
     if "from_round" in given and "to_round" in given and given["from_round"] > given["to_round"]:
         problems.append(("to_round", f"must be at least from_round {given['from_round']}"))
+    candidates = len(given.get("brokers", brokers))
+    if given.get("count", 0) > candidates:
+        problems.append(("count", f"{given['count']} is out of range; allowed: 1 to {candidates}, the number of brokers"))
     known: dict[str, set[Any]] = {
         "brokers": {broker for broker, _ in brokers},
         "racks": {str(rack) for _, rack in brokers if rack is not None},
@@ -254,11 +274,22 @@ def _draw_rolling_restart(settings: Mapping[str, Any], brokers: Brokers, rounds:
     return rows
 
 
+def _draw_random_failures(settings: Mapping[str, Any], brokers: Brokers, rounds: int, seed: int) -> list[_Row]:
+    candidates = sorted(settings["brokers"] or [broker for broker, _ in brokers])
+    # One order of all brokers for each draw: more failures of a draw are the fewer ones and some more, whatever their kind.
+    draws = np.random.default_rng([seed % 2**64, 2, settings["draw"]])
+    failed = sorted(draws.permutation(candidates)[: settings["count"]].tolist())
+    from_round = settings["from_round"]
+    rows = [_Row(from_round, order, rounds, settings["fault"], broker, None) for order, broker in enumerate(failed)]
+    return rows if from_round < rounds else []
+
+
 _DRAW: Mapping[str, Callable[[Mapping[str, Any], Brokers, int, int], list[_Row]]] = MappingProxyType(
     {
         "independent_crashes": _draw_independent_crashes,
         "rack_outages": _draw_rack_outages,
         "rolling_restart": _draw_rolling_restart,
+        "random_failures": _draw_random_failures,
     }
 )
 

@@ -25,8 +25,10 @@ def written_events(events: DataFrame, scenarios: Iterable[Scenario]) -> DataFram
     return events
 
 
-def counted_and_written(events: DataFrame, scenarios: Iterable[Scenario]) -> dict[str, DataFrame]:
+def counted_and_written(events: DataFrame | pa.Table, scenarios: Iterable[Scenario]) -> dict[str, DataFrame | pa.Table]:
     """Tables `events` and `event_counts` of a run with these events."""
+    if isinstance(events, pa.Table):
+        return {"events": written_rows(events, scenarios), "event_counts": counted_rows(events)}
     return {"events": written_events(events, scenarios), "event_counts": counted_events(events)}
 
 

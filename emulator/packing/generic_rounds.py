@@ -29,6 +29,15 @@ topics = [{ name = "t", config = { "remote.storage.enable" = true } }]
 """
 """With it the scenario has partitions of both kinds: with remote storage, and without."""
 
+LEDGERS = """
+protocol = "bookkeeper"
+rounds = 2
+cluster = { brokers = 3 }
+topics = [{ name = "t", partitions = 1 }, { name = "list", partitions = 1, config = { managedLedger = true } }]
+workload = [{ topic = "*", records_per_round = 1 }]
+"""
+"""A ledger by itself, and a topic that is a list of ledgers."""
+
 
 def generic_rounds() -> Path:
     """The folder of the rounds compiled for every CPU of this kind, after a minute or two where there are none yet.
@@ -54,8 +63,11 @@ def generic_rounds() -> Path:
 
 
 def _compile() -> dict[str, str]:
+    import numpy as np
+
     from emulator import compiled, compiled_cache
     from emulator.class_archive import SCENARIO
+    from emulator.engine.ledger_engine import LedgerEngine
     from emulator.engine.warm_up import warm_up
     from emulator.inputs.arrays import prepare
     from emulator.progress import Progress
@@ -67,7 +79,10 @@ def _compile() -> dict[str, str]:
         path = Path(folder) / "scenario.toml"
         path.write_text(SCENARIO + TIERED, encoding="utf-8")
         scenarios = load_run(str(path)).scenarios
+        path.write_text(LEDGERS, encoding="utf-8")
+        of_ledgers = load_run(str(path)).scenarios
     warm_up(prepare(scenarios, {}, True, 1), Progress())
+    LedgerEngine(of_ledgers, {s.scenario_id: np.zeros(2, bool) for s in of_ledgers}, True, {}).warm_up(Progress())
     return {"folder": str(compiled_cache.config.CACHE_DIR)}
 
 

@@ -17,15 +17,15 @@ from emulator.ledger_configs import LEDGER_KEYS
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
 from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, POLICIES, has_ledgers
 from emulator.scenario.model import Command
+from emulator.scenario.placements import PLACEMENT_KEYS, PLACEMENTS
 from emulator.scenario.places import Places
-from emulator.scenario.topics import PLACEMENTS
 
 _DEFAULT = "kafka"
 _OF_PARTITIONS = ("consumers", "initial_file")
 _STARTS = {True: ("partitions", "replicas", "remote_segments"), False: ("ledgers",)}
 """Tables of `initial` that only partitions, and only ledgers, know."""
 _OF_KAFKAS_CLUSTER = ("features",)
-_OF_KAFKAS_TOPICS = ("replication_factor", "placement_start", "placement_shift")
+_OF_KAFKAS_TOPICS = ("replication_factor", *(key for key in PLACEMENT_KEYS if key != "placement"))
 
 
 def has_both_systems(places: Places) -> bool:

@@ -18,6 +18,7 @@ from emulator.ledger_configs import LEDGER_KEYS, MANAGED, OF_TOPICS, effective, 
 from emulator.scenario.commands import CommandKind, check_config, check_replicas
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Broker, Command, Topic
+from emulator.scenario.placements import PLACEMENT_KEYS
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import MAX_PARTITIONS, ScenarioShape, TopicShape
 
@@ -98,7 +99,7 @@ def count_ledgers(places: Places, shapes: Sequence[TopicShape], imported: Sequen
         for key in ("partitions", "assignment") if shape.name in counts else ():
             if getattr(shape, key) is not None:
                 raise places.error((*here, key), "the topic is imported, with its ledgers", "name, placement, config")
-        for key in ("replication_factor", "placement_start", "placement_shift"):
+        for key in ("replication_factor", *(key for key in PLACEMENT_KEYS if key != "placement")):
             if getattr(shape, key) is not None:
                 raise places.error((*here, key), "ledgers have no use for it", "config = { ensembleSize = ... }")
         if shape.placement not in (None, *POLICIES):

@@ -123,7 +123,7 @@ def _resolve(
     else:
         config = resolve_config(places, shape.cluster)
         refuse_ledgers(places, shape.initial)
-        topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else ())
+        topics = resolve_topics(places, shape.topics, brokers, config, imported.topics if imported else (), shape.seed)
         remote = imported.remote_segments["topic"].unique().to_pylist() if isinstance(imported, Imported) else ()
         check_tiered_topics(places, shape, topics, config, remote)
         partitions = {topic.name: topic.partitions for topic in topics}

@@ -95,6 +95,8 @@ class TopicShape(Shape):
     placement: Name | None = None  # which there are depends on the protocol
     placement_start: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
     placement_shift: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
+    scatter_width: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
+    backup_racks: Annotated[list[Rack], Field(min_length=1)] | None = None
     assignment: Annotated[list[Replicas], Field(min_length=1)] | None = None
     config: dict[str, Any] = {}
 

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from datasets.placement import Assignment, admin_utils, modulo, striped
+from datasets.placement import Assignment
 from emulator.configs import ConfigValue, effective
-from emulator.errors import quoted
 from emulator.scenario.commands import check_config, check_replicas
 from emulator.scenario.model import Broker, Topic
+from emulator.scenario.placements import PLACEMENT_KEYS, check_placement, place
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import MAX_PARTITIONS, TopicShape
 
 NO_REPLICA = -1
-PLACEMENTS = ("admin-utils", "modulo", "striped")
-PLACEMENT_KEYS = ("placement", "placement_start", "placement_shift")
 MIN_ISR = "min.insync.replicas"
 
 
@@ -28,6 +26,7 @@ def resolve_topics(
     brokers: Sequence[Broker],
     cluster_config: Mapping[str, ConfigValue],
     imported: Sequence[Topic],
+    seed: int,
 ) -> tuple[Topic, ...]:
     """Places the topics of the file and adds them to the imported ones, whose config they may change.
 
@@ -42,14 +41,12 @@ def resolve_topics(
         if shape.name in seen:
             raise places.error((*here, "name"), f'the name "{shape.name}" is taken', "a name of its own")
         seen.add(shape.name)
-        if shape.placement not in (None, *PLACEMENTS):
-            problem = f"{quoted(shape.placement)} is not known"
-            raise places.error((*here, "placement"), problem, '"admin-utils", "modulo" or "striped"')
+        check_placement(places, here, shape)
         check_config(places, (*here, "config"), shape.config, for_topic=True)
         if shape.name in topics:
             topics[shape.name] = _configure_imported(places, here, shape, topics[shape.name])
             continue
-        assignment = _assignment(places, here, shape, brokers, frozenset(ids))
+        assignment = _assignment(places, here, shape, brokers, frozenset(ids), seed)
         topics[shape.name] = Topic(shape.name, assignment, dict(shape.config))
         _check_min_isr(places, here, topics[shape.name], cluster_config)
     total = sum(topic.partitions for topic in topics.values())
@@ -106,7 +103,9 @@ def _configure_imported(places: Places, here: Location, shape: TopicShape, topic
     return Topic(topic.name, topic.assignment, {**topic.config, **shape.config})
 
 
-def _assignment(places: Places, here: Location, shape: TopicShape, brokers: Sequence[Broker], ids: frozenset[int]) -> Assignment:
+def _assignment(
+    places: Places, here: Location, shape: TopicShape, brokers: Sequence[Broker], ids: frozenset[int], seed: int
+) -> Assignment:
     if shape.assignment is not None:
         for key in ("partitions", "replication_factor", *PLACEMENT_KEYS):
             if getattr(shape, key) is not None:
@@ -117,28 +116,7 @@ def _assignment(places: Places, here: Location, shape: TopicShape, brokers: Sequ
     for key in ("partitions", "replication_factor"):
         if getattr(shape, key) is None:
             raise places.error((*here, key), "is missing", "partitions and replication_factor, or assignment")
-    return _place(places, here, shape, brokers)
-
-
-def _place(places: Places, here: Location, shape: TopicShape, brokers: Sequence[Broker]) -> Assignment:
-    partitions, factor = shape.partitions or 0, shape.replication_factor or 0
-    ids = [broker.id for broker in brokers]
-    racks = {broker.id: broker.rack for broker in brokers if broker.rack is not None}
-    if factor > len(ids):
-        problem = f"{factor} replicas need as many brokers"
-        raise places.error((*here, "replication_factor"), problem, f"1 to {len(ids)}, the number of brokers")
-    if shape.placement in ("modulo", "striped"):
-        for key in PLACEMENT_KEYS[1:]:
-            if getattr(shape, key) is not None:
-                raise places.error((*here, key), f"{shape.placement} has no use for it", 'it with placement "admin-utils"')
-        return modulo(ids, partitions, factor) if shape.placement == "modulo" else striped(ids, partitions, factor, racks)
-    start, shift = shape.placement_start or 0, shape.placement_shift or 0
-    if start >= len(ids):
-        raise places.error((*here, "placement_start"), f"{start} is out of range", f"0 to {len(ids) - 1}")
-    if 0 < len(racks) < len(ids):
-        problem = "some brokers have a rack and some have none, which admin-utils cannot place"
-        raise places.error((*here, "placement"), problem, 'a rack for every broker or none, or "striped" or "modulo"')
-    return admin_utils(ids, partitions, factor, start, shift, racks or None)
+    return place(places, here, shape, brokers, seed)
 
 
 def _check_min_isr(places: Places, here: Location, topic: Topic, cluster_config: Mapping[str, ConfigValue]) -> None:

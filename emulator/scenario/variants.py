@@ -15,7 +15,8 @@ MAX_NAME_CHARS = 200
 NOT_IN_VARIANTS = ("mode", "time_buckets", "variants")
 
 # Keys that say the same thing in different ways: a variant that gives one takes back the others of the base.
-_PLACED = ("partitions", "replication_factor", "placement", "placement_start", "placement_shift")
+_OF_COPYSETS = ("scatter_width", "backup_racks")
+_PLACED = ("partitions", "replication_factor", "placement", "placement_start", "placement_shift", *_OF_COPYSETS)
 _UNIFORM = ("duration_rounds_min", "duration_rounds_max")
 SUPERSEDES: Mapping[str, tuple[str, ...]] = {
     "brokers": ("brokers_file", "import", "scale"),
@@ -23,6 +24,7 @@ SUPERSEDES: Mapping[str, tuple[str, ...]] = {
     "import": ("brokers", "first_broker_id", "brokers_file"),
     "assignment": _PLACED,
     **dict.fromkeys(_PLACED, ("assignment",)),
+    "placement": ("assignment", *_OF_COPYSETS),
     "mean_duration_rounds": _UNIFORM,
     **dict.fromkeys(_UNIFORM, ("mean_duration_rounds",)),
 }

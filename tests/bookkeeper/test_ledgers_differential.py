@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
 from tests.bookkeeper.by_reference import by_scenario, differences, first_few, of_engine, of_reference, run_of_cases
 from tests.engine_helpers import Row, emulate
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
@@ -62,8 +61,7 @@ def assert_equal(spark: SparkSession, cases: dict[str, Any], folder: Path, proto
 
 
 @pytest.mark.parametrize("kind", ["plain", "lossy", "racks", "repair"])
-def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     cases = {
         "plain": {f"s{seed}": schedule(seed) for seed in SEEDS},
         "lossy": {f"s{seed}": lossy_schedule(seed, integrity_check=seed % 2 == 0) for seed in LOSSY_SEEDS},
@@ -74,8 +72,7 @@ def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, monkeypatc
     assert_equal(spark, cut, tmp_path)
 
 
-def test_mutants_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+def test_mutants_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
     cases, protocols = {}, {}
     protocol_mutants = {name: rules for name, rules in MUTANTS.items() if name not in (*OF_DAMAGE, *OF_TOPICS)}
     for name, rules in {"": REAL, **protocol_mutants}.items():

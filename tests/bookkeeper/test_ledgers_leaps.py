@@ -1,4 +1,4 @@
-"""Leaps give what plain rounds give for ledgers, in every table; a killed run goes on to the same result."""
+"""Leaps give what plain rounds give for ledgers, in every table; a killed run (of SQL text) goes on to the same result."""
 
 from __future__ import annotations
 
@@ -128,7 +128,8 @@ def test_few_rounds_are_run(spark: SparkSession, plain: tuple[Path, dict[str, li
     )
     (tmp_path / "steady.toml").write_text(steady)
     progress = Iterations()
-    run_emulation(load_run(str(tmp_path / "steady.toml")), str(tmp_path / "out"), spark, mode="leap", progress=progress)
+    run = load_run(str(tmp_path / "steady.toml"))
+    run_emulation(run, str(tmp_path / "out"), spark, mode="leap", progress=progress, engine="expressions")
     assert progress.iterations <= 2 * engine.ITERATIONS
     assert [row["writer_lac"] for row in read_table(tmp_path / "out" / "ledgers")] == [2 * 172800 - 1] * 3
     assert {row["last_entry"] for row in read_table(tmp_path / "out" / "bookies")} == {2 * 172800 - 1, 2 * 172800 - 2}
@@ -152,6 +153,8 @@ def test_a_killed_run_goes_on_to_the_same_result(
 
     monkeypatch.setattr(progress, "advance", die)
     with pytest.raises(Killed):
-        run_emulation(run, str(out), spark, mode="plain", trace="all", progress=progress, checkpoint_every=2)
-    run_emulation(run, str(out), spark, mode="plain", trace="all", resume=True)
+        run_emulation(
+            run, str(out), spark, mode="plain", trace="all", progress=progress, checkpoint_every=2, engine="expressions"
+        )
+    run_emulation(run, str(out), spark, mode="plain", trace="all", resume=True, engine="expressions")
     assert tables_of(out) == expected

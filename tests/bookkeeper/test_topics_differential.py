@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
 from emulator.run import run_emulation
 from tests.bookkeeper.by_reference import by_scenario, differences, first_few, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played, of_tables
@@ -42,8 +41,7 @@ def assert_equal(spark: SparkSession, cases: dict[str, Any], folder: Path, mode:
 
 
 @pytest.mark.parametrize("mode", ["plain", "leap"])
-def test_topics_equal_the_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+def test_topics_equal_the_reference(spark: SparkSession, tmp_path: Path, mode: str) -> None:
     cases = {f"s{seed}": topic_schedule(seed) for seed in SEEDS}
     tables = assert_equal(spark, cases, tmp_path, mode, {})
     told = [row for of_case in tables.values() for row in of_case["ledgers"]]

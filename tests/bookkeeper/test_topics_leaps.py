@@ -111,7 +111,7 @@ max_in_flight = 4
 def test_a_list_of_too_many_ledgers(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT.format(rounds=7200, more=", maxLedgers = 3"))
     with pytest.raises(InputError, match=r"scenario base: orders:0 needs more than 3 ledgers; allowed: maxLedgers = 6"):
-        run_emulation(load_run(str(tmp_path / "short.toml")), str(tmp_path / "out"), spark, mode="leap")
+        run_emulation(load_run(str(tmp_path / "short.toml")), str(tmp_path / "out"), spark, mode="leap", engine="expressions")
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
@@ -120,7 +120,8 @@ def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
     rounds = 2 * 7200
     (tmp_path / "hours.toml").write_text(SHORT.format(rounds=rounds, more=""))
     progress = Iterations()
-    run_emulation(load_run(str(tmp_path / "hours.toml")), str(tmp_path / "out"), spark, mode="leap", progress=progress)
+    run = load_run(str(tmp_path / "hours.toml"))
+    run_emulation(run, str(tmp_path / "out"), spark, mode="leap", progress=progress, engine="expressions")
     (topic,) = read_table(tmp_path / "out" / "topics")
     assert topic["messages"] == 2 * rounds
     assert topic["messages"] - topic["acked"] == topic["unacked"] <= 8

@@ -117,9 +117,9 @@ def tables_of(out: Path) -> dict[str, list[str]]:
     return {name: sorted(map(str, rows)) for name, rows in tables.items()}
 
 
-def blocks_by_file(out: Path) -> dict[str, list[int]]:
+def blocks_by_file(out: Path, folder: str = FOLDER) -> dict[str, list[int]]:
     """The blocks that each file of rows holds."""
-    dataset = ds.dataset(sorted(map(str, out.glob(f"{FOLDER}/job-*/rows/*.parquet"))), format="parquet")
+    dataset = ds.dataset(sorted(map(str, out.glob(f"{folder}/job-*/rows/*.parquet"))), format="parquet")
     found = {f.path: f.to_table(columns=["blocks"]).column("blocks").combine_chunks() for f in dataset.get_fragments()}
     return {path: column.flatten().field("block").to_pylist() for path, column in found.items()}
 

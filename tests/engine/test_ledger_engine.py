@@ -1,4 +1,4 @@
-"""Ledgers on compiled rounds through a run: the golden tables, mixed with partitions, too many ledgers of a topic."""
+"""Ledgers through a run: hours of a topic, too many ledgers of one, no states of rounds; goldens by rounds as SQL text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.golden.tables import golden_lines
 from tests.golden.take import TABLES
 
 
-def test_tables_are_golden(spark: SparkSession, tmp_path: Path) -> None:
+def test_rounds_as_sql_text_give_the_golden_tables(spark: SparkSession, tmp_path: Path) -> None:
     case = BY_NAME["ledgers_of_the_start"]
-    tables = run_case(case, spark, tmp_path, engine="compiled")
+    tables = run_case(case, spark, tmp_path, engine="expressions")
     goldens = {path.stem: path.read_text().splitlines() for path in (TABLES / case.name).glob("*.jsonl")}
     lines = {name: differing_lines(goldens.get(name), golden_lines(name, table)) for name, table in tables.items()}
     assert {name: differing for name, differing in lines.items() if differing} == {}
@@ -31,8 +31,8 @@ def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
     rounds = 2 * 7200
     (tmp_path / "hours.toml").write_text(SHORT.format(rounds=rounds, more=""))
     run = load_run(str(tmp_path / "hours.toml"))
-    assert "compiled rounds of ledgers: 1 of the scenarios, calls in the driver" in dry_run(run, engine="compiled")
-    run_emulation(run, str(tmp_path / "out"), spark, engine="compiled")
+    assert "compiled rounds of ledgers: 1 of the scenarios, calls in the driver" in dry_run(run)
+    run_emulation(run, str(tmp_path / "out"), spark)
     (topic,) = read_table(tmp_path / "out" / "topics")
     assert topic["messages"] == 2 * rounds
     assert topic["messages"] - topic["acked"] == topic["unacked"] <= 8
@@ -43,5 +43,11 @@ def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_list_of_too_many_ledgers(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SHORT.format(rounds=7200, more=", maxLedgers = 3"))
     with pytest.raises(InputError, match=r"scenario base: orders:0 needs more than 3 ledgers; allowed: maxLedgers = 6"):
-        run_emulation(load_run(str(tmp_path / "short.toml")), str(tmp_path / "out"), spark, engine="compiled")
+        run_emulation(load_run(str(tmp_path / "short.toml")), str(tmp_path / "out"), spark)
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+def test_ledgers_have_no_states_of_rounds(tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT.format(rounds=20, more=""))
+    with pytest.raises(InputError, match="--state-at: scenario base is of ledgers, and replica_states are those of partitions"):
+        dry_run(load_run(str(tmp_path / "short.toml")), state_at=[3])

@@ -131,6 +131,14 @@ def test_rolling_restart_in_a_given_order_ends_with_the_run() -> None:
     assert [(row["broker"], row["from_round"], row["to_round"]) for row in rows] == [(5, 0, 20), (3, 20, 30)]
 
 
+def test_random_failures_are_brokers_lost_for_good_at_once() -> None:
+    params = {"count": 2, "from_round": 7, "fault": "disk_loss", "brokers": [5, 3, 4], "name": "lost"}
+    rows = generate("random_failures", params, BROKERS, 30, 1).to_pylist()
+    assert {(row["kind"], row["from_round"], row["to_round"], row["name"]) for row in rows} == {("disk_loss", 7, 30, "lost")}
+    assert len({row["broker"] for row in rows} & {3, 4, 5}) == len(rows) == 2
+    assert generate("random_failures", {**params, "from_round": 30}, BROKERS, 30, 1).num_rows == 0
+
+
 def test_nothing_to_draw() -> None:
     assert generate("independent_crashes", {"mtbf_rounds": 1}, BROKERS, 0, 1).num_rows == 0
     assert generate("rack_outages", {"mtbf_rounds": 1}, [(1, None)], 100, 1).num_rows == 0
@@ -186,6 +194,9 @@ def test_valid_shapes_never_fail(kind: str, fault: str, durations: dict[str, Any
         ("independent_crashes", {"mtbf_rounds": 5, "from_round": 3, "to_round": 2}, "to_round"),
         ("rack_outages", {"mtbf_rounds": 5, "racks": ["nowhere"]}, "racks"),
         ("rolling_restart", {"down_rounds": 0}, "down_rounds"),
+        ("random_failures", {"count": 0}, "count"),
+        ("random_failures", {"count": 2, "brokers": [1]}, "count"),
+        ("random_failures", {"count": 1, "draw": -1}, "draw"),
         ("rolling_restart", {"down_rounds": 1, "pause_between_rounds": -1}, "pause_between_rounds"),
     ],
 )

@@ -24,6 +24,7 @@ CHANGED = Path(__file__).with_name("changed")
 
 KEYS = {
     "broker_rounds": ("scenario_id", "broker", "from_round"),
+    "ledgers": ("scenario_id", "topic", "partition", "ledger"),
     "outcomes": ("scenario_id", "topic", "partition"),
     "replicas": ("scenario_id", "topic", "partition", "broker"),
     "trace": ("scenario_id", "topic", "partition", "round", "broker"),
@@ -90,7 +91,12 @@ def reason(scenario: str, line: Line) -> str:
         return "empty-log"
     if scenario == "core_random_elr" and line["table"] == "events":
         return "no-epoch"
-    own = {"core_imported": "own-bytes", "core_initial_logs": "cache-of-its-own", "tiered_mutants": "tier-mutants"}
+    own = {
+        "core_imported": "own-bytes",
+        "core_initial_logs": "cache-of-its-own",
+        "tiered_mutants": "tier-mutants",
+        "ledgers": "refused-at-once",
+    }
     return own.get(scenario, "mutants")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from emulator.inputs.ledger_arrays.gather import GatheredInputs
 from emulator.inputs.ledger_arrays.of_ledgers import Feed, feeds_of_topic
 from emulator.inputs.ledger_arrays.settings import settings_of
 from emulator.inputs.ledger_arrays.start import start_ledgers, state_of
+from emulator.inputs.ledger_arrays.weights import ledger_weights
 from emulator.inputs.ledgers import given_ledgers
 from emulator.ledger_configs import is_managed
 from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE
@@ -35,13 +37,14 @@ class Block(NamedTuple):
 class PreparedLedgers:
     """All ledgers by themselves of some scenarios, in their order, as columns of fields of records.Ledger.
 
-    `traced`: scenario_id -> flags by partition_id.
+    `traced`: scenario_id -> flags by partition_id. `weights`: by ledger, how much there is to do.
     """
 
     def __init__(self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> None:
         gathered = GatheredInputs()
         parts: list[dict[str, np.ndarray]] = []
         ensembles: list[np.ndarray] = []
+        weights: list[np.ndarray] = [np.zeros(0)]
         self._given: dict[int, Given] = {}
         self.count = 0
         for scenario in scenarios:
@@ -58,8 +61,10 @@ class PreparedLedgers:
                     own = {name: np.full(count, value, np.int32) for name, value in alike.items()}
                     own["number"] = np.arange(first, first + count, dtype=np.int32)
                     own["traced"] = np.asarray(traced[scenario.scenario_id][first : first + count], bool)
-                    parts.append(own | _of_feeds(gathered, *feeds_of_topic(scenario, topic, faults, arrays.place)))
+                    of_ledger, feeds = feeds_of_topic(scenario, topic, faults, arrays.place)
+                    parts.append(own | _of_feeds(gathered, of_ledger, feeds))
                     ensembles.append(_places(topic.assignment, arrays))
+                    weights.append(ledger_weights(scenario.rounds, leaps, arrays, ensembles[-1], of_ledger, feeds))
                     for number in range(count) if starts else ():
                         if first + number in starts:
                             self._given[self.count + number] = _with_places(starts[first + number], arrays)
@@ -67,23 +72,35 @@ class PreparedLedgers:
                 first += count
         self._columns = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
         self._ensembles = np.concatenate([np.zeros((0, MAX_ENSEMBLE), np.int32), *ensembles])
+        self.weights = np.concatenate(weights)
         self.inputs = gathered.inputs()
 
-    def block(self, first: int, last: int) -> Block:
-        """The ledgers [first, last)."""
-        ledgers = rows(Ledger, last - first)
-        start_ledgers(ledgers)
-        for name, values in self._columns.items():
-            ledgers[name] = values[first:last]
-        ledgers.place = np.arange(last - first)
+    def numbers(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of the ledgers [first, last): (places of their scenarios, partition_ids)."""
+        return self._columns["scenario"][first:last], self._columns["number"][first:last]
+
+    def payload(self, first: int, last: int) -> bytes:
+        """The ledgers [first, last), for `read_ledger_block`."""
+        columns = {name: values[first:last] for name, values in self._columns.items()}
         given = {at - first: start for at, start in self._given.items() if first <= at < last}
-        return Block(state_of(ledgers, self._ensembles[first:last].astype(np.int64), self.inputs, given), self.inputs)
+        return pickle.dumps((columns, self._ensembles[first:last], given, self.inputs), protocol=5)
+
+
+def read_ledger_block(payload: bytes) -> Block:
+    """What `PreparedLedgers.payload` packed."""
+    columns, ensembles, given, inputs = pickle.loads(payload)
+    ledgers = rows(Ledger, len(ensembles))
+    start_ledgers(ledgers)
+    for name, values in columns.items():
+        ledgers[name] = values
+    ledgers.place = np.arange(len(ledgers))
+    return Block(state_of(ledgers, ensembles.astype(np.int64), inputs, given), inputs)
 
 
 def read_ledgers(scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> Block:
     """All of PreparedLedgers in one block."""
     prepared = PreparedLedgers(scenarios, traced, leaps)
-    return prepared.block(0, prepared.count)
+    return read_ledger_block(prepared.payload(0, prepared.count))
 
 
 def _of_feeds(gathered: GatheredInputs, of_ledger: np.ndarray, feeds: Sequence[Feed]) -> dict[str, np.ndarray]:

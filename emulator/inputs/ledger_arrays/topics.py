@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,8 +13,9 @@ from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import GatheredInputs
 from emulator.inputs.ledger_arrays.of_ledgers import Feed, Spans, feeds_of_topic, workload_spans
 from emulator.inputs.ledger_arrays.settings import settings_of, topic_settings_of
+from emulator.inputs.ledger_arrays.weights import topic_weights
 from emulator.inputs.remote_store import store_bytes, store_is_up
-from emulator.ledger_configs import is_managed
+from emulator.ledger_configs import effective, is_managed
 from emulator.rounds.bookkeeper.constants import CREATE, FOREVER, NO_LIMIT, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger as LedgerRecord
@@ -23,6 +25,7 @@ from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import packed, packed_empty, width_of
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario
+from emulator.scenario import Topic as ScenarioTopic
 
 
 class TopicBlock(NamedTuple):
@@ -32,32 +35,45 @@ class TopicBlock(NamedTuple):
     inputs: Inputs
 
 
-def read_topics(scenarios: Sequence[Scenario], leaps: bool) -> TopicBlock:
-    """All topics that are lists of ledgers of some scenarios, in their order."""
-    gathered = GatheredInputs()
-    parts: list[Any] = [rows(Topic, 0)]
-    for scenario in scenarios:
-        faults = read_fault_rows(scenario.faults, scenario.rounds)
-        arrays = BookieArrays(scenario, faults)
-        place, first_store_span = gathered.add_scenario(scenario, faults, arrays, leaps)
-        first = 0
-        for topic in scenario.topics:
-            if is_managed(scenario.config, topic.config):
-                of_topic, feeds = feeds_of_topic(scenario, topic, faults, arrays.place)
-                own = rows(Topic, topic.partitions)
-                own.scenario, own.end = place, scenario.rounds
-                own.store_span, own.offloading = first_store_span, NOBODY
-                own.number = np.arange(first, first + topic.partitions)
-                own.first_bookie = np.arange(topic.partitions) % len(arrays.ids)
-                own.settings = gathered.settings.put((tuple(settings_of(scenario, topic).values()),))
-                own.no_workload = gathered.workload.put(workload_spans((), scenario.rounds))
-                for number, feed in enumerate(feeds):
-                    mine = of_topic == number
-                    for name, value in _of_feed(gathered, scenario, topic.config, feed).items():
-                        own[name][mine] = value
-                parts.append(own)
-            first += topic.partitions
-    topics: Any = np.concatenate(parts).view(np.recarray)
+class PreparedTopics:
+    """All topics that are lists of ledgers of some scenarios, in their order. `weights`: by topic, how much there is to do."""
+
+    def __init__(self, scenarios: Sequence[Scenario], leaps: bool) -> None:
+        gathered = GatheredInputs()
+        parts: list[Any] = [rows(Topic, 0)]
+        weights: list[np.ndarray] = [np.zeros(0)]
+        for scenario in scenarios:
+            faults = read_fault_rows(scenario.faults, scenario.rounds)
+            arrays = BookieArrays(scenario, faults)
+            place, first_store_span = gathered.add_scenario(scenario, faults, arrays, leaps)
+            first = 0
+            for topic in scenario.topics:
+                if is_managed(scenario.config, topic.config):
+                    of_topic, feeds = feeds_of_topic(scenario, topic, faults, arrays.place)
+                    own = _topic_rows(gathered, scenario, topic, of_topic, feeds)
+                    own.scenario, own.store_span = place, first_store_span
+                    own.number = np.arange(first, first + topic.partitions)
+                    own.first_bookie = np.arange(topic.partitions) % len(arrays.ids)
+                    parts.append(own)
+                    size = int(effective(scenario.config, topic.config, "ensembleSize"))
+                    ledgers = np.array([_ledgers_of(scenario, topic, feed) for feed in feeds])[of_topic]
+                    weights.append(topic_weights(scenario.rounds, leaps, arrays, size, ledgers, of_topic, feeds))
+                first += topic.partitions
+        self._topics: Any = np.concatenate(parts).view(np.recarray)
+        self.count, self.weights, self.inputs = len(self._topics), np.concatenate(weights), gathered.inputs()
+
+    def numbers(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of the topics [first, last): (places of their scenarios, partition_ids)."""
+        return self._topics.scenario[first:last], self._topics.number[first:last]
+
+    def payload(self, first: int, last: int) -> bytes:
+        """The topics [first, last), for `read_topic_block`."""
+        return pickle.dumps((self._topics[first:last], self.inputs), protocol=5)
+
+
+def read_topic_block(payload: bytes) -> TopicBlock:
+    """What `PreparedTopics.payload` packed."""
+    topics, inputs = pickle.loads(payload)
     topics.place = np.arange(len(topics))
     owner = rows(Owner, 1)
     owner.phase, owner.part, owner.to_message = CREATE, NOBODY, FOREVER
@@ -69,7 +85,38 @@ def read_topics(scenarios: Sequence[Scenario], leaps: bool) -> TopicBlock:
         packed(width_of(Owner), [owner] * len(topics)),
         empty_lists(0),
     )
-    return TopicBlock(state, gathered.inputs())
+    return TopicBlock(state, inputs)
+
+
+def read_topics(scenarios: Sequence[Scenario], leaps: bool) -> TopicBlock:
+    """All of PreparedTopics in one block."""
+    prepared = PreparedTopics(scenarios, leaps)
+    return read_topic_block(prepared.payload(0, prepared.count))
+
+
+def _topic_rows(
+    gathered: GatheredInputs, scenario: Scenario, topic: ScenarioTopic, of_topic: np.ndarray, feeds: Sequence[Feed]
+) -> Any:
+    """Records of a topic's partitions; `of_topic`: by partition the number of its feed."""
+    own = rows(Topic, topic.partitions)
+    own.end, own.offloading = scenario.rounds, NOBODY
+    own.settings = gathered.settings.put((tuple(settings_of(scenario, topic).values()),))
+    own.no_workload = gathered.workload.put(workload_spans((), scenario.rounds))
+    for number, feed in enumerate(feeds):
+        mine = of_topic == number
+        for name, value in _of_feed(gathered, scenario, topic.config, feed).items():
+            own[name][mine] = value
+    return own
+
+
+def _ledgers_of(scenario: Scenario, topic: ScenarioTopic, feed: Feed) -> float:
+    """How many ledgers a topic with this feed will have, about: what comes from its sizes and its oldest age."""
+    settings = topic_settings_of(scenario, topic.config, 0)
+    messages = sum((min(row.to_round, scenario.rounds) - row.from_round) * row.records for row in feed.rows)
+    size = sum((min(row.to_round, scenario.rounds) - row.from_round) * row.records * row.record_bytes for row in feed.rows)
+    by_size = max(messages / settings["max_entries"], size / settings["max_bytes"])
+    by_size = min(by_size, scenario.rounds / max(1, settings["min_age_rounds"]))
+    return 1 + max(by_size, scenario.rounds / settings["max_age_rounds"])
 
 
 def _of_feed(gathered: GatheredInputs, scenario: Scenario, config: Any, feed: Feed) -> dict[str, int]:

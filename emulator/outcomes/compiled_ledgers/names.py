@@ -27,12 +27,11 @@ class LedgerNames(NamedTuple):
         }
 
 
-def ledger_names(scenarios: Sequence[Scenario], records: Any) -> LedgerNames:
-    """The names of ledgers, or topics, as records with `scenario` and `number`."""
+def ledger_names(scenarios: Sequence[Scenario], owner: np.ndarray, number: np.ndarray) -> LedgerNames:
+    """The names of ledgers, or topics: of each its scenario's place and its partition_id."""
     topics: list[str] = []
-    topic = np.zeros(len(records), np.int64)
-    partition = np.zeros(len(records), np.int32)
-    owner, number = np.asarray(records["scenario"]), np.asarray(records["number"])
+    topic = np.zeros(len(owner), np.int64)
+    partition = np.zeros(len(owner), np.int32)
     for place, scenario in enumerate(scenarios):
         mine = np.flatnonzero(owner == place)
         firsts = np.cumsum([0, *(t.partitions for t in scenario.topics)])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
+from emulator.outcomes.compiled.columns import arrow_schema, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.entries import entry_rows
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.outcomes.compiled_ledgers.view import LedgerView
@@ -32,6 +32,9 @@ TABLES = (
     "partitions", "outcomes", "events", "ledgers", "fragments", "entries", "bookies", "ledger_clients", "violations", "topics",
 )  # fmt: skip
 """Output tables whose rows a block has."""
+
+BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES}
+"""By name the columns of what a block gives."""
 
 
 def ledger_block_tables(names: LedgerNames, inputs: Inputs, state: State, told: Told) -> dict[str, pa.Table]:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from emulator import run as running
 from emulator.engine import compiled_engine
 from emulator.engine.budgets.step_files import StepFiles
+from emulator.engine.jobs import blocks_of
 from emulator.errors import InputError
 from emulator.progress import Progress
 from emulator.run import run_emulation
@@ -147,7 +148,7 @@ def test_damaged_steps_are_refused(run: Run, spark: SparkSession, tmp_path: Path
         run_emulation(run, str(tmp_path), spark, resume=True)
 
 
-def test_blocks_of_scenarios_that_share(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_scenarios_that_share(run: Run) -> None:
     """A scenario whose partitions share budgets is a block by itself, or several in no job."""
     flags = {s.scenario_id: np.zeros(10, bool) for s in run.scenarios}
     engine = compiled_engine.CompiledEngine(run.scenarios, flags, True, 25, {})
@@ -155,6 +156,5 @@ def test_blocks_of_scenarios_that_share(run: Run, monkeypatch: pytest.MonkeyPatc
     plan = compiled_engine.plan_blocks(engine._weights, 2, 1e9, None, shared[:1], stepped)
     assert shared == [(10, 20), (20, 30)]
     assert {10, 20} <= set(plan.bounds) and not set(range(11, 20)) & set(plan.bounds) and len(plan.bounds) > 6
-    monkeypatch.setattr(type(engine), "_stepped", {2: (20, 30)})
-    of_jobs = [block for job in range(plan.job_count) for block in engine._blocks_of(plan, job)]
+    of_jobs = [block for job in range(plan.job_count) for block in blocks_of(plan, job, stepped)]
     assert of_jobs == [block for block, bound in enumerate(plan.bounds[:-1]) if bound < 20]

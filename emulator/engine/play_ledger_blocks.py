@@ -1,0 +1,90 @@
+"""A block of ledgers, or of topics that are lists of them, from its payload to its rows; driver and tasks call the same."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, cast
+
+import pyarrow as pa
+
+from emulator import compiled
+from emulator.engine.rows import batches_of, blocks_row
+from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledger_block, read_topic_block
+from emulator.outcomes.compiled_ledgers import LedgerNames, ledger_block_tables, topic_block_tables
+from emulator.rounds.bookkeeper.play_block import play
+from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
+from emulator.rounds.bookkeeper.topics.play_block import play as play_topic_block
+from emulator.rounds.bookkeeper.topics.play_topics import play_topics
+
+LEDGER_PAYLOADS_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("are_topics", pa.bool_())])
+"""A job's blocks: number, what `ledger_payload` or `topic_payload` gave, which of the two."""
+
+
+def ledger_payload(names: LedgerNames, ledgers: bytes) -> bytes:
+    """A block of ledgers with their names; `ledgers`: as of PreparedLedgers.payload."""
+    return pickle.dumps((names, ledgers), protocol=5)
+
+
+def topic_payload(names: LedgerNames, topics: bytes, spare: Sequence[Sequence[int]]) -> bytes:
+    """A block of topics with their names; `topics`: as of PreparedTopics.payload, `spare`: as of topic_block_tables."""
+    return pickle.dumps((names, topics, spare), protocol=5)
+
+
+def play_ledger_blocks(names: Collection[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Play blocks (LEDGER_PAYLOADS_SCHEMA) one after the other; rows of these tables, side by side (rows.rows_schema)."""
+    for batch in batches:
+        are_topics = batch.column("are_topics").to_pylist()
+        for number, payload, is_list in zip(batch.column("block").to_pylist(), batch.column("payload"), are_topics, strict=True):
+            played = play_topic_payload if is_list else play_ledger_payload
+            yield from batches_of(played(number, payload.as_buffer()), names)
+
+
+def play_ledger_payload(number: int, payload: Any) -> dict[str, pa.Table]:
+    """Play a block of ledgers; the rows of rows.LEDGER_TABLES."""
+    names, ledgers = pickle.loads(payload)
+    block = read_ledger_block(ledgers)
+    compile_ledgers(block)
+    began = time.perf_counter()
+    state, told = play(block.state, block.inputs)
+    seconds = time.perf_counter() - began
+    tables = ledger_block_tables(names, block.inputs, state, told)
+    return tables | {"blocks": blocks_row(number, len(state.ledgers), seconds)}
+
+
+def play_topic_payload(number: int, payload: Any) -> dict[str, pa.Table]:
+    """Play a block of topics; the rows of rows.LEDGER_TABLES."""
+    names, topics, spare = pickle.loads(payload)
+    block = read_topic_block(topics)
+    compile_topics(block)
+    began = time.perf_counter()
+    state, told = play_topic_block(block.state, block.inputs)
+    seconds = time.perf_counter() - began
+    tables = topic_block_tables(names, block.inputs, state, told, spare)
+    return tables | {"blocks": blocks_row(number, len(state.topics), seconds)}
+
+
+def compile_ledgers(block: Block, **told: Callable[[], None]) -> bool:
+    """Have the rounds of ledgers compiled, where the cache does not have them yet, by playing no round of a block.
+
+    `told`, and what it returns: as of compiled.compile_once.
+    """
+
+    def play_nothing() -> None:
+        ledgers = cast(Any, block.state.ledgers).copy()
+        ledgers["end"] = 0
+        play(block.state._replace(ledgers=ledgers), block.inputs)
+
+    return compiled.compile_once(play_ledgers, play_nothing, **told)
+
+
+def compile_topics(block: TopicBlock, **told: Callable[[], None]) -> bool:
+    """The same of the rounds of topics."""
+
+    def play_nothing() -> None:
+        topics = cast(Any, block.state.topics).copy()
+        topics["end"] = 0
+        play_topic_block(block.state._replace(topics=topics), block.inputs)
+
+    return compiled.compile_once(play_topics, play_nothing, **told)

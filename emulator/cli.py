@@ -282,6 +282,7 @@ def sql_command(
 
     with _asking(folder, engine, master, conf, f"{PROGRAM} sql") as tables:
         columns, rows = tables.ask(query, None if prices is None else _load_prices(prices))
+        _tell_unwritten(tables, query)
         if query.startswith("@") and form == "table":
             click.echo(f"{queries()[query[1:]].question} {how_to_read(queries()[query[1:]])}", err=True)
         write_answer(columns, rows, form, sys.stdout)
@@ -347,6 +348,7 @@ def compare_command(
     with _asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
         rows: Iterable[tuple[Any, ...]]
         columns, rows = tables.ask(query, price_table)
+        _tell_unwritten(tables, query)
         if picture is not None:
             rows = list(rows)
             over_time, points = tables.ask(OVER_TIME, price_table)
@@ -357,6 +359,14 @@ def compare_command(
         else:
             write_answer(columns, rows, form, sys.stdout)
     return DONE
+
+
+def _tell_unwritten(tables: Asker, query: str) -> None:
+    """Notes on standard error that a query asks for events which the run did not write."""
+    from emulator.outcomes.unwritten import unwritten_notes
+
+    for line in unwritten_notes(tables, query):
+        click.echo(f"note: {line}", err=True)
 
 
 def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:
@@ -454,27 +464,34 @@ def explain_command(
     from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
     from emulator.expressions.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
     from emulator.progress import Progress
+    from emulator.scenario.event_kinds import unwritten_kinds
 
     _refuse_missing_folder(folder, master, conf)
     if html is not None:
         refuse_unwritable("--html", html)
     with _asking(folder, engine, master, conf, f"{PROGRAM} explain") as tables:
         subject = find_subject(tables, topic, partition, scenario, rounds)
+        unwritten = unwritten_kinds(subject.scenario["protocol"], subject.scenario["event_kinds"])
+        lacks = f"the run did not write events of these kinds, which the story lacks: {', '.join(unwritten)}"
         if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
             if html is not None:
                 raise InputError("--html: the story of a ledger has no page; allowed: no --html")
+            if unwritten:
+                click.echo(f"note: {lacks}", err=True)
             _print_lines(ledger_lines(tables, subject, ledger))
             return DONE
         if ledger is not None:
             raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
         rows, first, last = read_partition(tables, subject)
-        run = None if rows.trace else read_run(tables)
+        run = None if rows.trace and not unwritten else read_run(tables)
     if run is not None:
         try:
             with Progress() as progress:
                 rows = with_replay(rows, run, first, last, progress)
         except (InputError, EnvironmentProblem) as error:
             click.echo(f"not played again: {error}", err=True)
+            if unwritten:
+                click.echo(f"note: {lacks}", err=True)
     story = tell(rows, first, last)
     if not story.traced:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)

@@ -39,6 +39,7 @@ _TYPES: dict[str, DataType] = {
     "double": DoubleType(),
     "timestamp": TimestampType(),
     "array<int>": ArrayType(_INT, containsNull=False),
+    "array<string>": ArrayType(_TEXT, containsNull=False),
     "array<bigint>": ArrayType(_LONG, containsNull=False),
     "array<struct<epoch:int,start_offset:bigint>>": EPOCHS_TYPE,
     "map<string,string>": MapType(_TEXT, _TEXT, valueContainsNull=False),

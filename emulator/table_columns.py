@@ -117,6 +117,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
             "map<string,string>",
             "what the variant sets, by dotted path; each is a column of that name as well",
         ),
+        Column("event_kinds", "array<string>", "kinds of events that table events has of the scenario; null: all", True),
     ),
     "faults": _table(
         _SCENARIO,
@@ -204,6 +205,12 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("to_offset", _LONG, "offset: end, exclusive (truncate: new log end); null: none", True),
         Column("cause", _INT, "faults.fault_id behind it; null: no fault", True),
         Column("ledger", _INT, "number in the topic's list of the ledger it happened to; null: it is no list's", True),
+    ),
+    "event_counts": _table(
+        _SCENARIO,
+        _TOPIC,
+        Column("kind", _TEXT, "kind of event, as in events"),
+        Column("events", _LONG, "how many there were in all of its partitions, whether table events has them or not"),
     ),
     "replicas": _table(
         _SCENARIO,

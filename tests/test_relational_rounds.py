@@ -7,6 +7,7 @@ older generations. `FUZZ_BATCHES=n` adds n runs of other seeds.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,8 @@ def test_rounds_without_controllers_equal_reference(spark: SparkSession, tmp_pat
     run_relational(run, str(tmp_path / "out"), spark, trace="all")
     tables = {name: read_table(tmp_path / "out" / name) for name in OUTPUT_TABLES if (tmp_path / "out" / name).is_dir()}
     assert any(row["kind"] == "unclean_election" for row in tables["events"])
+    counts = Counter((row["scenario_id"], row["topic"], row["kind"]) for row in tables["events"])
+    assert {(row["scenario_id"], row["topic"], row["kind"]): row["events"] for row in tables["event_counts"]} == counts
     assert_like_reference(tables, {"burst": batch})
 
 

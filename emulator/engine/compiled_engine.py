@@ -24,13 +24,14 @@ from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
 from emulator.outcomes.assemble import broker_rows, fault_rows, invariant_table
-from emulator.outcomes.compiled import broker_round_rows, bucket_edges
+from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
 from emulator.outcomes.compiled.read_invariants import with_reads
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.compiled.traffic import SUMS
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.trace import TRACE_TABLES
+from emulator.outcomes.written_events import summed_count_rows, summed_counts
 from emulator.progress import Progress
 from emulator.scenario import Scenario
 from emulator.storage import OutputDirectory
@@ -159,7 +160,8 @@ class CompiledEngine:
         if is_own.any():
             parts.append(play_payload(0, prepared.block(np.flatnonzero(is_own)), self._state_at))
         self._advance(progress)(1, 1.0)
-        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in (*TABLES, "traffic")}
+        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in BLOCK_TABLES}
+        tables["event_counts"] = summed_count_rows(tables["event_counts"])
         saturated = [part["saturated"] for part in parts if "saturated" in part]
         traffic = tables.pop("traffic")
         return tables, traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
@@ -181,6 +183,7 @@ class CompiledEngine:
             saturated.append(used_up)
         rows = reduce(DataFrame.unionByName, frames)
         tables: Tables = {name: rows_of(rows, name) for name in TABLES if name in self._told}
+        tables["event_counts"] = summed_counts(rows_of(rows, "event_counts"))
         traffic = rows_of(rows, "traffic").groupBy("scenario_id", "broker_place", "bucket")
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
         if len(self._shared) > len(self._stepped):

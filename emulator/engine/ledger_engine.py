@@ -35,6 +35,7 @@ from emulator.outcomes.assemble import broker_rows, empty_table, fault_rows
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.ledger_violations import ledger_invariant_rows
+from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
 from emulator.scenario import Scenario, Topic
 from emulator.storage import OutputDirectory
@@ -109,6 +110,7 @@ class LedgerEngine:
         tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
         progress.finish()
         return tables | {
+            **counted_and_written(tables["events"], self._scenarios),
             "broker_rounds": empty_table("broker_rounds"),
             "invariants": ledger_invariant_rows(),
             "brokers": broker_rows(self._scenarios),

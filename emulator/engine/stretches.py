@@ -10,7 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays import Block
-from emulator.outcomes.compiled import Names, end_tables, fence_events, replica_state_rows, told_tables
+from emulator.outcomes.compiled import (
+    Names,
+    end_tables,
+    event_counts,
+    fence_events,
+    is_written,
+    no_events,
+    replica_state_rows,
+    told_tables,
+)
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told, joined
@@ -22,10 +31,11 @@ END = 1 << 40
 
 
 class Mark(NamedTuple):
-    """Where a block stands: its state, what it has told, and rounds of which it is still to tell."""
+    """Where a block stands: its state, what it has told, how many events, and rounds of which it is still to tell."""
 
     state: State
     told: list[Told]
+    counts: np.ndarray
     states: list[pa.Table]
     state_at: list[int]
 
@@ -41,7 +51,8 @@ class Stretches:
         self.seconds = 0.0
         self._state_at = list(state_at)
         self._rounds = np.asarray(block.state.partitions)["end"].copy()
-        self._fences = fence_events(self.names, block.inputs, block.state)  # before rounds write to the state
+        self._fences, self._fence_counts = fence_events(self.names, block.inputs, block.state)  # before rounds write to the state
+        self._counts = no_events(self.names)
         self._scratch = Scratch(block.inputs)
         self._told: list[Told] = []
         self._states: list[pa.Table] = []
@@ -56,11 +67,11 @@ class Stretches:
 
     def mark(self) -> Mark:
         """Where it stands."""
-        return Mark(self.state, list(self._told), list(self._states), list(self._state_at))
+        return Mark(self.state, list(self._told), self._counts, list(self._states), list(self._state_at))
 
     def go_back(self, mark: Mark) -> None:
         """Forget what was played since."""
-        self.state = mark.state
+        self.state, self._counts = mark.state, mark.counts
         self._told, self._states, self._state_at = list(mark.told), list(mark.states), list(mark.state_at)
 
     def tables(self) -> dict[str, pa.Table]:
@@ -69,8 +80,10 @@ class Stretches:
 
     def told_tables(self, is_first: bool) -> dict[str, pa.Table]:
         """Of these the rows that were told; `is_first`: also those that were known before it was played."""
-        fences = self._fences if is_first else self._fences.slice(0, 0)
-        return told_tables(self.names, self.block.inputs, fences, self.state, joined(self._told), self._states)
+        fences, counts = self._fences.slice(0, 0), self._counts
+        if is_first:
+            fences, counts = self._fences, counts + self._fence_counts
+        return told_tables(self.names, self.block.inputs, fences, self.state, joined(self._told), self._states, counts)
 
     def end_tables(self) -> dict[str, pa.Table]:
         """Of these the rows that say how it ended."""
@@ -79,8 +92,13 @@ class Stretches:
     def _play(self, round_: int) -> None:
         began = time.perf_counter()
         np.asarray(self.state.partitions)["end"] = np.minimum(self._rounds, round_)
-        self.state, told = play(self.state, self.block.inputs, self.block.traffic, self._scratch)
+        self.state, told = play(self.state, self.block.inputs, self.block.traffic, self._scratch, written=self._written)
         self.seconds += time.perf_counter() - began
         self._told.append(told)
         if len(self._told) >= TOLD_AT_ONCE:
             self._told = [joined(self._told)]
+
+    def _written(self, events: np.ndarray) -> np.ndarray:
+        """Count events, and return those that become rows."""
+        self._counts = self._counts + event_counts(self.names, events["partition"], events["kind"])
+        return events[is_written(self.names, events["partition"], events["kind"])]

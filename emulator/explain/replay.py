@@ -1,4 +1,4 @@
-"""Plays one partition of a run again, round by round, where the run has no trace of it.
+"""Plays one partition of a run again, round by round, where the run has no trace of it, or did not write all of its events.
 
 Where partitions share brokers' bandwidth, all of the scenario are played. What comes out is held against the run's tables.
 """
@@ -20,6 +20,7 @@ from emulator.errors import InputError
 from emulator.explain.rows import PartitionRows, Row
 from emulator.inputs.arrays import prepare, why_not_core
 from emulator.outcomes.compiled.tables import TABLES
+from emulator.outcomes.written_events import written_rows
 from emulator.progress import Progress
 from emulator.scenario import Scenario
 from emulator.scenario.stored import load_stored
@@ -29,16 +30,19 @@ _CONTROLLERS = ("round", "leader", "leader_epoch", "isr", "elr")
 
 
 def with_replay(rows: PartitionRows, run: Row, first: int, last: int, progress: Progress) -> PartitionRows:
-    """Returns the rows with what a trace would have of rounds `first` - 1 to `last`.
+    """Returns the rows with what a trace would have of rounds `first` - 1 to `last`, and with events of all kinds.
 
     `run`: the row of table `runs`. Raises InputError for a partition that cannot be played again, and where it ends otherwise
     than in the run's tables; EnvironmentProblem where its rounds are too many for a machine that cannot compile them.
     """
     scenario = _scenario(run, rows)
-    tables = _play(scenario, rows.topic, rows.partition, progress)
+    tables = _play(replace(scenario, events=None), rows.topic, rows.partition, progress)
+    written = written_rows(tables["events"], [scenario])
     stored = {"outcomes": [rows.outcome], "replicas": rows.ends, "leader_epochs": rows.leader_epochs}
-    _refuse_others(tables, stored | {"events": rows.events, "violations": rows.violations})
-    return replace(rows, trace=_trace(tables["trace"], first, last), controllers=_controllers(tables, first, last))
+    _refuse_others({**tables, "events": written}, stored | {"events": rows.events, "violations": rows.violations})
+    trace, controllers = _trace(tables["trace"], first, last), _controllers(tables, first, last)
+    events = rows.events if scenario.events is None else tables["events"].to_pylist()
+    return replace(rows, events=events, trace=trace, controllers=controllers)
 
 
 def _scenario(run: Row, rows: PartitionRows) -> Scenario:

@@ -26,6 +26,7 @@ from emulator.outcomes.broker_rounds import DISK_BYTES
 from emulator.outcomes.consumers import CONSUMER_TABLES, consumer_tables
 from emulator.outcomes.names import Names, names
 from emulator.outcomes.violations import format_words, invariant_rows, violation_rows
+from emulator.outcomes.written_events import counted_and_written
 from emulator.scenario import Scenario
 from emulator.schema import OUTPUT_TABLES
 
@@ -67,8 +68,8 @@ def assemble(
 
     `state`: one row per (scenario, partition, slot), columns of rounds/kafka/state.py; world_id and feed_id count on over
     the list of inputs. `losses`: what accounting.losses_at_elections says of it. Returns partitions, outcomes, events,
-    replicas, leader_epochs, remote_segments, violations, and where groups read consumer_groups and unread, as frames; what the
-    driver knows already as pyarrow tables: brokers, faults, invariants. Source: shared design, section 7.
+    event_counts, replicas, leader_epochs, remote_segments, violations, and where groups read consumer_groups and unread, as
+    frames; what the driver knows already as pyarrow tables: brokers, faults, invariants. Source: shared design, section 7.
     """
     known = names(spark, inputs)
     computed = {
@@ -86,6 +87,7 @@ def assemble(
     else:
         tables |= {name: empty_table(name) for name in CONSUMER_TABLES}
     scenarios = [i.scenario for i in inputs]
+    tables |= counted_and_written(computed["events"].select(OUTPUT_TABLES["events"].names), scenarios)
     return tables | {"invariants": invariant_table(), "brokers": broker_rows(scenarios), "faults": fault_rows(scenarios)}
 
 

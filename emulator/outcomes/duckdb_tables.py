@@ -29,6 +29,7 @@ _TYPES = {
     "double": "DOUBLE",
     "timestamp": "TIMESTAMP WITH TIME ZONE",
     "array<int>": "INTEGER[]",
+    "array<string>": "VARCHAR[]",
     "array<bigint>": "BIGINT[]",
     "array<struct<epoch:int,start_offset:bigint>>": "STRUCT(epoch INTEGER, start_offset BIGINT)[]",
     "map<string,string>": "MAP(VARCHAR, VARCHAR)",

@@ -30,6 +30,7 @@ from emulator.outcomes.ledger_bytes import bytes_held, entries_held, entry_bytes
 from emulator.outcomes.ledger_violations import ledger_invariant_rows, ledger_violations
 from emulator.outcomes.lists_of_ledgers import ACKED_LOST, check_rows, kept, newest, of_all_ledgers, there, topic_rows
 from emulator.outcomes.names import Names, names
+from emulator.outcomes.written_events import counted_and_written
 from emulator.schema import OUTPUT_TABLES
 
 
@@ -61,6 +62,7 @@ def ledger_tables(spark: SparkSession, state: DataFrame, inputs: list[ScenarioIn
         computed["topics"] = topic_rows(state, known)
     tables: dict[str, DataFrame | pa.Table] = {n: frame.select(OUTPUT_TABLES[n].names) for n, frame in computed.items()}
     scenarios = [i.scenario for i in inputs]
+    tables |= counted_and_written(computed["events"].select(OUTPUT_TABLES["events"].names), scenarios)
     return tables | {"invariants": ledger_invariant_rows(), "brokers": broker_rows(scenarios), "faults": fault_rows(scenarios)}
 
 

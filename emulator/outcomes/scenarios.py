@@ -25,6 +25,8 @@ class ScenarioChoices(Protocol):
     def round_ms(self) -> int: ...
     @property
     def overrides(self) -> Mapping[str, str]: ...
+    @property
+    def events(self) -> tuple[str, ...] | None: ...
 
 
 def scenario_rows(scenarios: Iterable[ScenarioChoices], mode: str) -> tuple[StructType, list[tuple[Any, ...]]]:
@@ -51,6 +53,7 @@ def scenario_rows(scenarios: Iterable[ScenarioChoices], mode: str) -> tuple[Stru
             s.round_ms,
             mode,
             dict(s.overrides),
+            None if s.events is None else list(s.events),
             *map(s.overrides.get, paths),
         )
         for s in chosen

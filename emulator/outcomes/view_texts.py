@@ -63,12 +63,13 @@ def no_tables(uri: str) -> InputError:
 
 def refuse_without_graph(uri: str, sql: str, present: Collection[str]) -> None:
     """Raises InputError for a bundled question about a graph where none is."""
-    if names_in(_without_comments(sql)) & set(GRAPH_COLUMNS) and not set(present) & set(GRAPH_COLUMNS):
+    if names_in(without_comments(sql)) & set(GRAPH_COLUMNS) and not set(present) & set(GRAPH_COLUMNS):
         problem = f"{uri}: no graph is there, which this question is about"
         raise InputError(f"{problem}; write it with: emulator graph {uri} --out {uri}")
 
 
-def _without_comments(sql: str) -> str:
+def without_comments(sql: str) -> str:
+    """Returns SQL without what follows -- in its lines."""
     return re.sub(r"--.*", "", sql)
 
 
@@ -86,5 +87,5 @@ def with_sources(names: Collection[str]) -> set[str]:
     wanted = set(names)
     for helper in reversed(HELPER_VIEWS):
         if helper in wanted:
-            wanted |= names_in(_without_comments(helper_view_sql(helper)))
+            wanted |= names_in(without_comments(helper_view_sql(helper)))
     return wanted

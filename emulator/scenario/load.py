@@ -16,6 +16,7 @@ from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_c
 from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_config, resolve_features
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
 from emulator.scenario.consumers import resolve_consumers
+from emulator.scenario.event_kinds import resolve_events
 from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolve_faults
 from emulator.scenario.imported import Imported
 from emulator.scenario.imported_ledgers import ImportedLedgers
@@ -166,6 +167,7 @@ def _resolve(
         consumers=resolve_consumers(places, shape, partitions),
         remote_storage=RemoteStorage(**shape.remote_storage.model_dump()),
         overrides=overrides,
+        events=resolve_events(places, shape, both),
     )
 
 

@@ -182,7 +182,7 @@ class Scenario:
 
     `workload`, `initial_*`: the schemas of this module. `faults`: emulator.faults.kinds.FAULT_SCHEMA, row index =
     fault_id: rows of the scenario file, of the faults file, of the generators. `overrides`: what a variant changes,
-    dotted place -> value as JSON; empty for the base.
+    dotted place -> value as JSON; empty for the base. `events`: kinds of events that are written; None: all.
     """
 
     scenario_id: int
@@ -208,6 +208,7 @@ class Scenario:
     remote_storage: RemoteStorage
     consumers: tuple[ConsumerRow, ...]
     overrides: Mapping[str, str]
+    events: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -267,4 +267,5 @@ class ScenarioShape(Shape):
     initial: InitialShape = InitialShape()
     initial_file: Path | None = None
     remote_storage: RemoteStorageShape = RemoteStorageShape()
+    events: list[str] | None = None
     variants: list[dict[str, Any]] = []

@@ -26,8 +26,11 @@ MORE = {"events": 1200, "violations": 1200}
 VOLATILE = {"runs": ("run_id", "started_at", "seconds", "versions", "scenario_path")}
 """Columns by table that differ from run to run: their cells are left out."""
 
-LATER = {"runs": ("scenario_folder", "scenario_files")}
+LATER = {"runs": ("scenario_folder", "scenario_files"), "scenarios": ("event_kinds",)}
 """Columns by table that came after the goldens were taken: they are left out."""
+
+LATER_TABLES = ("event_counts",)
+"""Tables that came after them, likewise."""
 
 LONG_TEXT = {"runs": ("scenario_text",)}
 """Columns whose text is kept as a digest: the scenario file stands beside the goldens."""
@@ -66,7 +69,8 @@ def _kind(of: pa.DataType) -> str:
 
 def read_tables(folder: Path) -> dict[str, Table]:
     """Every table of a run, by its name."""
-    return {path.name: read_table(path) for path in sorted(folder.iterdir()) if path.is_dir() and path.name[0] not in "._"}
+    paths = [path for path in sorted(folder.iterdir()) if path.is_dir() and path.name[0] not in "._"]
+    return {path.name: read_table(path) for path in paths if path.name not in LATER_TABLES}
 
 
 def read_table(path: Path) -> Table:

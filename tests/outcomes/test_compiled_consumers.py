@@ -61,9 +61,9 @@ def tables_of(folder: Path, **rules: int) -> dict[str, list[dict[str, Any]]]:
     for name, value in rules.items():
         np.asarray(block.inputs.rules)[name][:] = value
     names = Names(block)
-    fences = fence_events(names, block.inputs, block.state)
+    fences, counts = fence_events(names, block.inputs, block.state)
     state, told = play(block.state, block.inputs, block.traffic)
-    return {name: table.to_pylist() for name, table in block_tables(names, block.inputs, fences, state, told, []).items()}
+    return {name: table.to_pylist() for name, table in block_tables(names, block.inputs, fences, state, told, [], counts).items()}
 
 
 @pytest.fixture(scope="module")

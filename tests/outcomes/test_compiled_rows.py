@@ -98,8 +98,8 @@ def told(block: Any, **given: Any) -> Told:
 
 def rows_of(block: Any, table: str, of: Any = None, state: Any = None) -> list[Row]:
     names = Names(block)
-    fences = fence_events(names, block.inputs, block.state)
-    tables = block_tables(names, block.inputs, fences, state or block.state, of or told(block), [])
+    fences, counts = fence_events(names, block.inputs, block.state)
+    tables = block_tables(names, block.inputs, fences, state or block.state, of or told(block), [], counts)
     assert {name: t.schema.names for name, t in tables.items()} == {name: s.names for name, s in BLOCK_TABLES.items()}
     found: list[Row] = tables[table].to_pylist()
     return found

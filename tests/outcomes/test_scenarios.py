@@ -16,6 +16,7 @@ class Choices:
     protocol: str = "kafka"
     rounds: int = 100
     round_ms: int = 500
+    events: tuple[str, ...] | None = None
 
 
 def test_overridden_settings_become_columns() -> None:
@@ -29,6 +30,7 @@ def test_overridden_settings_become_columns() -> None:
     assert [row[1] for row in rows] == ["base", "a", "b"]
     assert [row[-2:] for row in rows] == [(None, None), ("9", None), ("8", "2")]
     assert [row[5] for row in rows] == ["leap"] * 3
+    assert [row[7] for row in rows] == [None] * 3
     assert rows[2][6] == {"topics.t.config.x": "2", "seed": "8"}
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from emulator.checkpoints import ALLOWED, sealed, unsealed
-from emulator.engine.rows import rows_schema
+from emulator.engine.rows import rows_of, rows_schema
 from emulator.errors import InputError
 from emulator.files import files_of
 
@@ -52,7 +52,7 @@ class StepFiles:
     def states(self, step: int) -> DataFrame:
         """The blocks at the end of a step."""
         rows = self._read(self._told, [f"{self._at(step)}/rows/{_STATES}"])
-        return rows.where("between IS NOT NULL").select("between.*")
+        return rows_of(rows, "between")
 
     def forget_states(self, step: int) -> None:
         """Nothing goes on from the end of this step any more."""

@@ -39,7 +39,7 @@ class Block:
     By partition: `scenario_id`, `topic_index` (place in `topic_names` of its scenario's place) and `partition`, its number in the
     topic. `topic_names`, `group_names` (of consumers): by place of the scenario. `traffic`: rows of Traffic for its brokers and
     their buckets. `first_broker`: by place of the scenario, and one more; `broker_place`: by broker of the block its place among
-    all of the scenario's.
+    all of the scenario's. `event_kinds`: by place of the scenario the kinds that are written, bits of scenario.PARTITION_EVENTS.
     """
 
     inputs: Inputs
@@ -52,6 +52,7 @@ class Block:
     traffic: int
     first_broker: np.ndarray
     broker_place: np.ndarray
+    event_kinds: np.ndarray
 
 
 def pack(
@@ -129,6 +130,7 @@ def read_block(payload: bytes) -> Block:
         packed["traffic"],
         packed["first_broker"],
         packed["broker place"],
+        packed["event kinds"],
     )
 
 

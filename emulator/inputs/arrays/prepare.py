@@ -21,6 +21,7 @@ from emulator.inputs.consumers import reads_per_thread
 from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
+from emulator.scenario.event_kinds import bits_of_kinds
 
 _NUMBERED = {
     "settings": "settings",
@@ -49,6 +50,7 @@ class Prepared:
         ]
         self._parts, self._given = parts, list(scenarios)
         self._scenario_ids = np.array([s.scenario_id for s in scenarios], np.int32)
+        self._event_kinds = np.array([bits_of_kinds(s.events) for s in scenarios], np.int64)
         counts = np.array([part.places.partition_count for part in parts], np.int64)
         self.first_place = offsets_of(counts)
         self.rules = rules_records()
@@ -163,6 +165,7 @@ class Prepared:
             "topic names": names,
             "group names": tuple(part.groups for part in self._parts),
             "scenario ids": self._scenario_ids,
+            "event kinds": self._event_kinds,
             "traffic": traffic,
             "first_broker": brokers.first,
             "broker place": brokers.place.astype(np.int32),

@@ -1,5 +1,6 @@
 """From what compiled rounds leave of a block to rows of the contract's tables; no Spark here, tasks and driver call the same."""
 
+from emulator.outcomes.compiled.event_counts import event_counts, is_written, no_events
 from emulator.outcomes.compiled.events import fence_events
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.replica_states import replica_state_rows
@@ -13,7 +14,10 @@ __all__ = [
     "broker_round_rows",
     "bucket_edges",
     "end_tables",
+    "event_counts",
     "fence_events",
+    "is_written",
+    "no_events",
     "replica_state_rows",
     "told_tables",
 ]

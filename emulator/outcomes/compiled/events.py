@@ -7,12 +7,14 @@ import pyarrow as pa
 
 from emulator.inputs.arrays.columns import spread
 from emulator.outcomes.compiled.columns import field_of, nullable, table_of, texts_at
+from emulator.outcomes.compiled.event_counts import event_counts, is_written
 from emulator.outcomes.compiled.names import Names
-from emulator.rounds.kafka.records import EVENT_KINDS, FENCED, FOREVER, RETURNING, UNKNOWN, Inputs
+from emulator.rounds.kafka.event_kinds import EVENT_KINDS
+from emulator.rounds.kafka.records import FENCED, FOREVER, RETURNING, UNKNOWN, Inputs
 from emulator.rounds.kafka.state import State
+from emulator.scenario.event_kinds import OF_BROKERS, PARTITION_EVENTS
 
 _NO_FAULT = -1
-_FENCED, _UNFENCED = "fenced", "unfenced"
 
 
 def told_events(names: Names, events: np.ndarray) -> pa.Table:
@@ -29,10 +31,10 @@ def told_events(names: Names, events: np.ndarray) -> pa.Table:
     return table_of("events", len(events), names.ids(np.asarray(events["partition"])) | columns)
 
 
-def fence_events(names: Names, inputs: Inputs, state_at_start: State) -> pa.Table:
-    """The rows of `events` that say when brokers are fenced and unfenced: one for each replica assigned at the start.
+def fence_events(names: Names, inputs: Inputs, state_at_start: State) -> tuple[pa.Table, np.ndarray]:
+    """The rows of `events` that say when brokers are fenced and unfenced, and how many there are, written or not.
 
-    A replica's `span` is then the first of its broker's.
+    There is one for each replica assigned at the start; its `span` is then the first of its broker's.
     """
     partitions, replicas = np.asarray(state_at_start.partitions), np.asarray(state_at_start.replicas)
     is_assigned = (partitions["assigned"][names.partition_of] >> names.slot_of) & 1 == 1
@@ -41,13 +43,16 @@ def fence_events(names: Names, inputs: Inputs, state_at_start: State) -> pa.Tabl
     from_round = field_of(inputs.spans, "from_round")
     in_time = from_round[span] < field_of(inputs.scenarios, "rounds")[partitions["scenario"][partition]]
     replica, span, kind, partition = replica[in_time], span[in_time], kind[in_time], partition[in_time]
+    kind = kind + PARTITION_EVENTS.index(OF_BROKERS[0])
+    counts, written = event_counts(names, partition, kind), is_written(names, partition, kind)
+    replica, span, kind, partition = replica[written], span[written], kind[written], partition[written]
     columns = {
         "round": from_round[span],
-        "kind": texts_at((_FENCED, _UNFENCED), kind),
+        "kind": texts_at(PARTITION_EVENTS, kind),
         "broker": replicas["broker"][replica],
         "cause": nullable(field_of(inputs.spans, "cause")[span], _NO_FAULT),
     }
-    return table_of("events", len(replica), names.ids(partition) | columns)
+    return table_of("events", len(replica), names.ids(partition) | columns), counts
 
 
 def _fences(inputs: Inputs, replicas: np.ndarray, first_span: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -28,7 +28,11 @@ class Names:
         """By place of the scenario its first broker in the block; by broker its place among the scenario's."""
         topics = np.array([len(names) for names in block.topic_names], np.int64)
         self._topics = pa.array([name for names in block.topic_names for name in names], pa.string())
-        self._topic = (np.cumsum(topics) - topics)[scenario] + block.topic_index
+        self.topic_count = len(self._topics)
+        self.topic_place = (np.cumsum(topics) - topics)[scenario] + block.topic_index
+        """By partition its topic's place among those of all scenarios."""
+        self.event_kinds = block.event_kinds[scenario]
+        """By partition, which kinds of events are written: bits of scenario.event_kinds.PARTITION_EVENTS."""
         groups = np.array([len(names) for names in block.group_names], np.int64)
         self._groups = tuple(name for names in block.group_names for name in names)
         self._first_group = (np.cumsum(groups) - groups)[scenario]
@@ -47,7 +51,7 @@ class Names:
         """Columns scenario_id, topic and partition of rows about the partitions at these places."""
         return {
             "scenario_id": self.scenario_id[places],
-            "topic": self._topics.take(pa.array(self._topic[places])),
+            "topic": self._topics.take(pa.array(self.topic_place[places])),
             "partition": self._partition[places],
         }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import arrow_schema
 from emulator.outcomes.compiled.consumers import consumer_group_rows, unread_rows
+from emulator.outcomes.compiled.event_counts import event_count_rows
 from emulator.outcomes.compiled.events import told_events
 from emulator.outcomes.compiled.final_state import leader_epoch_rows, outcome_rows, partition_rows, replica_rows
 from emulator.outcomes.compiled.names import Names
@@ -25,18 +27,21 @@ TABLES = (
 )  # fmt: skip
 """Output tables whose rows a block has."""
 
-BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES} | {"traffic": TRAFFIC_SCHEMA}
-"""By name the columns of what a block gives."""
+BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES} | {
+    "traffic": TRAFFIC_SCHEMA, "event_counts": arrow_schema("event_counts"),
+}  # fmt: skip
+"""By name the columns of what a block gives. The last two are sums, of which the run has those over all blocks."""
 
 
 def block_tables(
-    names: Names, inputs: Inputs, fences: pa.Table, state: State, told: Told, states: Sequence[pa.Table]
+    names: Names, inputs: Inputs, fences: pa.Table, state: State, told: Told, states: Sequence[pa.Table], counts: np.ndarray
 ) -> dict[str, pa.Table]:
     """The rows of BLOCK_TABLES of a block that was played to its end.
 
-    `names` and `fences` (`fence_events`) are of its start; `states`: `replica_state_rows` of the rounds that were named.
+    `names` and `fences` (`fence_events`) are of its start; `states`: `replica_state_rows` of the rounds that were named;
+    `counts`: `event_counts` of all events; `told` has those that are written.
     """
-    return told_tables(names, inputs, fences, state, told, states) | end_tables(names, inputs, state)
+    return told_tables(names, inputs, fences, state, told, states, counts) | end_tables(names, inputs, state)
 
 
 def end_tables(names: Names, inputs: Inputs, state: State) -> dict[str, pa.Table]:
@@ -52,7 +57,7 @@ def end_tables(names: Names, inputs: Inputs, state: State) -> dict[str, pa.Table
 
 
 def told_tables(
-    names: Names, inputs: Inputs, fences: pa.Table, state: State, told: Told, states: Sequence[pa.Table]
+    names: Names, inputs: Inputs, fences: pa.Table, state: State, told: Told, states: Sequence[pa.Table], counts: np.ndarray
 ) -> dict[str, pa.Table]:
     """Of these the rows that were told on the way, in any stretch of it; `fences` are for one of them, `state` of its end."""
     return {
@@ -63,4 +68,5 @@ def told_tables(
         "trace_partitions": trace_partition_rows(names, told),
         "replica_states": pa.concat_tables([arrow_schema("replica_states").empty_table(), *states]),
         "traffic": traffic_sums(names, inputs, told.traffic),
+        "event_counts": event_count_rows(names, counts),
     }

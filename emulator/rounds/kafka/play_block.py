@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -146,12 +147,13 @@ class Scratch:
     def _told(self, name: str) -> Any:
         return self.readers.unread if name == "unread" else getattr(self.lists, name)
 
-    def hand_over(self) -> dict[str, np.ndarray]:
-        """What was told since the last time, copied; the arrays are empty again."""
+    def hand_over(self, written: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
+        """What was told since the last time, copied, of events those that are `written`; the arrays are empty again."""
         told = {}
         for name in TOLD:
             span = self._span(SPANS.get(name, name))
-            told[name] = self._told(name)[: span.count].copy()
+            rows_told = self._told(name)[: span.count]
+            told[name] = (written(rows_told) if name == "events" else rows_told).copy()
             span.count = 0
         return told
 
@@ -177,11 +179,13 @@ def play(
     traffic_size: int,
     scratch: Scratch | None = None,
     partitions_a_call: int = 256,
+    written: Callable[[np.ndarray], np.ndarray] = lambda events: events,
 ) -> tuple[State, Told]:
     """Play every partition of a block to its `end`.
 
-    Returns the state then, and what was told: rows of Told, `traffic` with `traffic_size` rows. Calls of compiled code take about
-    a second at most and release the GIL. What is given stays as it is.
+    Returns the state then, and what was told: rows of Told, `traffic` with `traffic_size` rows. `written`: of events that were
+    told, once for each of them, those that are kept. Calls of compiled code take about a second at most and release the GIL. What
+    is given stays as it is.
     """
     scratch = scratch or Scratch(inputs)
     if bool(len(state.tier)) > scratch.has_tiers or bool(len(state.reading)) > scratch.has_readers:
@@ -213,12 +217,12 @@ def play(
             continue
         if why == SCRATCH_FULL:
             outputs_full = scratch.forget_full()
-            told.append(scratch.hand_over())
+            told.append(scratch.hand_over(written))
             if not outputs_full:
                 scratch.room, scratch.rows_told = 2 * scratch.room, 2 * scratch.rows_told
                 scratch.make()
             continue
-    told.append(scratch.hand_over())
+    told.append(scratch.hand_over(written))
     whole = {name: np.concatenate([part[name] for part in told]).view(np.recarray) for name in TOLD}
     return _cut(new), Told(**whole, traffic=traffic)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.rounds.kafka.event_kinds import EVENT_KINDS
 from emulator.rounds.kafka.reading.records import Want
 from emulator.rounds.kafka.tier.records import (
     Chosen,
@@ -78,11 +79,7 @@ FETCH_STATES = (
 ) = range(len(FETCH_STATES))  # fmt: skip
 """What became of a fetch: `fetch_state` of the trace, a place in FETCH_STATES."""
 
-EVENT_KINDS = (
-    "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate", "refused", "segment_roll",
-    "records_deleted", "log_damaged", "reassignment_completed", "acked_lost", "committed_lost", "local_delete",
-    "copy_started", "copy_finished", "copy_failed", "remote_delete", "aux_state_built", "topic_deleted",
-)  # fmt: skip
+# Kinds of events
 (
     ELECTION, UNCLEAN_ELECTION, LEADER_LOST, ISR_SHRINK, ISR_EXPAND, TRUNCATE, REFUSED, SEGMENT_ROLL,
     RECORDS_DELETED, LOG_DAMAGED, REASSIGNMENT_COMPLETED, ACKED_LOST, COMMITTED_LOST, LOCAL_DELETE,

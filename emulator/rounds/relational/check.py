@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from emulator.errors import InputError
 from emulator.scenario import Run, Scenario
+from emulator.scenario.event_kinds import unwritten_kinds
 from emulator.scenario.stored import load_stored
 from emulator.schema import OUTPUT_TABLES
 from emulator.session import settings_held
@@ -90,6 +91,8 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
             left_out.append(f"scenario {scenario.name}: {', '.join(reasons)}")
         else:
             scenarios.append(scenario)
+            if unwritten := unwritten_kinds(scenario.protocol, scenario.events):
+                left_out.append(f"scenario {scenario.name}: events that the run did not write: {', '.join(unwritten)}")
     chosen = _draw(scenarios, sample, seed)
     if not chosen:
         raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {'; '.join(left_out)}")

@@ -13,6 +13,7 @@ from pyspark.sql.types import ArrayType, StructField, StructType
 
 from emulator.arrow_frames import frame_of
 from emulator.arrow_schemas import to_arrow_schema
+from emulator.outcomes.written_events import counted_and_written
 from emulator.schema import OUTPUT_TABLES
 
 from .accounting import Accounts
@@ -50,7 +51,8 @@ def output_tables(spark: SparkSession, inputs: RunInputs, played: Played) -> Tab
         rows = played.rows(name)
         if rows is not None:
             computed[name] = _traced(name, rows)
-    made: Tables = {name: _named(name, rows, topics) for name, rows in computed.items()}
+    named = {name: _named(name, rows, topics) for name, rows in computed.items()}
+    made: Tables = {**named, **counted_and_written(named["events"], inputs.scenarios)}
     made |= {"brokers": _brokers(inputs), "faults": _faults(inputs)}
     return {name: empty_table(name) for name in OUTPUT_TABLES} | made
 

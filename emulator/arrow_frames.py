@@ -12,6 +12,11 @@ from emulator.arrow_schemas import from_arrow_schema
 from emulator.session import is_connect
 
 
+ROWS_PER_TASK = 10_000
+MOST_TASKS = 64
+"""Spark makes a task, and then a file, of every ROWS_PER_TASK rows that the driver hands it: a thousand for a large cluster."""
+
+
 def frame_of(spark: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
     """The table as a DataFrame, with `schema` (else Spark's of the table's own).
 
@@ -20,4 +25,5 @@ def frame_of(spark: SparkSession, table: pa.Table, schema: StructType | None = N
     """
     if schema is None and is_connect(spark):
         schema = from_arrow_schema(table.schema)
-    return spark.createDataFrame(cast(Any, table.combine_chunks()), schema=cast(Any, schema))
+    frame = spark.createDataFrame(cast(Any, table.combine_chunks()), schema=cast(Any, schema))
+    return frame.coalesce(MOST_TASKS) if table.num_rows > MOST_TASKS * ROWS_PER_TASK else frame

@@ -26,7 +26,7 @@ from emulator.outcomes.quorum_report import quorum_report_sql
 from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_picture import OVER_TIME
 from emulator.outcomes.tiering_report import tiering_report_sql
-from emulator.outcomes.view_texts import HELPER_VIEWS, names_in, with_sources
+from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, names_in, with_sources
 from emulator.table_columns import TABLE_COLUMNS
 from tests.golden.answers import rounded
 from tests.golden.cases import CASES
@@ -69,7 +69,7 @@ def test_bundled_questions_have_their_worked_answers(name: str, small_run: Path)
 
 def test_tables_views_reports_and_questions_are_sparks_to_the_byte(spark: SparkSession, small_run: Path) -> None:
     """Rows of tables and views have no order of their own; the reports and questions have."""
-    asked = {name: f"SELECT * FROM {name}" for name in [*TABLE_COLUMNS, *HELPER_VIEWS]} | REPORTS
+    asked = {name: f"SELECT * FROM {name}" for name in [*ALL_COLUMNS, *HELPER_VIEWS]} | REPORTS
     # A set, in no order.
     asked["leader_rounds"] = "SELECT * EXCEPT (replicas), array_sort(replicas) AS replicas FROM leader_rounds"
     asked |= {f"@{name}": f"@{name}" for name in queries()} | {sql: sql for sql in SAME}
@@ -80,7 +80,7 @@ def test_tables_views_reports_and_questions_are_sparks_to_the_byte(spark: SparkS
         own_columns, own = by_duckdb(small_run, sql)
         for form in ("json", "csv", "table"):
             expected, found = text(columns, by_spark, form).splitlines(), text(own_columns, own, form).splitlines()
-            if name in TABLE_COLUMNS or name in HELPER_VIEWS:
+            if name in ALL_COLUMNS or name in HELPER_VIEWS:
                 expected, found = sorted(expected), sorted(found)
             differing += [(name, form, found, expected)] if found != expected else []
     assert not differing
@@ -191,10 +191,13 @@ def test_names_that_the_run_lacks_are_told_at_once(small_run: Path) -> None:
 
 def test_tables_may_be_absent_or_empty(tmp_path: Path) -> None:
     (tmp_path / "scenarios").mkdir()
-    for name in [*TABLE_COLUMNS, *HELPER_VIEWS]:
+    with pytest.raises(InputError, match="no graph is there"):
+        by_duckdb(tmp_path, "@which_brokers_share_most")
+    (tmp_path / "copysets").mkdir()
+    for name in [*ALL_COLUMNS, *HELPER_VIEWS]:
         columns, rows = by_duckdb(tmp_path, f"SELECT * FROM {name}")
         assert name in ("prices", "sizing") or not rows
-        assert columns[: len(TABLE_COLUMNS.get(name, ()))] == [column.name for column in TABLE_COLUMNS.get(name, ())]
+        assert columns[: len(ALL_COLUMNS.get(name, ()))] == [column.name for column in ALL_COLUMNS.get(name, ())]
     for name in queries():
         assert not by_duckdb(tmp_path, f"@{name}")[1], name
 

@@ -18,6 +18,7 @@ from emulator.engine.budgets.shares import FlowShares
 from emulator.inputs import scenario_inputs
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.outcomes.written_events import summed_count_rows
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.random_scenarios import ROUNDS, scenario_text
 
@@ -75,6 +76,7 @@ def texts(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
         tables["traffic"].group_by(["broker_place", "bucket"]).aggregate([(n, "sum") for n in tables["traffic"].schema.names[3:]])
     )
     rest = {name: table for name, table in tables.items() if name not in ("blocks", "traffic")} | {"traffic": traffic}
+    rest["event_counts"] = summed_count_rows(tables["event_counts"])
     return {name: sorted(map(str, table.to_pylist())) for name, table in rest.items()}
 
 

@@ -139,7 +139,7 @@ def values(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 def test_tables_of_the_contract(tables: dict[str, DataFrame]) -> None:
     assert set(tables) == {
         "partitions", "outcomes", "events", "replicas", "leader_epochs", "brokers", "faults", "remote_segments", "invariants",
-        "violations", "consumer_groups", "unread",
+        "violations", "consumer_groups", "event_counts", "unread",
     }  # fmt: skip
     assert tables["remote_segments"].count() == tables["violations"].count() == 0
 

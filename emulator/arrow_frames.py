@@ -11,7 +11,6 @@ from pyspark.sql.types import StructType
 from emulator.arrow_schemas import from_arrow_schema
 from emulator.session import is_connect
 
-
 ROWS_PER_TASK = 10_000
 MOST_TASKS = 64
 """Spark makes a task, and then a file, of every ROWS_PER_TASK rows that the driver hands it: a thousand for a large cluster."""

@@ -18,7 +18,7 @@ from emulator import session
 from emulator.cli import main
 from emulator.engine.choice import engines_of
 from emulator.errors import EnvironmentProblem, InputError
-from emulator.outcomes.sql import _own_session
+from emulator.outcomes.sql import own_session
 from emulator.scenario import load_run
 from emulator.storage import OutputDirectory
 from tests.sparks import compare
@@ -79,8 +79,8 @@ def test_a_session_of_spark_connect_is_taken(connect: Any, monkeypatch: pytest.M
 
 
 def test_a_query_without_a_session_of_its_own(connect: Any) -> None:
-    assert _own_session(connect) is connect
-    assert connect.settings == {"spark.sql.session.timeZone": "UTC"}
+    assert own_session(connect) is connect
+    assert connect.settings == {"spark.sql.session.timeZone": "UTC", "spark.sql.runSQLOnFiles": "false"}
 
 
 def test_a_server_that_does_not_see_the_folder(connect: Any, tmp_path: Path) -> None:

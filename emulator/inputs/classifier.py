@@ -119,7 +119,8 @@ class Classifier:
                 key[low : high + 1] = key[low : high + 1] * np.uint64(6364136223846793005) + np.uint64(number)
         for throttled, number in self._throttled(topic, config).items():
             if throttled < count:
-                key[throttled] = key[throttled] * np.uint64(6364136223846793005) + np.uint64(len(rows) + number)
+                one = slice(throttled, throttled + 1)  # a hash, which may overflow: of scalars numpy would warn
+                key[one] = key[one] * np.uint64(6364136223846793005) + np.uint64(len(rows) + number)
         commands: dict[int | None, list[Command]] = defaultdict(list)
         for pattern, by_partition in self._commands.items():
             if fnmatchcase(topic, pattern):

@@ -21,7 +21,8 @@ from emulator.faults.generators import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
 from emulator.ledger_configs import LEDGER_KEYS
 from emulator.outcomes import queries
-from emulator.outcomes.views import ALL_TABLES, HELPER_VIEWS
+from emulator.outcomes.view_texts import HELPER_VIEWS
+from emulator.outcomes.views import ALL_TABLES
 from emulator.protocols import PROTOCOLS
 from emulator.scenario.commands import COMMAND_KINDS
 from emulator.scenario.ledgers import LEDGER_COMMANDS

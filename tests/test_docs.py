@@ -14,7 +14,7 @@ from emulator.faults.generators import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes import queries
-from emulator.outcomes.views import HELPER_VIEWS
+from emulator.outcomes.view_texts import HELPER_VIEWS
 from emulator.scenario import load_run, shapes
 from emulator.scenario.commands import COMMAND_KINDS
 from emulator.schema import OUTPUT_TABLES

@@ -19,7 +19,7 @@ from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
-from emulator.engine.play_blocks import PAYLOADS_SCHEMA, play_blocks, play_payload
+from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_payload
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
@@ -175,7 +175,8 @@ class CompiledEngine:
     def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
         apart = list(self._stepped.values())
         jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart)
-        jobs.play(lambda plan, blocks: self._payloads(plan, blocks), partial(play_blocks, self._told, self._state_at))
+        players: list[Player] = [partial(played, state_at=self._state_at) for played in (play_payload, play_shared)]
+        jobs.play(self._payloads, partial(play_blocks, players, self._told))
         frames, saturated = jobs.rows(), []
         for at in self._stepped:
             rows, used_up = self._in_steps(jobs, at)
@@ -216,15 +217,14 @@ class CompiledEngine:
         return {at: (first, end) for at, (first, end) in self._shared.items() if end - first > MOST_TOGETHER}
 
     def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
-        """A row of PAYLOADS_SCHEMA for each of these blocks."""
+        """A row of play_blocks.PAYLOADS_SCHEMA for each of these blocks, of kind 1 where it shares budgets."""
         sharing = {begin: at for at, (begin, _) in self._shared.items()}
         shares = [sharing.get(plan.bounds[block]) for block in blocks]
         payloads = [
-            self._prepared.block(plan.places_of(block)) if at is None else shared_payload(self._prepared, at)
+            (self._prepared.block(plan.places_of(block)), 0) if at is None else (shared_payload(self._prepared, at), 1)
             for block, at in zip(blocks, shares, strict=True)
         ]
-        columns = [pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary()), pa.array([at is not None for at in shares])]
-        return pa.table(columns, schema=PAYLOADS_SCHEMA)
+        return payload_rows(blocks, payloads)
 
     @cached_property
     def _told(self) -> list[str]:

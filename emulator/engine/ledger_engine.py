@@ -15,12 +15,11 @@ from emulator.engine.blocks import JOB_WEIGHT, SMALL_WEIGHT, Plan, plan_blocks
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
+from emulator.engine.play_blocks import Player, payload_rows, play_blocks
 from emulator.engine.play_ledger_blocks import (
-    LEDGER_PAYLOADS_SCHEMA,
     compile_ledgers,
     compile_topics,
     ledger_payload,
-    play_ledger_blocks,
     play_ledger_payload,
     play_topic_payload,
     topic_payload,
@@ -37,8 +36,11 @@ from emulator.outcomes.joined import Tables
 from emulator.outcomes.ledger_violations import ledger_invariant_rows
 from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
-from emulator.scenario import Scenario, Topic
+from emulator.scenario import Scenario
 from emulator.storage import OutputDirectory
+
+PLAYERS: tuple[Player, Player] = (play_ledger_payload, play_topic_payload)
+"""Of blocks of ledgers, and of topics."""
 
 LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
 """Whose state is in memory at once, at most; a topic has hundreds of ledgers."""
@@ -131,8 +133,8 @@ class LedgerEngine:
     def _in_driver(self, advance: Advance) -> Tables:
         parts, done = [], 0.0
         for first, last in self._stretches:
-            payload, are_topics = self._payload(first, last)
-            parts.append((play_topic_payload if are_topics else play_ledger_payload)(0, payload))
+            payload, kind = self._payload(first, last)
+            parts.append(PLAYERS[kind](0, payload))
             done += float(self._weights[first:last].sum() / self._weights.sum())
             advance(1, done)
         tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
@@ -143,7 +145,7 @@ class LedgerEngine:
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(LEDGER_TABLES)
         jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
-        jobs.play(lambda plan, blocks: self._payloads(plan, blocks), partial(play_ledger_blocks, names))
+        jobs.play(self._payloads, partial(play_blocks, PLAYERS, names))
         (rows,) = jobs.rows()
         tables: dict[str, DataFrame] = {name: rows_of(rows, name) for name in TABLES}
         if limits := self._limits:
@@ -162,31 +164,21 @@ class LedgerEngine:
         return list(zip(starts, [*starts[1:], total], strict=True))
 
     def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
-        """A row of LEDGER_PAYLOADS_SCHEMA for each of these blocks."""
-        payloads, are_topics = zip(*(self._payload(plan.bounds[block], plan.bounds[block + 1]) for block in blocks), strict=True)
-        columns = [pa.array(blocks, pa.int32()), pa.array(payloads, pa.binary()), pa.array(are_topics)]
-        return pa.table(columns, schema=LEDGER_PAYLOADS_SCHEMA)
+        """A row of play_blocks.PAYLOADS_SCHEMA for each of these blocks."""
+        return payload_rows(blocks, [self._payload(plan.bounds[block], plan.bounds[block + 1]) for block in blocks])
 
-    def _payload(self, first: int, last: int) -> tuple[bytes, bool]:
-        """(what a task gets of the places [first, last), whether these are topics)."""
+    def _payload(self, first: int, last: int) -> tuple[bytes, int]:
+        """(what a task gets of the places [first, last), which of PLAYERS takes it)."""
         ledgers = self._ledgers.count
         if first < ledgers:
             names = ledger_names(self._scenarios, *self._ledgers.numbers(first, last))
-            return ledger_payload(names, self._ledgers.payload(first, last)), False
+            return ledger_payload(names, self._ledgers.payload(first, last)), 0
         first, last = first - ledgers, last - ledgers
-        owner, number = self._topics.numbers(first, last)
-        places = [self._place(int(s), int(n)) for s, n in zip(owner, number, strict=True)]
-        spare = [topic.assignment[partition].tolist() for topic, partition in places]
-        names = ledger_names(self._scenarios, owner, number)
-        return topic_payload(names, self._topics.payload(first, last), spare), True
-
-    def _place(self, scenario: int, number: int) -> tuple[Topic, int]:
-        """The topic of a partition_id of a scenario, and its number there."""
-        for topic in self._scenarios[scenario].topics:
-            if number < topic.partitions:
-                return topic, number
-            number -= topic.partitions
-        raise ValueError(f"partition_id {number} is of no topic")
+        names = ledger_names(self._scenarios, *self._topics.numbers(first, last))
+        topics = {(s.scenario_id, topic.name): topic.assignment for s in self._scenarios for topic in s.topics}
+        here = zip(names.scenario_id.tolist(), names.topic.to_pylist(), names.partition.tolist(), strict=True)
+        spare = [topics[scenario, topic][partition].tolist() for scenario, topic, partition in here]
+        return topic_payload(names, self._topics.payload(first, last), spare), 1
 
     @cached_property
     def _limits(self) -> dict[tuple[int, str], int]:

@@ -1,32 +1,36 @@
-"""A block from its payload to its rows; driver and tasks call the same."""
+"""Blocks from their payloads to their rows; driver and tasks call the same."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from emulator.engine.budgets.play_shared import play_shared
 from emulator.engine.rows import batches_of, blocks_row
 from emulator.engine.stretches import END, Stretches
 from emulator.engine.warm_up import compile_rounds
 from emulator.inputs.arrays import read_block
 
-PAYLOADS_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("shares", pa.bool_())])
-"""A job's blocks: number, what Prepared.block gave, or budgets.play_shared.shared_payload where its partitions share budgets."""
+PAYLOADS_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("kind", pa.int8())])
+"""A job's blocks: number, payload, and which of `play_blocks`' players takes it."""
+
+Player = Callable[[int, Any], dict[str, pa.Table]]
+"""Plays one block, of its number and payload; the rows of rows.TABLES."""
 
 
-def play_blocks(names: Collection[str], state_at: Sequence[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Play blocks (PAYLOADS_SCHEMA) one after the other; rows of these tables, side by side (rows.rows_schema).
+def payload_rows(blocks: Sequence[int], payloads: Sequence[tuple[bytes, int]]) -> pa.Table:
+    """Rows of PAYLOADS_SCHEMA; `payloads`: of each block, with its kind."""
+    columns = [blocks, *zip(*payloads, strict=True)]
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, PAYLOADS_SCHEMA, strict=True)], schema=PAYLOADS_SCHEMA)
 
-    `state_at`: as of `play_payload`.
-    """
+
+def play_blocks(players: Sequence[Player], names: Collection[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Play blocks (PAYLOADS_SCHEMA) one after the other; rows of these tables, side by side (rows.rows_schema)."""
     for batch in batches:
-        shares = batch.column("shares").to_pylist()
-        for number, payload, shared in zip(batch.column("block").to_pylist(), batch.column("payload"), shares, strict=True):
-            played = play_shared if shared else play_payload
-            yield from batches_of(played(number, payload.as_buffer(), state_at), names)
+        kinds = batch.column("kind").to_pylist()
+        for number, payload, kind in zip(batch.column("block").to_pylist(), batch.column("payload"), kinds, strict=True):
+            yield from batches_of(players[kind](number, payload.as_buffer()), names)
 
 
 def play_payload(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict[str, pa.Table]:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
 
 from emulator import compiled
-from emulator.engine.rows import batches_of, blocks_row
+from emulator.engine.rows import blocks_row
 from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledger_block, read_topic_block
 from emulator.outcomes.compiled_ledgers import LedgerNames, ledger_block_tables, topic_block_tables
 from emulator.rounds.bookkeeper.play_block import play
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topic_block
 from emulator.rounds.bookkeeper.topics.play_topics import play_topics
-
-LEDGER_PAYLOADS_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("are_topics", pa.bool_())])
-"""A job's blocks: number, what `ledger_payload` or `topic_payload` gave, which of the two."""
 
 
 def ledger_payload(names: LedgerNames, ledgers: bytes) -> bytes:
@@ -30,15 +27,6 @@ def ledger_payload(names: LedgerNames, ledgers: bytes) -> bytes:
 def topic_payload(names: LedgerNames, topics: bytes, spare: Sequence[Sequence[int]]) -> bytes:
     """A block of topics with their names; `topics`: as of PreparedTopics.payload, `spare`: as of topic_block_tables."""
     return pickle.dumps((names, topics, spare), protocol=5)
-
-
-def play_ledger_blocks(names: Collection[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Play blocks (LEDGER_PAYLOADS_SCHEMA) one after the other; rows of these tables, side by side (rows.rows_schema)."""
-    for batch in batches:
-        are_topics = batch.column("are_topics").to_pylist()
-        for number, payload, is_list in zip(batch.column("block").to_pylist(), batch.column("payload"), are_topics, strict=True):
-            played = play_topic_payload if is_list else play_ledger_payload
-            yield from batches_of(played(number, payload.as_buffer()), names)
 
 
 def play_ledger_payload(number: int, payload: Any) -> dict[str, pa.Table]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from emulator.configs import effective
 from emulator.scenario import Scenario
+from emulator.scenario.topics import Layout
 
 NOBODY = -1
 
@@ -71,39 +72,30 @@ def placed(
 
 def placed_in_scenario(scenario: Scenario) -> Placed:
     """Returns where a scenario's partitions lie at the start, with the leaders and ISRs that it gives."""
-    width = max((topic.assignment.shape[1] for topic in scenario.topics), default=0)
-    parts = [np.empty((0, width), np.int32)]
+    layout = Layout.of(scenario.topics)
     needed = [np.empty(0, np.int32)]
     for topic in scenario.topics:
-        gap = width - topic.assignment.shape[1]
-        parts.append(np.pad(topic.assignment, ((0, 0), (0, gap)), constant_values=NOBODY))
         value = int(effective(scenario.config, topic.config, "min.insync.replicas"))
         needed.append(np.full(topic.partitions, value, np.int32))
-    replicas = np.concatenate(parts)
     brokers = [(broker.id, broker.rack) for broker in scenario.brokers]
-    leader, in_sync = _at_the_start(scenario, replicas)
-    return placed(scenario.scenario_id, brokers, replicas, np.concatenate(needed), in_sync, leader)
+    leader, in_sync = _at_the_start(scenario, layout)
+    return placed(scenario.scenario_id, brokers, layout.replicas, np.concatenate(needed), in_sync, leader)
 
 
 def first_leaders(scenario: Scenario) -> NDArray[np.int32]:
     """Returns the broker that leads each partition at the start, in the order of topics; -1 for none."""
-    width = max((topic.assignment.shape[1] for topic in scenario.topics), default=0)
-    wide = [np.pad(t.assignment, ((0, 0), (0, width - t.assignment.shape[1])), constant_values=NOBODY) for t in scenario.topics]
-    return _at_the_start(scenario, np.concatenate([np.empty((0, width), np.int32), *wide]))[0]
+    return _at_the_start(scenario, Layout.of(scenario.topics))[0]
 
 
-def _at_the_start(scenario: Scenario, replicas: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _at_the_start(scenario: Scenario, layout: Layout) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Leaders and ISRs: the first replica and all of them, but where the scenario gives others."""
+    replicas = layout.replicas
     leader = replicas[:, 0].copy() if replicas.shape[1] else np.full(len(replicas), NOBODY, np.int32)
     in_sync = replicas.copy()
     given = scenario.initial_partitions
     if not given.num_rows:
         return leader, in_sync
-    ends = np.cumsum([0, *(topic.partitions for topic in scenario.topics)])
-    first = {topic.name: int(end) for topic, end in zip(scenario.topics, ends, strict=False)}
-    names = given.column("topic").combine_chunks().dictionary_encode()
-    of_name = np.array([first[name] for name in names.dictionary.to_pylist()], np.int64)
-    rows = of_name[np.asarray(names.indices)] + np.asarray(given.column("partition"))
+    rows = layout.keys(given.column("topic"), given.column("partition"))
     told = np.asarray(given.column("leader").is_valid())
     leader[rows[told]] = np.asarray(given.column("leader").drop_null())
     told = np.asarray(given.column("isr").is_valid())

@@ -11,12 +11,10 @@ from pyspark.sql.types import StructType
 from emulator.files import files_of
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes.prices import PricesShape
-from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, names_in, with_sources
+from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OutputDirectory
 from emulator.table_columns import OPEN_TABLES
-
-__all__ = ["ALL_TABLES", "HELPER_VIEWS", "helper_view_sql", "names_in", "register"]
 
 ALL_TABLES = OUTPUT_TABLES | GRAPH_TABLES
 

@@ -75,7 +75,7 @@ class Layout:
     def of(cls, topics: Sequence[Topic]) -> Layout:
         """Lays the topics' assignments one below the other."""
         first, rows = {}, 0
-        width = max(topic.assignment.shape[1] for topic in topics)
+        width = max((topic.assignment.shape[1] for topic in topics), default=0)
         for topic in topics:
             first[topic.name] = rows
             rows += topic.partitions

@@ -9,7 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from emulator.outcomes import queries
-from emulator.outcomes.views import HELPER_VIEWS, register
+from emulator.outcomes.view_texts import HELPER_VIEWS
+from emulator.outcomes.views import register
 from tests.golden.tables import Table, as_table
 
 DIGITS = 9

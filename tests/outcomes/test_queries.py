@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from emulator.outcomes import how_to_read, queries
 from emulator.outcomes.formats import write_answer
 from emulator.outcomes.sql import run_sql
-from emulator.outcomes.views import ALL_TABLES, HELPER_VIEWS, helper_view_sql, register
+from emulator.outcomes.view_texts import HELPER_VIEWS, helper_view_sql
+from emulator.outcomes.views import ALL_TABLES, register
 
 WriteTables = Callable[[dict[str, list[dict[str, Any]]], Path], None]
 ANSWERS = Path(__file__).parent / "data" / "answers"

@@ -13,7 +13,8 @@ from emulator.errors import InputError
 from emulator.outcomes.prices import load_prices
 from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_report import COST_ITEMS, tiering_report_sql
-from emulator.outcomes.views import names_in, register
+from emulator.outcomes.view_texts import names_in
+from emulator.outcomes.views import register
 from tests import output_tables
 
 from .tiered_run import PRICES, tables

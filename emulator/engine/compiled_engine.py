@@ -20,7 +20,7 @@ from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_payload
-from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of
+from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
 from emulator.outcomes.assemble import broker_rows, fault_rows, invariant_table
@@ -188,7 +188,7 @@ class CompiledEngine:
         traffic = rows_of(rows, "traffic").groupBy("scenario_id", "broker_place", "bucket")
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
         if len(self._shared) > len(self._stepped):
-            saturated.append(rows_of(rows, "saturated").toArrow().cast(SATURATED_SCHEMA))
+            saturated.append(table_of(rows, "saturated"))
         return tables, sums.toArrow(), pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
 
     def _plan(self, cores: int) -> Plan:

@@ -17,13 +17,14 @@ from pyspark.sql.types import StructType
 from emulator.checkpoints import ALLOWED, differences, sealed, unsealed
 from emulator.engine.blocks import Plan
 from emulator.engine.budgets.step_files import FIRST_STEP, STEPS
+from emulator.engine.rows import OF_PACKS
 from emulator.errors import InputError
 from emulator.files import files_of
 from emulator.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
 
 _PLAN = "PLAN.json"
 _JOB = "JOB.json"
-_FORMAT = 2
+_FORMAT = 3
 
 
 class JobFiles:
@@ -80,7 +81,7 @@ class JobFiles:
 
     def write(self, job: int, rows: DataFrame) -> None:
         """Play a job: compute its rows, write them, mark it as done."""
-        rows.write.mode("overwrite").parquet(self._files.uri(f"{self.folder}/{_name(job)}/rows"))
+        rows.write.mode("overwrite").options(**OF_PACKS).parquet(self._files.uri(f"{self.folder}/{_name(job)}/rows"))
         content = {"files": self._files.sizes(f"{self.folder}/{_name(job)}/rows")}
         self._files.write_text(f"{self.folder}/{_name(job)}/{_JOB}", sealed(content))
 

@@ -1,18 +1,17 @@
-"""What a job's tasks give Spark: all tables of a block side by side in one schema.
+"""What a job's tasks give Spark: tables of a block side by side, packed.
 
-A column is a table, a list of structs of its columns; row i has row i of each table that is that long, and an empty list for the
-others. A list, as the null of a struct takes as much room on the way to Spark as a value does.
+A column is a table; row i has its i-th ROWS_PER_PACK rows as an Arrow stream, null where it has no more. Spark stores bytes
+many times faster than rows, and unpacks them only when a table is made, a table at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructField, StructType
 
 from emulator.arrow_schemas import from_arrow_schema
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
@@ -48,7 +47,12 @@ LEDGER_TABLES: dict[str, pa.Schema] = {**LEDGER_BLOCK_TABLES, "blocks": BLOCKS_S
 
 TABLES = PARTITION_TABLES | LEDGER_TABLES
 
-ROWS_PER_BATCH = 50_000
+ROWS_PER_PACK = 50_000
+
+OF_PACKS = {"compression": "none", "parquet.enable.dictionary": "false", "parquet.page.size.row.check.min": "1"}
+"""How Parquet stores packs: as they are, and looking after each whether its buffers are full, not after a hundred."""
+
+_PACKING = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def blocks_row(block: int, partitions: int, seconds: float) -> pa.Table:
@@ -63,44 +67,62 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_nullable(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-_LISTS: dict[str, pa.ListType] = {
-    name: pa.list_(pa.struct([(field.name, _nullable(field.type)) for field in schema])) for name, schema in TABLES.items()
+_KINDS: dict[str, pa.Schema] = {
+    name: pa.schema([(field.name, _nullable(field.type)) for field in schema]) for name, schema in TABLES.items()
 }
 
 
 def rows_schema(names: Collection[str]) -> StructType:
     """The columns of these tables as Spark has them."""
-    return from_arrow_schema(pa.schema([(name, kind) for name, kind in _LISTS.items() if name in names]))
+    return StructType([StructField(name, BinaryType()) for name in TABLES if name in names])
 
 
 def batches_of(tables: Mapping[str, pa.Table], names: Collection[str] = tuple(TABLES)) -> Iterator[pa.RecordBatch]:
-    """The rows of these tables side by side, in modest batches; without rows no batch. A table that is not there has none."""
-    whole = {n: (tables[n] if n in tables else TABLES[n].empty_table()).combine_chunks() for n in _LISTS if n in names}
-    rows = max(table.num_rows for table in whole.values())
-    for start in range(0, rows, ROWS_PER_BATCH):
-        length = min(ROWS_PER_BATCH, rows - start)
-        columns = [_lists(table.slice(start, length), _LISTS[name], length) for name, table in whole.items()]
-        yield pa.RecordBatch.from_arrays(columns, names=list(whole))
+    """The rows of these tables side by side, a row of `rows_schema` a batch; without rows no batch. A table that is not there
+    has none.
+    """
+    packs = {name: _packs(tables[name], _KINDS[name]) if name in tables else [] for name in TABLES if name in names}
+    for at in range(max(map(len, packs.values()))):
+        row = [pa.array([of_table[at] if at < len(of_table) else None], pa.binary()) for of_table in packs.values()]
+        yield pa.RecordBatch.from_arrays(row, names=list(packs))
 
 
-def _lists(table: pa.Table, kind: pa.ListType, length: int) -> pa.Array:
-    """So many lists: one of each row of the table, then empty ones."""
-    fields = list(kind.value_type)
-    columns = [_one_array(table.column(field.name)).cast(field.type) for field in fields]
-    structs = pa.StructArray.from_arrays(columns, fields=fields)
-    return pa.ListArray.from_arrays(np.minimum(np.arange(length + 1, dtype=np.int32), len(structs)), structs, type=kind)
+def _packs(table: pa.Table, kind: pa.Schema) -> list[bytes]:
+    """The rows of a table as Arrow streams."""
+    whole = table.select(kind.names).cast(kind).combine_chunks()
+    return [_pack(whole.slice(start, ROWS_PER_PACK)) for start in range(0, whole.num_rows, ROWS_PER_PACK)]
 
 
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.array([], column.type)])
+def _pack(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=_PACKING) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
 
 
 def rows_of(rows: DataFrame, table: str) -> DataFrame:
     """The rows of one table, of a frame of `rows_schema`."""
-    own = rows.select(F.inline(table))
+    own = _packed(rows, table).mapInArrow(_unpack, from_arrow_schema(_KINDS[table]))
     if table not in OUTPUT_TABLES:
         return own
     return own.select(*(_without_nulls(field.name, field.dataType) for field in OUTPUT_TABLES[table]))
+
+
+def table_of(rows: DataFrame, table: str) -> pa.Table:
+    """The same in the driver, for a table that is small there."""
+    packed = _packed(rows, table).toArrow()
+    return pa.Table.from_batches(_unpack(packed.to_batches()), _KINDS[table]).cast(TABLES[table])
+
+
+def _packed(rows: DataFrame, table: str) -> DataFrame:
+    return rows.select(table).where(F.col(table).isNotNull())
+
+
+def _unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for packed in batch.column(0):
+            with pa.ipc.open_stream(packed.as_buffer()) as stream:
+                yield from stream
 
 
 def _without_nulls(name: str, kind: DataType) -> Column:

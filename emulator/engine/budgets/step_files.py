@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from emulator.checkpoints import ALLOWED, sealed, unsealed
-from emulator.engine.rows import rows_of, rows_schema
+from emulator.engine.rows import OF_PACKS, rows_of, rows_schema
 from emulator.errors import InputError
 from emulator.files import files_of
 
@@ -46,7 +46,7 @@ class StepFiles:
 
     def write(self, step: int, rows: DataFrame) -> None:
         """Play a step: compute its rows, write them, mark it as done."""
-        rows.write.mode("overwrite").partitionBy("keeps").parquet(self._files.uri(f"{self._at(step)}/rows"))
+        rows.write.mode("overwrite").options(**OF_PACKS).partitionBy("keeps").parquet(self._files.uri(f"{self._at(step)}/rows"))
         self._files.write_text(f"{self._at(step)}/STEP.json", sealed({"files": self._told_sizes(step)}))
 
     def states(self, step: int) -> DataFrame:

@@ -17,7 +17,7 @@ from emulator.engine.budgets.shared_block import block_payloads
 from emulator.engine.budgets.shares import shares_of
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.steps import Step, flows_from, play_step, use_from
-from emulator.engine.rows import BETWEEN_SCHEMA, rows_of
+from emulator.engine.rows import BETWEEN_SCHEMA, table_of
 from emulator.inputs.arrays import Prepared
 
 
@@ -66,7 +66,7 @@ class Steps:
         ends = [*(edge.round for edge in windows[1:]), self._shared.rounds]
         for edge, end in zip(windows, ends, strict=True):
             self._step(Step(edge.round, end, None, end == self._shared.rounds), keeps=False)
-            use = use_from(rows_of(self._files.told([self._count - 1]), "use").toArrow(), len(self._shared.brokers))
+            use = use_from(table_of(self._files.told([self._count - 1]), "use"), len(self._shared.brokers))
             if is_exceeded([use], self._shared, edge.round, end):
                 return edge
             self._keep(self._count - 1)
@@ -102,4 +102,4 @@ class Steps:
 
     def _rows(self, table: str) -> pa.Table:
         """The rows of a table that the last kept step told."""
-        return rows_of(self._files.told(self.kept[-1:]), table).toArrow()
+        return table_of(self._files.told(self.kept[-1:]), table)

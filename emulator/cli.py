@@ -64,13 +64,13 @@ def commands() -> None:
     "--checkpoint-every",
     metavar="N",
     type=click.IntRange(min=0),
-    help="Write a checkpoint into DIR after every N jobs; 0: never. Default: 20, in leap mode 4.",
+    help="Has no effect any more: every job of a long run is kept in DIR.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @click.option(
     "--engine",
     type=click.Choice(["compiled", "expressions", "relational"]),
-    help="What plays the rounds. Default: compiled rounds where they have all that a scenario needs, else expressions.",
+    help="What plays the rounds; default: compiled. expressions, which is gone, is taken for compiled.",
 )
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
 @on_spark
@@ -101,32 +101,40 @@ def run_command(
         from emulator.rounds.relational.refusals import refuse_unknown
 
         refuse_unknown(run, mode, resume, checkpoint_every, rounds)
-    elif rounds:
+    else:
         from emulator.engine.choice import refuse_states
 
-        refuse_states(run, rounds, engine)
+        refuse_states(run, rounds)
+        _tell_without_effect(engine, checkpoint_every)
     from emulator import run as running
 
     if dry_run:
-        _print_lines(running.dry_run(run, trace, mode, engine, rounds))
+        _print_lines(running.dry_run(run, trace, mode, rounds))
         return DONE
     from emulator.progress import Progress
 
     with _session(master, conf, f"{PROGRAM} run {run.name}") as spark, Progress() as progress:
-        settings: dict[str, Any] = {
-            "mode": mode, "trace": trace, "resume": resume, "checkpoint_every": checkpoint_every, "state_at": rounds
-        }  # fmt: skip
         if engine == "relational":
             from emulator.rounds.relational.run import run_relational
 
             summary = run_relational(run, str(out), spark, trace, progress)
         else:
-            summary = running.run_emulation(run, str(out), spark, progress=progress, engine=engine, **settings)
+            summary = running.run_emulation(
+                run, str(out), spark, mode=mode, trace=trace, progress=progress, resume=resume, state_at=rounds
+            )
     _print_lines(summary.lines)
     if summary.violations and fail_on_violation:
         asking = f'{PROGRAM} sql {out} "SELECT * FROM violations"'
         return fail(VIOLATED, f"invariants were violated {summary.violations} times: {asking}")
     return DONE
+
+
+def _tell_without_effect(engine: str | None, checkpoint_every: int | None) -> None:
+    """Notes on standard error about options of rounds that are gone."""
+    if engine == "expressions":
+        click.echo("note: --engine expressions has no effect: compiled rounds play every scenario", err=True)
+    if checkpoint_every is not None:
+        click.echo("note: --checkpoint-every has no effect: every job of a long run is kept to go on from", err=True)
 
 
 def check_trace(run: Run, trace: str) -> str:
@@ -462,9 +470,9 @@ def explain_command(
     from emulator.explain.replay import with_replay
     from emulator.explain.story import tell
     from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
-    from emulator.expressions.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
     from emulator.progress import Progress
     from emulator.scenario.event_kinds import unwritten_kinds
+    from emulator.scenario.protocols import LEDGER_PROTOCOLS
 
     _refuse_missing_folder(folder, master, conf)
     if html is not None:

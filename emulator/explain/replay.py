@@ -18,7 +18,7 @@ from emulator.engine.play_blocks import play_payload
 from emulator.engine.warm_up import warm_up
 from emulator.errors import InputError
 from emulator.explain.rows import PartitionRows, Row
-from emulator.inputs.arrays import prepare, why_not_core
+from emulator.inputs.arrays import prepare
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.written_events import written_rows
 from emulator.progress import Progress
@@ -52,8 +52,6 @@ def _scenario(run: Row, rows: PartitionRows) -> Scenario:
     partitions = {} if scenario is None else {topic.name: topic.partitions for topic in scenario.topics}
     if scenario is None or rows.partition >= partitions.get(rows.topic, 0):
         raise InputError(f"{run['scenario_path']} as it was run has no partition {rows.topic}:{rows.partition}")
-    if reason := why_not_core(scenario):
-        raise InputError(f"compiled rounds cannot play scenario {scenario.name}: {reason}")
     return scenario
 
 

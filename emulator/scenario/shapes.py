@@ -6,13 +6,16 @@ scenario is resolved.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from emulator.expressions.kafka.tier.types import StateName
 from emulator.scenario.model import TIME_BUCKETS
+
+SegmentState = Literal["COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED"]
+SEGMENT_STATES: tuple[SegmentState, ...] = get_args(SegmentState)
+"""Of a remote segment, as RemoteLogSegmentState has them."""
 
 MAX_ROUNDS = 10**10
 MAX_ROUND_MS = 86_400_000
@@ -203,7 +206,7 @@ class InitialRemoteSegmentShape(Shape):
     end_offset: Offset
     epochs: list[EpochEntry] = []
     bytes: Offset
-    state: StateName = "COPY_FINISHED"
+    state: SegmentState = "COPY_FINISHED"
 
 
 class FragmentShape(Shape):

@@ -143,7 +143,6 @@ USAGE_ERRORS = [
         "run SCENARIO --out x --state-at 3 --engine relational",
         "--engine relational: it has no --state-at; allowed: --engine comp",
     ),
-    ("run SCENARIO --out x --state-at 3 --engine expressions", "--state-at: only compiled rounds keep states, and they do not"),
     ("run nowhere.toml --out x", "nowhere.toml: file: does not exist; allowed: a file that can be read"),
     ("import kafka --out x", "Missing option '--describe'"),
     ("import kafka --describe x", "Missing option '--out'"),
@@ -249,7 +248,15 @@ def test_mode_and_trace_may_be_absent(scenario: str, engine: FakeEngine) -> None
 
 def test_resume_is_handed_on(scenario: str, engine: FakeEngine) -> None:
     assert main(["run", scenario, "--out", "out", "--resume", "--checkpoint-every", "3"]) == 0
-    assert (engine.calls[0]["resume"], engine.calls[0]["checkpoint_every"]) == (True, 3)
+    assert engine.calls[0]["resume"] is True
+
+
+def test_options_of_rounds_that_are_gone_are_taken(scenario: str, engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    """--engine expressions and --checkpoint-every are what scripts may have; a note says that they have no effect."""
+    assert main(["run", scenario, "--out", "out", "--engine", "expressions", "--checkpoint-every", "3"]) == 0
+    assert not {"engine", "checkpoint_every"} & engine.calls[0].keys()
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.split(" has no effect")[0] for note in notes] == ["note: --engine expressions", "note: --checkpoint-every"]
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_wrong_rule_of_the_default_engine_is_found(
     Where the minimum is one replica that is no difference, nor are events that the run did not write.
     """
     monkeypatch.setitem(cast(dict[str, int], CORE_RULES["kafka"]), "hold_below_min_isr", 0)
-    emulate(spark, FLEET, tmp_path / "run", trace="none", engine="compiled")
+    emulate(spark, FLEET, tmp_path / "run", trace="none")
     found = check_run(str(tmp_path / "run"), spark, SAMPLE)
     assert found.partitions == SAMPLE
     left_out = "scenario base: events that the run did not write: unclean_election, leader_lost, isr_expand, truncate"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.bandwidth.copy_budgets import limits_copying
 from emulator.bandwidth.read_budgets import limits_reading
 from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.inputs.arrays.topics import Alterations
@@ -26,8 +25,6 @@ def why_not_core(scenario: Scenario) -> str | None:
         return f"protocol {scenario.protocol}"
     if limits_reading(scenario):
         return "remote reads share quotas, threads or fetches"
-    if tiered_topic(scenario) is not None and limits_copying(scenario):
-        return "copies share quotas or threads of brokers"
     return None
 
 

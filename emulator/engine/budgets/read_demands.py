@@ -18,9 +18,10 @@ from emulator.rounds.packed import Packed, entries_of
 
 @dataclass(frozen=True, eq=False)
 class ReadDemands:
-    """By reader: `replica`, the place of the one that it asks, whose place is `slot` in the partition and `broker` of its broker;
-    the `fetch` that brings it, BY_ITSELF: one of its own; bytes per round that it asks for, 0: none, and that a round brings it at
-    the most. `may_read`: the topic has remote storage.
+    """By reader: `replica`, the place of the one that it asks, its `slot` in the partition and the place of its `broker`.
+
+    `fetch`: what brings it its records, BY_ITSELF: nothing that others share; `demand`, `most`: bytes per round that it asks for,
+    0: none, and that a round brings it at the most. `may_read`: the topic has remote storage.
     """
 
     replica: np.ndarray
@@ -53,8 +54,8 @@ def read_demands(
     """What is asked for at an edge, before its round is played; inputs are those of the round.
 
     `limits`: with fetches of the block's partitions. A reader asks for what lies below the local log start of the replica that it
-    asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter: shares are in
-    place when it is back.
+    asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter: when it is
+    back, shares are in place.
     """
     readers = np.asarray(entries_of(Reader, state.readers))
     of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
@@ -104,7 +105,7 @@ def bytes_at(state: State, inputs: Inputs, replica: np.ndarray, offset: np.ndarr
 
 
 def _runs_with(lists: Packed, runs: np.ndarray, replica: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """The runs of replicas that hold offsets, in a list's order the last that begins at or below it; below its first if it is empty."""
+    """The runs of replicas that hold offsets: the last that begins at or below one; one place too low if there is none."""
     low, high = lists.offsets[2 * replica].copy(), lists.offsets[2 * replica + 1] - 1
     low = np.minimum(low, high)
     while (low < high).any():

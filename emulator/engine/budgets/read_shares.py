@@ -80,6 +80,15 @@ def limit_reads(state: State, layout: Layout, asked: ReadDemands, shares: ReadSh
 
 def _parts(shares: ReadShares, broker: np.ndarray, fetch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(turn, quota) of readers whose reads such brokers and fetches bring; not a number for who may have all."""
-    found = {(b, f): at for at, (b, f) in enumerate(zip(shares.broker.tolist(), shares.fetch.tolist(), strict=True))}
-    at = [found.get((b, f), found.get((b, BY_ITSELF), -1)) for b, f in zip(broker.tolist(), fetch.tolist(), strict=True)]
+    fetches = np.unique(np.append(shares.fetch, BY_ITSELF))
+    place = np.searchsorted(fetches, fetch)
+    number = np.where(fetches[np.minimum(place, len(fetches) - 1)] == fetch, place, 0)  # BY_ITSELF is the lowest
+    numbers = shares.broker * len(fetches) + np.searchsorted(fetches, shares.fetch)  # ascending
+
+    def places(wanted: np.ndarray) -> np.ndarray:
+        at = np.searchsorted(numbers, wanted)
+        return np.where(np.append(numbers, -1)[at] == wanted, at, len(numbers))
+
+    own = places(broker * len(fetches) + number)
+    at = np.where(own < len(numbers), own, places(broker * len(fetches)))
     return np.append(shares.turn, np.nan)[at], np.append(shares.quota, np.nan)[at]

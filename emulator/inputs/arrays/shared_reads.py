@@ -50,8 +50,8 @@ def limits_reading(scenario: Scenario) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ReadLimits:
-    """`from_round`: where limits change, from round 0 on; `quotas`, bytes per round, and `reads`, how many threads make in one: by
-    it and place of the broker, infinite without a limit.
+    """`from_round`: where limits change, from round 0 on; by it and place of the broker `quotas`, bytes per round, and `reads`, of
+    all threads in a round, infinite without a limit.
 
     `fetches`: by number of a group with fewer members than partitions: by partition the fetch that brings it, BY_ITSELF for none.
     """
@@ -75,7 +75,7 @@ def read_limits(scenario: Scenario) -> ReadLimits | None:
     """The limits of a scenario, None where reads do not compete. Fetches are by partition_id."""
     if not limits_reading(scenario):
         return None
-    settings, brokers = BrokerConfigs(scenario, (THREADS, QUOTA)), [broker.id for broker in scenario.brokers]
+    settings, brokers = BrokerConfigs(scenario, (THREADS, QUOTA)), sorted(broker.id for broker in scenario.brokers)
     rounds = sorted({0, *(c.round for c in scenario.commands if c.kind == "alter_config" and c.round < scenario.rounds)})
     a_thread = reads_per_thread(scenario)
 

@@ -1,6 +1,6 @@
 """Reads from remote storage (RemoteLogManager.read): what a broker looks up, why a read waits, and what its quota leaves it.
 
-Those of one partition share its brokers' reader threads and quotas here, within what other partitions leave them (shared_reads.py).
+Those of one partition share its brokers' reader threads and quotas here, within what other partitions leave (shared_reads.py).
 """
 
 from __future__ import annotations

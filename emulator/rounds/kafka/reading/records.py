@@ -104,7 +104,7 @@ class Reader(Record):
     asked: int = compared("slot that it asked in the last round, NOBODY: there was none")
     share_slot: int = compared("slot at which it has a share of remote reads until the next quota edge, NOBODY")
     share_bytes: int = compared("that share, bytes per round; UNKNOWN: any")
-    short_slots: int = compared("mask of slots at which it has a record a round, as their brokers are short and it wanted nothing")
+    short_slots: int = compared("mask of slots at which it has one record a round, as others leave no more")
     # Of one round
     broken: int = scratch("mask of invariants that its read breaks")
 

@@ -164,7 +164,14 @@ def bytes_of(asked: Asked, limits: ReadLimits, round_: int) -> dict[tuple[int, i
             of_fetch[who if fetch == BY_ITSELF else fetch].append(who)
         served = min(1.0, reads[broker] / len(of_fetch))
         turns = {who: served / len(readers) for readers in of_fetch.values() for who in readers}
-        wanted = sum(min(own[who][2], turns[who] * own[who][3]) for who in own)
+        # Of each fetch, and of all others together, the least of two sums.
+        together = defaultdict(list)
+        for who, (_, fetch, *_) in own.items():
+            together[fetch].append(who)
+        sums = [
+            (sum(own[who][2] for who in those), sum(turns[who] * own[who][3] for who in those)) for those in together.values()
+        ]
+        wanted = sum(map(min, sums))
         part = min(1.0, quotas[broker] / wanted)
         for who, (_, _, demand, most) in own.items():
             is_less = len({partition for partition, _ in own}) > 1 and (turns[who] < 1 or part < 1)

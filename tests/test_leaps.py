@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.checkpoints import FOLDER
+from emulator.engine.identity import FOLDER
 from emulator.errors import InputError
 from emulator.progress import Progress
 from emulator.run import run_emulation

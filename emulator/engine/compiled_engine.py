@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.engine.blocks import JOB_WEIGHT, MOST_PARTITIONS, SMALL_WEIGHT, Plan, plan_blocks
 from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
@@ -23,6 +22,7 @@ from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
+from emulator.inputs.arrays.shared import shares_budgets
 from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
 from emulator.outcomes.compiled.tables import TABLES
@@ -162,7 +162,7 @@ class CompiledEngine:
     def _shared(self) -> dict[int, tuple[int, int]]:
         """By place of the scenario whose partitions share budgets: the first of its partitions' places, and their end."""
         first = self._prepared.first_place.tolist()
-        return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if limits_bandwidth(s)}
+        return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if shares_budgets(s)}
 
     def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
         apart = list(self._stepped.values())

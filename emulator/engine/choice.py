@@ -10,7 +10,7 @@ from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.interface import Engine
 from emulator.engine.ledger_engine import LedgerEngine, is_of_ledgers
 from emulator.errors import InputError
-from emulator.inputs.arrays import is_core, needs_leaps, why_not_core
+from emulator.inputs.arrays import is_core, why_not_core
 from emulator.outcomes.broker_rounds import bucket_length
 from emulator.scenario import Run, Scenario
 
@@ -43,8 +43,6 @@ def engines_of(
     ledgers = [s for s in run.scenarios if engine != EXPRESSIONS and is_of_ledgers(s)]
     others_than_ledgers = [s for s in run.scenarios if s not in ledgers]
     compiled: list[Scenario] = [s for s in others_than_ledgers if engine == COMPILED or (engine is None and is_core(s))]
-    if mode == "leap" and engine is None:  # as long as remote reads are not leapt over
-        compiled = [s for s in compiled if not needs_leaps(s)]
     for scenario in compiled if engine == COMPILED else ():
         if reason := why_not_core(scenario):
             raise InputError.at(run.path, f"scenario {scenario.name}", f"compiled rounds cannot play it: {reason}", "no --engine")

@@ -13,6 +13,8 @@ import numpy as np
 from emulator.engine.budgets.copy_demands import CopyDemands, CopyFlows, copy_demands, copy_flows_of, joined_copy_flows
 from emulator.engine.budgets.copy_shares import CopyShares, copy_shares_of
 from emulator.engine.budgets.demands import Demands, Flows, Layout, demands, flows_of, joined_flows
+from emulator.engine.budgets.read_demands import ReadDemands, ReadFlows, joined_read_flows, read_demands, read_flows_of
+from emulator.engine.budgets.read_shares import ReadShares, read_shares_of
 from emulator.engine.budgets.shares import FlowShares, shares_of
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.records import Inputs
@@ -25,6 +27,7 @@ class AllDemands:
 
     fetches: Demands | None
     copies: CopyDemands | None
+    reads: ReadDemands | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class AllFlows:
 
     fetches: Flows | None
     copies: CopyFlows | None
+    reads: ReadFlows | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +45,12 @@ class AllShares:
 
     fetches: FlowShares | None
     copies: CopyShares | None
+    reads: ReadShares | None
 
     @property
     def is_short(self) -> bool:
         """Whether something was used up."""
-        return any(shares is not None and shares.is_short for shares in (self.fetches, self.copies))
+        return any(shares is not None and shares.is_short for shares in (self.fetches, self.copies, self.reads))
 
     @property
     def used_up(self) -> np.ndarray:
@@ -60,6 +65,7 @@ def all_demands(
     return AllDemands(
         demands(state, inputs, layout, shared, listed, round_) if shared.limits_fetches else None,
         copy_demands(state, inputs, layout, shared, round_) if shared.copies is not None else None,
+        read_demands(state, inputs, layout, shared.reads, shared.window_rounds, round_) if shared.reads is not None else None,
     )
 
 
@@ -68,6 +74,7 @@ def all_flows_of(asked: AllDemands) -> AllFlows:
     return AllFlows(
         None if asked.fetches is None else flows_of(asked.fetches),
         None if asked.copies is None else copy_flows_of(asked.copies),
+        None if asked.reads is None else read_flows_of(asked.reads),
     )
 
 
@@ -75,12 +82,19 @@ def all_joined_flows(parts: Sequence[AllFlows]) -> AllFlows:
     """The sums of all blocks."""
     fetches = [part.fetches for part in parts if part.fetches is not None]
     copies = [part.copies for part in parts if part.copies is not None]
-    return AllFlows(joined_flows(fetches) if fetches else None, joined_copy_flows(copies) if copies else None)
+    reads = [part.reads for part in parts if part.reads is not None]
+    return AllFlows(
+        joined_flows(fetches) if fetches else None,
+        joined_copy_flows(copies) if copies else None,
+        joined_read_flows(reads) if reads else None,
+    )
 
 
 def all_shares_of(flows: AllFlows, shared: SharedBudgets, round_: int) -> AllShares:
     """Share out what brokers have in a round."""
-    copies = None
+    copies, reads = None, None
     if flows.copies is not None and shared.copies is not None:
         copies = copy_shares_of(flows.copies, shared.copies, round_)
-    return AllShares(None if flows.fetches is None else shares_of(flows.fetches, shared, round_), copies)
+    if flows.reads is not None and shared.reads is not None:
+        reads = read_shares_of(flows.reads, shared.reads, round_)
+    return AllShares(None if flows.fetches is None else shares_of(flows.fetches, shared, round_), copies, reads)

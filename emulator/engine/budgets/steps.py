@@ -14,9 +14,18 @@ from emulator.engine.budgets.all_budgets import AllFlows, AllShares, all_flows_o
 from emulator.engine.budgets.copy_demands import CopyFlows, joined_copy_flows
 from emulator.engine.budgets.demands import Flows, joined_flows
 from emulator.engine.budgets.first_play import Use
+from emulator.engine.budgets.read_demands import ReadFlows, joined_read_flows
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.kept_states import pack_state, unpack_state
-from emulator.engine.rows import BETWEEN_SCHEMA, COPY_FLOWS_SCHEMA, FLOWS_SCHEMA, USE_SCHEMA, batches_of, blocks_row
+from emulator.engine.rows import (
+    BETWEEN_SCHEMA,
+    COPY_FLOWS_SCHEMA,
+    FLOWS_SCHEMA,
+    READ_FLOWS_SCHEMA,
+    USE_SCHEMA,
+    batches_of,
+    blocks_row,
+)
 from emulator.engine.warm_up import compile_rounds
 from emulator.inputs.arrays.shared import SharedBudgets
 
@@ -73,18 +82,24 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
 
 def _flow_rows(flows: AllFlows) -> dict[str, pa.Table]:
     found = {}
-    for name, own, schema in (("flows", flows.fetches, FLOWS_SCHEMA), ("copy_flows", flows.copies, COPY_FLOWS_SCHEMA)):
+    kinds = (
+        ("flows", flows.fetches, FLOWS_SCHEMA),
+        ("copy_flows", flows.copies, COPY_FLOWS_SCHEMA),
+        ("read_flows", flows.reads, READ_FLOWS_SCHEMA),
+    )
+    for name, own, schema in kinds:
         if own is not None:
             found[name] = pa.table([pa.array(getattr(own, column)) for column in schema.names], schema=schema)
     return found
 
 
-def flows_from(fetches: pa.Table, copies: pa.Table, shared: SharedBudgets) -> AllFlows:
+def flows_from(fetches: pa.Table, copies: pa.Table, reads: pa.Table, shared: SharedBudgets) -> AllFlows:
     """The flows of all blocks, from their rows."""
-    of_fetches, of_copies = ([column.to_numpy() for column in rows.columns] for rows in (fetches, copies))
+    of_fetches, of_copies, of_reads = ([column.to_numpy() for column in rows.columns] for rows in (fetches, copies, reads))
     return AllFlows(
         joined_flows([Flows(*of_fetches)]) if shared.limits_fetches else None,
         joined_copy_flows([CopyFlows(*of_copies)]) if shared.copies is not None else None,
+        joined_read_flows([ReadFlows(*of_reads)]) if shared.reads is not None else None,
     )
 
 

@@ -52,8 +52,8 @@ class Steps:
         self._step(Step(0, 0, None, False))
         edge = self._first_exceeded()
         while edge is not None:
-            fetches, copies = (self._rows(name) for name in ("flows", "copy_flows"))
-            shares = all_shares_of(flows_from(fetches, copies, self._shared), self._shared, edge.round)
+            fetches, copies, reads = (self._rows(name) for name in ("flows", "copy_flows", "read_flows"))
+            shares = all_shares_of(flows_from(fetches, copies, reads, self._shared), self._shared, edge.round)
             following = edge.following(self._shared, shares.is_short)
             end = self._shared.rounds if following is None else following.round
             saturated.note(shares.used_up, edge.round, end)

@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.bandwidth.copy_budgets import limits_copying
-from emulator.bandwidth.read_budgets import limits_reading
 from emulator.expressions.kafka.rules import RULES, TIERED_PROTOCOLS, Rules
-from emulator.expressions.kafka.run_rules import rules_of
-from emulator.inputs import scenario_inputs
 from emulator.inputs.arrays import is_core, prepare, why_not_core
 from emulator.inputs.arrays.rules import CORE_RULES, RULES_PLACES, rules_records
 from emulator.scenario import Command, ConsumerRow, Scenario, load_run
@@ -37,20 +33,14 @@ def test_rules_are_those_of_rounds_in_sql() -> None:
     assert all(records[name].all() for name in of_readers)
 
 
-def needs_more(scenario: Scenario) -> bool:
-    """Whether rounds in SQL have an optional part for it that the core lacks."""
-    rules = rules_of([scenario_inputs(scenario)])
-    return limits_reading(scenario) or (rules.tiers and limits_copying(scenario))
-
-
-def test_examples_are_core_when_no_optional_part_is_needed() -> None:
+def test_examples_are_core() -> None:
     told = set()
     for path in sorted(EXAMPLES.glob("*.toml")):
         if path.name == "demo.toml":  # it wants a folder that `make demo` builds
             continue
         for scenario in load_run(str(path)).scenarios:
             if scenario.protocol in RULES:
-                assert is_core(scenario) == (not needs_more(scenario)), f"{path.name}: {scenario.name}"
+                assert is_core(scenario), f"{path.name}: {scenario.name}"
                 told.add(is_core(scenario))
     assert told == {True}
 
@@ -76,11 +66,9 @@ def throttled(scenario: Scenario) -> dict[str, Any]:
 
 
 TIERED = {"remote.storage.enable": True}
-SHARED = "copies share quotas or threads of brokers"
 READS = ConsumerRow("g", "orders", None, "earliest", "earliest", False, None, 100, 0, 0, 50, None, None)
 ALL = replace(READS, topic="*")
 READ_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.fetch.max.bytes.per.second": 9}
-READ = "remote reads share quotas, threads or fetches"
 CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {}, None),
     (lambda s: {"protocol": "kafka-mutant-any-transition"}, None),
@@ -94,10 +82,10 @@ CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
     (lambda s: {"consumers": (READS,), **altered(s, **TIERED)}, None),
     (
         lambda s: {"consumers": (ALL,), "config": {**s.config, **READ_QUOTA}, **altered(s, **TIERED)},
-        READ,
+        None,
     ),
     (lambda s: altered(s, **TIERED), None),
-    (lambda s: {**altered(s, **TIERED), "config": {**s.config, **COPY_QUOTA}}, SHARED),
+    (lambda s: {**altered(s, **TIERED), "config": {**s.config, **COPY_QUOTA}}, None),
     (lambda s: {"config": {**s.config, **COPY_QUOTA}}, None),
     (lambda s: {"rounds": 800}, None),
     (lambda s: {"rounds": 800, "commands": (), **altered(s, **{"retention.bytes": 99})}, None),
@@ -110,8 +98,6 @@ def test_why_a_scenario_is_not_core(tmp_path: Path, change: Callable[[Scenario],
     scenario = scenario_of(WHOLE, tmp_path)
     scenario = replace(scenario, **change(scenario))
     assert why_not_core(scenario) == why
-    if scenario.protocol == "kafka":
-        assert needs_more(scenario) == (why is not None)
 
 
 @pytest.mark.parametrize("name", ["kafka_7128", "kip_101", "kip_966", "kafka_6361"])

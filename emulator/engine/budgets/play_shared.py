@@ -43,6 +43,15 @@ def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict
     blocks = [SharedBlock(of_block, state_at) for of_block in pickle.loads(payload)]
     for one in blocks:
         compile_rounds(one.block)
+    saturated = play_together(blocks)
+    tables = [block.stretches.tables() for block in blocks]
+    joined = {name: pa.concat_tables([of_block[name] for of_block in tables]) for name in tables[0]}
+    played = blocks_row(number, sum(len(b.block.partition) for b in blocks), sum(b.stretches.seconds for b in blocks))
+    return joined | {"blocks": played, "saturated": saturated.rows()}
+
+
+def play_together(blocks: Sequence[SharedBlock]) -> SaturatedRounds:
+    """Play all rounds of blocks that share budgets; what was used up."""
     shared = blocks[0].shared
     saturated = SaturatedRounds(shared)
     with ThreadPoolExecutor(len(blocks)) as pool:
@@ -53,10 +62,7 @@ def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict
         edge = first_exceeded(each, shared)
         while edge is not None:
             edge = _play_from(edge, each, blocks, shared, saturated)
-    tables = [block.stretches.tables() for block in blocks]
-    joined = {name: pa.concat_tables([of_block[name] for of_block in tables]) for name in tables[0]}
-    played = blocks_row(number, sum(len(b.block.partition) for b in blocks), sum(b.stretches.seconds for b in blocks))
-    return joined | {"blocks": played, "saturated": saturated.rows()}
+    return saturated
 
 
 def first_exceeded(each: Each, shared: SharedBudgets) -> Edge | None:

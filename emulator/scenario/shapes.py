@@ -150,6 +150,7 @@ class FaultShape(Shape):
     lag_rounds: Long | None = None
     from_offset: Offset | None = None
     to_offset: Offset | None = None
+    power: bool | None = None
 
 
 class CommandShape(Shape):

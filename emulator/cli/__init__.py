@@ -23,6 +23,7 @@ from emulator.cli.pack import pack_command
 from emulator.cli.printing import PROGRAM
 from emulator.cli.run import run_command
 from emulator.cli.sql import sql_command
+from emulator.cli.sweep import sweep_command
 from emulator.exits import run_command_line
 
 
@@ -46,6 +47,7 @@ for _command in (import_kafka_command, import_bookkeeper_command):
     import_group.add_command(_command)
 for _command in (
     run_command,
+    sweep_command,
     sql_command,
     compare_command,
     graph_command,

@@ -31,8 +31,8 @@ from emulator.scenario.variants import MAX_NAME_CHARS, merge_change
 
 MOST_CASES = 50_000
 
-OF_FAULT, OF_SETTINGS, OF_SEED = "sweep.fault", "sweep.settings", "sweep.seed"
-"""Names in `scenarios.overrides` of what a case varies: texts as JSON, and a number."""
+OF_VARIANT, OF_FAULT, OF_SETTINGS, OF_SEED = "sweep.variant", "sweep.fault", "sweep.settings", "sweep.seed"
+"""Names in `scenarios.overrides` of what a case varies: texts as JSON, and a number. Every case has the first."""
 
 OF_BROKERS = tuple(name for name, kind in FAULT_KINDS.items() if "broker" in kind.required and "peer" not in kind.required)
 OF_PAIRS = (*OF_BROKERS, *(name for name, kind in FAULT_KINDS.items() if "peer" in (*kind.required, *kind.optional)))
@@ -121,7 +121,7 @@ def _cases(start: _Start, sweeps: Sequence[SweepShape], resolve: Resolve) -> Ite
     settings = [_settings(at, sweep, start) for at, sweep in enumerate(sweeps) if sweep.set is not None]
     seeds = [_seeds(at, sweep, start) for at, sweep in enumerate(sweeps) if sweep.seeds is not None]
     for chosen in product(*settings, *seeds):
-        changed, overrides = start.places, dict(start.scenario.overrides)
+        changed, overrides = start.places, {**start.scenario.overrides, OF_VARIANT: json.dumps(start.scenario.name)}
         for change in chosen[: len(settings)]:
             changed = change.apply(changed)
         if settings:

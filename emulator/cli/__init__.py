@@ -6,10 +6,12 @@ imported: bad input is told before Spark starts.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import shell_complete
 
 from emulator import __version__
 from emulator.cli.check import check_command
@@ -26,9 +28,17 @@ from emulator.cli.sql import sql_command
 from emulator.cli.sweep import sweep_command
 from emulator.exits import run_command_line
 
+COMPLETION = "_EMULATOR_COMPLETE"
+"""With bash_source, zsh_source or fish_source: print the shell's script."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line, the process' own if None, and returns its exit code (emulator.exits)."""
+    """Runs a command line, the process' own if None, and returns its exit code (emulator.exits).
+
+    With the variable that shells set to complete a line (click's own) it prints what completes it instead.
+    """
+    if COMPLETION in os.environ:
+        return shell_complete(commands, {}, PROGRAM, COMPLETION, os.environ[COMPLETION])
     return run_command_line(commands, PROGRAM, sys.argv[1:] if arguments is None else arguments)
 
 

@@ -10,6 +10,7 @@ import click
 
 from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM, print_lines
+from emulator.cli.sessions import refuse_other_contents
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.exits import DONE, VIOLATED, fail
 from emulator.options import (
@@ -75,6 +76,8 @@ def run_command(
         refuse_states(run, rounds, engine)
     from emulator import run as running
 
+    if out is not None:
+        refuse_other_contents(out)
     if dry_run:
         print_lines(running.dry_run(run, trace, mode, engine, rounds))
         return DONE

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from emulator.cli.printing import PROGRAM
-from emulator.errors import InputError
+from emulator.errors import InputError, one_line
 from emulator.exits import end_at_interrupts
 
 if TYPE_CHECKING:
@@ -24,6 +24,20 @@ def refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, st
         return
     if not os.path.isdir(folder.removeprefix("file:")):
         raise InputError(f"{folder}: is not a folder; allowed: the DIR of {PROGRAM} run SCENARIO.toml --out DIR")
+
+
+def refuse_other_contents(out: str) -> None:
+    """Refuses a local folder to write a run into that holds things, none of them a run's or a graph's; without starting Spark."""
+    from emulator.outcomes.ask import local_folder
+    from emulator.outcomes.view_texts import ALL_COLUMNS
+
+    folder = local_folder(out)
+    names = [] if folder is None else sorted(os.listdir(folder))
+    ours = [name for name in names if name in ALL_COLUMNS or name.startswith(("_staging-", "_checkpoint", "_previous"))]
+    others = [name for name in names if name not in ours]
+    if others and not ours:
+        problem = f"holds something else than tables of a run: {one_line(others[0])}"
+        raise InputError(f"{out}: {problem}; allowed: a new or empty folder, or one of an earlier run")
 
 
 @contextmanager

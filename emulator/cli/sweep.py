@@ -12,6 +12,7 @@ import click
 
 from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM, print_lines
+from emulator.cli.sessions import refuse_other_contents
 from emulator.errors import InputError, quoted
 from emulator.exits import DONE
 from emulator.options import common, on_spark
@@ -61,6 +62,8 @@ def sweep_command(
     run = _load(scenario, each, fault, settings, seeds)
     from emulator import run as running
 
+    if out is not None:
+        refuse_other_contents(out)
     if dry_run:
         print_lines(running.dry_run(run))
         return DONE

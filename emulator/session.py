@@ -28,7 +28,7 @@ LARGEST_DEFAULT_DRIVER_MEMORY_BYTES = 8 << 30
 JAVA_END_SECONDS_MAX = 10
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
-_JAVA_IS_MISSING = (
+JAVA_IS_MISSING = (
     f"Java {OLDEST_JAVA} or later is needed: install it with: sudo apt-get install openjdk-{OLDEST_JAVA}-jre-headless"
 )
 # The forms that spark-submit itself takes; anything else would end in a Java stack trace.
@@ -232,7 +232,7 @@ def _started(app_name: str, settings: Mapping[str, str]) -> SparkSession:
 
 def _refuse_java() -> None:
     if (java_major_version() or 0) < OLDEST_JAVA:
-        raise EnvironmentProblem(_JAVA_IS_MISSING)
+        raise EnvironmentProblem(JAVA_IS_MISSING)
 
 
 def _refuse_unreachable(remote: str) -> None:

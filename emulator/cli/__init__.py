@@ -16,6 +16,7 @@ from click.shell_completion import shell_complete
 from emulator import __version__
 from emulator.cli.check import check_command
 from emulator.cli.compare import compare_command
+from emulator.cli.doctor import doctor_command
 from emulator.cli.explain import explain_command
 from emulator.cli.explain_round import explain_round_command
 from emulator.cli.graph import graph_command
@@ -65,5 +66,6 @@ for _command in (
     check_command,
     explain_round_command,
     pack_command,
+    doctor_command,
 ):
     commands.add_command(_command)

@@ -358,6 +358,36 @@ def test_sql_without_a_query_lists_the_questions(tmp_path: Path, capsys: pytest.
     assert printed.err.startswith("ask one: ")
 
 
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("command", [["run"], ["sweep", "--seeds", "2"]])
+def test_a_folder_that_holds_something_else_is_refused(
+    command: list[str], scenario: str, tmp_path: Path, fails: Callable[..., str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("kept")
+    message = fails(2, command[0], scenario, *command[1:], "--out", str(tmp_path / "mine"))
+    assert "mine: holds something else than tables of a run: letter.txt; allowed: a new or empty folder, or one of" in message
+
+
+def test_a_folder_of_an_earlier_run_may_hold_more(scenario: str, engine: FakeEngine, tmp_path: Path) -> None:
+    (tmp_path / "out" / "runs").mkdir(parents=True)
+    (tmp_path / "out" / "report.html").write_text("kept")
+    assert main(["run", scenario, "--out", str(tmp_path / "out")]) == 0
+    (tmp_path / "new").mkdir()
+    assert main(["run", scenario, "--out", str(tmp_path / "new")]) == 0
+
+
+def test_shells_complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("_EMULATOR_COMPLETE", "zsh_source")
+    assert main([]) == 0
+    assert "#compdef emulator" in capsys.readouterr().out
+    monkeypatch.setenv("_EMULATOR_COMPLETE", "zsh_complete")
+    monkeypatch.setenv("COMP_WORDS", "emulator sweep --ea")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert main([]) == 0
+    assert "--each" in capsys.readouterr().out
+
+
 def test_jobs_emulate_runs_the_same_code_from_anywhere(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "jobs" / "emulate.py"), "nowhere.toml", "--out", "out"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -155,7 +155,7 @@ def test_the_check_command_hands_everything_on(
     def session(master: str | None, conf: Any, name: str) -> Iterator[Any]:
         yield master, dict(conf), name
 
-    monkeypatch.setattr("emulator.cli._session", session)
+    monkeypatch.setattr("emulator.cli.sessions.session", session)
     monkeypatch.setattr("emulator.rounds.relational.check.check_run", lambda *given: calls.append(given) or found)
     asked = ["--sample", "5", "--seed", "3", "--master", "local[1]", "--conf", "spark.a=b", "--verbose"]
     assert main(["check", str(tmp_path), *asked]) == status

@@ -23,6 +23,7 @@ MAX_BROKERS = 100_000
 MAX_PARTITIONS = 50_000_000
 MAX_REPLICAS = 12
 MAX_TIME_BUCKETS = 1_000
+MAX_SEEDS = 10_000
 MAX_RECORDS_PER_ROUND = 10**9
 MAX_RECORD_BYTES = 2**31 - 1
 INT_MAX = 2**31 - 1
@@ -153,6 +154,18 @@ class FaultShape(Shape):
     lag_rounds: Long | None = None
     from_offset: Offset | None = None
     to_offset: Offset | None = None
+    power: bool | None = None
+
+
+class SweepShape(Shape):
+    """What cases vary: what each fault strikes, the values of a setting, or seeds."""
+
+    each: Literal["broker", "rack", "pair"] | None = None
+    fault: FaultShape | None = None
+    set: Name | None = None
+    values: Annotated[list[Any], Field(min_length=1)] | None = None
+    topic: Name | None = None
+    seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)] | None = None
 
 
 class CommandShape(Shape):
@@ -272,3 +285,4 @@ class ScenarioShape(Shape):
     remote_storage: RemoteStorageShape = RemoteStorageShape()
     events: list[str] | None = None
     variants: list[dict[str, Any]] = []
+    sweeps: list[SweepShape] = []

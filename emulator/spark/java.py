@@ -13,7 +13,7 @@ from emulator.errors import EnvironmentProblem
 OLDEST_JAVA = 17
 LARGEST_DEFAULT_DRIVER_MEMORY_BYTES = 8 << 30
 
-_JAVA_IS_MISSING = (
+JAVA_IS_MISSING = (
     f"Java {OLDEST_JAVA} or later is needed: install it with: sudo apt-get install openjdk-{OLDEST_JAVA}-jre-headless"
 )
 
@@ -40,7 +40,7 @@ def java_major_version() -> int | None:
 def refuse_java() -> None:
     """Raises EnvironmentProblem without a Java that Spark can use."""
     if (java_major_version() or 0) < OLDEST_JAVA:
-        raise EnvironmentProblem(_JAVA_IS_MISSING)
+        raise EnvironmentProblem(JAVA_IS_MISSING)
 
 
 def _java_command() -> Path | None:

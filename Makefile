@@ -20,7 +20,7 @@ DEMO := build/demo
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
-	@$(BIN)/python -c 'from emulator.session import java_major_version as java; import sys; sys.exit((java() or 0) < 17)' \
+	@$(BIN)/python -c 'from emulator.spark.java import java_major_version as java; import sys; sys.exit((java() or 0) < 17)' \
 		|| echo 'Java 17 or later is needed: sudo apt-get install openjdk-17-jre-headless'
 
 $(STAMP): requirements.lock pyproject.toml
@@ -29,8 +29,8 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@echo 'Compiling the rounds and preparing a quick start of Spark, once: a minute or two ...'
-	@$(BIN)/python -m emulator.class_archive >/dev/null
+	@echo 'Compiling the rounds, once: a minute or two ...'
+	@$(BIN)/python -m emulator.engine.compile_all
 	@touch $@
 
 # A real cluster, scaled up, goes through a minute of trouble: what was lost, and how long was what unavailable?

@@ -106,11 +106,11 @@ def _invoke(commands: click.Group, program: str, arguments: list[str], invocatio
 def _reason(error: Exception) -> str:
     """Says what went wrong, without stack or query plan."""
     if "pyspark" in sys.modules:
-        from emulator.spark_errors import SPARK_ERRORS
+        from emulator.spark.spark_errors import SPARK_ERRORS
 
         if isinstance(error, SPARK_ERRORS):
-            from emulator.executors import executors_problem
             from emulator.outcomes.sql import condensed
+            from emulator.spark.executors import executors_problem
 
             return one_line(executors_problem(error) or condensed(error), MAX_ERROR_CHARS)
     return one_line(f"{type(error).__name__}: {error}", MAX_ERROR_CHARS)

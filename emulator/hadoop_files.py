@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
+from emulator.spark.classic import java_of
 
 
 class HadoopFiles:
@@ -22,9 +23,8 @@ class HadoopFiles:
     """
 
     def __init__(self, spark: SparkSession, root_uri: str) -> None:
-        self._gateway: Any = spark.sparkContext._gateway
-        self._jvm: Any = spark.sparkContext._jvm
-        hadoop_conf = spark.sparkContext._jsc.hadoopConfiguration()
+        java = java_of(spark)
+        self._classes, hadoop_conf = java.classes, java.hadoop_conf
         if not root_uri.strip():
             raise InputError("output folder: the path is empty")
         try:
@@ -34,7 +34,7 @@ class HadoopFiles:
         except Py4JJavaError as error:
             raise InputError(f"{root_uri}: cannot be opened: {_reason(error)}") from error
         # The checksum layer renames a file in two steps, which a kill could separate; the plain one renames in one.
-        if is_instance_of(self._gateway, file_system, "org.apache.hadoop.fs.ChecksumFileSystem"):
+        if is_instance_of(java.gateway, file_system, "org.apache.hadoop.fs.ChecksumFileSystem"):
             file_system = file_system.getRawFileSystem()
         self._fs: Any = file_system
 
@@ -88,7 +88,7 @@ class HadoopFiles:
     def remove_empty_folders(self, uris: list[str]) -> None:
         """Removes the folders that are empty, in the order given, up to the first that is not."""
         for uri in uris:
-            path = self._jvm.org.apache.hadoop.fs.Path(uri)
+            path = self._classes.org.apache.hadoop.fs.Path(uri)
             if self._call("exists", path):
                 if len(self._call("listStatus", path)) > 0:
                     return
@@ -111,7 +111,7 @@ class HadoopFiles:
         """Returns the text of a file."""
         stream = self._call("open", self._path(name))
         try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            return str(self._classes.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         except Py4JJavaError as error:
             raise OSError(f"{self.uri(name)}: {_reason(error)}") from error
         finally:
@@ -133,14 +133,14 @@ class HadoopFiles:
         self.rename(unfinished, name)
 
     def _hadoop_path(self, uri: str, hadoop_conf: Any) -> Any:
-        default_scheme = self._jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(hadoop_conf).getScheme()
+        default_scheme = self._classes.org.apache.hadoop.fs.FileSystem.getDefaultUri(hadoop_conf).getScheme()
         if "://" not in uri and not uri.startswith("file:") and default_scheme == "file":
             # Python's working directory, not the one the JVM was started in.
             uri = str(Path(uri).absolute())
-        return self._jvm.org.apache.hadoop.fs.Path(uri)
+        return self._classes.org.apache.hadoop.fs.Path(uri)
 
     def _path(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self._root, name) if name else self._root
+        return self._classes.org.apache.hadoop.fs.Path(self._root, name) if name else self._root
 
     def _call(self, method: str, *arguments: Any) -> Any:
         try:

@@ -17,23 +17,22 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
-from emulator.checkpoints import FOLDER, Checkpoints, fingerprint, source_digest
-from emulator.engine.choice import IN_JOBS, NAMES, engines_of
-from emulator.engine.interface import Engine, Kept, Playing, Size
+from emulator.engine.choice import NAMES, engines_of
+from emulator.engine.identity import FOLDER, fingerprint, source_digest
+from emulator.engine.interface import Engine, Playing, Size
 from emulator.engine.job_files import JobFiles
+from emulator.engine.older_checkpoints import OlderCheckpoints
 from emulator.engine.resuming import Resuming
 from emulator.outcomes.joined import Tables, joined_tables
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
 from emulator.scenario import Run, Scenario
 from emulator.schema import OUTPUT_TABLES
-from emulator.session import is_connect, settings_held
+from emulator.session import is_connect
 from emulator.storage import OutputDirectory
 
 OF_EVERY_RUN = ("runs", "scenarios")
 """Tables that no engine has a part in."""
-
-TRACE_TABLES = ("trace", "trace_partitions")
 
 
 @dataclass(frozen=True)
@@ -53,16 +52,13 @@ def run_emulation(
     trace: str = "none",
     progress: Progress | None = None,
     resume: bool = False,
-    checkpoint_every: int | None = None,
-    engine: str | None = None,
     state_at: Sequence[int] = (),
 ) -> RunSummary:
     """Run all scenarios of a file and publish their tables under `out`, all of them or none.
 
     `mode`: "plain" or "leap", None: the scenario file's; the tables are the same. `trace`: "none", "all" or
-    TOPIC:PARTITION,... `resume`: go on from the checkpoint there, if there is one; `checkpoint_every`: jobs between two, 0 for
-    none, None for checkpoints.DEFAULT_EVERY, where rounds are not compiled. `engine`: as of emulator.engine.choice. `state_at`:
-    rounds at whose end every replica is a row of `replica_states`; only compiled rounds can.
+    TOPIC:PARTITION,... `resume`: go on from the checkpoint there, if there is one. `state_at`: rounds at whose end every replica
+    is a row of `replica_states`.
 
     Raises InputError if `out` cannot take the tables, has a checkpoint of another run, or a scenario has no such states.
     """
@@ -76,29 +72,23 @@ def run_emulation(
         traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
         version = (source_digest(), pyspark.__version__)
         same = {
-            "scenario": (run.scenarios, run.time_buckets), "mode": mode, "trace": trace, "version": version, "engine": engine,
-            "state-at": state_at,
+            "scenario": (run.scenarios, run.time_buckets), "mode": mode, "trace": trace, "version": version, "state-at": state_at
         }  # fmt: skip
         identity = {what: fingerprint(value) for what, value in same.items()}
-        engines = engines_of(run, traced, mode, identity, engine=engine, checkpoint_every=checkpoint_every, state_at=state_at)
-        for e in engines:
-            e.check_spark(spark)
+        engines = engines_of(run, traced, mode, identity, state_at)
         resuming = _resuming(spark, out, engines, identity)
         resuming.open(resume, progress.note)
         parts = [e.play(Playing(spark, output, progress, resume)) for e in engines]
         seconds = time.monotonic() - clock
         size = sum((e.size for e in engines), Size())
-        held = {key: value for e in engines for key, value in e.settings.items()}
-        with settings_held(spark, held), ThreadPoolExecutor(4) as pool:
-            tables, violations = _tables(spark, parts, any(flags.any() for flags in traced.values()))
+        with ThreadPoolExecutor(4) as pool:
+            tables, violations = _tables(spark, parts)
             schema, rows = scenario_rows(run.scenarios, mode)
             writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
             writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
             writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, spark.version, size, started, seconds)]))
             for write in writes:
                 write.result()
-        for e in engines:
-            e.finish(output)
         output.commit()
     except BaseException:
         output.abort()
@@ -118,21 +108,11 @@ def run_emulation(
 
 
 def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity: dict[str, str]) -> Resuming:
-    """What the engines keep, each in a folder of its own; rounds that are not compiled, alone in a run, have FOLDER itself."""
-    folders = {e.name: f"{FOLDER}/{e.name}" if len(engines) > 1 or e.name in IN_JOBS else FOLDER for e in engines}
-    others = {FOLDER, *(f"{FOLDER}/{name}" for name in NAMES)} - set(folders.values())
-    return Resuming(
-        out,
-        [e.kept(spark, out, folders[e.name]) for e in engines],
-        [_kept(spark, out, folder, identity) for folder in sorted(others)],
-        _kept(spark, out, FOLDER, identity),
-    )
-
-
-def _kept(spark: SparkSession, out: str, folder: str, identity: dict[str, str]) -> Kept:
-    if folder in [f"{FOLDER}/{name}" for name in IN_JOBS]:
-        return JobFiles(spark, out, identity, folder)
-    return Checkpoints(spark, out, identity, 0, folder)
+    """What the engines keep, each in a folder of its own, and what may be there beside it."""
+    own = [e.kept(spark, out, f"{FOLDER}/{e.name}") for e in engines]
+    others = [JobFiles(spark, out, identity, f"{FOLDER}/{name}") for name in NAMES if name not in [e.name for e in engines]]
+    older = OlderCheckpoints(spark, out)
+    return Resuming(out, own, [*others, older], older)
 
 
 def _counted(spark: SparkSession, output: OutputDirectory, violations: Observation) -> int:
@@ -142,11 +122,9 @@ def _counted(spark: SparkSession, output: OutputDirectory, violations: Observati
     return int(violations.get["rows"])
 
 
-def _tables(spark: SparkSession, parts: Sequence[Tables], traced: bool) -> tuple[Tables, Observation | int]:
+def _tables(spark: SparkSession, parts: Sequence[Tables]) -> tuple[Tables, Observation | int]:
     """The tables of all engines, and how many violations there are, or will have been written."""
     names = [name for name in OUTPUT_TABLES if name not in OF_EVERY_RUN]
-    if traced:  # an engine may have written its part already
-        names = [name for name in names if name not in TRACE_TABLES or any(name in part for part in parts)]
     tables = joined_tables(spark, parts, names)
     violations = tables["violations"]
     if not isinstance(violations, DataFrame):
@@ -156,12 +134,10 @@ def _tables(spark: SparkSession, parts: Sequence[Tables], traced: bool) -> tuple
     return tables, observed
 
 
-def dry_run(
-    run: Run, trace: str = "none", mode: str | None = None, engine: str | None = None, state_at: Sequence[int] = ()
-) -> list[str]:
+def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Sequence[int] = ()) -> list[str]:
     """What a run would do, in lines: scenarios, partitions, rounds, rows, how they are played. Needs no Spark."""
     traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
-    engines = engines_of(run, traced, mode or run.mode, {}, engine=engine, state_at=sorted(set(state_at)))
+    engines = engines_of(run, traced, mode or run.mode, {}, sorted(set(state_at)))
     size = sum((e.size for e in engines), Size())
     names = [s.name for s in run.scenarios]
     return [

@@ -31,7 +31,7 @@ from emulator.errors import InputError
 from emulator.files import files_of
 from emulator.schema import OUTPUT_TABLES
 from emulator.session import is_connect
-from emulator.spark_errors import SPARK_ERRORS
+from emulator.spark.spark_errors import SPARK_ERRORS
 from emulator.table_columns import OPEN_TABLES
 
 STAGING_PREFIX = "_staging-"
@@ -55,7 +55,7 @@ class OutputDirectory:
 
     `uri`: any Hadoop URI or a local path. `run_id`: letters, digits and "-"; drawn if not given. `tables`: those that are
     written and replaced together, a run's unless others are given. Only folders named as one of them and `_staging-*` are ever
-    touched here (emulator/checkpoints.py has `_checkpoint`). Raises `InputError` for an address that cannot be opened.
+    touched here (emulator/engine/job_files.py has `_checkpoint`). Raises `InputError` for an address that cannot be opened.
     """
 
     def __init__(

@@ -144,6 +144,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("name", _TEXT, "name given to the fault; null: none", True),
         Column("from_offset", _LONG, "offset: first entry concerned (drop_adds, delay_adds); null: the first", True),
         Column("to_offset", _LONG, "offset: first entry not concerned any more; null: none", True),
+        Column("power", _FLAG, "whether a rack lost its power, and what was not flushed; null: no rack_loss that says so", True),
     ),
     "brokers": _table(_SCENARIO, _BROKER, Column("rack", _TEXT, "rack the broker stands in; null: none", True)),
     "partitions": _table(

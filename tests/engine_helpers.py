@@ -21,25 +21,12 @@ QUICK_JAVA = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Environment of processes that live for one short run: Java's better compiler would only begin to pay for itself."""
 
 
-class Iterations(Progress):
-    """Counts the iterations of a run."""
-
-    def __init__(self) -> None:
-        super().__init__(quiet=True)
-        self.iterations = 0
-
-    def advance(self, round_: int, running: int, iterations: int, replica_rounds: int) -> None:
-        """Note how many there were."""
-        self.iterations = iterations
-
-
 def emulate(
     spark: SparkSession,
     scenario: str | Path | Run,
     out: Path,
     trace: str = "all",
     progress: Progress | None = None,
-    engine: str | None = None,
 ) -> dict[str, list[Row]]:
     """Run a scenario, a file, TOML text or read already, and return every table it wrote under `out` as rows.
 
@@ -50,7 +37,7 @@ def emulate(
         text, scenario = scenario, out.with_name(f"{out.name}.toml")
         scenario.write_text(text)
     run = scenario if isinstance(scenario, Run) else load_run(str(scenario))
-    run_emulation(run, str(out), spark, trace=trace, progress=progress, engine=engine)
+    run_emulation(run, str(out), spark, trace=trace, progress=progress)
     return {name: read_table(out / name) for name in OUTPUT_TABLES if (out / name).is_dir()}
 
 

@@ -143,7 +143,6 @@ USAGE_ERRORS = [
         "run SCENARIO --out x --state-at 3 --engine relational",
         "--engine relational: it has no --state-at; allowed: --engine comp",
     ),
-    ("run SCENARIO --out x --state-at 3 --engine expressions", "--state-at: only compiled rounds keep states, and they do not"),
     ("run nowhere.toml --out x", "nowhere.toml: file: does not exist; allowed: a file that can be read"),
     ("import kafka --out x", "Missing option '--describe'"),
     ("import kafka --describe x", "Missing option '--out'"),
@@ -249,7 +248,15 @@ def test_mode_and_trace_may_be_absent(scenario: str, engine: FakeEngine) -> None
 
 def test_resume_is_handed_on(scenario: str, engine: FakeEngine) -> None:
     assert main(["run", scenario, "--out", "out", "--resume", "--checkpoint-every", "3"]) == 0
-    assert (engine.calls[0]["resume"], engine.calls[0]["checkpoint_every"]) == (True, 3)
+    assert engine.calls[0]["resume"] is True
+
+
+def test_options_of_rounds_that_are_gone_are_taken(scenario: str, engine: FakeEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    """--engine expressions and --checkpoint-every are what scripts may have; a note says that they have no effect."""
+    assert main(["run", scenario, "--out", "out", "--engine", "expressions", "--checkpoint-every", "3"]) == 0
+    assert not {"engine", "checkpoint_every"} & engine.calls[0].keys()
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.split(" has no effect")[0] for note in notes] == ["note: --engine expressions", "note: --checkpoint-every"]
 
 
 @pytest.mark.parametrize(
@@ -349,6 +356,36 @@ def test_sql_without_a_query_lists_the_questions(tmp_path: Path, capsys: pytest.
     assert len(lines) >= 10
     assert all(line.startswith("@") and "?" in line for line in lines)
     assert printed.err.startswith("ask one: ")
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("command", [["run"], ["sweep", "--seeds", "2"]])
+def test_a_folder_that_holds_something_else_is_refused(
+    command: list[str], scenario: str, tmp_path: Path, fails: Callable[..., str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("kept")
+    message = fails(2, command[0], scenario, *command[1:], "--out", str(tmp_path / "mine"))
+    assert "mine: holds something else than tables of a run: letter.txt; allowed: a new or empty folder, or one of" in message
+
+
+def test_a_folder_of_an_earlier_run_may_hold_more(scenario: str, engine: FakeEngine, tmp_path: Path) -> None:
+    (tmp_path / "out" / "runs").mkdir(parents=True)
+    (tmp_path / "out" / "report.html").write_text("kept")
+    assert main(["run", scenario, "--out", str(tmp_path / "out")]) == 0
+    (tmp_path / "new").mkdir()
+    assert main(["run", scenario, "--out", str(tmp_path / "new")]) == 0
+
+
+def test_shells_complete(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("_EMULATOR_COMPLETE", "zsh_source")
+    assert main([]) == 0
+    assert "#compdef emulator" in capsys.readouterr().out
+    monkeypatch.setenv("_EMULATOR_COMPLETE", "zsh_complete")
+    monkeypatch.setenv("COMP_WORDS", "emulator sweep --ea")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert main([]) == 0
+    assert "--each" in capsys.readouterr().out
 
 
 def test_jobs_emulate_runs_the_same_code_from_anywhere(tmp_path: Path) -> None:

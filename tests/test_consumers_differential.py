@@ -16,7 +16,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
-from emulator.expressions import loop as engine
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row, read_table
@@ -93,8 +92,7 @@ def differences(expected: Result, tables: Mapping[str, list[Row]]) -> list[Any]:
 
 
 @pytest.mark.parametrize("mode", ["plain", "leap"])
-def test_consumers_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
+def test_consumers_equal_reference(spark: SparkSession, tmp_path: Path, mode: str) -> None:
     cases = {f"s{seed}": case_of(seed) for seed in SEEDS} | {"fenced_follower": fenced_follower()}
     cases |= {f"untiered-{seed}": untiered(seed) for seed in SEEDS if seed % 3 == 0}
     run_emulation(as_run(cases, tmp_path), str(tmp_path / "out"), spark, mode=mode)

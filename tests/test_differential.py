@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
 from tests.engine_helpers import Row, emulate, of_scenario, run_of
 from tests.reference.kafka import Result, simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
@@ -40,25 +39,13 @@ ELR_SEED, ELR_CASES = 99, 150
 Differences = list[tuple[Any, ...]]
 
 
-def for_eventful_rounds(patched: pytest.MonkeyPatch) -> None:
-    """These rows are few for the engine, but their rounds are eventful: two tasks and compiled rounds are quicker."""
-    patched.setattr(engine, "_tasks", lambda *_: 2)
-    patched.setattr(engine, "ROWS_WORTH_COMPILING", 1000)
-
-
-@pytest.fixture(autouse=True)
-def eventful(monkeypatch: pytest.MonkeyPatch) -> None:
-    for_eventful_rounds(monkeypatch)
-
-
 @pytest.mark.parametrize(("seeds", "cases"), [(SEEDS, CASES), *(([seed], FUZZED_CASES) for seed in FUZZED)])
 def test_engine_equals_reference(spark: SparkSession, tmp_path: Path, seeds: Iterable[int], cases: int) -> None:
     assert_equal(spark, {f"seed-{seed}": random_batch(seed, cases) for seed in seeds}, tmp_path)
 
 
-def test_eligible_leaders_equal_reference(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eligible leader replicas with every recovery strategy; here all of a round is compiled, as in large runs."""
-    monkeypatch.setattr(engine, "ROWS_WORTH_COMPILING_FUNCTIONS", 1000)
+def test_eligible_leaders_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
+    """Eligible leader replicas with every recovery strategy."""
     assert_equal(spark, {"elr": random_batch(ELR_SEED, ELR_CASES, elr=True)}, tmp_path)
 
 

@@ -11,8 +11,8 @@ import pytest
 from py4j.protocol import Py4JError
 
 from emulator import session
-from emulator.executors import PACK, executors_problem
 from emulator.exits import run_command_line
+from emulator.spark.executors import PACK, executors_problem
 
 WORKER = """
   An exception was thrown from the Python worker. Please see the stack trace below.

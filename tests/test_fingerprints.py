@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from emulator.checkpoints import fingerprint
+from emulator.engine.identity import fingerprint
 
 
 def test_fingerprints_go_by_what_a_table_holds() -> None:

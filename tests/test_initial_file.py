@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.checkpoints import fingerprint
-from emulator.engine.choice import EXPRESSIONS
+from emulator.engine.identity import fingerprint
 from emulator.errors import InputError
 from emulator.rounds.relational.check import check_run
 from emulator.run import dry_run, run_emulation
@@ -133,20 +132,16 @@ def test_a_file_says_what_initial_says(tmp_path: Path, scenario: str, file: str,
 
 
 @pytest.mark.parametrize(
-    ("engine", "scenario", "file", "by_hand"),
-    [(None, SCENARIO, FILE, BY_HAND), (EXPRESSIONS, SCENARIO, FILE, BY_HAND), (None, TIERED, TIERED_FILE, TIERED_BY_HAND)],
-    ids=["compiled", "expressions", "tiered"],
+    ("scenario", "file", "by_hand"), [(SCENARIO, FILE, BY_HAND), (TIERED, TIERED_FILE, TIERED_BY_HAND)], ids=["core", "tiered"]
 )
-def test_tables_of_a_run_are_the_same(
-    spark: SparkSession, tmp_path: Path, engine: str | None, scenario: str, file: str, by_hand: str
-) -> None:
+def test_tables_of_a_run_are_the_same(spark: SparkSession, tmp_path: Path, scenario: str, file: str, by_hand: str) -> None:
     """The base has the file, its variant an empty one and `initial`."""
     base = scenario.partition("[[variants]]")[0].format(file='initial_file = "initial.csv"', initial="")
     variant = '[[variants]]\nname = "by hand"\ninitial_file = "none.csv"\n' + by_hand.replace("[[initial", "[[variants.initial")
     (tmp_path / "s.toml").write_text(base + variant)
     (tmp_path / "initial.csv").write_text(file)
     (tmp_path / "none.csv").write_text("topic,partition,leo\n")
-    run_emulation(load_run(str(tmp_path / "s.toml")), str(tmp_path / "out"), spark, engine=engine)
+    run_emulation(load_run(str(tmp_path / "s.toml")), str(tmp_path / "out"), spark)
     tables = read_tables(tmp_path / "out")
     assert tables["replicas"].rows
     for name, table in tables.items():

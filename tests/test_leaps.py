@@ -1,4 +1,4 @@
-"""Leaps give what plain rounds give, in every table; a killed run goes on to the same result."""
+"""Leaps give what plain rounds give, in every table; what an older version left is not gone on from."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.checkpoints import FOLDER
+from emulator.engine.identity import FOLDER
 from emulator.errors import InputError
-from emulator.progress import Progress
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
 from emulator.schema import OUTPUT_TABLES
@@ -104,24 +103,6 @@ rounds = 451
 """
 
 
-class Killed(Exception):
-    """Stands for the kill of a run."""
-
-
-class KilledAfter(Progress):
-    """Ends a run after so many jobs."""
-
-    def __init__(self, jobs: int) -> None:
-        super().__init__(quiet=True)
-        self.jobs = jobs
-
-    def advance(self, *_: int) -> None:
-        """Counts a job."""
-        self.jobs -= 1
-        if self.jobs < 0:
-            raise Killed
-
-
 def tables(spark: SparkSession, run: Run, out: Path, **options: Any) -> dict[str, list[str]]:
     """Every table of a run but `runs`, in an order of its own; of `scenarios` all but the mode."""
     run_emulation(run, str(out), spark, **options)
@@ -158,33 +139,18 @@ def test_a_long_run_goes_through_what_it_should(leapt: dict[str, list[str]]) -> 
     assert any("log_damaged" in row for row in leapt["events"])
 
 
-@pytest.mark.parametrize("mode", ["plain", "leap"])
-def test_a_killed_run_goes_on_to_the_same_result(
-    spark: SparkSession, folder: Path, long: Run, leapt: dict[str, list[str]], mode: str
-) -> None:
-    """Leaps give what plain rounds give, too."""
-    out = folder / f"killed-{mode}"
-    options: dict[str, Any] = {"mode": mode, "checkpoint_every": 1 if mode == "leap" else 5, "engine": "expressions"}
-    with pytest.raises(Killed):
-        tables(spark, long, out, progress=KilledAfter(2 if mode == "leap" else 12), **options)
-    assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
-    assert list(out.glob(f"{FOLDER}/*/CHECKPOINT.json"))
-    assert not differing(tables(spark, long, out, resume=True, **options), leapt)
-    assert not (out / FOLDER).exists()
+def test_leaps_give_what_plain_rounds_give(spark: SparkSession, folder: Path, long: Run, leapt: dict[str, list[str]]) -> None:
+    assert not differing(tables(spark, long, folder / "plain", mode="plain"), leapt)
 
 
-def test_a_foreign_or_damaged_checkpoint_is_refused(spark: SparkSession, folder: Path, long: Run) -> None:
-    out = folder / "refused"
-    with pytest.raises(Killed):
-        run_emulation(long, str(out), spark, mode="leap", checkpoint_every=1, progress=KilledAfter(1), engine="expressions")
-    with pytest.raises(InputError, match="the checkpoint is of another mode; allowed: "):
-        run_emulation(long, str(out), spark, mode="plain", resume=True, engine="expressions")
-    (file,) = list(out.glob(f"{FOLDER}/*/state/*.parquet"))[:1]
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 255
-    file.write_bytes(content)
-    with pytest.raises(InputError, match=r"the state (is not as it was written|cannot be read); allowed: "):
-        run_emulation(long, str(out), spark, mode="leap", resume=True, engine="expressions")
-    file.unlink()
-    with pytest.raises(InputError, match="files of the state are missing or have another size"):
-        run_emulation(long, str(out), spark, mode="leap", resume=True, engine="expressions")
+@pytest.mark.parametrize("inner", ["", "kafka/", "bookkeeper/"])
+def test_a_checkpoint_of_an_older_version_is_refused(spark: SparkSession, tmp_path: Path, long: Run, inner: str) -> None:
+    """Of rounds as SQL text: in one line with --resume, removed with a note without it."""
+    old = tmp_path / FOLDER / f"{inner}7"
+    old.mkdir(parents=True)
+    (old / "CHECKPOINT.json").write_text("{}")
+    with pytest.raises(InputError, match=f"{FOLDER}/{inner}7: the checkpoint is of an older version of the emulator; allowed: "):
+        run_emulation(long, str(tmp_path), spark, resume=True)
+    assert old.is_dir()
+    run_emulation(long, str(tmp_path), spark)
+    assert not (tmp_path / FOLDER).exists()

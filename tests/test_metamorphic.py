@@ -1,4 +1,4 @@
-"""What must not matter: rounds fused into a job, number of tasks, whether a scenario runs alone or among others."""
+"""What must not matter: jobs and blocks, whether a scenario runs alone or among others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
+from emulator.engine import compiled_engine
 from tests.engine_helpers import Row, emulate, of_scenario
 from tests.reference.random_scenarios import random_batch, to_toml
 
@@ -32,12 +32,12 @@ def content(tables: dict[str, list[Row]], scenario: str) -> dict[str, Counter[st
     return {name: Counter(repr({k: v for k, v in row.items() if k != "scenario_id"}) for row in rows[name]) for name in TABLES}
 
 
-def test_fusing_tasks_and_company_change_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_and_company_change_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = to_toml(random_batch(0, PARTITIONS))
     among_others = emulate(spark, text + VARIANTS, tmp_path / "many")
 
-    monkeypatch.setattr(engine, "FUSED_ROUNDS", 7)
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 3)
+    monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(compiled_engine, "JOB_WEIGHT", 20_000.0)
     alone = emulate(spark, text, tmp_path / "alone")
 
     expected = content(alone, "base")

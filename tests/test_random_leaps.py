@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
 from emulator.scenario import Run
 from tests.engine_helpers import run_of
 from tests.reference.random_scenarios import random_batch, to_toml
@@ -58,12 +57,7 @@ Cases = Callable[[Path, int | None], Run]
 
 @pytest.mark.parametrize("fuzzed", FUZZED or [None])
 @pytest.mark.parametrize("cases", [_batches, _tiered])
-def test_leaps_equal_plain_rounds(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: Cases, fuzzed: int | None
-) -> None:
-    monkeypatch.setattr(engine, "_tasks", lambda *_: 2)
-    if fuzzed is None:  # several eras
-        monkeypatch.setattr(engine, "CHANGES_HELD", 600)
+def test_leaps_equal_plain_rounds(spark: SparkSession, tmp_path: Path, cases: Cases, fuzzed: int | None) -> None:
     run = cases(tmp_path, fuzzed)
     plain = tables(spark, run, tmp_path / "plain", mode="plain")
     assert not differing(plain, tables(spark, run, tmp_path / "leap", mode="leap"))

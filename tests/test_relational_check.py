@@ -102,7 +102,7 @@ def test_a_wrong_rule_of_the_default_engine_is_found(
     Where the minimum is one replica that is no difference, nor are events that the run did not write.
     """
     monkeypatch.setitem(cast(dict[str, int], CORE_RULES["kafka"]), "hold_below_min_isr", 0)
-    emulate(spark, FLEET, tmp_path / "run", trace="none", engine="compiled")
+    emulate(spark, FLEET, tmp_path / "run", trace="none")
     found = check_run(str(tmp_path / "run"), spark, SAMPLE)
     assert found.partitions == SAMPLE
     left_out = "scenario base: events that the run did not write: unclean_election, leader_lost, isr_expand, truncate"
@@ -155,7 +155,7 @@ def test_the_check_command_hands_everything_on(
     def session(master: str | None, conf: Any, name: str) -> Iterator[Any]:
         yield master, dict(conf), name
 
-    monkeypatch.setattr("emulator.cli._session", session)
+    monkeypatch.setattr("emulator.cli.sessions.session", session)
     monkeypatch.setattr("emulator.rounds.relational.check.check_run", lambda *given: calls.append(given) or found)
     asked = ["--sample", "5", "--seed", "3", "--master", "local[1]", "--conf", "spark.a=b", "--verbose"]
     assert main(["check", str(tmp_path), *asked]) == status

@@ -16,7 +16,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
-from emulator.inputs.arrays.core import is_core
 from emulator.rounds.relational.inputs import RunInputs
 from emulator.rounds.relational.refusals import refuse_unknown
 from emulator.rounds.relational.run import run_relational
@@ -254,8 +253,7 @@ def test_what_is_lacking_is_refused_by_name(tmp_path: Path, what: str) -> None:
     path = tmp_path / "lacking.toml"
     path.write_text(f"rounds = 3\n[cluster]\nbrokers = 3\n{of_cluster}\n{topic}")
     run = load_run(str(path))
-    engine = "compiled" if is_core(run.scenarios[0]) else "expressions"
-    with pytest.raises(InputError, match=f"have no {what}.*--engine {engine}, which has"):
+    with pytest.raises(InputError, match=f"have no {what}.*--engine compiled, which has"):
         refuse_unknown(run)
 
 

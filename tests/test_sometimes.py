@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from emulator.outcomes.sql import run_sql
 from tests.engine_helpers import Row
 from tests.reference.random_scenarios import random_batch
-from tests.test_differential import assert_like_reference, emulate_batches, for_eventful_rounds
+from tests.test_differential import assert_like_reference, emulate_batches
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 ELR_SEED, ELR_CASES = 99, 400
@@ -37,9 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, folder: Path) -> dict[str, list[Row]]:
     """The tables of one run, which are under folder/out as well."""
-    with pytest.MonkeyPatch.context() as patched:
-        for_eventful_rounds(patched)
-        return emulate_batches(spark, BATCHES, folder, (SCENARIOS / name for name in BY_HAND))
+    return emulate_batches(spark, BATCHES, folder, (SCENARIOS / name for name in BY_HAND))
 
 
 def test_eligible_leaders_and_late_news_equal_reference(tables: dict[str, list[Row]]) -> None:

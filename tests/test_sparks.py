@@ -16,10 +16,8 @@ import pytest
 
 from emulator import session
 from emulator.cli import main
-from emulator.engine.choice import engines_of
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.outcomes.sql import own_session
-from emulator.scenario import load_run
 from emulator.storage import OutputDirectory
 from tests.sparks import compare
 
@@ -29,13 +27,10 @@ PRIVATE = re.compile(r"\b(_jdf|_jvm|_jsc|_jc|_sc|_gateway|_jsparkSession|py4j|py
 """What is Java's, or Spark's own business."""
 
 MAY_USE_IT = {
-    "emulator/class_archive.py": "ends the Java that it started",
-    "emulator/compiled_functions.py": "rounds as SQL text",
-    "emulator/fused_rounds.py": "rounds as SQL text",
-    "emulator/hadoop_files.py": "Hadoop's Java API, where there is a JVM",
-    "emulator/planned.py": "rounds as SQL text",
-    "emulator/session.py": "ends the Java that it started; whether Spark Connect can be imported",
-    "emulator/spark_errors.py": "what a call of Java raises",
+    "emulator/hadoop_files.py": "the errors of Hadoop's Java API, where there is a JVM",
+    "emulator/session.py": "whether Spark Connect can be imported",
+    "emulator/spark/classic.py": "each use with its reason",
+    "emulator/spark/spark_errors.py": "what a call of Java raises",
 }
 
 
@@ -97,19 +92,6 @@ def test_a_server_that_does_not_see_the_folder(connect: Any, tmp_path: Path) -> 
     with pytest.raises(InputError, match="the server of Spark Connect does not see this folder; allowed: one that it shares"):
         OutputDirectory(connect, str(tmp_path / "out")).stage()
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(("version", "is_connect"), [("4.0.5", False), ("4.3.0", False), ("4.1.4", True)])
-def test_rounds_as_sql_text_need_one_spark(version: str, is_connect: bool, connect: Any) -> None:
-    run = load_run(str(ROOT / "datasets" / "examples" / "kafka_6361.toml"))
-    (core,) = engines_of(run, {s.scenario_id: _nothing_traced(s) for s in run.scenarios}, "plain", {})
-    (other,) = engines_of(run, {s.scenario_id: _nothing_traced(s) for s in run.scenarios}, "plain", {}, engine="expressions")
-    spark: Any = connect if is_connect else SimpleNamespace()
-    spark.version = version
-    core.check_spark(spark)
-    with pytest.raises(EnvironmentProblem, match=f"need classic Spark 4.1, and this is Spark.* {version}: "):
-        other.check_spark(spark)
-    other.check_spark(SimpleNamespace(version="4.1.4"))  # type: ignore[arg-type]
 
 
 def _nothing_traced(scenario: Any) -> Any:

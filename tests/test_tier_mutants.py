@@ -12,8 +12,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from emulator.expressions.kafka.rules import MUTANT_PREFIX, RULES, TIER_GUARDS, TIERED_PROTOCOLS
 from emulator.scenario import Run
+from emulator.scenario.protocols import KAFKA_PROTOCOLS, TIER_GUARDS, TIERED_PROTOCOLS
 from tests.engine_helpers import emulate
 from tests.reference.tiered.chosen_cases import CAUGHT_BY_CASES
 from tests.reference.tiered.rules import MUTANTS
@@ -34,6 +34,8 @@ CAUGHT: dict[str, tuple[str, tuple[int, ...]]] = {
 NOT_ON_THE_ENGINE = {"size-before-remote-offset"}
 """What it breaks (RetainedLogIsKept) Kafka itself breaks in other ways; so no invariant of a run could tell it."""
 
+MUTANT_PREFIX = "kafka-mutant-"
+
 
 def _cases() -> dict[str, tuple[str, dict[str, Any]]]:
     """Name -> protocol and case."""
@@ -51,7 +53,7 @@ def _cases() -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def test_every_guard_has_its_mutant() -> None:
-    lacking = {guard: [name for name, rules in RULES.items() if not getattr(rules, guard)] for guard in TIER_GUARDS}
+    lacking = {guard: [name for name, rules in KAFKA_PROTOCOLS.items() if rules.get(guard) == 0] for guard in TIER_GUARDS}
     assert all(len(names) == 1 for names in lacking.values())
     mutants = {names[0].removeprefix(MUTANT_PREFIX) for names in lacking.values()}
     assert mutants == {*CAUGHT, *CAUGHT_BY_CASES} - NOT_ON_THE_ENGINE

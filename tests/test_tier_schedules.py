@@ -7,11 +7,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from datasets.tier_schedules import STORES, TOPICS, tier_schedules_toml
-from emulator.expressions.kafka.rules import MUTANT_PREFIX
 from emulator.scenario import load_run
 from tests.engine_helpers import emulate
 
-CAUGHT = {MUTANT_PREFIX + "delete-before-copy": "NoLocalDeleteBeforeCopy"}
+CAUGHT = {"kafka-mutant-delete-before-copy": "NoLocalDeleteBeforeCopy"}
 FEW_TOPICS = 4
 UNCLEAN_TIERS = Path(__file__).parent / "scenarios" / "unclean_tiers.toml"
 LATE_COPIES = Path(__file__).parent / "scenarios" / "late_copies.toml"

@@ -6,9 +6,8 @@ import os
 import platform
 from importlib.metadata import version
 
-from pyspark.sql import SparkSession
-
-from emulator.session import java_major_version
+from emulator.spark.classic import java_process
+from emulator.spark.java import java_major_version
 
 
 def describe_machine(*packages: str) -> str:
@@ -29,6 +28,8 @@ def usable_cores() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def jvm_pid(spark: SparkSession) -> int:
-    """The process of Spark's driver."""
-    return int(spark._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
+def jvm_pid() -> int:
+    """The process of Spark's driver, which this one started."""
+    process = java_process()
+    assert process is not None
+    return int(process.pid)

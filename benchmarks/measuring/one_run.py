@@ -126,7 +126,7 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
         stack.enter_context(_reading_blocks(watch, seen))
         emulating = watch.wrapped("tables", running.run_emulation)
         emulating(loaded, given.out, spark, mode=given.mode, checkpoint_every=given.checkpoint_every)
-    peaks = {"jvm_peak_mib": peak_resident_mib(jvm_pid(spark)), "python_peak_mib": peak_resident_mib()}
+    peaks = {"jvm_peak_mib": peak_resident_mib(jvm_pid()), "python_peak_mib": peak_resident_mib()}
     watch.wrapped("session", stop_if_ours)(spark)
     size = sum((engine.size for engine in seen["engines"]), Size())
     return {

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from datasets.kafka.checkpoints import EpochEntry
 from datasets.text_input import MAX_INT32, MAX_INT64, TopicPartition, parse_natural, read_lines, split_topic_partition
 from emulator.errors import InputError, listing, quoted
-from emulator.expressions.kafka.tier.types import STATE_NAMES
+from emulator.scenario.shapes import SEGMENT_STATES
 
-COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED = STATE_NAMES
-_STATES: Mapping[str, str] = {state.replace("_", "_SEGMENT_"): state for state in STATE_NAMES}
+COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED = SEGMENT_STATES
+_STATES: Mapping[str, str] = {state.replace("_", "_SEGMENT_"): state for state in SEGMENT_STATES}
 _NEXT: Mapping[str, tuple[str, ...]] = {
     COPY_STARTED: (COPY_FINISHED, DELETE_STARTED),
     COPY_FINISHED: (DELETE_STARTED,),

@@ -1,1 +1,1 @@
-"""The engine around compiled rounds: blocks of partitions, jobs, tables (docs/design_notes.md)."""
+"""The engine around compiled rounds: blocks of partitions, jobs, tables (docs/architecture.md)."""

@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.engine.blocks import JOB_WEIGHT, MOST_PARTITIONS, SMALL_WEIGHT, Plan, plan_blocks
 from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
@@ -23,18 +22,18 @@ from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
-from emulator.outcomes.assemble import broker_rows, fault_rows, invariant_table
+from emulator.inputs.arrays.shared import shares_budgets
 from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
-from emulator.outcomes.compiled.read_invariants import with_reads
 from emulator.outcomes.compiled.tables import TABLES
+from emulator.outcomes.compiled.trace import TRACE_TABLES
 from emulator.outcomes.compiled.traffic import SUMS
+from emulator.outcomes.invariants import OF_PARTITIONS, OF_READS, invariant_table
 from emulator.outcomes.joined import Tables
-from emulator.outcomes.trace import TRACE_TABLES
+from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.outcomes.written_events import summed_count_rows, summed_counts
 from emulator.progress import Progress
 from emulator.scenario import Scenario
-from emulator.storage import OutputDirectory
 
 STATES = "replica_states"
 
@@ -63,7 +62,6 @@ class CompiledEngine:
     """
 
     name = "compiled"
-    settings: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -113,9 +111,6 @@ class CompiledEngine:
         how = "one call in the driver" if self.is_small else "Spark jobs over blocks of partitions"
         return [f"compiled rounds: {len(self._scenarios)} of the scenarios, {how}"]
 
-    def check_spark(self, spark: SparkSession) -> None:
-        """Any Spark will do."""
-
     def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
         """What it keeps in a folder under the output folder `uri`."""
         self._files = JobFiles(spark, uri, self._identity, folder)
@@ -132,7 +127,7 @@ class CompiledEngine:
             "broker_rounds": pa.concat_tables(
                 [self._broker_rounds(at, traffic, saturated) for at in range(len(self._scenarios))]
             ),
-            "invariants": with_reads(invariant_table()) if self._has_consumers else invariant_table(),
+            "invariants": invariant_table(OF_PARTITIONS, *([OF_READS] if self._has_consumers else [])),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
         }
@@ -140,9 +135,6 @@ class CompiledEngine:
     @property
     def _has_consumers(self) -> bool:
         return any(scenario.consumers for scenario in self._scenarios)
-
-    def finish(self, output: OutputDirectory) -> None:
-        """All tables are staged: nothing is left to add."""
 
     def _broker_rounds(self, at: int, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         scenario, brokers = self._scenarios[at], self._prepared.brokers_of(at)
@@ -170,7 +162,7 @@ class CompiledEngine:
     def _shared(self) -> dict[int, tuple[int, int]]:
         """By place of the scenario whose partitions share budgets: the first of its partitions' places, and their end."""
         first = self._prepared.first_place.tolist()
-        return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if limits_bandwidth(s)}
+        return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if shares_budgets(s)}
 
     def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
         apart = list(self._stepped.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from emulator.storage import OutputDirectory
 class Size:
     """How much a run has to do, or a part of it.
 
-    `distinct`: partitions that are emulated; the others fare alike. `rows`: replicas of those. `replica_rounds`: of all.
+    `distinct`: partitions that are played, `rows`: their replicas: all there are.
     """
 
     partitions: int = 0
@@ -73,24 +73,14 @@ class Engine(Protocol):
         """A word for messages and for the folder of what it keeps."""
 
     @property
-    def settings(self) -> Mapping[str, str]:
-        """Spark settings to hold while its tables are computed."""
-
-    @property
     def size(self) -> Size:
         """How much it has to do."""
-
-    def check_spark(self, spark: SparkSession) -> None:
-        """Raises EnvironmentProblem where this Spark lacks what the engine needs."""
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> Kept:
         """What it keeps in a folder under the output folder `uri`."""
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them, not yet computed."""
-
-    def finish(self, output: OutputDirectory) -> None:
-        """All tables are staged: add what is written already."""
 
     def plan(self) -> list[str]:
         """What it would do, in lines."""

@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from emulator.checkpoints import ALLOWED, differences, sealed, unsealed
 from emulator.engine.blocks import Plan
 from emulator.engine.budgets.step_files import FIRST_STEP, STEPS
+from emulator.engine.identity import ALLOWED, differences, sealed, unsealed
 from emulator.engine.rows import OF_PACKS
 from emulator.errors import InputError
 from emulator.files import files_of
-from emulator.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
+from emulator.spark.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
 
 _PLAN = "PLAN.json"
 _JOB = "JOB.json"

@@ -28,27 +28,20 @@ from emulator.engine.rows import LEDGER_TABLES, rows_of
 from emulator.engine.warm_up import check_numba, compile_all
 from emulator.errors import InputError
 from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_ledger_block, read_topic_block
-from emulator.inputs.ledger_arrays.rules import LACKS
 from emulator.ledger_configs import MAX_LEDGERS, effective
-from emulator.outcomes.assemble import broker_rows, empty_table, fault_rows
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
-from emulator.outcomes.joined import Tables
-from emulator.outcomes.ledger_violations import ledger_invariant_rows
+from emulator.outcomes.invariants import OF_LEDGERS, invariant_table
+from emulator.outcomes.joined import Tables, empty_table
+from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
 from emulator.scenario import Scenario
-from emulator.storage import OutputDirectory
 
 PLAYERS: tuple[Player, Player] = (play_ledger_payload, play_topic_payload)
 """Of blocks of ledgers, and of topics."""
 
 LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
 """Whose state is in memory at once, at most; a topic has hundreds of ledgers."""
-
-
-def is_of_ledgers(scenario: Scenario) -> bool:
-    """Whether a scenario is BookKeeper's, or of a mutant of it: rounds of ledgers have all that it needs."""
-    return scenario.protocol in LACKS
 
 
 class LedgerEngine:
@@ -58,7 +51,6 @@ class LedgerEngine:
     """
 
     name = "ledgers"
-    settings: Mapping[str, str] = {}
 
     def __init__(
         self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool, identity: Mapping[str, str]
@@ -95,9 +87,6 @@ class LedgerEngine:
         how = "calls in the driver" if self.is_small else "Spark jobs over blocks of ledgers"
         return [f"compiled rounds of ledgers: {len(self._scenarios)} of the scenarios, {how}"]
 
-    def check_spark(self, spark: SparkSession) -> None:
-        """Any Spark will do."""
-
     def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
         """What it keeps in a folder under the output folder `uri`."""
         self._files = JobFiles(spark, uri, self._identity, folder)
@@ -114,13 +103,10 @@ class LedgerEngine:
         return tables | {
             **counted_and_written(tables["events"], self._scenarios),
             "broker_rounds": empty_table("broker_rounds"),
-            "invariants": ledger_invariant_rows(),
+            "invariants": invariant_table(OF_LEDGERS),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
         }
-
-    def finish(self, output: OutputDirectory) -> None:
-        """All tables are staged: nothing is left to add."""
 
     def warm_up(self, progress: Progress) -> None:
         """Have the rounds compiled, as of warm_up.warm_up."""

@@ -25,13 +25,25 @@ BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("
 FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "followers", "produced")])
 """What a block that shares budgets asks for where a step ends, as of budgets.demands.Flows."""
 
+COPY_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "copiers", "store_bytes")])
+"""Likewise for copies to remote storage, as of budgets.copy_demands.CopyFlows."""
+
+READ_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("broker", "fetch", "demand", "most", "readers", "partitions")])
+"""Likewise for remote reads, as of budgets.read_demands.ReadFlows."""
+
 USE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("budget", "asked", "followers", "needed")])
 """What it used in the step at most, as of budgets.first_play.Use."""
 
 BETWEEN_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("state", pa.binary())])
 """What is kept of it between two steps: number, one of budgets.shared_block.block_payloads, its state; null before round 0."""
 
-STEP_TABLES = {"flows": FLOWS_SCHEMA, "use": USE_SCHEMA, "between": BETWEEN_SCHEMA}
+STEP_TABLES = {
+    "flows": FLOWS_SCHEMA,
+    "copy_flows": COPY_FLOWS_SCHEMA,
+    "read_flows": READ_FLOWS_SCHEMA,
+    "use": USE_SCHEMA,
+    "between": BETWEEN_SCHEMA,
+}
 """What goes from one step of a run to the next (budgets/steps.py)."""
 
 PARTITION_TABLES: dict[str, pa.Schema] = {

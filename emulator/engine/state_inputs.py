@@ -12,7 +12,7 @@ import pyarrow as pa
 from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.errors import InputError, listing
 from emulator.faults.kinds import FAULT_SCHEMA
-from emulator.inputs.arrays import tiered_topic, why_not_core
+from emulator.inputs.arrays import tiered_topic
 from emulator.inputs.storage_settings import may_delete
 from emulator.scenario import Scenario, Topic, parse_partitions
 from emulator.scenario.faults import resolve_faults
@@ -21,6 +21,7 @@ from emulator.scenario.initial import check_partition_rows, check_replica_rows
 from emulator.scenario.load import scenario_of
 from emulator.scenario.model import INITIAL_PARTITIONS_SCHEMA, INITIAL_REPLICAS_SCHEMA, WORKLOAD_SCHEMA
 from emulator.scenario.places import Places
+from emulator.scenario.protocols import LEDGER_PROTOCOLS
 from emulator.scenario.rows import rows_of_list
 from emulator.scenario.shapes import MAX_PARTITIONS
 from emulator.scenario.topics import Layout
@@ -77,7 +78,8 @@ def states_scenario(
 def refuse_others(scenario: Scenario, rounds: int) -> None:
     """Raises InputError for what compiled rounds lack of a scenario of so many rounds: retention takes time to delete."""
     shorter = replace(scenario, rounds=rounds)
-    reason, tiered = why_not_core(shorter), tiered_topic(shorter)
+    tiered = tiered_topic(shorter)
+    reason = f"protocol {shorter.protocol}" if shorter.protocol in LEDGER_PROTOCOLS else None
     if tiered is not None:
         reason = reason or f"topic {tiered} has remote storage"
     if limits_bandwidth(shorter):

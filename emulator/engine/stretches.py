@@ -65,6 +65,11 @@ class Stretches:
             self._states.append(replica_state_rows(self.names, self.block.inputs, self.state, at_round))
         self._play(round_)
 
+    @property
+    def told(self) -> Told:
+        """What it has told so far."""
+        return joined(self._told)
+
     def mark(self) -> Mark:
         """Where it stands."""
         return Mark(self.state, list(self._told), self._counts, list(self._states), list(self._state_at))
@@ -83,7 +88,7 @@ class Stretches:
         fences, counts = self._fences.slice(0, 0), self._counts
         if is_first:
             fences, counts = self._fences, counts + self._fence_counts
-        return told_tables(self.names, self.block.inputs, fences, self.state, joined(self._told), self._states, counts)
+        return told_tables(self.names, self.block.inputs, fences, self.state, self.told, self._states, counts)
 
     def end_tables(self) -> dict[str, pa.Table]:
         """Of these the rows that say how it ended."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from emulator.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
+from emulator.spark.classic import status_tracker
+from emulator.spark.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
 
 SECONDS_BETWEEN_LOOKS = 1.0
 
@@ -23,9 +24,9 @@ def watching(spark: SparkSession, tasks: int, tell: Callable[[int], None]) -> It
     It is called in a thread of its own. Spark Connect, which has no status tracker, tells nothing.
     """
     try:
-        tracker = spark.sparkContext.statusTracker()
+        tracker = status_tracker(spark)
         others = set(tracker.getActiveStageIds())
-    except _NO_TRACKER:  # Spark Connect has no sparkContext
+    except _NO_TRACKER:  # Spark Connect has none
         yield
         return
     ended = threading.Event()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from emulator.explain.history import ELECTIONS, History
 from emulator.explain.rows import Row
-from emulator.expressions.kafka.rules import RULES
+from emulator.scenario.protocols import KAFKA_PROTOCOLS
 
 STEADY_FETCHES = ("fetched", "empty")
 LOST = "lost"
@@ -67,8 +67,8 @@ def _message(history: History, round_: int, broker: int) -> Message | None:
     if leader is None or leader == broker or leader not in history.columns:
         return None
     outcome = str(state["fetch_state"] or LOST)
-    rules = RULES.get(history.rows.scenario["protocol"])
-    asks = rules is not None and rules.asks and outcome in ("asked", "truncated")
+    rules = KAFKA_PROTOCOLS[history.rows.scenario["protocol"]]
+    asks = "asks" in rules and outcome in ("asked", "truncated")
     start = history.leo_at_start(round_, broker)
     if start is None and outcome in STEADY_FETCHES:
         start = state["remote_leo"]  # what the leader noted is where the fetch began

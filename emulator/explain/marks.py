@@ -76,6 +76,8 @@ def fault_words(fault: Row, seen_from: int | None = None) -> str:
         words.append(("to " if seen_from is not None else "of ") + " and ".join(map(str, ends)))
     if fault["rack"] is not None and seen_from is None:
         words.append(f"of rack {fault['rack']}")
+    if fault.get("power"):
+        words.append("(power)")
     if fault["peer"] is not None and fault["direction"] in ("in", "out"):
         words.append(f"({fault['direction']} of {fault['broker']})")
     if fault["bytes_per_second"] is not None:

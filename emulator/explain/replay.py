@@ -1,6 +1,6 @@
 """Plays one partition of a run again, round by round, where the run has no trace of it, or did not write all of its events.
 
-Where partitions share brokers' bandwidth, all of the scenario are played. What comes out is held against the run's tables.
+Where partitions share what their brokers have, all of the scenario are played. What comes out is held against the run's tables.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.play_blocks import play_payload
 from emulator.engine.warm_up import warm_up
 from emulator.errors import InputError
 from emulator.explain.rows import PartitionRows, Row
-from emulator.inputs.arrays import prepare, why_not_core
+from emulator.inputs.arrays import prepare
+from emulator.inputs.arrays.shared import shares_budgets
 from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.written_events import written_rows
 from emulator.progress import Progress
@@ -52,8 +52,6 @@ def _scenario(run: Row, rows: PartitionRows) -> Scenario:
     partitions = {} if scenario is None else {topic.name: topic.partitions for topic in scenario.topics}
     if scenario is None or rows.partition >= partitions.get(rows.topic, 0):
         raise InputError(f"{run['scenario_path']} as it was run has no partition {rows.topic}:{rows.partition}")
-    if reason := why_not_core(scenario):
-        raise InputError(f"compiled rounds cannot play scenario {scenario.name}: {reason}")
     return scenario
 
 
@@ -64,10 +62,10 @@ def _play(scenario: Scenario, topic: str, partition: int, progress: Progress) ->
     place = sum(sizes[: names.index(topic)]) + partition
     traced = np.zeros(sum(sizes), bool)
     traced[place] = True
-    shares = limits_bandwidth(scenario)
+    shares = shares_budgets(scenario)
     prepared = prepare([scenario], {scenario.scenario_id: traced}, shares, scenario.rounds)
     if shares:
-        progress.note(f"partitions share brokers' bandwidth: all {len(traced)} are played again")
+        progress.note(f"partitions share what their brokers have: all {len(traced)} are played again")
         warm_up(prepared, progress)
         tables = play_shared(0, shared_payload(prepared, 0))
         return {name: _of_partition(tables[name], topic, partition) for name in TABLES}

@@ -89,8 +89,8 @@ def _follow(
     position, now = 0, 0
     while now < rounds:
         held = [f for f in own if f.from_round <= now < f.to_round]
-        kinds = {f.kind for f in held}
-        begun = {f.kind for f in held if f.from_round == now}
+        kinds = {f.of_broker for f in held}
+        begun = {f.of_broker for f in held if f.from_round == now}
         dead = bool(kinds & set(DEAD_KINDS))
         paused = not dead and "broker_pause" in kinds
         cut = not dead and "isolation" in kinds

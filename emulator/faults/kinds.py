@@ -26,6 +26,7 @@ FAULT_SCHEMA: pa.Schema = pa.schema(
         pa.field("lag_rounds", pa.int32()),
         pa.field("from_offset", pa.int64()),
         pa.field("to_offset", pa.int64()),
+        pa.field("power", pa.bool_()),
     ]
 )
 """Columns of a fault table: `[from_round, to_round)` and what the kind needs; the row index is the fault_id."""
@@ -54,7 +55,9 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
         "disk_loss": FaultKind("the broker dies and comes back empty", DISK_LOSS_RANK, ("broker",)),
         "power_loss": FaultKind("the broker dies; what was not flushed is gone", POWER_LOSS_RANK, ("broker",)),
         "broker_crash": FaultKind("the process dies; the page cache survives", CRASH_RANK, ("broker",)),
-        "rack_loss": FaultKind("broker_crash of every broker of the rack", CRASH_RANK, ("rack",)),
+        "rack_loss": FaultKind(
+            "broker_crash of every broker of the rack, with power = true power_loss", CRASH_RANK, ("rack",), ("power",)
+        ),
         "controlled_shutdown": FaultKind("the broker stops cleanly", SHUTDOWN_RANK, ("broker",)),
         "broker_pause": FaultKind("GC, SIGSTOP: a zombie when it wakes", PAUSE_RANK, ("broker",)),
         "isolation": FaultKind(
@@ -132,6 +135,12 @@ class FaultRow(NamedTuple):
     lag_rounds: int | None
     from_offset: int | None = None
     to_offset: int | None = None
+    power: bool = False
+
+    @property
+    def of_broker(self) -> str:
+        """What it is for each broker that it strikes: a rack without power is a power_loss of its brokers."""
+        return "power_loss" if self.kind == "rack_loss" and self.power else self.kind
 
 
 def read_fault_rows(faults: pa.Table, rounds: int) -> list[FaultRow]:
@@ -154,8 +163,8 @@ def read_fault_rows(faults: pa.Table, rounds: int) -> list[FaultRow]:
         if from_round >= to_round:
             continue
         row["direction"] = row["direction"] or "both"
-        row["clients"] = bool(row["clients"])
-        rank = FAULT_KINDS[row["kind"]].rank
+        row["clients"], row["power"] = bool(row["clients"]), bool(row["power"])
+        rank = POWER_LOSS_RANK if row["power"] else FAULT_KINDS[row["kind"]].rank
         rows.append(FaultRow(fault_id=fault_id, rank=rank, from_round=from_round, to_round=to_round, **row))
     return rows
 

@@ -1,4 +1,4 @@
-"""The spans of all brokers as numpy columns: what many worlds read at many rounds."""
+"""The spans of all brokers as numpy columns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from emulator.faults.timeline import StalePartition
+from emulator.inputs.brokers_over_time import METADATA_LAG, BrokersOverTime
 from emulator.inputs.consumers import read_quota
 from emulator.inputs.storage_settings import copy_quota
-from emulator.inputs.worlds import METADATA_LAG, BrokersOverTime
 
 NONE = np.iinfo(np.int64).min
 """What stands for null in a column of numbers."""
@@ -22,7 +22,7 @@ FLAGS = (
     *("offline", "paused", "isolated", "waking", "fenced", "returning", "restarted", "unclean_restart"),
     *("clean_stop", "power_loss", "disk_loss", "clients_cut", "controller_up"),
 )
-"""Flags of a BrokerSegment that worlds show."""
+"""Flags of a BrokerSegment."""
 
 
 def joined(high: np.ndarray, low: np.ndarray | int) -> np.ndarray:
@@ -52,13 +52,6 @@ class Links:
         span, peer, number = np.array(links, np.int64).reshape(-1, 3).T
         return Links(np.bincount(span, minlength=spans), joined(span, np.searchsorted(ids, peer)), number)
 
-    def find(self, span: np.ndarray, peer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of these (span, peer) are links, and the numbers of those that are."""
-        wanted = joined(span, peer)
-        at = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
-        hits = np.flatnonzero(self.key[at] == wanted)
-        return hits, self.number[at[hits]]
-
 
 class BrokerColumns:
     """One entry per broker and span, in the order of broker and round. Brokers go by their place among the ids.
@@ -74,7 +67,6 @@ class BrokerColumns:
         segments = [span.segment for span in spans]
         self.broker = np.repeat(np.arange(len(by_broker)), [len(of_broker) for of_broker in by_broker])
         self.round = np.array([span.from_round for span in spans], np.int64)
-        self._key = joined(self.broker, self.round)
 
         def per_round(rate: int) -> int:
             return max(1, rate * round_ms // 1000)
@@ -106,16 +98,6 @@ class BrokerColumns:
         self.stale = np.array([numbers.setdefault(s.stale, len(numbers)) for s in segments], np.int64)
         self.stale_before = np.array([numbers.setdefault(s.stale_before, len(numbers)) for s in segments], np.int64)
         self.stale_sets = list(numbers)
-
-    def at(self, broker: np.ndarray, round_: np.ndarray) -> np.ndarray:
-        """The spans that hold these brokers in these rounds."""
-        return np.searchsorted(self._key, joined(broker, round_), "right") - 1
-
-    def beginning_between(self, from_round: int, to_round: int) -> tuple[np.ndarray, np.ndarray]:
-        """By broker: the first span that begins in [from_round, to_round), and how many do."""
-        brokers = np.arange(len(self.ids))
-        first, end = (np.searchsorted(self._key, joined(brokers, round_)) for round_ in (from_round, to_round))
-        return first, np.maximum(end - first, 0)
 
 
 def _numbers(values: Iterable[int | None]) -> np.ndarray:

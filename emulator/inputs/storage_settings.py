@@ -1,16 +1,15 @@
-"""Retention and tiered storage as a feed has them (schema.STORAGE), and whether anything can be deleted in a run."""
+"""Settings of retention and tiered storage, and whether anything can be deleted in a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
 from emulator import configs
-from emulator.expressions.kafka.tier.types import QUOTA_WINDOW_MS
 from emulator.faults.kinds import FaultRow, read_fault_rows
-from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
+from emulator.inputs.remote_store import STORE_FAULTS
 from emulator.scenario import Command, Scenario
 
 AS_RETENTION = -2
@@ -26,6 +25,9 @@ ELIGIBLE_LOCAL_LOG = "leader.election.eligible.local.log"
 PARTITION_FAULTS = (*STORE_FAULTS, "open_transaction")
 """Kinds that are about partitions, not about brokers."""
 
+QUOTA_WINDOW_MS = 11_000
+"""The window of the copy quota: 11 samples of a second (KIP-956)."""
+
 Value = Callable[[str], Any]
 """The value in force of a config key."""
 
@@ -37,72 +39,9 @@ def store_faults(scenario: Scenario) -> list[FaultRow]:
     return [row for row in read_fault_rows(scenario.faults, scenario.rounds) if row.kind in PARTITION_FAULTS]
 
 
-def concerns(row: FaultRow, topic: str, partition: int) -> bool:
-    """Whether a fault is about this partition."""
-    return (row.topic is None or fnmatchcase(topic, row.topic)) and row.partition in (None, partition)
-
-
-def storage_settings(
-    scenario: Scenario, value: Value, faults: Sequence[FaultRow], round_: int, deletes_topic: bool
-) -> dict[str, Any]:
-    """The fields of schema.STORAGE; limits of -1 are none. `faults`: those of PARTITION_FAULTS that concern the partition."""
-    round_ms, store = scenario.round_ms, scenario.remote_storage
-    most = {"retention.ms": 2**31 * round_ms, "retention.bytes": MOST_BYTES}
-
-    def rounds(key: str) -> int:
-        return whole_rounds(value(key), round_ms)
-
-    def total(key: str) -> int:
-        return _limit(value(key), most[key])
-
-    def local(key: str) -> int:
-        own = value(f"local.{key}")
-        return _limit(own, most[key]) if copied and own != AS_RETENTION else total(key)
-
-    def lag(key: str, retention_key: str) -> int:
-        own = value(key)
-        return local(retention_key) if own == AS_LOCAL_RETENTION else min(own, LONGEST_LAG)
-
-    now = [row for row in faults if row.from_round <= round_ < row.to_round]
-    tiered = is_tiered(value)
-    copied = copies(value)
-    quota = value("remote.log.manager.copy.max.bytes.per.second")
-    return {
-        "retention_ms": total("retention.ms"),
-        "retention_bytes": total("retention.bytes"),
-        "local_retention_ms": local("retention.ms"),
-        "local_retention_bytes": local("retention.bytes"),
-        "check_rounds": rounds("log.retention.check.interval.ms"),
-        "round_ms": round_ms,
-        "tiered": tiered,
-        "copies": copied,
-        "task_rounds": rounds("remote.log.manager.task.interval.ms"),
-        "retry_rounds": retry_rounds(value, round_ms),
-        "backoff_rounds": rounds("replica.fetch.backoff.ms"),
-        "store_up": store_is_up(now),
-        "copy_bytes": store_bytes(store.copy_bytes_per_second, now, round_ms, MOST_COPY_BYTES),
-        "by_list": store.metadata == "list",
-        "metadata_lag": store.metadata_lag_rounds,
-        "finishes": store.on_leadership_lost == "finish",
-        "from_leader": store.aux_state == "leader",
-        "at_pending_upload": value("follower.fetch.last.tiered.offset.enable"),
-        "copy_quota": None if quota >= configs.NEVER else copy_quota(quota, round_ms),
-        "copy_lag_ms": lag("remote.copy.lag.ms", "retention.ms"),
-        "copy_lag_bytes": lag("remote.copy.lag.bytes", "retention.bytes"),
-        **{f"eligible_log_{unit}": limit for unit, limit in eligible_local_log(value).items()},
-        "transactions": [row.fault_id for row in now if row.kind == "open_transaction"],
-        "deletes_topic": deletes_topic,
-    }
-
-
 def copy_quota(bytes_per_second: int, round_ms: int) -> int:
     """The copy quota, at most what its window can be multiplied with: no copies reach that."""
     return min(bytes_per_second, configs.LONG_MAX // max(QUOTA_WINDOW_MS, round_ms))
-
-
-def _limit(value: int, most: int) -> int:
-    """A limit of retention, -1 (none) for one that no log ever meets."""
-    return value if value < most else -1
 
 
 def is_tiered(value: Value) -> bool:
@@ -122,28 +61,12 @@ def eligible_local_log(value: Value) -> dict[str, int]:
     return {unit: max(0, min(limit, most[unit])) for unit, limit in found.items()}
 
 
-def prefers_local_log(scenario: Scenario, topic_config: Mapping[str, Any], alterations: Iterable[Command]) -> bool:
-    """Whether elections of the topic go by what replicas have themselves in any round (KIP-1303)."""
-    configurations = [topic_config, scenario.config, *(command.config or {} for command in alterations)]
-    return any(config.get(f"{ELIGIBLE_LOCAL_LOG}.{unit}", -1) > 0 for config in configurations for unit in ("ms", "bytes"))
-
-
 def accepted(value: Value, config: Mapping[str, Any]) -> dict[str, Any]:
     """What of an alter_config takes effect: remote storage goes off only together with what it holds (KIP-950)."""
     turns_off = is_tiered(value) and not config.get("remote.storage.enable", True)
     if turns_off and not config.get("remote.log.delete.on.disable", value("remote.log.delete.on.disable")):
         return {key: given for key, given in config.items() if key != "remote.storage.enable"}
     return dict(config)
-
-
-def retry_rounds(value: Value, round_ms: int) -> list[int]:
-    """Rounds until the next try after the first, second, ... failure in a row; after the last of them it stays so."""
-    wait, most = value("remote.log.manager.task.retry.backoff.ms"), value("remote.log.manager.task.retry.backoff.max.ms")
-    waits = [whole_rounds(min(most, wait), round_ms)]
-    while wait < most:
-        wait *= 2
-        waits.append(whole_rounds(min(most, wait), round_ms))
-    return waits
 
 
 def whole_rounds(ms: int, round_ms: int) -> int:

@@ -9,12 +9,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.arrow_frames import frame_of
-from emulator.outcomes.assemble import empty_table
+from emulator.arrow_schemas import to_arrow_schema
+from emulator.schema import OUTPUT_TABLES
 
 Tables = dict[str, DataFrame | pa.Table]
 
 OF_SYSTEMS = ("invariants",)
 """Tables whose rows several engines of one system have, and that are there once."""
+
+
+def empty_table(name: str) -> pa.Table:
+    """An output table without rows."""
+    return to_arrow_schema(OUTPUT_TABLES[name]).empty_table()
 
 
 def joined_tables(spark: SparkSession, of_systems: Sequence[Tables], names: Collection[str]) -> Tables:

@@ -1,13 +1,18 @@
-"""The rows of the `scenarios` table: fixed columns, and one more for every setting that some variant overrides."""
+"""The tables that follow from scenarios alone: brokers, faults, and `scenarios` with a column for what variants set."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
+from emulator.scenario import Scenario
 from emulator.schema import OUTPUT_TABLES
+
+_BROKERS = pa.schema([("scenario_id", pa.int32()), ("broker", pa.int32()), ("rack", pa.string())])
 
 
 class ScenarioChoices(Protocol):
@@ -59,3 +64,20 @@ def scenario_rows(scenarios: Iterable[ScenarioChoices], mode: str) -> tuple[Stru
         for s in chosen
     ]
     return StructType([*fixed.fields, *overridden]), rows
+
+
+def broker_rows(scenarios: Sequence[Scenario]) -> pa.Table:
+    """The table `brokers`."""
+    rows = [{"scenario_id": s.scenario_id, "broker": b.id, "rack": b.rack} for s in scenarios for b in s.brokers]
+    return pa.Table.from_pylist(rows, _BROKERS)
+
+
+def fault_rows(scenarios: Sequence[Scenario]) -> pa.Table:
+    """The table `faults`."""
+    parts = []
+    for s in scenarios:
+        faults = s.faults
+        ids = pa.array(np.arange(faults.num_rows, dtype=np.int32))
+        scenario = pa.array(np.full(faults.num_rows, s.scenario_id, np.int32))
+        parts.append(faults.append_column("fault_id", ids).append_column("scenario_id", scenario))
+    return pa.concat_tables(parts)

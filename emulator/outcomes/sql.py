@@ -15,11 +15,9 @@ from emulator.outcomes.only_reads import parse_reading
 from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.view_texts import names_in, no_tables, refuse_without_graph
 from emulator.outcomes.views import ALL_TABLES, register
-from emulator.session import is_connect, quiet_query_errors
-from emulator.spark_errors import SPARK_ERRORS
+from emulator.session import quiet_query_errors
+from emulator.spark.spark_errors import SPARK_ERRORS
 from emulator.storage import OutputDirectory
-
-SHUFFLE_PARTITIONS_PER_CORE = 2
 
 
 def run_sql(
@@ -74,11 +72,6 @@ def own_session(spark: SparkSession) -> SparkSession:
     own = spark.newSession() if hasattr(spark, "newSession") else spark
     own.conf.set("spark.sql.session.timeZone", "UTC")
     own.conf.set("spark.sql.runSQLOnFiles", "false")  # a file's name is no table
-    if is_connect(spark):  # what partitions are not worth, the server's adaptive execution puts together
-        return own
-    if not spark.sparkContext.getConf().contains("spark.sql.shuffle.partitions"):
-        partitions = spark.sparkContext.defaultParallelism * SHUFFLE_PARTITIONS_PER_CORE
-        own.conf.set("spark.sql.shuffle.partitions", str(partitions))
     return own
 
 

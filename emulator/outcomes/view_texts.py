@@ -44,6 +44,7 @@ HELPER_VIEWS = (
     "quorum_holdings",
     "ledger_tiers",
     "quorum_partitions",
+    "sweep",
 )
 
 # Views that several others add up: a query that asks for them by name has each worked out once.

@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from emulator.compiled_cache import PACKED_VARIABLE
@@ -19,24 +18,6 @@ from emulator.errors import EnvironmentProblem
 
 ENVIRONMENT = {"NUMBA_CPU_NAME": "generic"}
 """Of the process that compiles, and of executors (launcher.sh): Numba then uses what each CPU of this kind has."""
-
-
-TIERED = """
-[[variants]]
-name = "tiered"
-cluster = { config = { "remote.log.storage.system.enable" = true } }
-topics = [{ name = "t", config = { "remote.storage.enable" = true } }]
-"""
-"""With it the scenario has partitions of both kinds: with remote storage, and without."""
-
-LEDGERS = """
-protocol = "bookkeeper"
-rounds = 2
-cluster = { brokers = 3 }
-topics = [{ name = "t", partitions = 1 }, { name = "list", partitions = 1, config = { managedLedger = true } }]
-workload = [{ topic = "*", records_per_round = 1 }]
-"""
-"""A ledger by itself, and a topic that is a list of ledgers."""
 
 
 def generic_rounds() -> Path:
@@ -63,26 +44,12 @@ def generic_rounds() -> Path:
 
 
 def _compile() -> dict[str, str]:
-    import numpy as np
-
     from emulator import compiled, compiled_cache
-    from emulator.class_archive import SCENARIO
-    from emulator.engine.ledger_engine import LedgerEngine
-    from emulator.engine.warm_up import warm_up
-    from emulator.inputs.arrays import prepare
-    from emulator.progress import Progress
-    from emulator.scenario import load_run
+    from emulator.engine.compile_all import compile_all
 
     if compiled.WHY_NOT is not None:
         return {"problem": f"numba cannot be used ({compiled.WHY_NOT})"}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "scenario.toml"
-        path.write_text(SCENARIO + TIERED, encoding="utf-8")
-        scenarios = load_run(str(path)).scenarios
-        path.write_text(LEDGERS, encoding="utf-8")
-        of_ledgers = load_run(str(path)).scenarios
-    warm_up(prepare(scenarios, {}, True, 1), Progress())
-    LedgerEngine(of_ledgers, {s.scenario_id: np.zeros(2, bool) for s in of_ledgers}, True, {}).warm_up(Progress())
+    compile_all()
     return {"folder": str(compiled_cache.config.CACHE_DIR)}
 
 

@@ -10,8 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.configs import KEYS
-from emulator.expressions.bookkeeper.rules import RULES as LEDGER_PROTOCOLS
-from emulator.expressions.kafka.rules import RULES as KAFKA_PROTOCOLS
 from emulator.faults.kinds import LEDGER_KINDS
 from emulator.ledger_configs import LEDGER_KEYS
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
@@ -19,6 +17,7 @@ from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, POLICI
 from emulator.scenario.model import Command
 from emulator.scenario.placements import PLACEMENT_KEYS, PLACEMENTS
 from emulator.scenario.places import Places
+from emulator.scenario.protocols import KAFKA_PROTOCOLS, LEDGER_PROTOCOLS
 
 _DEFAULT = "kafka"
 _OF_PARTITIONS = ("consumers", "initial_file")

@@ -11,13 +11,12 @@ import pyarrow.compute as pc
 from datasets.tables import Column, resolve_path
 from emulator.configs import ConfigValue
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.expressions.bookkeeper.rules import RULES as LEDGER_RULES
-from emulator.expressions.kafka.rules import RULES
 from emulator.scenario.commands import check_config
 from emulator.scenario.imported import Imported, exists, read_import
 from emulator.scenario.imported_ledgers import LEDGERS_FILE, ImportedLedgers, read_ledger_import
 from emulator.scenario.model import Broker
 from emulator.scenario.places import Places
+from emulator.scenario.protocols import PROTOCOLS
 from emulator.scenario.rows import TableFiles
 from emulator.scenario.scaling import scale_import
 from emulator.scenario.shapes import INT_MAX, LONG_MAX, MAX_BROKERS, ClusterShape
@@ -36,10 +35,9 @@ BROKER_FILE_COLUMNS: Mapping[str, Column] = {
 
 def check_protocol(places: Places, protocol: str) -> None:
     """Raises InputError for a protocol that is not emulated."""
-    known = (*RULES, *LEDGER_RULES)
-    if protocol not in known:
+    if protocol not in PROTOCOLS:
         raise places.error(
-            ("protocol",), f"{quoted(protocol)} is not emulated yet{did_you_mean(protocol, known)}", listing(known)
+            ("protocol",), f"{quoted(protocol)} is not emulated yet{did_you_mean(protocol, PROTOCOLS)}", listing(PROTOCOLS)
         )
 
 

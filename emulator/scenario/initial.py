@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.errors import listing, quoted
-from emulator.expressions.kafka.tier.types import STATE_NAMES
 from emulator.scenario.model import (
     EPOCHS,
     INITIAL_PARTITIONS_SCHEMA,
@@ -20,7 +19,7 @@ from emulator.scenario.model import (
 )
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, rows_of_list
-from emulator.scenario.shapes import InitialReplicaShape, InitialShape
+from emulator.scenario.shapes import SEGMENT_STATES, InitialReplicaShape, InitialShape
 from emulator.scenario.topics import Layout
 
 if TYPE_CHECKING:
@@ -239,7 +238,7 @@ def check_segment_rows(rows: Rows, layout: Layout) -> None:
     check_keys(rows, layout)
     for column in ("base_offset", "bytes"):
         rows.check_range(column, 0)
-    rows.check_member("state", STATE_NAMES, "state", listing(STATE_NAMES))
+    rows.check_member("state", SEGMENT_STATES, "state", listing(SEGMENT_STATES))
     base, end = rows.table.column("base_offset"), rows.table.column("end_offset")
     rows.refuse(pc.less(end, base), "end_offset", "{value} is below base_offset", "base_offset or more, it is inclusive")
     check_epochs(rows, None)

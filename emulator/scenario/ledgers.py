@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from emulator.configs import ConfigValue
 from emulator.errors import listing, quoted
-from emulator.expressions.bookkeeper.rules import RULES
 from emulator.faults.bookies import bookie_timelines
 from emulator.faults.kinds import LEDGER_KINDS, read_fault_rows
 from emulator.ledger_configs import LEDGER_KEYS, MANAGED, OF_TOPICS, effective, is_managed
@@ -20,6 +19,7 @@ from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Broker, Command, Topic
 from emulator.scenario.placements import PLACEMENT_KEYS
 from emulator.scenario.places import Location, Places
+from emulator.scenario.protocols import LEDGER_PROTOCOLS
 from emulator.scenario.shapes import MAX_PARTITIONS, ScenarioShape, TopicShape
 
 LOWEST_FREE_ID, RACK_AWARE = "lowest_free_id", "rack_aware"
@@ -49,7 +49,7 @@ _UNUSED_OF_CLUSTER = (*("scale", "network_bytes_per_second", "disk_bytes_per_sec
 
 def has_ledgers(protocol: str) -> bool:
     """Tell whether a protocol is BookKeeper's."""
-    return protocol in RULES
+    return protocol in LEDGER_PROTOCOLS
 
 
 def refuse_unused(places: Places, brokers: Sequence[Broker]) -> None:
@@ -79,7 +79,7 @@ def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faul
     at = pc.index(pc.is_in(faults.column("kind"), value_set=pa.array(LEDGER_KINDS)), True).as_py()
     if at >= 0:
         kind = faults.column("kind")[at].as_py()
-        raise places.error(("faults",), f"{kind} is about ledgers", f'protocol = "{next(iter(RULES))}"')
+        raise places.error(("faults",), f"{kind} is about ledgers", f'protocol = "{next(iter(LEDGER_PROTOCOLS))}"')
 
 
 def check_ledger_config(places: Places, location: Location, config: Mapping[str, object], for_topic: bool) -> None:

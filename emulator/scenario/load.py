@@ -1,4 +1,4 @@
-"""Reads a scenario file: the base and its variants, each resolved and validated as a whole."""
+"""Reads a scenario file: the base, its variants and the cases of its sweeps, each resolved and validated as a whole."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ from emulator.scenario.model import (
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
 from emulator.scenario.shapes import ScenarioShape
+from emulator.scenario.sweeps import resolve_sweeps
 from emulator.scenario.tiered import check_tiered_topics, tiered_topics
 from emulator.scenario.toml_text import parse_toml, read_toml
 from emulator.scenario.topics import Layout, resolve_topics
@@ -60,7 +61,8 @@ def load_run(path: str, text: str | None = None) -> Run:
     """Reads and validates a scenario file and everything it names.
 
     `path`: local or a Hadoop URI; paths in the file are relative to it. `text`: what the file had when it was read before; it is
-    not read again. Returns the base scenario (scenario_id 0) and the variants (from 1, in file order), resolved. Raises
+    not read again. Returns the base scenario (scenario_id 0) and the variants (from 1, in file order), resolved, and after
+    them the cases of sweeps. Raises
     InputError, one line, for the first thing that is wrong.
     """
     text, data = read_toml(path) if text is None else (text, parse_toml(path, text))
@@ -70,9 +72,16 @@ def load_run(path: str, text: str | None = None) -> Run:
     variants = check_variants(base)
     both = has_both_systems(base)
     scenarios = [_resolve(*_own(base, both, shape), 0, BASE_NAME, {}, files, both)]
+    starts = [base]
     for index, variant in enumerate(variants):
         merged = merge_variant(base, index)
         scenarios.append(_resolve(*_own(merged, both), index + 1, variant["name"], list_overrides(variant), files, both))
+        starts.append(merged)
+
+    def resolve(places: Places, scenario_id: int, name: str, overrides: dict[str, str]) -> Scenario:
+        return _resolve(*_own(places, both), scenario_id, name, overrides, files, both)
+
+    scenarios += resolve_sweeps(base, shape.sweeps, list(zip(starts, scenarios, strict=True)), both, resolve)
     name = shape.name or posixpath.basename(path).removesuffix(".toml")
     folder = absolute_path(posixpath.dirname(path))
     return Run(path, text, name, shape.seed, shape.mode, tuple(scenarios), shape.time_buckets, folder, files.digests())

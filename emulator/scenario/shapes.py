@@ -6,13 +6,16 @@ scenario is resolved.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from emulator.expressions.kafka.tier.types import StateName
 from emulator.scenario.model import TIME_BUCKETS
+
+SegmentState = Literal["COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED"]
+SEGMENT_STATES: tuple[SegmentState, ...] = get_args(SegmentState)
+"""Of a remote segment, as RemoteLogSegmentState has them."""
 
 MAX_ROUNDS = 10**10
 MAX_ROUND_MS = 86_400_000
@@ -20,6 +23,7 @@ MAX_BROKERS = 100_000
 MAX_PARTITIONS = 50_000_000
 MAX_REPLICAS = 12
 MAX_TIME_BUCKETS = 1_000
+MAX_SEEDS = 10_000
 MAX_RECORDS_PER_ROUND = 10**9
 MAX_RECORD_BYTES = 2**31 - 1
 INT_MAX = 2**31 - 1
@@ -150,6 +154,18 @@ class FaultShape(Shape):
     lag_rounds: Long | None = None
     from_offset: Offset | None = None
     to_offset: Offset | None = None
+    power: bool | None = None
+
+
+class SweepShape(Shape):
+    """What cases vary: what each fault strikes, the values of a setting, or seeds."""
+
+    each: Literal["broker", "rack", "pair"] | None = None
+    fault: FaultShape | None = None
+    set: Name | None = None
+    values: Annotated[list[Any], Field(min_length=1)] | None = None
+    topic: Name | None = None
+    seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS)] | None = None
 
 
 class CommandShape(Shape):
@@ -203,7 +219,7 @@ class InitialRemoteSegmentShape(Shape):
     end_offset: Offset
     epochs: list[EpochEntry] = []
     bytes: Offset
-    state: StateName = "COPY_FINISHED"
+    state: SegmentState = "COPY_FINISHED"
 
 
 class FragmentShape(Shape):
@@ -269,3 +285,4 @@ class ScenarioShape(Shape):
     remote_storage: RemoteStorageShape = RemoteStorageShape()
     events: list[str] | None = None
     variants: list[dict[str, Any]] = []
+    sweeps: list[SweepShape] = []

@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 
 from emulator.configs import ConfigValue, effective
 from emulator.errors import quoted
-from emulator.expressions.kafka.rules import TIERED_PROTOCOLS
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Location, Places
+from emulator.scenario.protocols import TIERED_PROTOCOLS
 from emulator.scenario.shapes import ScenarioShape
 
 LAGS = {"remote.copy.lag.ms": "retention.ms", "remote.copy.lag.bytes": "retention.bytes"}

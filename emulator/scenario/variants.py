@@ -12,7 +12,7 @@ from emulator.scenario.shapes import ScenarioShape
 
 BASE_NAME = "base"
 MAX_NAME_CHARS = 200
-NOT_IN_VARIANTS = ("mode", "time_buckets", "variants")
+NOT_IN_VARIANTS = ("mode", "time_buckets", "variants", "sweeps")
 
 # Keys that say the same thing in different ways: a variant that gives one takes back the others of the base.
 _OF_COPYSETS = ("scatter_width", "backup_racks")
@@ -63,12 +63,17 @@ def merge_variant(places: Places, index: int) -> Places:
     A list entry is merged into every entry of the base with its name, and appended if there is none. Returns the
     places of the merged file, which name what they come from.
     """
-    base = {key: value for key, value in places.data.items() if key != "variants"}
     variant = places.data["variants"][index]
     change = {key: value for key, value in variant.items() if key != "name"}
+    return merge_change(places, change, "variants" + entry_name(index, variant))
+
+
+def merge_change(places: Places, change: Mapping[str, Any], prefix: str) -> Places:
+    """Merges what variants or cases of sweeps change, as merge_variant does. `prefix`: where the file says so."""
+    base = {key: value for key, value in places.data.items() if key not in ("variants", "sweeps")}
     origins: dict[Location, str] = {}
     merged = _merge_tables(base, change, (), "", origins)
-    return Places(places.file, merged, "variants" + entry_name(index, variant), origins)
+    return Places(places.file, merged, prefix, origins)
 
 
 def list_overrides(variant: Mapping[str, Any]) -> dict[str, str]:

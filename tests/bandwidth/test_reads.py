@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.bandwidth.quotas import has_edges
-from emulator.bandwidth.read_budgets import BY_ITSELF, QUOTA, THREADS, Part, ReadBudgets, Wanted, limits_reading
+from emulator.inputs.arrays.shared import shares_budgets
+from emulator.inputs.arrays.shared_reads import QUOTA, THREADS, limits_reading, read_limits
 from emulator.scenario import Scenario, load_run
 from tests.bandwidth.both_modes import Tables, assert_the_same, run_in_both_modes
 from tests.engine_helpers import Row, of_scenario
@@ -170,27 +171,26 @@ QUOTA_SET = of_cluster(f'"{QUOTA}" = 8000')
 def test_who_competes(tmp_path: Path, changes: list[tuple[str, str]], limits: bool) -> None:
     found = scenario(tmp_path, *changes)
     assert limits_reading(found) == limits
-    assert has_edges(found) == limits
+    assert shares_budgets(found) == limits
+    assert (read_limits(found) is not None) == limits
 
 
-def test_parts(tmp_path: Path) -> None:
+def test_limits_over_time(tmp_path: Path) -> None:
+    """What a broker has of its own from a command on; reads that take time are so many for each thread."""
     alter = f'[[commands]]\nkind = "alter_config"\nround = 10\nbroker = 1\nconfig = {{ "{QUOTA}" = 4000, "{THREADS}" = 1 }}\n'
-    budgets = ReadBudgets(
-        scenario(tmp_path, SLOW, QUOTA_SET, of_cluster(f'"{THREADS}" = 3'), ("[[topics]]", f"{alter}[[topics]]"))
+    slow = ("[cluster]", "[remote_storage]\nread_ms = 400\n[cluster]")
+    limits = read_limits(
+        scenario(tmp_path, slow, QUOTA_SET, of_cluster(f'"{THREADS}" = 3'), ("[[topics]]", f"{alter}[[topics]]"))
     )
+    assert limits is not None and not limits.fetches
+    assert [part.tolist() for part in limits.at(9)] == [[8_000, 8_000], [6, 6]]
+    assert [part.tolist() for part in limits.at(10)] == [[4_000, 8_000], [2, 6]]
 
-    def part(round_: int, broker: int, demand: int, readers: int, partitions: int, most: int = 10**6) -> Part:
-        parts = budgets.parts(round_, broker, {BY_ITSELF: Wanted(demand, most, readers)}, partitions)
-        return parts.get(BY_ITSELF, Part(1, 1))
 
-    assert part(0, 1, demand=8_000, readers=3, partitions=3) == (1, 1)
-    assert part(0, 1, demand=16_000, readers=3, partitions=3) == (1, 0.5)
-    assert part(0, 1, demand=8_000, readers=12, partitions=12) == (0.25, 1)
-    assert part(0, 1, demand=16_000, most=48_000, readers=12, partitions=12) == (0.25, pytest.approx(2 / 3))
-    assert part(10, 1, demand=8_000, readers=3, partitions=3) == (pytest.approx(1 / 3), 0.5)
-    assert part(10, 2, demand=8_000, readers=3, partitions=3) == (1, 1)
-    assert part(0, 1, demand=16_000, readers=9, partitions=1) == (1, 1)  # its own readers only: the round's own rules
-    # Three readers of one fetch make one read.
-    assert budgets.parts(0, 1, {7: Wanted(9_000, 12_000, 3)}, 3) == {7: (1 / 3, 1)}
-    both = {7: Wanted(9_000, 12_000, 3), BY_ITSELF: Wanted(12_000, 20_000, 2)}
-    assert budgets.parts(0, 1, both, 5) == {7: (1 / 3, 0.5), BY_ITSELF: (1, 0.5)}
+def test_fetches_of_members(tmp_path: Path) -> None:
+    """The i-th partition is read by member i mod members."""
+    limits = read_limits(scenario(tmp_path, ("[[consumers]]", "[[consumers]]\nmembers = 2")))
+    assert limits is not None and limits.at(0)[0].tolist() == limits.at(0)[1].tolist() == [float("inf")] * 2
+    (fetches,) = limits.fetches.values()
+    assert fetches.tolist() == [0, 1, 0, 1, 0]
+    assert limits.of(np.array([1, 4])).fetches[0].tolist() == [1, 0]

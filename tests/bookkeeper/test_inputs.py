@@ -11,8 +11,6 @@ import pytest
 
 from emulator.faults.bookies import CRASHES, BookieTimeline, bookie_timelines, store_outages
 from emulator.faults.kinds import FAULT_KINDS, FaultRow
-from emulator.inputs import find_alike
-from emulator.inputs.ledgers import LedgerInputs
 from emulator.scenario import load_run
 from tests.reference.bookkeeper.status import bookie_rounds, store_is_up
 
@@ -96,14 +94,3 @@ def test_first_ensembles_by_racks(tmp_path: Path) -> None:
     for ensemble in ensembles.tolist():
         racks = [(bookie - 1) % 2 for bookie in ensemble]
         assert racks[0] != racks[1] and racks[1] != racks[2]
-
-
-def test_alike_ledgers_are_emulated_once(tmp_path: Path) -> None:
-    text = (
-        '[cluster]\nbrokers = 5\n[[topics]]\nname = "l"\npartitions = 1000\n[[workload]]\ntopic = "l"\nrecords_per_round = 1\n'
-        '[[commands]]\nkind = "recover_ledger"\ntopic = "l"\npartition = 7\nround = 3\n'
-    )
-    (tmp_path / "s.toml").write_text(HEAD + text)
-    inputs = LedgerInputs(load_run(str(tmp_path / "s.toml")).scenarios[0])
-    inputs.alike = find_alike(inputs, np.zeros(1000, bool))
-    assert (len(inputs.states), inputs.rows, int(inputs.alike.sizes.sum())) == (6, 6, 1000)

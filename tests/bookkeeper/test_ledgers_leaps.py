@@ -1,4 +1,4 @@
-"""Leaps give what plain rounds give for ledgers, in every table; a killed run (of SQL text) goes on to the same result."""
+"""Leaps give what plain rounds give for ledgers, in every table."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.expressions import loop as engine
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import Iterations, Row, read_table
+from tests.engine_helpers import Row, read_table
 
 LONG = """
 name = "long"
@@ -118,43 +117,3 @@ def test_leaps_give_what_plain_rounds_give(spark: SparkSession, plain: tuple[Pat
     assert {name: rows for name, rows in seen.items() if rows != expected[name]} == {}
     assert {row["state"] for row in seen["ledgers"]} == {"OPEN", "CLOSED"}
     assert {row["kind"] for row in seen["events"]} >= {"ensemble_change", "fence", "ledger_closed", "entries_lost"}
-
-
-def test_few_rounds_are_run(spark: SparkSession, plain: tuple[Path, dict[str, list[Row]]], tmp_path: Path) -> None:
-    """A day of a steady ledger takes a handful of iterations."""
-    steady = (
-        'protocol = "bookkeeper"\nrounds = 172800\n[cluster]\nbrokers = 5\n[[topics]]\nname = "ledger"\npartitions = 3\n'
-        '[[workload]]\ntopic = "ledger"\nrecords_per_round = 2\nmax_in_flight = 2\n'
-    )
-    (tmp_path / "steady.toml").write_text(steady)
-    progress = Iterations()
-    run = load_run(str(tmp_path / "steady.toml"))
-    run_emulation(run, str(tmp_path / "out"), spark, mode="leap", progress=progress, engine="expressions")
-    assert progress.iterations <= 2 * engine.ITERATIONS
-    assert [row["writer_lac"] for row in read_table(tmp_path / "out" / "ledgers")] == [2 * 172800 - 1] * 3
-    assert {row["last_entry"] for row in read_table(tmp_path / "out" / "bookies")} == {2 * 172800 - 1, 2 * 172800 - 2}
-
-
-class Killed(Exception):
-    """Stands for the death of a run."""
-
-
-def test_a_killed_run_goes_on_to_the_same_result(
-    spark: SparkSession, plain: tuple[Path, dict[str, list[Row]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, expected = plain
-    run, out = load_run(str(folder / "long.toml")), folder / "killed"
-    progress = Iterations()
-
-    def die(*_: object) -> None:
-        progress.iterations += 1
-        if progress.iterations == 6:
-            raise Killed
-
-    monkeypatch.setattr(progress, "advance", die)
-    with pytest.raises(Killed):
-        run_emulation(
-            run, str(out), spark, mode="plain", trace="all", progress=progress, checkpoint_every=2, engine="expressions"
-        )
-    run_emulation(run, str(out), spark, mode="plain", trace="all", resume=True, engine="expressions")
-    assert tables_of(out) == expected

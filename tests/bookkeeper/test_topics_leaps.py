@@ -1,4 +1,4 @@
-"""Topics that are lists of ledgers: leaps give what plain rounds give, in few iterations; too many ledgers; a topic's story."""
+"""Topics that are lists of ledgers: leaps give what plain rounds give; a topic's story."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.cli import main
-from emulator.errors import InputError
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from tests.bookkeeper.test_ledgers_leaps import tables_of
-from tests.engine_helpers import Iterations, Row, read_table
+from tests.engine_helpers import Row
 
 LONG = """
 protocol = "bookkeeper"
@@ -106,29 +105,6 @@ topic = "orders"
 records_per_round = 2
 max_in_flight = 4
 """
-
-
-def test_a_list_of_too_many_ledgers(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "short.toml").write_text(SHORT.format(rounds=7200, more=", maxLedgers = 3"))
-    with pytest.raises(InputError, match=r"scenario base: orders:0 needs more than 3 ledgers; allowed: maxLedgers = 6"):
-        run_emulation(load_run(str(tmp_path / "short.toml")), str(tmp_path / "out"), spark, mode="leap", engine="expressions")
-    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
-
-
-def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
-    """A ledger every ten minutes: some iterations each, not the rounds between them."""
-    rounds = 2 * 7200
-    (tmp_path / "hours.toml").write_text(SHORT.format(rounds=rounds, more=""))
-    progress = Iterations()
-    run = load_run(str(tmp_path / "hours.toml"))
-    run_emulation(run, str(tmp_path / "out"), spark, mode="leap", progress=progress, engine="expressions")
-    (topic,) = read_table(tmp_path / "out" / "topics")
-    assert topic["messages"] == 2 * rounds
-    assert topic["messages"] - topic["acked"] == topic["unacked"] <= 8
-    assert topic["ledgers_created"] == 12
-    assert topic["ledgers_deleted"] > 4
-    assert topic["acked"] == topic["readable"] + topic["messages_deleted"]
-    assert progress.iterations < 15 * topic["ledgers_created"]
 
 
 def test_the_story_of_a_topic(both: tuple[Path, dict[str, list[Row]]], capsys: pytest.CaptureFixture[str]) -> None:

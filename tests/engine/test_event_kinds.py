@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from emulator.cli import main
 from emulator.engine import compiled_engine
-from emulator.expressions.kafka.count_outcomes import EVENT_KINDS as EXPRESSIONS_KINDS
+from emulator.errors import InputError
 from emulator.outcomes.unwritten import kinds_asked_for
+from emulator.rounds.kafka.event_kinds import EVENT_KINDS
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from emulator.scenario.event_kinds import LEDGER_EVENTS, PARTITION_EVENTS
@@ -154,7 +155,7 @@ def of(rows: list[Row], scenario_id: int) -> list[Row]:
 
 
 def test_kinds_are_those_of_the_rounds() -> None:
-    assert set(EXPRESSIONS_KINDS) <= set(PARTITION_EVENTS)
+    assert set(EVENT_KINDS) <= set(PARTITION_EVENTS)
     assert not set(PARTITION_EVENTS) & set(LEDGER_EVENTS)
 
 
@@ -185,14 +186,9 @@ def test_tiers(spark: SparkSession, tmp_path: Path) -> None:
     assert started == copies > 50
 
 
-def test_expressions(spark: SparkSession, tmp_path: Path) -> None:
-    check(emulate(spark, CORE + VARIANTS, tmp_path / "out", trace="none", engine="expressions"), few=FEW, none=[])
-
-
-@pytest.mark.parametrize("engine", ["compiled", "expressions"])
-def test_ledgers(spark: SparkSession, tmp_path: Path, engine: str) -> None:
+def test_ledgers(spark: SparkSession, tmp_path: Path) -> None:
     variants = '[[variants]]\nname = "few"\nevents = ["ensemble_change"]\n[[variants]]\nname = "none"\nevents = []\n'
-    check(emulate(spark, LEDGERS + variants, tmp_path / "out", trace="none", engine=engine), few=["ensemble_change"], none=[])
+    check(emulate(spark, LEDGERS + variants, tmp_path / "out", trace="none"), few=["ensemble_change"], none=[])
 
 
 def test_both_systems_take_their_own_kinds(tmp_path: Path) -> None:
@@ -260,6 +256,9 @@ def test_a_story_has_all_events(partition: int, out: Path, say: Callable[..., tu
 def test_a_story_that_is_not_played_again_says_what_it_lacks(
     out: Path, say: Callable[..., tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emulator.explain.replay.why_not_core", lambda scenario: "of a test")
+    def refuse(_: object, __: object) -> None:
+        raise InputError("of a test")
+
+    monkeypatch.setattr("emulator.explain.replay._scenario", refuse)
     _, err = say("explain", out, "--topic", "orders", "--partition", 2, "--scenario", "few")
     assert "note: the run did not write events of these kinds, which the story lacks: unclean_election, isr_shrink" in err

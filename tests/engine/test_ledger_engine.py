@@ -1,4 +1,4 @@
-"""Ledgers through a run: hours of a topic, too many ledgers of one, no states of rounds; goldens by rounds as SQL text."""
+"""Ledgers through a run: hours of a topic, too many ledgers of one, no states of rounds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,6 @@ from emulator.run import dry_run, run_emulation
 from emulator.scenario import load_run
 from tests.bookkeeper.test_topics_leaps import SHORT
 from tests.engine_helpers import read_table
-from tests.golden.cases import BY_NAME, run_case
-from tests.golden.differences import differing_lines
-from tests.golden.tables import golden_lines
-from tests.golden.take import TABLES
-
-
-def test_rounds_as_sql_text_give_the_golden_tables(spark: SparkSession, tmp_path: Path) -> None:
-    case = BY_NAME["ledgers_of_the_start"]
-    tables = run_case(case, spark, tmp_path, engine="expressions")
-    goldens = {path.stem: path.read_text().splitlines() for path in (TABLES / case.name).glob("*.jsonl")}
-    lines = {name: differing_lines(goldens.get(name), golden_lines(name, table)) for name, table in tables.items()}
-    assert {name: differing for name, differing in lines.items() if differing} == {}
-    assert goldens.keys() <= tables.keys()
 
 
 def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
@@ -37,6 +24,7 @@ def test_hours_of_rollovers(spark: SparkSession, tmp_path: Path) -> None:
     assert topic["messages"] == 2 * rounds
     assert topic["messages"] - topic["acked"] == topic["unacked"] <= 8
     assert topic["ledgers_created"] == 12
+    assert topic["ledgers_deleted"] > 4
     assert topic["acked"] == topic["readable"] + topic["messages_deleted"]
 
 

@@ -1,4 +1,4 @@
-"""A file whose scenarios need different engines: one set of tables, and each engine goes on from its own."""
+"""A file of partitions and of ledgers: one set of tables, and each engine goes on from its own."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class KilledInEngine(Progress):
         self.left -= 1
 
     def advance(self, rounds_done: int, partitions_running: int, iterations: int, replica_rounds: int) -> None:
-        if self.left == 0 and iterations == 2:
+        if self.left == 0 and iterations == 1:
             raise Killed
 
 
@@ -69,45 +69,36 @@ def as_text(tables: dict[str, list[Row]]) -> dict[str, list[str]]:
     return {name: sorted(map(str, rows)) for name, rows in tables.items()}
 
 
-def test_dry_run_says_what_is_compiled(run: Run) -> None:
-    assert "compiled rounds: 1 of the scenarios, one call in the driver" in dry_run(run)
+def test_dry_run_says_how_it_is_played(run: Run) -> None:
+    assert "compiled rounds: 2 of the scenarios, one call in the driver" in dry_run(run)
     assert "compiled rounds of ledgers: 1 of the scenarios, calls in the driver" in dry_run(run)
-    (left,) = (line for line in dry_run(run) if line.startswith("rounds not compiled"))
-    assert left.startswith("rounds not compiled: 1 of the scenarios (kafka)")
 
 
-def test_what_compiled_rounds_lack_is_refused(run: Run) -> None:
-    with pytest.raises(InputError, match=r"scenario tiered: compiled rounds cannot play it: copies share quotas or threads"):
-        dry_run(run, engine="compiled")
-    told = r"--state-at: only compiled rounds keep states, and they do not play scenario tiered: copies share quotas or threads"
-    with pytest.raises(InputError, match=told):
+def test_states_of_ledgers_are_refused(run: Run) -> None:
+    with pytest.raises(InputError, match="--state-at: scenario ledgers is of ledgers"):
         dry_run(run, state_at=[3])
-    with pytest.raises(InputError, match="--state-at: only compiled rounds keep states.* base: --engine expressions; allowed"):
-        dry_run(run, engine="expressions", state_at=[3])
 
 
-def test_all_engines_give_one_set_of_tables_and_resume(
+def test_both_engines_give_one_set_of_tables_and_resume(
     run: Run, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same as without compiled rounds; compiled rounds in jobs are not played again after the next engine was killed."""
+    """What was played in jobs is not played again after the next engine was killed."""
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
-    run_emulation(run, str(tmp_path / "old"), spark, trace="log:1", engine="expressions")
-    old = tables_of(tmp_path / "old")
-    assert {row["scenario_id"] for row in old["outcomes"]} == {0, 1, 2}
+    run_emulation(run, str(tmp_path / "whole"), spark, trace="log:1")
+    whole = tables_of(tmp_path / "whole")
+    assert {row["scenario_id"] for row in whole["outcomes"]} == {0, 1, 2}
 
     monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
     monkeypatch.setattr(ledger_engine, "SMALL_WEIGHT", 0.0)
     out = tmp_path / "new"
     with pytest.raises(Killed):
-        run_emulation(run, str(out), spark, trace="log:1", progress=KilledInEngine(3), checkpoint_every=1)
+        run_emulation(run, str(out), spark, trace="log:1", progress=KilledInEngine(2))
     for name in ("compiled", "ledgers"):
         assert list(out.glob(f"_checkpoint/{name}/job-*/JOB.json"))
-    assert list(out.glob("_checkpoint/kafka/*/CHECKPOINT.json"))
     monkeypatch.setattr(compiled_engine.CompiledEngine, "_payloads", None)  # none is left to play
-    monkeypatch.setattr(ledger_engine.LedgerEngine, "_payloads", None)
     run_emulation(run, str(out), spark, trace="log:1", resume=True)
     new = tables_of(out)
-    assert as_text(new) == as_text(old)
+    assert as_text(new) == as_text(whole)
     assert len(new["trace"]) == 3 * 30 + 3 * 40
     assert len({row["invariant"] for row in new["invariants"]}) == len(new["invariants"])
     assert not (out / "_checkpoint").exists()

@@ -111,7 +111,7 @@ def test_partitions_that_share_bandwidth_are_played_together(
     narrow = "--topic orders --partition 4 --scenario narrow"
     out, err = explain(folders[0], narrow)
     assert out == explain(folders[1], narrow)[0] != explain(folders[1], STORIES[1])[0]
-    assert err == "partitions share brokers' bandwidth: all 16 are played again\n"
+    assert err == "partitions share what their brokers have: all 16 are played again\n"
 
 
 def test_a_changed_file_is_refused(folders: tuple[Path, Path], explain: Callable[..., tuple[str, str]]) -> None:

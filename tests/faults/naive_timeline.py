@@ -68,9 +68,15 @@ def _last_return(rows: Sequence[Row], round_: int) -> int:
     return -1
 
 
+def _kind_at_broker(row: Row) -> str:
+    if row["kind"] == "rack_loss":
+        return "power_loss" if row.get("power") else "broker_crash"
+    return str(row["kind"])
+
+
 def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, history: Sequence[Row], timeout_rounds: int) -> Row:
     own = [row for row in rows if row["broker"] == broker or (row["kind"] == "rack_loss" and row["rack"] == rack)]
-    own = [{**row, "kind": "broker_crash"} if row["kind"] == "rack_loss" else row for row in own]
+    own = [{**row, "kind": _kind_at_broker(row)} for row in own]
     now = [row for row in own if _holds(row, round_)]
     starting = [row["kind"] for row in now if row["from_round"] == round_]
     dead_now = [row["kind"] for row in now if row["kind"] in DEAD]
@@ -167,7 +173,7 @@ def _cause(rows: Sequence[Row], broker: int, rack: str | None, brokers: set[int]
     for earlier in range(round_, -1, -1):
         in_force = [row for row in rows if _holds(row, earlier) and _touches(row, broker, rack, brokers)]
         if in_force:
-            return int(min(in_force, key=lambda row: (STRENGTH[row["kind"]], row["fault_id"]))["fault_id"])
+            return int(min(in_force, key=lambda row: (STRENGTH[_kind_at_broker(row)], row["fault_id"]))["fault_id"])
     return -1
 
 

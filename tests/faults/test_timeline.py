@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -58,7 +58,7 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
     if kind in ("controller_loss", "remote_storage_outage"):
         row["broker"] = None
     elif kind == "rack_loss":
-        row.update(broker=None, rack=rng.choice(("a", "b")))
+        row.update(broker=None, rack=rng.choice(("a", "b")), power=rng.choice((None, False, True)))
     elif kind in ("link_cut", "slow_link"):
         row.update(peer=rng.choice(brokers), direction=rng.choice((None, "both", "out", "in")))
     elif kind == "isolation":
@@ -248,6 +248,17 @@ def test_rack_loss_is_a_crash_of_the_rack() -> None:
     timelines = broker_timelines(fault_table(fault("rack_loss", 3, 5, None, rack="a")), [(1, "a"), (2, "b"), (3, "a")], 9, 2)
     offline = {broker: rounds_of(by_round(segments), "offline") for broker, segments in timelines.items()}
     assert offline == {1: [3, 4], 2: [], 3: [3, 4]}
+
+
+def test_a_rack_without_power_is_a_power_loss_of_the_rack() -> None:
+    """In every fact, but who else is down: equal to a power_loss of each of its brokers."""
+    brokers = [(1, "a"), (2, "b"), (3, "a")]
+    rack = broker_timelines(fault_table(fault("rack_loss", 3, 5, None, rack="a", power=True)), brokers, 9, 2)
+    each = broker_timelines(fault_table(fault("power_loss", 3, 5, 1), fault("power_loss", 3, 5, 3)), brokers, 9, 2)
+    assert rounds_of(by_round(rack[3]), "power_loss") == [3]
+    assert rack[1] == each[1]
+    assert rack[2] == each[2]
+    assert [replace(segment, cause=0) for segment in each[3]] == [replace(segment, cause=0) for segment in rack[3]]
 
 
 def test_links_by_direction_and_slowest() -> None:

@@ -69,7 +69,7 @@ CASES = (
 BY_NAME = {case.name: case for case in CASES}
 
 
-def run_case(case: Case, spark: SparkSession, folder: Path, engine: str | None = None) -> dict[str, Table]:
+def run_case(case: Case, spark: SparkSession, folder: Path) -> dict[str, Table]:
     """Run it on its own files, copied into the folder; return its tables, and what is asked of them, by name."""
     given = folder / "given"
     shutil.copytree(SCENARIOS, given)
@@ -78,5 +78,5 @@ def run_case(case: Case, spark: SparkSession, folder: Path, engine: str | None =
         described, log_dirs = (str(REAL_CLUSTER / f"{name}_healthy.txt") for name in ("topics_describe", "log_dirs"))
         import_kafka(described, log_dirs, data, str(given / "cluster"))
     run = load_run(str(given / f"{case.name}.toml"))
-    run_emulation(run, str(folder / "out"), spark, trace=case.trace, engine=engine)
+    run_emulation(run, str(folder / "out"), spark, trace=case.trace)
     return read_tables(folder / "out") | (answers(folder / "out", spark) if case.asked else {})

@@ -232,7 +232,7 @@ def test_the_graph_command_hands_everything_on(tmp_path: Path, monkeypatch: pyte
         told.append(settings)
         yield MagicMock()
 
-    monkeypatch.setattr("emulator.cli._session", session)
+    monkeypatch.setattr("emulator.cli.sessions.session", session)
     monkeypatch.setattr("emulator.graphs.build.write_graph", lambda *given: told.append(given))
     (tmp_path / "x.toml").write_text(SIX, "utf-8")
     line = ["graph", str(tmp_path / "x.toml"), "--out", "o", "--failures", "3", "--seed", "9", "--conf", "spark.a=b", "--verbose"]

@@ -77,7 +77,7 @@ def test_a_cluster_without_partitions() -> None:
 
 def test_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """graph --picture x.html: a drawing for each scenario, nothing from elsewhere."""
-    monkeypatch.setattr("emulator.cli._session", lambda *settings: _Session())
+    monkeypatch.setattr("emulator.cli.sessions.session", lambda *settings: _Session())
     monkeypatch.setattr("emulator.outcomes.sql.own_session", lambda spark: spark)
     monkeypatch.setattr("emulator.graphs.build.write_graph", lambda *given: None)
     (tmp_path / "x.toml").write_text(SIX + '\n[[variants]]\nname = "other"\nseed = 2\n', "utf-8")

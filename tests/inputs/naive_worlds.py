@@ -1,4 +1,4 @@
-"""The worlds' values as they are defined, one world and one round at a time."""
+"""What the faults say of a partition's brokers, and their own settings, as they are defined, one round at a time."""
 
 from __future__ import annotations
 
@@ -6,31 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from emulator.faults import BrokerSegment
-from emulator.inputs import ScenarioInputs
-from emulator.inputs.worlds import World
+from emulator.scenario import Scenario
+
+from .one_by_one import OnePartition, OneScenario
 
 
-def naive_changes(inputs: ScenarioInputs, from_round: int, to_round: int) -> dict[int, list[dict[str, Any]]]:
-    """World index -> values that begin in [from_round, to_round), in order of their `from_round`."""
-    changes: dict[int, list[dict[str, Any]]] = {}
-    for index, world in enumerate(inputs.worlds):
-        rounds = {segment.from_round for broker in world.brokers for segment in inputs.timelines[broker]}
-        rounds |= {c.round for c in inputs.scenario.commands if c.kind == "alter_config" and c.broker in world.brokers}
-        rounds |= {
-            r
-            for broker in world.brokers
-            for row in _lagging(inputs, broker)
-            for r in (max(row["from_round"], 0), row["to_round"])
-            if r and _metadata_lag(inputs, broker, r) != _metadata_lag(inputs, broker, r - 1)
-        }
-        begun = [r for r in sorted(rounds) if from_round <= r < min(to_round, inputs.scenario.rounds)]
-        if begun:
-            changes[index] = [{"from_round": r, "value": world_at(inputs, world, r)} for r in begun]
-    return changes
-
-
-def world_at(inputs: ScenarioInputs, world: World, round_: int) -> dict[str, Any]:
-    """The value of a world (schema.WORLD) in a round."""
+def world_at(inputs: OneScenario, world: OnePartition, round_: int) -> dict[str, Any]:
+    """What is so of the partition's brokers in a round, by slot."""
     segments = [_segment(inputs.timelines[b], round_) for b in world.brokers]
     slot_of = {b: i for i, b in enumerate(world.brokers)}
     covered = [any(p[:2] in world.stale_patterns for p in s.stale) for s in segments]
@@ -60,7 +42,7 @@ def world_at(inputs: ScenarioInputs, world: World, round_: int) -> dict[str, Any
         for o, s in zip(out_of_touch, segments, strict=True)
     ]
     disk = [None if s.disk_bytes_per_second is None else per_round(s.disk_bytes_per_second) for s in segments]
-    settings = [_settings(inputs, b, round_) for b in world.brokers]
+    settings = [_settings(inputs.scenario, b, round_) for b in world.brokers]
     waits = [s.get("replica.fetch.wait.max.ms") for s in settings]
     return {
         "running": mask([not s.offline and not s.paused for s in segments]),
@@ -86,7 +68,7 @@ def world_at(inputs: ScenarioInputs, world: World, round_: int) -> dict[str, Any
         "fetch_max_bytes": _or_none([s.get("replica.fetch.max.bytes") for s in settings]),
         "no_wait": _or_none([None if wait is None else wait == 0 for wait in waits]),
         "isolated": mask([s.isolated for s in segments]),
-        "metadata_lag": _or_none([_metadata_lag(inputs, b, round_) for b in world.brokers]),
+        "metadata_lag": _or_none([metadata_lag(inputs.scenario, b, round_) for b in world.brokers]),
         "copy_quota": _or_none([s.get("remote.log.manager.copy.max.bytes.per.second") for s in settings]),
         "read_quota": _or_none(
             [
@@ -101,16 +83,16 @@ def world_at(inputs: ScenarioInputs, world: World, round_: int) -> dict[str, Any
     }
 
 
-def _lagging(inputs: ScenarioInputs, broker: int) -> list[dict[str, Any]]:
+def lagging(scenario: Scenario, broker: int) -> list[dict[str, Any]]:
     """The faults by which the broker reads remote metadata late."""
-    rows = inputs.scenario.faults.to_pylist()
+    rows = scenario.faults.to_pylist()
     return [row for row in rows if row["kind"] == "remote_metadata_lag" and row["broker"] in (None, broker)]
 
 
-def _metadata_lag(inputs: ScenarioInputs, broker: int, round_: int) -> int | None:
+def metadata_lag(scenario: Scenario, broker: int, round_: int) -> int | None:
     """The largest lag of the faults in force, -1 if one lets nothing through, None without any."""
-    end = inputs.scenario.rounds
-    rows = _lagging(inputs, broker)
+    end = scenario.rounds
+    rows = lagging(scenario, broker)
     now = [r for r in rows if r["from_round"] <= round_ < (end if r["to_round"] is None else r["to_round"])]
     if any(row["lag_rounds"] is None for row in now):
         return -1
@@ -122,9 +104,9 @@ def _segment(timeline: list[BrokerSegment], round_: int) -> BrokerSegment:
     return segment
 
 
-def _settings(inputs: ScenarioInputs, broker: int, round_: int) -> dict[str, Any]:
+def _settings(scenario: Scenario, broker: int, round_: int) -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    for command in sorted(inputs.scenario.commands, key=lambda c: c.round):
+    for command in sorted(scenario.commands, key=lambda c: c.round):
         if command.kind == "alter_config" and command.broker == broker and command.round <= round_:
             settings |= command.config or {}
     return settings

@@ -1,14 +1,14 @@
-"""Settings of retention and remote storage as a feed has them."""
+"""Settings of retention and remote storage as partitions have them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from emulator import configs
-from emulator.expressions.kafka.tier.types import QUOTA_WINDOW_MS
-from emulator.inputs.storage_settings import copy_quota, storage_settings
+from emulator.inputs.arrays import prepare, read_block
+from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, copy_quota
 from emulator.scenario import load_run
 
 LONG_MAX = 2**63 - 1
@@ -42,12 +42,15 @@ def test_a_quota_times_its_window_is_a_long(round_ms: int) -> None:
 def test_what_is_never_met_can_be_added_to(tmp_path: Path, round_ms: int, local_ms: int, expected: int) -> None:
     (tmp_path / "s.toml").write_text(WITHOUT_LIMITS.format(round_ms, -1 if local_ms == -1 else LONG_MAX, local_ms))
     scenario = load_run(str(tmp_path / "s.toml")).scenarios[0]
+    block = read_block(prepare([scenario], {}, True, 60).block(np.arange(1)))
+    settings, store = block.inputs.settings[block.state.partitions[0].settings], block.inputs.store[0]
 
-    settings = storage_settings(
-        scenario, lambda key: configs.effective(scenario.config, scenario.topics[0].config, key), [], 0, False
-    )
-
-    limits = ("retention_ms", "retention_bytes", "local_retention_ms", "local_retention_bytes")
-    assert [settings[name] for name in limits] == [-1, -1, expected, -1]
-    assert all(settings[name] + 10 < 2**31 for name in ("check_rounds", "task_rounds", "backoff_rounds"))
-    assert settings["copy_bytes"] * 10 < LONG_MAX
+    for name in ("retention_rounds", "retention_bytes", "local_retention_rounds", "local_retention_bytes"):
+        limit = int(settings[name])
+        if name == "local_retention_rounds" and expected >= 0:
+            assert limit == expected // round_ms
+        else:
+            assert limit == -1 or 2**32 < limit < 2**62, name  # none, or more than any log has, which can be added to
+    periods = ("retention_check_rounds", "task_rounds", "backoff_rounds")
+    assert all(settings[name] < 2**62 for name in periods)
+    assert store.copy_bytes * 10 < LONG_MAX

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from emulator.inputs.arrays import prepare, read_block
+from emulator.outcomes import invariants
 from emulator.outcomes.compiled import Names, block_tables, fence_events
-from emulator.outcomes.compiled.read_invariants import READ_INVARIANTS
 from emulator.rounds.kafka.invariants import OF_READS
 from emulator.rounds.kafka.play_block import play
 from emulator.scenario import load_run
@@ -97,4 +97,4 @@ def test_reads_that_break_an_invariant_have_a_witness(tmp_path: Path) -> None:
 
 
 def test_every_invariant_of_reads_is_told_of() -> None:
-    assert {name for name, *_ in READ_INVARIANTS} == {*OF_READS} - {"ConsistentRead"}
+    assert {row.invariant for row in invariants.OF_READS} == {*OF_READS} - {"ConsistentRead"}

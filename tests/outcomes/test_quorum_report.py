@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.checkpoints import FOLDER
 from emulator.outcomes.quorum_report import quorum_report_sql
 from emulator.outcomes.sql import run_sql
-from emulator.progress import Progress
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
-from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import Row, read_table
+from tests.engine_helpers import Row
 
 ROUNDS, LOST_ROUND, BACK_ROUND, RECORDS = 100, 50, 75, 20
 SCENARIO = f"""
@@ -76,24 +72,6 @@ SAID_OF_THE_RUN = ("runs", "scenarios")
 
 class Killed(Exception):
     """Stands for the death of a run."""
-
-
-class _Mortal(Progress):
-    """Dies when the system that comes second has been under way for a while."""
-
-    def __init__(self) -> None:
-        super().__init__(quiet=True)
-        self.systems = self.jobs = 0
-
-    def start(self, total_rounds: int, partitions: int, scenarios: int) -> None:
-        """Another system begins."""
-        self.systems += 1
-
-    def advance(self, round_: int, running: int, iterations: int, replica_rounds: int) -> None:
-        """A job is done."""
-        self.jobs += self.systems == 2
-        if self.jobs == 3:
-            raise Killed
 
 
 @pytest.fixture(scope="module")
@@ -164,20 +142,3 @@ def test_every_sum_is_one_of_rows(spark: SparkSession, emulated: Path, report: d
     _, rows = run_sql(str(emulated), query, spark)
     names = ("unwritable_rounds", "acked", "acked_lost", "joins", "joined_bytes")
     assert {row[0]: tuple(row[1:]) for row in rows} == {name: told(report, name, *names) for name in report}
-
-
-def test_a_killed_run_of_both_goes_on_to_the_same_result(spark: SparkSession, run: tuple[Run, Path], emulated: Path) -> None:
-    out = emulated.with_name("killed")
-    with pytest.raises(Killed):
-        run_emulation(run[0], str(out), spark, mode="plain", progress=_Mortal(), checkpoint_every=1, engine="expressions")
-    assert sorted(path.name for path in (out / FOLDER).iterdir()) == ["bookkeeper", "kafka"]
-    assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
-    run_emulation(run[0], str(out), spark, mode="plain", resume=True, engine="expressions")
-    assert not (out / FOLDER).exists()
-    assert tables_of(out) == tables_of(emulated)
-
-
-def tables_of(folder: Path) -> dict[str, list[str]]:
-    """Every table but what is said of the run itself."""
-    present = [name for name in OUTPUT_TABLES if (folder / name).is_dir() and name not in SAID_OF_THE_RUN]
-    return {name: sorted(json.dumps(row, default=str, sort_keys=True) for row in read_table(folder / name)) for name in present}

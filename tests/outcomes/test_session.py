@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from emulator import session
 from emulator.errors import EnvironmentProblem, InputError
+from emulator.spark import java
 
 
 def test_an_existing_session_is_used_as_it_is(spark: SparkSession) -> None:
@@ -20,17 +21,20 @@ def test_an_existing_session_is_used_as_it_is(spark: SparkSession) -> None:
 
 def test_only_what_was_built_here_is_stopped(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.is_ours(spark)
-    monkeypatch.setattr(session, "_our_context", None)
+    monkeypatch.setattr(session, "_ours", None)
     assert not session.is_ours(spark)
     session.stop_if_ours(spark)
     assert spark.range(1).count() == 1
 
 
-def test_engine_settings_are_put_back_also_after_an_error(spark: SparkSession) -> None:
+def test_settings_are_put_back_also_after_an_error(spark: SparkSession) -> None:
     keys = ("spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions", "spark.sql.autoBroadcastJoinThreshold")
     before = [spark.conf.get(key) for key in keys]
-    with pytest.raises(KeyError), session.engine_settings(spark, 5, {"spark.emulator.test": "1"}):
-        assert [spark.conf.get(key) for key in keys] == ["false", "5", str(64 << 20)]
+    with (
+        pytest.raises(KeyError),
+        session.settings_held(spark, dict(zip(keys, ("false", "5", "1"), strict=True)) | {"spark.emulator.test": "1"}),
+    ):
+        assert [spark.conf.get(key) for key in keys] == ["false", "5", "1"]
         assert spark.conf.get("spark.emulator.test") == "1"
         raise KeyError
     assert [spark.conf.get(key) for key in keys] == before
@@ -60,11 +64,11 @@ def test_an_unknown_master_is_an_input_error(master: str) -> None:
     ],
 )
 def test_java_version_is_read(text: str, major: int | None) -> None:
-    assert session._major_of(text) == major
+    assert java._major_of(text) == major
 
 
 def test_the_java_here_is_found() -> None:
-    assert (session.java_major_version() or 0) >= session.OLDEST_JAVA
+    assert (java.java_major_version() or 0) >= java.OLDEST_JAVA
 
 
 @pytest.mark.parametrize("release", [None, 'JAVA_VERSION="11.0.2"'])
@@ -92,4 +96,4 @@ def test_settings_given_win_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_driver_memory_is_at_most_half_of_the_machine() -> None:
-    assert 0 < session.default_driver_memory_bytes() <= session.LARGEST_DEFAULT_DRIVER_MEMORY_BYTES
+    assert 0 < java.default_driver_memory_bytes() <= java.LARGEST_DEFAULT_DRIVER_MEMORY_BYTES

@@ -58,6 +58,11 @@ def covers(fault: Fault, round_: int) -> bool:
     return bool(fault["from_round"] <= round_ and (to_round is None or round_ < to_round))
 
 
+def kind_at_broker(fault: Fault) -> str:
+    """What a fault is for one broker that it concerns: a rack without power is a broker without power."""
+    return "power_loss" if fault["kind"] == "rack_loss" and fault.get("power") else str(fault["kind"])
+
+
 def controller_is_up(faults: Sequence[Fault], round_: int) -> bool:
     """Tell whether no controller_loss holds in `round_`."""
     return not any(fault["kind"] == "controller_loss" and covers(fault, round_) for fault in faults)
@@ -77,8 +82,8 @@ def broker_rounds(
     controller_was_up = True
     for now in range(rounds):
         held = [fault for fault in own if covers(fault, now)]
-        begun = {fault["kind"] for fault in held if fault["from_round"] == now}
-        kinds = {fault["kind"] for fault in held}
+        begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
+        kinds = {kind_at_broker(fault) for fault in held}
         controller_up = controller_is_up(faults, now)
         if controller_up and not controller_was_up and unheard_since is not None:
             unheard_since = now

@@ -71,6 +71,9 @@ def random_cluster(seed: int) -> dict[str, Any]:
         faults.append({"kind": "controller_loss", **_interval(rng, rounds, rng.choice((3, 12)))})
     for _ in range(rng.choice((0, 0, 0, 1, 2))):
         faults.append({"kind": "rack_loss", "rack": str(rng.randrange(RACKS)), **_interval(rng, rounds, 8)})
+    for fault in faults:
+        if fault["kind"] == "rack_loss" and fault["from_round"] % 2:  # of no draw, so that scenarios stay as they are
+            fault["power"] = True
     return {
         "rounds": rounds,
         "round_ms": round_ms,

@@ -111,7 +111,7 @@ def flows_of(asked: Demands) -> Flows:
     """The sums by flow."""
     has_flow = np.flatnonzero(asked.flow != NO_FLOW)
     flow, of_flow = np.unique(asked.flow[has_flow], return_inverse=True)
-    sums = [_sums(of_flow, of_replica[has_flow], len(flow)) for of_replica in (asked.demand, asked.follows, asked.produced)]
+    sums = [sums_of(of_flow, of_replica[has_flow], len(flow)) for of_replica in (asked.demand, asked.follows, asked.produced)]
     return Flows(flow, *sums)
 
 
@@ -119,10 +119,11 @@ def joined_flows(parts: Sequence[Flows]) -> Flows:
     """The flows of all blocks."""
     flow, of_flow = np.unique(np.concatenate([part.flow for part in parts]), return_inverse=True)
     names = ("demand", "followers", "produced")
-    return Flows(flow, *(_sums(of_flow, np.concatenate([getattr(p, name) for p in parts]), len(flow)) for name in names))
+    return Flows(flow, *(sums_of(of_flow, np.concatenate([getattr(p, name) for p in parts]), len(flow)) for name in names))
 
 
-def _sums(group: np.ndarray, values: np.ndarray, groups: int) -> np.ndarray:
+def sums_of(group: np.ndarray, values: np.ndarray, groups: int) -> np.ndarray:
+    """The sums of values by group; `groups`: how many there are."""
     sums = np.zeros(groups, np.int64)
     np.add.at(sums, group.reshape(-1), values)
     return sums

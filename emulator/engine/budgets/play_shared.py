@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.engine.budgets.demands import Demands, flows_of, joined_flows
-from emulator.engine.budgets.edges import Edge
+from emulator.engine.budgets.all_budgets import AllDemands, all_flows_of, all_joined_flows, all_shares_of
+from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
-from emulator.engine.budgets.shares import shares_of
 from emulator.engine.rows import blocks_row
 from emulator.engine.stretches import END
 from emulator.engine.warm_up import compile_rounds
@@ -44,6 +43,15 @@ def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict
     blocks = [SharedBlock(of_block, state_at) for of_block in pickle.loads(payload)]
     for one in blocks:
         compile_rounds(one.block)
+    saturated = play_together(blocks)
+    tables = [block.stretches.tables() for block in blocks]
+    joined = {name: pa.concat_tables([of_block[name] for of_block in tables]) for name in tables[0]}
+    played = blocks_row(number, sum(len(b.block.partition) for b in blocks), sum(b.stretches.seconds for b in blocks))
+    return joined | {"blocks": played, "saturated": saturated.rows()}
+
+
+def play_together(blocks: Sequence[SharedBlock]) -> SaturatedRounds:
+    """Play all rounds of blocks that share budgets; what was used up."""
     shared = blocks[0].shared
     saturated = SaturatedRounds(shared)
     with ThreadPoolExecutor(len(blocks)) as pool:
@@ -54,14 +62,13 @@ def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict
         edge = first_exceeded(each, shared)
         while edge is not None:
             edge = _play_from(edge, each, blocks, shared, saturated)
-    tables = [block.stretches.tables() for block in blocks]
-    joined = {name: pa.concat_tables([of_block[name] for of_block in tables]) for name in tables[0]}
-    played = blocks_row(number, sum(len(b.block.partition) for b in blocks), sum(b.stretches.seconds for b in blocks))
-    return joined | {"blocks": played, "saturated": saturated.rows()}
+    return saturated
 
 
 def first_exceeded(each: Each, shared: SharedBudgets) -> Edge | None:
     """Play as if no budget bound, up to the first window in which one may have; the edge at its begin, None: none did."""
+    if not shared.has_first_play:
+        return first_edge(shared)
     windows = windows_of(shared)
     ends = [*(edge.round for edge in windows[1:]), shared.rounds]
     for edge, end in zip(windows, ends, strict=True):
@@ -82,8 +89,8 @@ def _play_from(
 ) -> Edge | None:
     """Share out at an edge and play up to the next one, which is returned; None: to the end."""
     round_ = edge.round
-    asked: list[Demands] = each(lambda block: block.demands(round_))
-    shares = shares_of(joined_flows([flows_of(one) for one in asked]), shared, round_)
+    asked: list[AllDemands] = each(lambda block: block.demands(round_))
+    shares = all_shares_of(all_joined_flows([all_flows_of(one) for one in asked]), shared, round_)
     for block, own in zip(blocks, asked, strict=True):
         block.limit(own, shares)
     following = edge.following(shared, shares.is_short)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from emulator.engine.budgets.demands import Demands, demands, layout_of
+from emulator.engine.budgets.all_budgets import AllDemands, AllShares, all_demands
+from emulator.engine.budgets.copy_shares import bytes_of_copies
+from emulator.engine.budgets.demands import layout_of
 from emulator.engine.budgets.first_play import Use, forget_use, most_appended, use_of
-from emulator.engine.budgets.shares import FlowShares, quotas_of
+from emulator.engine.budgets.read_shares import limit_reads
+from emulator.engine.budgets.shares import quotas_of
 from emulator.engine.stretches import Stretches
 from emulator.inputs.arrays import Prepared, read_block
 
@@ -18,11 +22,14 @@ from emulator.inputs.arrays import Prepared, read_block
 def block_payloads(prepared: Prepared, scenario: int, blocks: Sequence[np.ndarray]) -> list[bytes]:
     """What each of these blocks of places needs, all of a scenario, given by its place."""
     shared, listed = prepared.shared_of(scenario)
+    first_place = prepared.first_place[scenario]
     first_slot = prepared.slots_of(prepared.first_place[scenario : scenario + 1])[0]
-    return [
-        pickle.dumps((prepared.block(block), listed.of(prepared.slots_of(block) - first_slot), shared), protocol=5)
-        for block in blocks
-    ]
+    found = []
+    for block in blocks:
+        reads = None if shared.reads is None else shared.reads.of(block - first_place)
+        own = (prepared.block(block), listed.of(prepared.slots_of(block) - first_slot), replace(shared, reads=reads))
+        found.append(pickle.dumps(own, protocol=5))
+    return found
 
 
 class SharedBlock:
@@ -40,10 +47,10 @@ class SharedBlock:
         """Play the rounds before this one."""
         self.stretches.play_to(round_)
 
-    def demands(self, round_: int) -> Demands:
-        """What its followers ask for at an edge."""
+    def demands(self, round_: int) -> AllDemands:
+        """What its partitions ask for at an edge."""
         listed = self._listed.at(round_)
-        return demands(self.stretches.state, self.block.inputs, self._layout, self.shared, listed, round_)
+        return all_demands(self.stretches.state, self.block.inputs, self._layout, self.shared, listed, round_)
 
     def begin_window(self) -> None:
         """A window of the first play begins: what is used is counted anew, and the window may be taken back."""
@@ -60,6 +67,12 @@ class SharedBlock:
         """Forget the window."""
         self.stretches.go_back(self._begin)
 
-    def limit(self, asked: Demands, shares: FlowShares) -> None:
-        """Set what its followers may fetch from now on."""
-        np.asarray(self.stretches.state.replicas)["quota_bytes"] = quotas_of(asked, shares)
+    def limit(self, asked: AllDemands, shares: AllShares) -> None:
+        """Set what its followers may fetch, its leaders copy, and its readers read remotely, from now on."""
+        state = self.stretches.state
+        if asked.fetches is not None and shares.fetches is not None:
+            np.asarray(state.replicas)["quota_bytes"] = quotas_of(asked.fetches, shares.fetches)
+        if asked.copies is not None and shares.copies is not None and len(state.tiers):
+            np.asarray(state.tiers)["copy_share_bytes"] = bytes_of_copies(asked.copies, shares.copies)
+        if asked.reads is not None and shares.reads is not None:
+            limit_reads(state, self._layout, asked.reads, shares.reads)

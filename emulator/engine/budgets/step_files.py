@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from emulator.checkpoints import ALLOWED, sealed, unsealed
+from emulator.engine.identity import ALLOWED, sealed, unsealed
 from emulator.engine.rows import OF_PACKS, rows_of, rows_schema
 from emulator.errors import InputError
 from emulator.files import files_of

@@ -10,13 +10,24 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.engine.budgets.demands import Flows, flows_of, joined_flows
+from emulator.engine.budgets.all_budgets import AllFlows, AllShares, all_flows_of
+from emulator.engine.budgets.copy_demands import CopyFlows, joined_copy_flows
+from emulator.engine.budgets.demands import Flows, joined_flows
 from emulator.engine.budgets.first_play import Use
+from emulator.engine.budgets.read_demands import ReadFlows, joined_read_flows
 from emulator.engine.budgets.shared_block import SharedBlock
-from emulator.engine.budgets.shares import FlowShares
 from emulator.engine.kept_states import pack_state, unpack_state
-from emulator.engine.rows import BETWEEN_SCHEMA, FLOWS_SCHEMA, USE_SCHEMA, batches_of, blocks_row
+from emulator.engine.rows import (
+    BETWEEN_SCHEMA,
+    COPY_FLOWS_SCHEMA,
+    FLOWS_SCHEMA,
+    READ_FLOWS_SCHEMA,
+    USE_SCHEMA,
+    batches_of,
+    blocks_row,
+)
 from emulator.engine.warm_up import compile_rounds
+from emulator.inputs.arrays.shared import SharedBudgets
 
 UNSURE = -1
 """Budget of a row of `use` that says that a credit is unsure."""
@@ -28,7 +39,7 @@ class Step:
 
     from_round: int
     to_round: int
-    shares: FlowShares | None
+    shares: AllShares | None
     is_last: bool
 
 
@@ -62,21 +73,34 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
     if step.is_last:
         tables |= stretches.end_tables()
     else:
-        tables["flows"] = _flow_rows(flows_of(block.demands(step.to_round)))
+        tables |= _flow_rows(all_flows_of(block.demands(step.to_round)))
     tables["use"] = _use_rows(block.use(step.from_round, step.to_round))
     tables["blocks"] = blocks_row(number, len(block.block.partition), stretches.seconds)
     row = ([number], [bytes(payload)], [pack_state(stretches.state)])
     return tables, pa.table([pa.array(v, f.type) for v, f in zip(row, BETWEEN_SCHEMA, strict=True)], schema=BETWEEN_SCHEMA)
 
 
-def _flow_rows(flows: Flows) -> pa.Table:
-    columns = (flows.flow, flows.demand, flows.followers, flows.produced)
-    return pa.table([pa.array(column) for column in columns], schema=FLOWS_SCHEMA)
+def _flow_rows(flows: AllFlows) -> dict[str, pa.Table]:
+    found = {}
+    kinds = (
+        ("flows", flows.fetches, FLOWS_SCHEMA),
+        ("copy_flows", flows.copies, COPY_FLOWS_SCHEMA),
+        ("read_flows", flows.reads, READ_FLOWS_SCHEMA),
+    )
+    for name, own, schema in kinds:
+        if own is not None:
+            found[name] = pa.table([pa.array(getattr(own, column)) for column in schema.names], schema=schema)
+    return found
 
 
-def flows_from(rows: pa.Table) -> Flows:
+def flows_from(fetches: pa.Table, copies: pa.Table, reads: pa.Table, shared: SharedBudgets) -> AllFlows:
     """The flows of all blocks, from their rows."""
-    return joined_flows([Flows(*(rows.column(name).to_numpy() for name in FLOWS_SCHEMA.names))])
+    of_fetches, of_copies, of_reads = ([column.to_numpy() for column in rows.columns] for rows in (fetches, copies, reads))
+    return AllFlows(
+        joined_flows([Flows(*of_fetches)]) if shared.limits_fetches else None,
+        joined_copy_flows([CopyFlows(*of_copies)]) if shared.copies is not None else None,
+        joined_read_flows([ReadFlows(*of_reads)]) if shared.reads is not None else None,
+    )
 
 
 def _use_rows(use: Use) -> pa.Table:

@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.arrow_frames import frame_of
-from emulator.engine.budgets.edges import Edge
+from emulator.engine.budgets.all_budgets import all_shares_of
+from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import block_payloads
-from emulator.engine.budgets.shares import shares_of
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.steps import Step, flows_from, play_step, use_from
 from emulator.engine.rows import BETWEEN_SCHEMA, table_of
@@ -52,7 +52,8 @@ class Steps:
         self._step(Step(0, 0, None, False))
         edge = self._first_exceeded()
         while edge is not None:
-            shares = shares_of(flows_from(self._rows("flows")), self._shared, edge.round)
+            fetches, copies, reads = (self._rows(name) for name in ("flows", "copy_flows", "read_flows"))
+            shares = all_shares_of(flows_from(fetches, copies, reads, self._shared), self._shared, edge.round)
             following = edge.following(self._shared, shares.is_short)
             end = self._shared.rounds if following is None else following.round
             saturated.note(shares.used_up, edge.round, end)
@@ -62,6 +63,8 @@ class Steps:
 
     def _first_exceeded(self) -> Edge | None:
         """As play_shared.first_exceeded."""
+        if not self._shared.has_first_play:
+            return first_edge(self._shared)
         windows = windows_of(self._shared)
         ends = [*(edge.round for edge in windows[1:]), self._shared.rounds]
         for edge, end in zip(windows, ends, strict=True):

@@ -10,7 +10,7 @@ from emulator.faults.timeline import broker_timelines
 from emulator.inputs.arrays.columns import offsets_of
 from emulator.inputs.arrays.stale import StaleTable
 from emulator.inputs.broker_columns import NONE, BrokerColumns, Links, parted
-from emulator.inputs.worlds import BrokersOverTime
+from emulator.inputs.brokers_over_time import BrokersOverTime
 from emulator.rounds.kafka.records import (
     CLEAN_STOP,
     CLIENTS_CUT,

@@ -10,7 +10,6 @@ from emulator import configs
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.consumers import read_quota
-from emulator.inputs.feeds import NO_LIMIT_ROUNDS
 from emulator.inputs.storage_settings import (
     AS_LOCAL_RETENTION,
     AS_RETENTION,
@@ -28,6 +27,8 @@ from emulator.scenario import Command, Scenario
 WIDTH = len(fields_of(Settings))
 CLEARS_ELR = list(fields_of(Settings)).index("clears_elr")
 MIN_ISR = "min.insync.replicas"
+
+NO_LIMIT_ROUNDS = 2**31 - 1
 
 
 def settings_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists]:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator.bandwidth.budgets import RATES, Budgets
+from emulator.bandwidth.budgets import RATES, Budgets, limits_bandwidth
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.changes import changes_of_inputs
+from emulator.inputs.arrays.copy_budgets import CopyBudgets, copy_budgets, limits_copying
 from emulator.inputs.arrays.placement import Placement
+from emulator.inputs.arrays.shared_reads import ReadLimits, limits_reading, read_limits
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.scenario import Scenario
 
@@ -20,6 +22,7 @@ class SharedBudgets:
 
     `brokers`: their ids, ascending. `from_round`: where budgets change, from round 0 on; `budgets`: by it and number of the
     budget (kind x brokers + place of the broker, kinds as of bandwidth.budgets.KINDS), bytes per round, infinite without a limit.
+    `copies`, `reads`: what copies, and remote reads, share, None where they never compete.
     """
 
     scenario_id: int
@@ -29,11 +32,32 @@ class SharedBudgets:
     brokers: np.ndarray
     from_round: np.ndarray
     budgets: np.ndarray
+    copies: CopyBudgets | None
+    reads: ReadLimits | None
+
+    @property
+    def limits_fetches(self) -> bool:
+        """Whether any budget of fetches is limited in any round."""
+        return bool(np.isfinite(self.budgets).any())
+
+    @property
+    def has_first_play(self) -> bool:
+        """Whether rounds can be played as if no budget bound, and judged afterwards: not where copies or remote reads compete.
+
+        What copies ask for rises and falls with every segment, so what they asked for at most says little about an edge; readers
+        that were away mostly ask for more than there is.
+        """
+        return self.copies is None and self.reads is None
 
     def at(self, round_: int) -> np.ndarray:
         """The budgets in force in a round, to write to."""
         found: np.ndarray = self.budgets[np.searchsorted(self.from_round, round_, "right") - 1].copy()
         return found
+
+
+def shares_budgets(scenario: Scenario) -> bool:
+    """Whether its partitions share anything that is limited, so that they are played together."""
+    return limits_bandwidth(scenario) or limits_copying(scenario) or limits_reading(scenario)
 
 
 def shared_budgets(
@@ -51,4 +75,6 @@ def shared_budgets(
         budgets.brokers,
         np.array(rounds, np.int64),
         np.stack([budgets.at(round_) for round_ in rounds]),
+        copy_budgets(scenario),
+        read_limits(scenario),
     )

@@ -31,6 +31,7 @@ _TIER_REPLICA = {
     "duty_epoch": NO_EPOCH,
     "copied": NOT_LOOKED_UP,
     "copying": NO_SEGMENT,
+    "copy_share_bytes": UNKNOWN,
     "aux_leader": NOBODY,
     "aux_leader_epoch": NO_EPOCH,
     "aux_start": UNKNOWN,

@@ -15,7 +15,6 @@ from emulator.inputs.ledger_arrays.of_ledgers import Feed, feeds_of_topic
 from emulator.inputs.ledger_arrays.settings import settings_of
 from emulator.inputs.ledger_arrays.start import start_ledgers, state_of
 from emulator.inputs.ledger_arrays.weights import ledger_weights
-from emulator.inputs.ledgers import given_ledgers
 from emulator.ledger_configs import is_managed
 from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE
 from emulator.rounds.bookkeeper.inputs import Inputs
@@ -131,3 +130,9 @@ def _with_places(start: Given, arrays: BookieArrays) -> dict[str, Any]:
         for one in start["fragments"]
     ]
     return {**start, "fragments": fragments}
+
+
+def given_ledgers(scenario: Scenario) -> dict[int, dict[str, Any]]:
+    """The rows of `initial_ledgers`, by partition_id."""
+    first = dict(zip((t.name for t in scenario.topics), np.cumsum([0, *(t.partitions for t in scenario.topics)]), strict=False))
+    return {int(first[row["topic"]]) + row["partition"]: row for row in scenario.initial_ledgers.to_pylist()}

@@ -14,6 +14,8 @@ from emulator.rounds.kafka.records import FETCH_STATES, NOT_SENT, UNKNOWN, Input
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
 
+TRACE_TABLES = ("trace", "trace_partitions")
+
 
 def trace_rows(names: Names, inputs: Inputs, state: State, told: Told) -> pa.Table:
     """The rows of `trace`."""

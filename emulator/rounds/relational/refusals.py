@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from emulator.errors import InputError
-from emulator.inputs.arrays.core import is_core
 from emulator.scenario import Run, Scenario
 from emulator.scenario.model import RemoteStorage
 from emulator.throttles import THROTTLED_LISTS
@@ -29,8 +28,7 @@ def refuse_unknown(
     for scenario in run.scenarios:
         for what in lacking(scenario):
             problem = f"the relational rounds have no {what} (scenario {scenario.name})"
-            engine = OTHER_ENGINE if is_core(scenario) else "expressions"
-            raise InputError.at(run.path, "--engine relational", problem, f"--engine {engine}, which has")
+            raise InputError.at(run.path, "--engine relational", problem, f"--engine {OTHER_ENGINE}, which has")
 
 
 def lacking(scenario: Scenario) -> Iterator[str]:

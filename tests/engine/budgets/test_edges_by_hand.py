@@ -66,9 +66,16 @@ def block_at(
     return block
 
 
+def fetches_of(block: SharedBlock, round_: int) -> Demands:
+    """What followers ask for."""
+    found = block.demands(round_).fetches
+    assert found is not None
+    return found
+
+
 def asked(block: SharedBlock, round_: int) -> list[tuple[int, int, int, int, int]]:
     """By replica: places of the leader's and the own broker, whether throttles hold it, what it asks for; followers only."""
-    found = block.demands(round_)
+    found = fetches_of(block, round_)
     rows = []
     for at in np.flatnonzero(found.follows).tolist():
         pair, throttles = divmod(int(found.flow[at]), 4)
@@ -80,7 +87,7 @@ def test_who_lacks_asks_for_it_in_even_parts(tmp_path: Path) -> None:
     # Broker 3 lacks 20 rounds of 1000 bytes: 2000 a round and what comes, but replica.fetch.max.bytes is 2500.
     block = block_at(25, tmp_path)
     assert asked(block, 25) == [(0, 1, 0, 0, 1000), (0, 2, 0, 1, 2500), (1, 0, 0, 0, 1000), (1, 2, 1, 0, 2500), (1, 0, 0, 0, 0)]
-    flows = flows_of(block.demands(25))
+    flows = flows_of(fetches_of(block, 25))
     produced = {int(f) // 12: int(p) for f, p in zip(flows.flow, flows.produced, strict=True) if p}
     assert produced == {0: 1000, 1: 1000}  # what clients append on leaders of brokers 1 and 2
 
@@ -101,7 +108,7 @@ def test_a_leader_that_comes_back_does_not_know_that_it_leads(tmp_path: Path) ->
 
 def test_shares(tmp_path: Path) -> None:
     block = block_at(25, tmp_path, "network_bytes_per_second = 4000")
-    demands = block.demands(25)
+    demands = fetches_of(block, 25)
     shares = shares_of(flows_of(demands), block.shared, 25)
     # Into broker 3: 5000 of 4000. Out of brokers 1 and 2 then go 1000 + 2000, into them 1000 from clients and 1000.
     assert shares.used_up.tolist() == [KINDS.index("network_in") * 3 + 2]
@@ -115,7 +122,7 @@ def test_shares(tmp_path: Path) -> None:
 def test_throttles_hold_who_is_listed_and_outside(tmp_path: Path) -> None:
     rates = ', "leader.replication.throttled.rate" = 500, "follower.replication.throttled.rate" = 700'
     block = block_at(25, tmp_path, "", rates)
-    demands = block.demands(25)
+    demands = fetches_of(block, 25)
     shares = shares_of(flows_of(demands), block.shared, 25)
     assert shares.used_up.tolist() == [KINDS.index("leader_throttle") * 3 + 1, KINDS.index("follower_throttle") * 3 + 2]
     assert quotas_of(demands, shares).tolist() == [UNKNOWN, UNKNOWN, 700, UNKNOWN, UNKNOWN, 500, UNKNOWN, UNKNOWN]

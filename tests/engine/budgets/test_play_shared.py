@@ -15,12 +15,12 @@ from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import calm_edges
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.budgets.shares import FlowShares
-from emulator.inputs import scenario_inputs
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.outcomes.written_events import summed_count_rows
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.random_scenarios import ROUNDS, scenario_text
+from tests.inputs.one_by_one import OneScenario
 
 SEEDS = (*range(24), 31, 34)
 
@@ -152,12 +152,12 @@ def test_leaps_and_blocks_change_nothing(seed: int, tmp_path: Path, monkeypatch:
 
 
 def test_edges_are_those_of_changes_of_inputs(tmp_path: Path) -> None:
-    """As rounds in SQL have them, which ask worlds and feeds when something begins."""
+    """Of partitions and their brokers, looked at one by one."""
     for seed in SEEDS:
         scenario = scenario_of(seed, tmp_path, tiered=seed % 3 > 0, read=seed % 3 > 1)
         shared, _ = prepare([scenario], {}, True, 25).shared_of(0)
-        changes = scenario_inputs(scenario).change_counts()[0]
-        assert shared.changes[shared.changes > 0].tolist() == changes[(changes > 0) & (changes < ROUNDS)].tolist(), seed
+        changes = OneScenario(scenario).change_rounds()
+        assert shared.changes[shared.changes > 0].tolist() == [at for at in changes if 0 < at < ROUNDS], seed
         rounds = [edge.round for edge in calm_edges(shared)]
         for change in shared.changes.tolist():
             later = -(-change // shared.window_rounds) * shared.window_rounds

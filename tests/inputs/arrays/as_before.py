@@ -1,4 +1,4 @@
-"""A block of partitions, told as the builders of rounds in SQL tell it: what a world and a feed say, one round at a time."""
+"""A block of partitions, told as tests/inputs/one_by_one.py and naive_worlds.py tell of partitions: one round at a time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ READING = (
     "followers_serve", "read_quota_bytes", "reader_threads", "reader_queue", "index_cache_bytes", "index_interval_bytes",
 )  # fmt: skip
 """Settings of who serves consumers, which tests/rounds/kafka/test_readers.py goes by."""
+OF_BROKERS = ("copy_quota", "read_quota", "reader_threads", "reader_queue", "index_cache_bytes", "at_pending_upload")
 RETENTION = ("retention_check_rounds", "local_retention_rounds", "local_retention_bytes")
 
 
 class Told:
-    """The block in the words of the older builders."""
+    """The block in their words."""
 
     def __init__(self, block: Block) -> None:
         self.inputs, self.state = block.inputs, block.state
@@ -35,7 +36,7 @@ class Told:
         return self.state.replicas[part.first_replica : part.first_replica + part.slots]
 
     def feed(self, p: int, round_: int) -> dict[str, Any]:
-        """Workload, settings and commands in force: the fields of a feed that a core round reads."""
+        """Workload, settings and commands in force."""
         part, inputs = self.parts[p], self.inputs
         settings = inputs.settings[in_force(inputs.settings, part.settings, round_)]
         span = inputs.workload[in_force(inputs.workload, part.workload, round_)]
@@ -146,6 +147,13 @@ class Told:
             "no_wait": known([int(span.no_wait) for span in spans]),
             "isolated": isolated,
         }
+
+    def of_brokers(self, p: int, round_: int) -> dict[str, list[int | None] | None]:
+        """Brokers' own settings of remote storage, by slot, null for the cluster's."""
+        spans = [self.inputs.spans[in_force(self.inputs.spans, int(replica.span), round_)] for replica in self.replicas(p)]
+        lags = [int(span.metadata_lag) for span in spans]
+        own = {name: known([int(span[name]) for span in spans]) for name in OF_BROKERS}
+        return own | {"metadata_lag": [lag or None for lag in lags] if any(lags) else None}
 
     def entries(self, name: str, at: int) -> list[tuple[int, ...]]:
         """A packed list of the state."""

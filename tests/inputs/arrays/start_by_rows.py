@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.expressions.kafka.rules import RULES
-from emulator.inputs import ScenarioInputs
 from emulator.rounds.kafka import records as k
 from emulator.scenario import ELR_FEATURE
+from emulator.scenario.protocols import KAFKA_PROTOCOLS
+from tests.inputs.one_by_one import OneScenario
 
 Entries = list[tuple[int, int]]
 
 
-def start_by_rows(inputs: ScenarioInputs, at: int) -> dict[str, Any]:
+def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
     """Fields of the partition and its replicas, and their lists."""
-    scenario, table = inputs.scenario, inputs.partition_table
-    topic = scenario.topics[int(table.topic_index[at])].name
-    key = (topic, int(table.partition[at]))
-    brokers = inputs.worlds[int(table.world_id[at])].brokers
-    replicas = brokers[: int(table.assigned[at]).bit_length()]
+    scenario, one = inputs.scenario, inputs.partitions[at]
+    key = (one.topic, one.partition)
+    brokers = one.brokers
+    replicas = brokers[: one.assigned.bit_length()]
     logs = {r["broker"]: r for r in scenario.initial_replicas.to_pylist() if (r["topic"], r["partition"]) == key}
     known = [r for r in scenario.initial_partitions.to_pylist() if (r["topic"], r["partition"]) == key]
     told = known[0] if known else dict.fromkeys(("leader", "leader_epoch", "isr", "elr"))
@@ -33,7 +32,7 @@ def start_by_rows(inputs: ScenarioInputs, at: int) -> dict[str, Any]:
     caches = [_cache(*row, broker == leader, epoch) for row, broker in zip(rows, brokers, strict=True)]
     runs = [_runs(*row) for row in rows]
     slot = brokers.index(leader) if leader >= 0 else -1
-    unconditional = inputs.feeds[int(table.feed_id[at])].first_acks != "all"
+    unconditional = one.first_acks != "all"
     partition = {
         "leader": slot,
         "epoch": epoch,
@@ -67,7 +66,7 @@ def start_by_rows(inputs: ScenarioInputs, at: int) -> dict[str, Any]:
         }
         ends = [start for start, _ in runs[slot][1:]] + [leo]
         lead_entries = [(e, max(start, log_start), end) for (start, e), end in zip(runs[slot], ends, strict=False)]
-    asks = RULES[scenario.protocol].asks
+    asks = "asks" in KAFKA_PROTOCOLS[scenario.protocol]
     return {
         "partition": partition,
         "replicas": [_replica(i, len(replicas), slot, epoch, asks, size, rows[i]) for i in range(len(brokers))],

@@ -1,4 +1,4 @@
-"""The arrays against the builders of worlds and feeds, and the start against the initial tables row by row."""
+"""The arrays against what each partition has, one by one, and the start against the initial tables row by row."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.inputs import ScenarioInputs, scenario_inputs
-from emulator.inputs.arrays import is_core, prepare, read_block, why_not_core
+from emulator.inputs.arrays import prepare, read_block
 from emulator.rounds.kafka import records as k
 from emulator.scenario import Scenario, load_run
 from tests.inputs.naive_worlds import world_at
+from tests.inputs.one_by_one import OneScenario
 from tests.reference.random_scenarios import random_batch, to_toml
 from tests.test_retention import retained_batch
 
@@ -36,13 +36,13 @@ def flags_of(scenario: Scenario) -> dict[int, np.ndarray]:
 
 
 def assert_same(scenarios: list[Scenario], every: int = 1) -> None:
-    """That blocks of all partitions, in any order, say what the older builders say of them in every round, or some."""
+    """That blocks of all partitions, in any order, say what each partition has in every round, or some."""
     traced = {number: flags for scenario in scenarios for number, flags in flags_of(scenario).items()}
     prepared = prepare(scenarios, traced, leaps=True, bucket_rounds=10)
-    inputs = [scenario_inputs(scenario) for scenario in scenarios]
+    inputs = [OneScenario(scenario) for scenario in scenarios]
     places = np.random.default_rng(1).permutation(prepared.partition_count)
-    assert prepared.slots.tolist() == [slots for i in inputs for slots in i.partition_table.slot_count]
-    assert prepared.rounds.tolist() == [i.scenario.rounds for i in inputs for _ in range(i.partition_count)]
+    assert prepared.slots.tolist() == [len(one.brokers) for i in inputs for one in i.partitions]
+    assert prepared.rounds.tolist() == [i.scenario.rounds for i in inputs for _ in i.partitions]
     for chosen in np.array_split(places, 3):
         block = read_block(prepared.block(chosen))
         assert_plain(block)
@@ -58,34 +58,22 @@ def assert_same(scenarios: list[Scenario], every: int = 1) -> None:
             assert prepared.brokers(place) == [replica.broker for replica in told.replicas(p)]
 
 
-def assert_partition(told: Told, p: int, inputs: ScenarioInputs, at: int, every: int) -> None:
-    """That one partition is as the older builders have it."""
-    table, scenario = inputs.partition_table, inputs.scenario
-    world, feed = inputs.worlds[int(table.world_id[at])], inputs.feeds[int(table.feed_id[at])]
-    assert tuple(replica.broker for replica in told.replicas(p)) == world.brokers
-    assert (told.parts[p].assigned, told.parts[p].order) == (table.assigned[at], table.replica_order[at])
+def assert_partition(told: Told, p: int, inputs: OneScenario, at: int, every: int) -> None:
+    """That one partition is as it is by itself."""
+    scenario, one = inputs.scenario, inputs.partitions[at]
+    assert tuple(replica.broker for replica in told.replicas(p)) == one.brokers
+    assert (told.parts[p].assigned, told.parts[p].order) == (one.assigned, one.order)
     assert told.parts[p].end == scenario.rounds
     for round_ in range(0, scenario.rounds, every):
-        old = feed.at(round_)
+        own = one.at(round_)
         for name, value in told.feed(p, round_).items():
-            expected = min(old[name], k.FOREVER) if name.endswith("_rounds") else old[name]
+            expected = min(own[name], k.FOREVER) if name.endswith("_rounds") else own[name]
             assert value == expected, f"{at} in round {round_}: {name}"
-        storage = old["storage"]
-        assert told.retention(p, round_) == (None if storage is None else retention_of(storage)), f"{at} in round {round_}"
-        old_world = world_at(inputs, world, round_)
+        assert told.retention(p, round_) == one.retention(round_), f"{at} in round {round_}"
+        world = world_at(inputs, one, round_)
         for name, value in told.world(p, round_).items():
-            assert value == old_world[name], f"{at} in round {round_}: {name}"
+            assert value == world[name], f"{at} in round {round_}: {name}"
     assert_start(told, p, start_by_rows(inputs, at), f"{scenario.name} {at}")
-
-
-def retention_of(storage: dict[str, Any]) -> dict[str, int]:
-    """Local retention, of a feed's storage, in rounds."""
-    ms = storage["local_retention_ms"]
-    return {
-        "retention_check_rounds": storage["check_rounds"],
-        "local_retention_rounds": ms if ms < 0 else ms // storage["round_ms"],
-        "local_retention_bytes": storage["local_retention_bytes"],
-    }
 
 
 def assert_start(told: Told, p: int, expected: dict[str, Any], where: str) -> None:
@@ -120,22 +108,20 @@ def assert_lists(told: Told, p: int, expected: dict[str, Any]) -> None:
 def test_random_batches(tmp_path: Path, elr: bool, late_news: bool) -> None:
     for seed in range(4):
         scenario = scenario_of(to_toml(random_batch(seed, CASES, elr, late_news)), tmp_path)
-        assert why_not_core(scenario) is None
         assert_same([scenario])
 
 
-def test_retention_is_as_before(tmp_path: Path) -> None:
+def test_retention_of_random_batches(tmp_path: Path) -> None:
     scenario = scenario_of(to_toml(retained_batch(3, CASES)), tmp_path)
-    inputs = scenario_inputs(scenario)
+    inputs = OneScenario(scenario)
     prepared = prepare([scenario], {}, False, 60)
     told = Told(read_block(prepared.block(np.arange(prepared.partition_count))))
     kept = 0
     for p in range(prepared.partition_count):
-        feed = inputs.feeds[int(inputs.partition_table.feed_id[p])]
         for round_ in range(scenario.rounds):
-            storage = feed.at(round_)["storage"]
-            assert told.retention(p, round_) == (None if storage is None else retention_of(storage))
-            kept += storage is not None
+            retention = inputs.partitions[p].retention(round_)
+            assert told.retention(p, round_) == retention
+            kept += retention is not None
     assert kept > 0
 
 
@@ -341,7 +327,6 @@ hw = 4
 
 def test_globs_lists_of_partitions_and_given_logs(tmp_path: Path) -> None:
     scenario = scenario_of(WHOLE + INITIAL, tmp_path)
-    assert is_core(scenario)
     assert_same([scenario])
     assert_same([replace(scenario, features={"eligible.leader.replicas.version": 1}, protocol="kafka-kip279")], every=9)
     assert_same([scenario, replace(scenario_of(WHOLE, tmp_path), scenario_id=3)], every=9)

@@ -1,117 +1,37 @@
-"""Which scenarios the core rounds can play, and by which rules."""
+"""Rules of protocols as records, examples as arrays, weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from emulator.bandwidth.copy_budgets import limits_copying
-from emulator.bandwidth.read_budgets import limits_reading
-from emulator.expressions.kafka.rules import RULES, TIERED_PROTOCOLS, Rules
-from emulator.expressions.kafka.run_rules import rules_of
-from emulator.inputs import scenario_inputs
-from emulator.inputs.arrays import is_core, prepare, why_not_core
-from emulator.inputs.arrays.rules import CORE_RULES, RULES_PLACES, rules_records
-from emulator.scenario import Command, ConsumerRow, Scenario, load_run
+from emulator.inputs.arrays import prepare
+from emulator.inputs.arrays.rules import RULES_PLACES, rules_records
+from emulator.scenario import load_run
+from emulator.scenario.protocols import KAFKA_PROTOCOLS, TIERED_PROTOCOLS
 
 from .test_against_builders import WHOLE, assert_same, scenario_of
 
 EXAMPLES = Path(__file__).parents[3] / "datasets" / "examples"
 
 
-def test_rules_are_those_of_rounds_in_sql() -> None:
-    records, guards = rules_records(), [field.name for field in fields(Rules)]
-    assert list(CORE_RULES) == list(RULES)
-    for name in CORE_RULES:
+def test_every_protocol_has_its_rules() -> None:
+    """Kafka of today has every rule but three of older generations; a mutant lacks one guard."""
+    records = rules_records()
+    names = [*records.dtype.names]
+    for name, differs in KAFKA_PROTOCOLS.items():
         own = records[RULES_PLACES[name]]
-        assert {guard: bool(own[guard]) for guard in guards} == {guard: getattr(RULES[name], guard) for guard in guards}
-        assert own.check_every_fetch == (not name.startswith("kafka-mutant-") or name in TIERED_PROTOCOLS)
-        assert own.know_remote_first
-    of_readers = {"reads_within_lineage", "checks_position", "reads_committed_only", "follower_keeps_position"}
-    assert {*records.dtype.names} == {*guards, "check_every_fetch", "know_remote_first", *of_readers}
-    assert all(records[name].all() for name in of_readers)
+        assert {rule for rule in names if bool(own[rule]) == (rule in OLDER)} == set(differs), name
+        if "-mutant-" in name:
+            assert len(differs.keys() - {"check_every_fetch"}) == 1
+            assert bool(own.check_every_fetch) == (name in TIERED_PROTOCOLS)
+    assert len({tuple(records[place].tolist()) for place in RULES_PLACES.values()}) == len(KAFKA_PROTOCOLS)
 
 
-def needs_more(scenario: Scenario) -> bool:
-    """Whether rounds in SQL have an optional part for it that the core lacks."""
-    rules = rules_of([scenario_inputs(scenario)])
-    return limits_reading(scenario) or (rules.tiers and limits_copying(scenario))
-
-
-def test_examples_are_core_when_no_optional_part_is_needed() -> None:
-    told = set()
-    for path in sorted(EXAMPLES.glob("*.toml")):
-        if path.name == "demo.toml":  # it wants a folder that `make demo` builds
-            continue
-        for scenario in load_run(str(path)).scenarios:
-            if scenario.protocol in RULES:
-                assert is_core(scenario) == (not needs_more(scenario)), f"{path.name}: {scenario.name}"
-                told.add(is_core(scenario))
-    assert told == {True}
-
-
-def altered(scenario: Scenario, **config: Any) -> dict[str, Any]:
-    """The second topic with more config."""
-    topics = list(scenario.topics)
-    topics[1] = replace(topics[1], config={**topics[1].config, **config})
-    return {"topics": tuple(topics)}
-
-
-def commanded(scenario: Scenario, kind: str, **more: Any) -> dict[str, Any]:
-    """One more command."""
-    return {"commands": (*scenario.commands, Command(3, kind, **more))}
-
-
-COPY_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.copy.max.bytes.per.second": 9}
-
-
-def throttled(scenario: Scenario) -> dict[str, Any]:
-    """With a throttle of replication."""
-    return {"config": {**scenario.config, "leader.replication.throttled.rate": 9}}
-
-
-TIERED = {"remote.storage.enable": True}
-SHARED = "copies share quotas or threads of brokers"
-READS = ConsumerRow("g", "orders", None, "earliest", "earliest", False, None, 100, 0, 0, 50, None, None)
-ALL = replace(READS, topic="*")
-READ_QUOTA = {"remote.log.storage.system.enable": True, "remote.log.manager.fetch.max.bytes.per.second": 9}
-READ = "remote reads share quotas, threads or fetches"
-CASES: list[tuple[Callable[[Scenario], dict[str, Any]], str | None]] = [
-    (lambda s: {}, None),
-    (lambda s: {"protocol": "kafka-mutant-any-transition"}, None),
-    (lambda s: {"protocol": "bookkeeper"}, "protocol bookkeeper"),
-    (lambda s: {"brokers": (replace(s.brokers[0], disk_bytes_per_second=9), *s.brokers[1:])}, None),
-    (lambda s: throttled(s), None),
-    (lambda s: {**throttled(s), "consumers": (READS,)}, None),
-    (lambda s: {**altered(s, **TIERED), **throttled(s)}, None),
-    (lambda s: commanded(s, "delete_topic", topic="pay*"), None),
-    (lambda s: {"consumers": (READS,)}, None),
-    (lambda s: {"consumers": (READS,), **altered(s, **TIERED)}, None),
-    (
-        lambda s: {"consumers": (ALL,), "config": {**s.config, **READ_QUOTA}, **altered(s, **TIERED)},
-        READ,
-    ),
-    (lambda s: altered(s, **TIERED), None),
-    (lambda s: {**altered(s, **TIERED), "config": {**s.config, **COPY_QUOTA}}, SHARED),
-    (lambda s: {"config": {**s.config, **COPY_QUOTA}}, None),
-    (lambda s: {"rounds": 800}, None),
-    (lambda s: {"rounds": 800, "commands": (), **altered(s, **{"retention.bytes": 99})}, None),
-    (lambda s: commanded(s, "alter_config", topic="or.?", config={"remote.storage.enable": True}), None),
-]
-
-
-@pytest.mark.parametrize(("change", "why"), CASES)
-def test_why_a_scenario_is_not_core(tmp_path: Path, change: Callable[[Scenario], dict[str, Any]], why: str | None) -> None:
-    scenario = scenario_of(WHOLE, tmp_path)
-    scenario = replace(scenario, **change(scenario))
-    assert why_not_core(scenario) == why
-    if scenario.protocol == "kafka":
-        assert needs_more(scenario) == (why is not None)
+OLDER = ("asks", "answers_epoch", "cuts_to_high_watermark")
 
 
 @pytest.mark.parametrize("name", ["kafka_7128", "kip_101", "kip_966", "kafka_6361"])

@@ -13,7 +13,7 @@ import pytest
 
 from emulator.inputs.arrays import prepare, read_block
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, narrow, widen
-from emulator.inputs.classifier import partition_ranges
+from emulator.inputs.workload_rows import partition_ranges
 from emulator.scenario import matching_topics
 from emulator.scenario.model import WORKLOAD_SCHEMA
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.reference.broker_status import kind_at_broker
+
 Fault = Mapping[str, Any]
 
 CRASHES = ("broker_crash", "rack_loss")
@@ -91,8 +93,8 @@ def bookie_rounds(
     unheard_since: int | None = None
     for now in range(rounds):
         held = [fault for fault in own if covers(fault, now)]
-        kinds = {fault["kind"] for fault in held}
-        begun = {fault["kind"] for fault in held if fault["from_round"] == now}
+        kinds = {kind_at_broker(fault) for fault in held}
+        begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
         dead = bool(kinds & set(DEAD_KINDS))
         stopped = not dead and "broker_pause" in kinds
         cut = not dead and "isolation" in kinds

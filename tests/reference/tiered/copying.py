@@ -120,6 +120,9 @@ def _run(partition: TieredPartition, replica: Replica, tier: Tier) -> None:
     """One round of a copy task: as many segments as it has bytes for."""
     store, broker = partition.store, replica.broker
     budget_bytes = copy_bytes(store.copy_bytes_per_second, partition.faults, partition.now, partition.settings.round_ms)
+    if broker in partition.copy_shares:
+        share_bytes = partition.copy_shares[broker]
+        budget_bytes = share_bytes if budget_bytes is None else min(budget_bytes, share_bytes)
     while True:
         if tier.copy is None:
             segment = _next_segment(partition, replica, tier)

@@ -68,14 +68,14 @@ def simulate(case: Mapping[str, Any], watch: bool = False, trace: bool = True) -
 def simulate_together(cases: Sequence[Mapping[str, Any]], watch: bool = False, trace: bool = True) -> list[Result]:
     """Simulate partitions whose brokers have their copy threads and quotas in common."""
     budgets: dict[int, CopyBudget] = {}
-    runs = [_Run(TieredPartition(case, number, budgets), watch, trace) for number, case in enumerate(cases)]
+    runs = [Run(TieredPartition(case, number, budgets), watch, trace) for number, case in enumerate(cases)]
     for now in range(cases[0]["rounds"]):
         for run in runs:
             run.play(now)
     return [run.result() for run in runs]
 
 
-class _Run:
+class Run:
     """One partition, and the rows of the rounds so far."""
 
     def __init__(self, partition: TieredPartition, watch: bool, traced: bool) -> None:

@@ -37,9 +37,9 @@ KINDS = (
 )  # fmt: skip
 
 
-def segments_that_differ(expected: Result, game: Played) -> list[tuple[Any, ...]]:
-    """Rows of remote segments that differ."""
-    left, right = expected.remote_segments, remote_segments_of(game, 0)
+def segments_that_differ(expected: Result, game: Played, place: int = 0) -> list[tuple[Any, ...]]:
+    """Rows of remote segments of a partition that differ."""
+    left, right = expected.remote_segments, remote_segments_of(game, place)
     found: list[tuple[Any, ...]] = [] if len(left) == len(right) else [("segments", 0, (), len(left), len(right))]
     for one, other in zip(left, right, strict=False):
         found += [(name, 0, one["segment"], one[name], other[name]) for name in one if one[name] != other[name]]

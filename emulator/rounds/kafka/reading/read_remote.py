@@ -1,6 +1,6 @@
 """Reads from remote storage (RemoteLogManager.read): what a broker looks up, why a read waits, and what its quota leaves it.
 
-Those of one partition share its brokers' reader threads and quotas here; what partitions share is not theirs to know.
+Those of one partition share its brokers' reader threads and quotas here, within what other partitions leave (shared_reads.py).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from emulator.rounds.kafka.reading.records import (
     ReaderLists,
     RemoteRead,
 )
+from emulator.rounds.kafka.reading.shared_reads import within_share
 from emulator.rounds.kafka.reading.stretches import wait
 from emulator.rounds.kafka.reading.take_records import take_records
 from emulator.rounds.kafka.records import UNKNOWN, Inputs, Lists, Partition, Replica, Rules, TierLists
@@ -238,7 +239,7 @@ def share_quota(
     replicas: Rows[Replica],
     slot: int,
 ) -> None:
-    """All parts of a broker's quota rise together up to what each read wants (KIP-956; docs/consumer_rounds.md)."""
+    """All parts of a broker's quota rise together up to what each read wants (KIP-956; docs/consumer_rounds.md), or may have."""
     settings, span, reads = inputs.settings[part.settings], inputs.spans[replicas[slot].span], lists.filled[0].reads
     quota = settings.read_quota_bytes if span.read_quota == UNKNOWN else span.read_quota
     count, left = 0, quota
@@ -252,9 +253,7 @@ def share_quota(
             end = end_within(segment, position, read.end, read.limit_bytes)
             read.wanted_bytes = bytes_between(segment, position, end)
             read.granted_bytes = read.wanted_bytes
-    if quota == UNKNOWN:
-        return
-    while count > 0:
+    while quota != UNKNOWN and count > 0:
         least = -1
         for at in every(reads):
             wanted = readers.reads[at].wanted_bytes
@@ -265,6 +264,10 @@ def share_quota(
         read.granted_bytes = min(read.wanted_bytes, left // count)
         left -= read.granted_bytes
         count -= 1
+    for at in every(reads):
+        read = readers.reads[at]
+        if read.slot == slot and not read.waits:
+            read.granted_bytes = within_share(readers.readers[read.reader], slot, read.granted_bytes)
 
 
 @compiled

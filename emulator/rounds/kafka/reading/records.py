@@ -100,6 +100,11 @@ class Reader(Record):
     accounted_to: int = counter("all from where it started up to here was read or skipped")
     goes_on: int = compared("1: it read the record before its position, of its epoch")
     misled: int = compared("1: the check against T passed, though T has not the position's epoch")
+    # Shared reading
+    asked: int = compared("slot that it asked in the last round, NOBODY: there was none")
+    share_slot: int = compared("slot at which it has a share of remote reads until the next quota edge, NOBODY")
+    share_bytes: int = compared("that share, bytes per round; UNKNOWN: any")
+    short_slots: int = compared("mask of slots at which it has one record a round, as others leave no more")
     # Of one round
     broken: int = scratch("mask of invariants that its read breaks")
 

@@ -9,6 +9,7 @@ from emulator.rounds.kafka.reading.place_reader import committed_end, place_read
 from emulator.rounds.kafka.reading.read_log import read_log
 from emulator.rounds.kafka.reading.read_remote import read_remote
 from emulator.rounds.kafka.reading.records import LEADERLESS, NO_CAUSE, NO_POSITION, TOPIC_GONE, Reader, ReaderLists
+from emulator.rounds.kafka.reading.shared_reads import asked_slot
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
 from emulator.rounds.kafka.reading.watch_memory import watch_memory
 from emulator.rounds.kafka.records import CLIENTS_CUT, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
@@ -35,6 +36,7 @@ def serve_readers(
     serves = is_ready(part, replicas) and not replicas[part.client_leader].status & CLIENTS_CUT
     for at in every(whole.readers):
         reader = readers.readers[at]
+        reader.asked = asked_slot(part, reader)
         if is_in_force(lists, readers, inputs, part, replicas, reader):
             serve_reader(lists, tiers, readers, inputs, part, replicas, reader, serves, rules)
     if lists.filled[0].reads.count:

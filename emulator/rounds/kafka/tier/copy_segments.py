@@ -44,11 +44,9 @@ from emulator.rounds.kafka.tier.records import (
     NOT_LOOKED_UP,
     TierReplica,
 )
-from emulator.rounds.lists import append, drop_first, every
+from emulator.rounds.kafka.tier.within_quota import within_quota
+from emulator.rounds.lists import append
 from emulator.rounds.records import Rows
-
-QUOTA_WINDOW_MS = 11_000
-"""Of RLMQuotaManager: 11 samples of a second."""
 
 
 @compiled_into_callers
@@ -73,7 +71,7 @@ def copy_segments(
 ) -> None:
     """One round of a copy task: as many segments as it has bytes for."""
     replica, tier, settings = replicas[slot], tiers.replicas[slot], inputs.settings[part.settings]
-    budget_bytes = inputs.store[tiers.whole[0].store].copy_bytes
+    budget_bytes = bytes_of_round(inputs.store[tiers.whole[0].store].copy_bytes, tier.copy_share_bytes)
     while not is_tier_full(tiers, slot):
         if tier.copying == NO_SEGMENT:
             at = next_segment(lists, tiers, inputs, part, replica, tier, settings, rules)
@@ -90,6 +88,14 @@ def copy_segments(
         if tier.left_bytes > 0:
             return
         finish_copy(lists, tiers, part, replica, slot, rules)
+
+
+@compiled_into_callers
+def bytes_of_round(store_bytes: int, share_bytes: int) -> int:
+    """What a copy moves in a round: as the store is fast, and its broker's other copies leave it; UNKNOWN: any number."""
+    if store_bytes == UNKNOWN or share_bytes == UNKNOWN:
+        return max(store_bytes, share_bytes)
+    return min(store_bytes, share_bytes)
 
 
 @compiled_into_callers
@@ -188,49 +194,6 @@ def bytes_behind(lists: Lists, replica: Replica, at: int) -> int:
     for later in range(at + 1, replica.segments.start + replica.segments.count):
         behind += lists.segments[later].size_bytes
     return behind
-
-
-@compiled
-def within_quota(
-    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
-) -> bool:
-    """Whether what copies started in the window is not above the quota (KIP-956; a segment counts whole when it starts)."""
-    quota_bytes = quota_of(inputs, replica, settings)
-    if quota_bytes == UNKNOWN:
-        return True
-    gone = 0
-    while gone < tier.starts.count and has_left_window(tiers, part, settings, tier.starts.start + gone):
-        gone += 1
-    drop_first(tier.starts, gone)
-    return is_within(tiers, tier, settings, quota_bytes)
-
-
-@compiled
-def quota_of(inputs: Inputs, replica: Replica, settings: Settings) -> int:
-    """The copy quota of a replica's broker, bytes per second; UNKNOWN: none."""
-    own = inputs.spans[replica.span].copy_quota
-    return settings.copy_quota_bytes if own == UNKNOWN else own
-
-
-@compiled
-def has_left_window(tiers: TierLists, part: Partition, settings: Settings, at: int) -> bool:
-    """Whether a copy started so long ago that it counts no more; copies are in the order of their starts."""
-    return part.now - tiers.starts[at].at_round >= window_rounds(settings)
-
-
-@compiled
-def window_rounds(settings: Settings) -> int:
-    """Rounds of the quota's window."""
-    return max(1, QUOTA_WINDOW_MS // settings.round_ms)
-
-
-@compiled
-def is_within(tiers: TierLists, tier: TierReplica, settings: Settings, quota_bytes: int) -> bool:
-    """Whether the copies in the list are not above the quota."""
-    total = 0
-    for at in every(tier.starts):
-        total += tiers.starts[at].size_bytes
-    return total * 1000 <= quota_bytes * window_rounds(settings) * settings.round_ms
 
 
 @compiled

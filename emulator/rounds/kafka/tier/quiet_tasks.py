@@ -39,12 +39,8 @@ from emulator.rounds.kafka.tier.build_aux_state import segment_before, start_fro
 from emulator.rounds.kafka.tier.copy_segments import (
     bytes_behind,
     candidate,
-    has_left_window,
     has_waited,
-    is_within,
     next_closed,
-    quota_of,
-    window_rounds,
 )
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
@@ -55,6 +51,7 @@ from emulator.rounds.kafka.tier.duties import (
 )
 from emulator.rounds.kafka.tier.expire import first_to_stay, size_of_log
 from emulator.rounds.kafka.tier.records import NO_SEGMENT, NOT_LOOKED_UP, TierReplica
+from emulator.rounds.kafka.tier.within_quota import has_left_window, is_within, quota_of, window_rounds
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows, word_of
 from emulator.rounds.slots import has

@@ -160,6 +160,7 @@ class TierReplica(Record):
     follower_failures: int = tally("")
     copying: int = compared("number of the segment that it copies, NO_SEGMENT")
     left_bytes: int = flow("bytes of it still to move")
+    copy_share_bytes: int = compared("bytes a round that its broker's other copies leave it to the next edge, UNKNOWN: any")
     orphaned: int = compared("1: its leadership is lost, the copy goes on by itself")
     starts: List = part_of(List, "its copies of the quota's window")
     listing_rounds: int = counter("rounds in which its broker asked the store itself")

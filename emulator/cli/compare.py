@@ -1,0 +1,106 @@
+"""The command `emulator compare`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from emulator.cli import sessions
+from emulator.cli.printing import PROGRAM, tell_unwritten
+from emulator.cli.sessions import refuse_missing_folder
+from emulator.errors import InputError
+from emulator.exits import DONE
+from emulator.options import (
+    common,
+    on_spark,
+    refuse_unwritable,
+    with_engine,
+    with_prices,
+)
+
+
+@click.command("compare")
+@click.argument("folder", metavar="DIR")
+@click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
+@click.option(
+    "--report",
+    type=click.Choice(["losses", "tiering", "quorums", "placement"]),
+    default="losses",
+    show_default=True,
+    help="losses, with 95 % confidence intervals of every share; tiering: bytes, requests, risks and money; quorums:"
+    " what ledgers' quorums and partitions' ISRs come to under the same faults; or placement: how likely broker failures"
+    " lose data, from the replica sets and as emulated.",
+)
+@with_prices
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option("--picture", metavar="FILE", help="Of tiering: draw bills, bytes over time and risks as well (.png, .svg, .pdf).")
+@with_engine
+@on_spark
+@common
+def compare_command(
+    folder: str,
+    by: str,
+    report: str,
+    prices: str | None,
+    form: str,
+    picture: str | None,
+    engine: str | None,
+    master: str | None,
+    conf: Mapping[str, str],
+) -> int:
+    """Put the scenarios of a run side by side, paired by partition.
+
+    The reports tiering and quorums have a column for each scenario; as CSV and JSON, as the other one, a row.
+    """
+    from emulator.outcomes.compare import compare_sql
+    from emulator.outcomes.formats import write_answer, write_turned
+    from emulator.outcomes.placement_report import placement_report
+    from emulator.outcomes.prices import load_prices
+    from emulator.outcomes.quorum_report import quorum_report_sql
+    from emulator.outcomes.tiering_picture import OVER_TIME, write_picture
+    from emulator.outcomes.tiering_report import tiering_report_sql
+
+    groups = [name.strip() for name in by.split(",") if name.strip()]
+    if report != "tiering" and prices is not None:
+        raise InputError(f"--prices: the report of {report} has no prices; allowed: with --report tiering")
+    if picture is not None:
+        _refuse_picture(picture, report, groups)
+    if report == "placement":
+        if groups:
+            raise InputError("--by: placements are of whole scenarios; allowed: without --report placement")
+        refuse_missing_folder(folder, master, conf)
+        with sessions.asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
+            columns, found = placement_report(tables)
+            write_answer(columns, found, form, sys.stdout)
+        return DONE
+    query = {"losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql}[report](groups)
+    price_table = load_prices(prices) if report == "tiering" else None
+    refuse_missing_folder(folder, master, conf)
+    with sessions.asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
+        rows: Iterable[tuple[Any, ...]]
+        columns, rows = tables.ask(query, price_table)
+        tell_unwritten(tables, query)
+        if picture is not None:
+            rows = list(rows)
+            over_time, points = tables.ask(OVER_TIME, price_table)
+            named = [dict(zip(columns, row, strict=True)) for row in rows]
+            write_picture(named, [dict(zip(over_time, point, strict=True)) for point in points], picture)
+        if report != "losses" and form == "table":
+            write_turned(columns, rows, sys.stdout)
+        else:
+            write_answer(columns, rows, form, sys.stdout)
+    return DONE
+
+
+def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:
+    from emulator.outcomes.tiering_picture import refuse_other_formats
+
+    if report != "tiering":
+        raise InputError(f"--picture: the report of {report} has no picture; allowed: with --report tiering")
+    if groups:
+        raise InputError("--picture: is of whole scenarios; allowed: without --by")
+    refuse_unwritable("--picture", path)
+    refuse_other_formats(path)

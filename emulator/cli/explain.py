@@ -1,0 +1,97 @@
+"""The command `emulator explain`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+
+import click
+
+from emulator.cli import sessions
+from emulator.cli.printing import PROGRAM, print_lines
+from emulator.cli.sessions import refuse_missing_folder
+from emulator.errors import EnvironmentProblem, InputError
+from emulator.exits import DONE
+from emulator.options import (
+    common,
+    on_spark,
+    parse_rounds_option,
+    refuse_unwritable,
+    with_engine,
+)
+
+
+@click.command("explain")
+@click.argument("folder", metavar="DIR")
+@click.option("--topic", metavar="T", required=True, help="Topic of the partition.")
+@click.option("--partition", metavar="N", type=int, required=True, help="Its number within the topic.")
+@click.option("--ledger", metavar="N", type=click.IntRange(min=0), help="Of a topic that is a list of ledgers, one of these.")
+@click.option("--scenario", metavar="NAME_OR_ID", help="Default: base, or the only one.")
+@click.option("--rounds", metavar="A-B", callback=parse_rounds_option, help="Rounds to tell of, both included, or only one.")
+@click.option("--html", metavar="FILE", help="Write the story as a page with a drawing as well.")
+@with_engine
+@on_spark
+@common
+def explain_command(
+    folder: str,
+    topic: str,
+    partition: int,
+    ledger: int | None,
+    scenario: str | None,
+    rounds: tuple[int, int] | None,
+    html: str | None,
+    engine: str | None,
+    master: str | None,
+    conf: Mapping[str, str],
+) -> int:
+    """Tell the story of one partition, or ledger: who led, fetched, cut and lost what in which round.
+
+    Rounds in which nothing but steady fetching went on are told of in one line. A partition of compiled rounds is played
+    again if the run did not trace it; any other one has to be traced to be told of round by round.
+    """
+    from emulator.explain.ledger import ledger_lines
+    from emulator.explain.page import write_page
+    from emulator.explain.reading import find_subject, read_partition, read_run
+    from emulator.explain.replay import with_replay
+    from emulator.explain.story import tell
+    from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
+    from emulator.progress import Progress
+    from emulator.scenario.event_kinds import unwritten_kinds
+    from emulator.scenario.protocols import LEDGER_PROTOCOLS
+
+    refuse_missing_folder(folder, master, conf)
+    if html is not None:
+        refuse_unwritable("--html", html)
+    with sessions.asking(folder, engine, master, conf, f"{PROGRAM} explain") as tables:
+        subject = find_subject(tables, topic, partition, scenario, rounds)
+        unwritten = unwritten_kinds(subject.scenario["protocol"], subject.scenario["event_kinds"])
+        lacks = f"the run did not write events of these kinds, which the story lacks: {', '.join(unwritten)}"
+        if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
+            if html is not None:
+                raise InputError("--html: the story of a ledger has no page; allowed: no --html")
+            if unwritten:
+                click.echo(f"note: {lacks}", err=True)
+            print_lines(ledger_lines(tables, subject, ledger))
+            return DONE
+        if ledger is not None:
+            raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
+        rows, first, last = read_partition(tables, subject)
+        run = None if rows.trace and not unwritten else read_run(tables)
+    if run is not None:
+        try:
+            with Progress() as progress:
+                rows = with_replay(rows, run, first, last, progress)
+        except (InputError, EnvironmentProblem) as error:
+            click.echo(f"not played again: {error}", err=True)
+            if unwritten:
+                click.echo(f"note: {lacks}", err=True)
+    story = tell(rows, first, last)
+    if not story.traced:
+        click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)
+    width = shutil.get_terminal_size((USUAL_WIDTH, 0)).columns
+    print_lines(list(text_lines(story, width, plain=not can_show(sys.stdout.encoding))))
+    if html is not None:
+        write_page(story, html)
+        click.echo(f"page written to {html}", err=True)
+    return DONE

@@ -1,0 +1,23 @@
+"""The command `emulator explain-round`."""
+
+from __future__ import annotations
+
+import click
+
+from emulator.cli.printing import print_lines
+from emulator.exits import DONE
+from emulator.options import (
+    common,
+)
+
+
+@click.command("explain-round")
+@click.argument("system", metavar="SYSTEM", type=click.Choice(["kafka"]))
+@click.option("--verb", metavar="NAME", help="Only verbs with this in their names, as fetch.")
+@common
+def explain_round_command(system: str, verb: str | None) -> int:
+    """Print the round of a system as the queries that --engine relational runs, each with the rule that it is."""
+    from emulator.rounds.relational.explain import page
+
+    print_lines(page(verb).splitlines())
+    return DONE

@@ -1,0 +1,152 @@
+"""The command `emulator run`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from emulator.cli import sessions
+from emulator.cli.printing import PROGRAM, print_lines
+from emulator.cli.sessions import refuse_other_contents
+from emulator.errors import InputError, did_you_mean, listing, quoted
+from emulator.exits import DONE, VIOLATED, fail
+from emulator.options import (
+    common,
+    on_spark,
+)
+
+if TYPE_CHECKING:
+    from emulator.scenario import Run
+
+
+@click.command("run")
+@click.argument("scenario", metavar="SCENARIO.toml")
+@click.option("--out", metavar="DIR", help="Folder (any Hadoop URI) for the tables; those of an earlier run are replaced.")
+@click.option("--mode", type=click.Choice(["plain", "leap"]), help="Default: the scenario file's. The result is the same.")
+@click.option("--trace", metavar="none|all|TOPIC:PARTITION,...", default="none", help="Partitions to trace each round of.")
+@click.option("--state-at", metavar="ROUND,...", help="Rounds at whose end every replica is a row of replica_states.")
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
+@click.option(
+    "--checkpoint-every",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Has no effect any more: every job of a long run is kept in DIR.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
+@click.option(
+    "--engine",
+    type=click.Choice(["compiled", "expressions", "relational"]),
+    help="What plays the rounds; default: compiled. expressions, which is gone, is taken for compiled.",
+)
+@click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when an invariant is violated.")
+@on_spark
+@common
+def run_command(
+    scenario: str,
+    out: str | None,
+    mode: str | None,
+    trace: str,
+    state_at: str | None,
+    resume: bool,
+    checkpoint_every: int | None,
+    dry_run: bool,
+    engine: str | None,
+    fail_on_violation: bool,
+    master: str | None,
+    conf: Mapping[str, str],
+) -> int:
+    """Emulate a scenario and write the tables of what happened into DIR."""
+    if not dry_run and (out is None or not out.strip()):
+        raise InputError("--out: no folder is given; allowed: a local path or a Hadoop URI")
+    from emulator.scenario import load_run
+
+    run = load_run(scenario)
+    trace = check_trace(run, trace)
+    rounds = check_state_at(run, state_at)
+    if engine == "relational":
+        from emulator.rounds.relational.refusals import refuse_unknown
+
+        refuse_unknown(run, mode, resume, checkpoint_every, rounds)
+    else:
+        from emulator.engine.choice import refuse_states
+
+        refuse_states(run, rounds)
+        _tell_without_effect(engine, checkpoint_every)
+    from emulator import run as running
+
+    if out is not None:
+        refuse_other_contents(out)
+    if dry_run:
+        print_lines(running.dry_run(run, trace, mode, rounds))
+        return DONE
+    from emulator.progress import Progress
+
+    with sessions.session(master, conf, f"{PROGRAM} run {run.name}") as spark, Progress() as progress:
+        if engine == "relational":
+            from emulator.rounds.relational.run import run_relational
+
+            summary = run_relational(run, str(out), spark, trace, progress)
+        else:
+            summary = running.run_emulation(
+                run, str(out), spark, mode=mode, trace=trace, progress=progress, resume=resume, state_at=rounds
+            )
+    print_lines(summary.lines)
+    if summary.violations and fail_on_violation:
+        asking = f'{PROGRAM} sql {out} "SELECT * FROM violations"'
+        return fail(VIOLATED, f"invariants were violated {summary.violations} times: {asking}")
+    return DONE
+
+
+def _tell_without_effect(engine: str | None, checkpoint_every: int | None) -> None:
+    """Notes on standard error about options of rounds that are gone."""
+    if engine == "expressions":
+        click.echo("note: --engine expressions has no effect: compiled rounds play every scenario", err=True)
+    if checkpoint_every is not None:
+        click.echo("note: --checkpoint-every has no effect: every job of a long run is kept to go on from", err=True)
+
+
+def check_trace(run: Run, trace: str) -> str:
+    """Returns `trace` in order, without blanks and repetitions: "none", "all", or TOPIC:PARTITION joined by commas.
+
+    Raises InputError for a partition that no scenario of the run has.
+    """
+    if trace in ("none", "all"):
+        return trace
+    partitions: dict[str, int] = {}
+    for topic in (topic for scenario in run.scenarios for topic in scenario.topics):
+        partitions[topic.name] = max(topic.partitions, partitions.get(topic.name, 0))
+    chosen = []
+    for part in trace.split(","):
+        name, _, number = part.strip().rpartition(":")
+        if not re.fullmatch("[0-9]{1,9}", number):
+            problem = f"{quoted(part.strip())} is no partition"
+            raise InputError.at(run.path, "--trace", problem, "none, all, or TOPIC:PARTITION,... as in orders:0,orders:7")
+        if name not in partitions:
+            problem = f"no topic is called {quoted(name)}{did_you_mean(name, partitions)}"
+            raise InputError.at(run.path, "--trace", problem, listing(partitions))
+        if int(number) >= partitions[name]:
+            problem = f"{int(number)} is not a partition of {name}"
+            raise InputError.at(run.path, "--trace", problem, f"0 to {partitions[name] - 1}")
+        chosen.append(f"{name}:{int(number)}")
+    return ",".join(sorted(set(chosen)))
+
+
+def check_state_at(run: Run, state_at: str | None) -> list[int]:
+    """Returns the rounds that `--state-at` names, ascending; none without it.
+
+    Raises InputError for what is no round of any scenario of the run.
+    """
+    last = max(scenario.rounds for scenario in run.scenarios) - 1
+    rounds = set()
+    for part in () if state_at is None else state_at.split(","):
+        if not re.fullmatch("[0-9]{1,9}", part.strip()):
+            problem = f"{quoted(part.strip())} is no round"
+            raise InputError.at(run.path, "--state-at", problem, f"rounds from 0 to {last}, as in 10,20")
+        if int(part) > last:
+            problem = f"round {int(part)} is beyond the end of the run"
+            raise InputError.at(run.path, "--state-at", problem, f"rounds from 0 to {last}")
+        rounds.add(int(part))
+    return sorted(rounds)

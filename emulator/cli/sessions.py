@@ -1,0 +1,74 @@
+"""What a command asks its questions of: a session of Spark, or the tables of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from emulator.cli.printing import PROGRAM
+from emulator.errors import InputError, one_line
+from emulator.exits import end_at_interrupts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from emulator.outcomes.ask import Asker
+
+
+def refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, str]) -> None:
+    """Refuses a local folder that is not there, where a path can only be a local one, without starting Spark."""
+    configured = {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"} & os.environ.keys()
+    if "://" in folder or master is not None or conf or configured:
+        return
+    if not os.path.isdir(folder.removeprefix("file:")):
+        raise InputError(f"{folder}: is not a folder; allowed: the DIR of {PROGRAM} run SCENARIO.toml --out DIR")
+
+
+def refuse_other_contents(out: str) -> None:
+    """Refuses a local folder to write a run into that holds things, none of them a run's or a graph's; without starting Spark."""
+    from emulator.outcomes.ask import local_folder
+    from emulator.outcomes.view_texts import ALL_COLUMNS
+
+    folder = local_folder(out)
+    names = [] if folder is None else sorted(os.listdir(folder))
+    ours = [name for name in names if name in ALL_COLUMNS or name.startswith(("_staging-", "_checkpoint", "_previous"))]
+    others = [name for name in names if name not in ours]
+    if others and not ours:
+        problem = f"holds something else than tables of a run: {one_line(others[0])}"
+        raise InputError(f"{out}: {problem}; allowed: a new or empty folder, or one of an earlier run")
+
+
+@contextmanager
+def asking(folder: str, engine: str | None, master: str | None, conf: Mapping[str, str], app_name: str) -> Iterator[Asker]:
+    """Holds what asks the tables of a run for one command; Spark starts if it is needed, or asked for by its own options."""
+    from emulator.outcomes.ask import Asker
+
+    with ExitStack() as held:
+        started: list[SparkSession] = []
+
+        def start_spark() -> SparkSession:
+            if not started:
+                started.append(held.enter_context(session(master, conf, app_name)))
+            return started[0]
+
+        if engine == "duckdb" and (master is not None or conf):
+            raise InputError("--engine: duckdb stands beside Spark's --master, --remote or --conf; allowed: without them")
+        yield Asker(folder, "spark" if master is not None or conf else engine, start_spark)
+
+
+@contextmanager
+def session(master: str | None, conf: Mapping[str, str], app_name: str) -> Iterator[SparkSession]:
+    """Holds a session for one command; one that was there before stays."""
+    from emulator.session import end_java, get_session, is_there, stop_if_ours
+
+    found = is_there()
+    spark = get_session(master, conf, app_name)
+    if not found:
+        end_at_interrupts(end_java)
+    try:
+        yield spark
+    finally:
+        if not found:
+            stop_if_ours(spark)

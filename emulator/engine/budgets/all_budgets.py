@@ -1,0 +1,100 @@
+"""Everything that is shared out at a quota edge: what is asked for, summed up, and what comes of it.
+
+Fields are None where a scenario does not limit that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.engine.budgets.copy_demands import CopyDemands, CopyFlows, copy_demands, copy_flows_of, joined_copy_flows
+from emulator.engine.budgets.copy_shares import CopyShares, copy_shares_of
+from emulator.engine.budgets.demands import Demands, Flows, Layout, demands, flows_of, joined_flows
+from emulator.engine.budgets.read_demands import ReadDemands, ReadFlows, joined_read_flows, read_demands, read_flows_of
+from emulator.engine.budgets.read_shares import ReadShares, read_shares_of
+from emulator.engine.budgets.shares import FlowShares, shares_of
+from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.rounds.kafka.records import Inputs
+from emulator.rounds.kafka.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class AllDemands:
+    """Of the partitions of a block."""
+
+    fetches: Demands | None
+    copies: CopyDemands | None
+    reads: ReadDemands | None
+
+
+@dataclass(frozen=True, eq=False)
+class AllFlows:
+    """Sums of demands."""
+
+    fetches: Flows | None
+    copies: CopyFlows | None
+    reads: ReadFlows | None
+
+
+@dataclass(frozen=True, eq=False)
+class AllShares:
+    """What they get up to the next edge."""
+
+    fetches: FlowShares | None
+    copies: CopyShares | None
+    reads: ReadShares | None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether something was used up."""
+        return any(shares is not None and shares.is_short for shares in (self.fetches, self.copies, self.reads))
+
+    @property
+    def used_up(self) -> np.ndarray:
+        """Numbers of the budgets that held fetches back."""
+        return np.zeros(0, np.int64) if self.fetches is None else self.fetches.used_up
+
+
+def all_demands(
+    state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int
+) -> AllDemands:
+    """What is asked for at an edge; `listed`: as of `demands`."""
+    return AllDemands(
+        demands(state, inputs, layout, shared, listed, round_) if shared.limits_fetches else None,
+        copy_demands(state, inputs, layout, shared, round_) if shared.copies is not None else None,
+        read_demands(state, inputs, layout, shared.reads, shared.window_rounds, round_) if shared.reads is not None else None,
+    )
+
+
+def all_flows_of(asked: AllDemands) -> AllFlows:
+    """The sums of a block's demands."""
+    return AllFlows(
+        None if asked.fetches is None else flows_of(asked.fetches),
+        None if asked.copies is None else copy_flows_of(asked.copies),
+        None if asked.reads is None else read_flows_of(asked.reads),
+    )
+
+
+def all_joined_flows(parts: Sequence[AllFlows]) -> AllFlows:
+    """The sums of all blocks."""
+    fetches = [part.fetches for part in parts if part.fetches is not None]
+    copies = [part.copies for part in parts if part.copies is not None]
+    reads = [part.reads for part in parts if part.reads is not None]
+    return AllFlows(
+        joined_flows(fetches) if fetches else None,
+        joined_copy_flows(copies) if copies else None,
+        joined_read_flows(reads) if reads else None,
+    )
+
+
+def all_shares_of(flows: AllFlows, shared: SharedBudgets, round_: int) -> AllShares:
+    """Share out what brokers have in a round."""
+    copies, reads = None, None
+    if flows.copies is not None and shared.copies is not None:
+        copies = copy_shares_of(flows.copies, shared.copies, round_)
+    if flows.reads is not None and shared.reads is not None:
+        reads = read_shares_of(flows.reads, shared.reads, round_)
+    return AllShares(None if flows.fetches is None else shares_of(flows.fetches, shared, round_), copies, reads)

@@ -1,0 +1,147 @@
+"""What the copies of a block ask of shared budgets at a quota edge (docs/tiered_rounds.md, Shared copying)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.engine.budgets.demands import NO_FLOW, Layout, in_force, sums_of
+from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.inputs.storage_settings import MOST_COPY_BYTES
+from emulator.rounds.kafka.records import NO_EPOCH, NOT_RUNNING, OFFLINE, UNKNOWN, Inputs, Segment
+from emulator.rounds.kafka.state import State
+from emulator.rounds.kafka.tier.records import NO_SEGMENT, NOT_LOOKED_UP, Pin, RemoteSegment
+from emulator.rounds.packed import entries_of
+
+
+@dataclass(frozen=True, eq=False)
+class CopyDemands:
+    """By replica: its `flow`, NO_FLOW for one that does not copy before the next edge; what it asks for, in bytes per round;
+    `copies`: 1 if it copies now, else 0; `store_bytes` that one copy moves in a round, 0 where it takes no time.
+
+    A flow is what is copied from one broker (its place by id) by copies that take time, or by those that don't: see `flow_of`.
+    """
+
+    flow: np.ndarray
+    demand: np.ndarray
+    copies: np.ndarray
+    store_bytes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CopyFlows:
+    """By flow, ascending: sums of CopyDemands over its replicas; of `store_bytes` the most."""
+
+    flow: np.ndarray
+    demand: np.ndarray
+    copiers: np.ndarray
+    store_bytes: np.ndarray
+
+
+def flow_of(broker: np.ndarray, takes_time: np.ndarray) -> np.ndarray:
+    """The number of a flow."""
+    return broker * 2 + takes_time
+
+
+def copy_demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, round_: int) -> CopyDemands:
+    """What is asked for at an edge, before its round is played; inputs are those of the round."""
+    of, slot, broker = layout
+    if not len(state.tiers):
+        nothing = np.zeros(len(of), np.int64)
+        return CopyDemands(nothing + NO_FLOW, nothing, nothing, nothing)
+    parts, replicas, tiers = (np.asarray(records) for records in (state.partitions, state.replicas, state.tiers))
+    spans, settings, workload, store = (np.asarray(r) for r in (inputs.spans, inputs.settings, inputs.workload, inputs.store))
+    of_settings = in_force(settings["from_round"], parts["settings"], round_)
+    copies = settings["copies"][of_settings] == 1
+    rate = store["copy_bytes"][in_force(store["from_round"], np.asarray(state.tier)["store"], round_)]
+    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
+    appends = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)[pattern]  # without a pattern it is the last
+    runs = spans["status"][in_force(spans["from_round"], replicas["span"], round_)] & NOT_RUNNING == 0
+    # Who was down until now has forgotten that it leads.
+    knows = (replicas["leading_epoch"] != NO_EPOCH) & (replicas["status"] & OFFLINE == 0)
+    leads = knows & runs & (parts["assigned"][of] >> slot & 1 == 1) & copies[of] & (parts["deleted"][of] == 0)
+    copies_now = leads | (tiers["copying"] != NO_SEGMENT)
+    backlog = np.zeros(len(of), np.int64)
+    copiers = np.flatnonzero(copies_now)
+    backlog[copiers] = backlogs(state, inputs, of[copiers], copiers, of_settings, round_)
+    wanted = -(-backlog // shared.window_rounds) + np.where(leads & (slot == parts["client_leader"][of]), appends[of], 0)
+    takes_time = rate[of] != UNKNOWN
+    most = np.where(takes_time, rate[of], MOST_COPY_BYTES)
+    # Whoever may lead before the next edge has a flow, too.
+    return CopyDemands(
+        np.where(copies_now | copies[of], flow_of(broker, takes_time), NO_FLOW),
+        np.where(copies_now, np.minimum(wanted, most), 0),
+        copies_now.astype(np.int64),
+        np.where(takes_time, rate[of], 0),
+    )
+
+
+def backlogs(
+    state: State, inputs: Inputs, partition: np.ndarray, replica: np.ndarray, of_settings: np.ndarray, round_: int
+) -> np.ndarray:
+    """Bytes that copy tasks could move at once: closed segments that have waited for their lag, less what is moved already.
+
+    `partition`, `replica`: places of who copies; `of_settings`: by partition the place of what is in force.
+    """
+    replicas, tiers = np.asarray(state.replicas)[replica], np.asarray(state.tiers)[replica]
+    settings = np.asarray(inputs.settings)[of_settings[partition]]
+    copied = np.where(tiers["copied"] == NOT_LOOKED_UP, replicas["highest_remote"], tiers["copied"])
+    from_offset = np.maximum(copied + 1, replicas["log_start"])
+    stable = np.minimum(replicas["hw"], _first_pins(state)[partition])
+    segments = np.asarray(entries_of(Segment, state.segments))
+    first, at = state.segments.offsets[replica], state.segments.offsets[replica + 1] - 1
+    end, behind = replicas["active_base"].copy(), replicas["active_bytes"].copy()
+    waits = (settings["copy_lag_rounds"] != 0) & (settings["copy_lag_bytes"] != 0)
+    found = np.zeros(len(replica), np.int64)
+    left = np.flatnonzero((at >= first) & (end > from_offset))
+    while len(left):  # from the newest closed segment back to the one that is copied next
+        segment = segments[at[left]]
+        aged = (settings["copy_lag_rounds"][left] > 0) & (round_ - segment["newest_round"] >= settings["copy_lag_rounds"][left])
+        enough = (settings["copy_lag_bytes"][left] > 0) & (behind[left] >= settings["copy_lag_bytes"][left])
+        has_waited = ~waits[left] | aged | enough
+        # One that has to wait keeps those behind it waiting.
+        found[left] = np.where(end[left] > stable[left], 0, np.where(has_waited, found[left] + segment["size_bytes"], 0))
+        behind[left] += segment["size_bytes"]
+        end[left] = segment["base_offset"]
+        at[left] -= 1
+        left = left[(at[left] >= first[left]) & (end[left] > from_offset[left])]
+    moved = _size_of_copies(state, partition, tiers["copying"]) - tiers["left_bytes"]
+    return np.where(tiers["orphaned"] == 1, tiers["left_bytes"], np.maximum(found - moved, 0))
+
+
+def _first_pins(state: State) -> np.ndarray:
+    """By partition where its first open transaction begins."""
+    offsets = state.pins.offsets
+    found = np.full(len(offsets) - 1, np.iinfo(np.int64).max)
+    np.minimum.at(found, np.repeat(np.arange(len(found)), np.diff(offsets)), np.asarray(entries_of(Pin, state.pins))["offset"])
+    return found
+
+
+def _size_of_copies(state: State, partition: np.ndarray, copying: np.ndarray) -> np.ndarray:
+    """Bytes of the segments under way, given by number; 0 for none."""
+    sizes = np.zeros(len(copying), np.int64)
+    is_one = np.flatnonzero(copying != NO_SEGMENT)
+    at = state.remote.offsets[partition[is_one]] + copying[is_one]
+    sizes[is_one] = np.asarray(entries_of(RemoteSegment, state.remote))["size_bytes"][at]
+    return sizes
+
+
+def copy_flows_of(asked: CopyDemands) -> CopyFlows:
+    """The sums by flow."""
+    has_flow = np.flatnonzero(asked.flow != NO_FLOW)
+    return _summed(*(of_replica[has_flow] for of_replica in (asked.flow, asked.demand, asked.copies, asked.store_bytes)))
+
+
+def joined_copy_flows(parts: Sequence[CopyFlows]) -> CopyFlows:
+    """The flows of all blocks."""
+    names = ("flow", "demand", "copiers", "store_bytes")
+    return _summed(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _summed(number: np.ndarray, demand: np.ndarray, copiers: np.ndarray, store_bytes: np.ndarray) -> CopyFlows:
+    flow, of_flow = np.unique(number, return_inverse=True)
+    most = np.zeros(len(flow), np.int64)
+    np.maximum.at(most, of_flow.reshape(-1), store_bytes)
+    return CopyFlows(flow, sums_of(of_flow, demand, len(flow)), sums_of(of_flow, copiers, len(flow)), most)

@@ -1,0 +1,141 @@
+"""What the remote reads of a block ask of shared budgets at a quota edge (docs/consumer_rounds.md, Shared reading)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from emulator.engine.budgets.demands import Layout, in_force
+from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
+from emulator.rounds.kafka.log import bytes_below
+from emulator.rounds.kafka.reading.records import EARLIEST, NO_CAUSE, NO_POSITION, Reader
+from emulator.rounds.kafka.records import NOBODY, UNKNOWN, Inputs, Run
+from emulator.rounds.kafka.state import State
+from emulator.rounds.packed import Packed, entries_of
+
+
+@dataclass(frozen=True, eq=False)
+class ReadDemands:
+    """By reader: `replica`, the place of the one that it asks, its `slot` in the partition and the place of its `broker`.
+
+    `fetch`: what brings it its records, BY_ITSELF: nothing that others share; `demand`, `most`: bytes per round that it asks for,
+    0: none, and that a round brings it at the most. `may_read`: the topic has remote storage.
+    """
+
+    replica: np.ndarray
+    slot: np.ndarray
+    broker: np.ndarray
+    fetch: np.ndarray
+    demand: np.ndarray
+    most: np.ndarray
+    may_read: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ReadFlows:
+    """By broker and fetch, ascending: sums of ReadDemands over readers that ask for something, and how many they are.
+
+    `partitions`: of how many the broker is asked for something, each in one of its fetches.
+    """
+
+    broker: np.ndarray
+    fetch: np.ndarray
+    demand: np.ndarray
+    most: np.ndarray
+    readers: np.ndarray
+    partitions: np.ndarray
+
+
+def read_demands(
+    state: State, inputs: Inputs, layout: Layout, limits: ReadLimits, window_rounds: int, round_: int
+) -> ReadDemands:
+    """What is asked for at an edge, before its round is played; inputs are those of the round.
+
+    `limits`: with fetches of the block's partitions. A reader asks for what lies below the local log start of the replica that it
+    asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter: when it is
+    back, shares are in place.
+    """
+    readers = np.asarray(entries_of(Reader, state.readers))
+    of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
+    parts, tier = np.asarray(state.partitions)[of], np.asarray(state.tier)[of]
+    slot = np.where(readers["asked"] == NOBODY, np.maximum(parts["client_leader"], 0), readers["asked"])
+    replica = parts["first_replica"] + slot
+    log_start, local_start = (np.asarray(state.replicas)[name][replica] for name in ("log_start", "local_start"))
+    settings, wants, store, workload = (np.asarray(r) for r in (inputs.settings, inputs.wants, inputs.store, inputs.workload))
+    want = wants[in_force(wants["from_round"], readers["want"], round_)]
+    tiered = settings["tiered"][in_force(settings["from_round"], parts["settings"], round_)] == 1
+    rate = store["read_bytes"][in_force(store["from_round"], tier["store"], round_)]
+    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
+    appends = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)[pattern]  # without a pattern it is the last
+    start = np.where(want["begins_at"] == EARLIEST, log_start, want["begins_at"])
+    position = np.where(readers["position"] == NO_POSITION, start, readers["position"])
+    asks = tiered & (want["in_force"] == 1) & (readers["stopped"] == NO_CAUSE) & (position >= 0)
+    position = np.maximum(position, log_start)
+    asking = np.flatnonzero(asks & (position < local_start))
+
+    def bytes_to(end: np.ndarray) -> np.ndarray:
+        at = replica[asking]
+        return bytes_at(state, inputs, at, end[asking]) - bytes_at(state, inputs, at, position[asking])
+
+    by_count = np.where(want["records_per_round"] == UNKNOWN, local_start, position + want["records_per_round"])
+    most = np.minimum(want["fetch_bytes"], np.where(rate == UNKNOWN, want["fetch_bytes"], rate))
+    most[asking] = np.minimum(most[asking], bytes_to(np.minimum(local_start, by_count)))
+    demand = np.zeros(len(readers), np.int64)
+    demand[asking] = np.minimum(most[asking], -(-bytes_to(local_start) // window_rounds) + appends[asking])
+    fetch = np.full(len(readers), BY_ITSELF, np.int64)
+    for group, of_partition in limits.fetches.items():
+        fetch = np.where(want["group"] == group, of_partition[of], fetch)
+    return ReadDemands(replica, slot, layout.broker[replica], fetch, demand, np.where(demand > 0, most, 0), tiered)
+
+
+def bytes_at(state: State, inputs: Inputs, replica: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Bytes of replicas' logs below offsets from their log starts to their ends, as of log.bytes_at."""
+    replicas, patterns = np.asarray(state.replicas)[replica], np.asarray(inputs.patterns)
+    runs = entries_of(Run, state.runs)
+    found = np.where(offset >= replicas["leo"], replicas["log_bytes"], 0)
+    at = _runs_with(state.runs, np.asarray(runs), replica, offset)
+    inside = np.flatnonzero((offset < replicas["leo"]) & (at >= state.runs.offsets[2 * replica]))
+    run, within = np.asarray(runs)[at[inside]], offset[inside]
+    found[inside] = run["start_bytes"] + (within - run["start_offset"]) * patterns["record_bytes"][run["pattern"]]
+    for one in inside[patterns["record_bytes"][run["pattern"]] == UNKNOWN].tolist():  # unlike batches
+        found[one] = bytes_below(inputs, runs[at[one]], int(offset[one]))
+    return found
+
+
+def _runs_with(lists: Packed, runs: np.ndarray, replica: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """The runs of replicas that hold offsets: the last that begins at or below one; one place too low if there is none."""
+    low, high = lists.offsets[2 * replica].copy(), lists.offsets[2 * replica + 1] - 1
+    low = np.minimum(low, high)
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        begins = runs["start_offset"][middle] <= offset
+        low, high = np.where(begins, middle, low), np.where(begins, high, np.minimum(middle - 1, high))
+        high = np.maximum(low, high)
+    return low
+
+
+def read_flows_of(asked: ReadDemands) -> ReadFlows:
+    """The sums by broker and fetch."""
+    asking = np.flatnonzero(asked.demand > 0)
+    _, first = np.unique(asked.replica[asking], return_index=True)
+    is_first = np.zeros(len(asking), np.int64)
+    is_first[first] = 1
+    columns = (asked.broker, asked.fetch, asked.demand, asked.most)
+    return _summed([*(column[asking] for column in columns), np.ones(len(asking), np.int64), is_first])
+
+
+def joined_read_flows(parts: Sequence[ReadFlows]) -> ReadFlows:
+    """The flows of all blocks."""
+    names = ("broker", "fetch", "demand", "most", "readers", "partitions")
+    return _summed([np.concatenate([getattr(part, name) for part in parts]) for name in names])
+
+
+def _summed(columns: Sequence[np.ndarray]) -> ReadFlows:
+    """Rows of ReadFlows with sums for those of the same broker and fetch."""
+    flows, of_flow = np.unique(np.column_stack(columns[:2]), axis=0, return_inverse=True)
+    sums = [np.zeros(len(flows), np.int64) for _ in columns[2:]]
+    for total, values in zip(sums, columns[2:], strict=True):
+        np.add.at(total, of_flow.reshape(-1), values)
+    return ReadFlows(flows[:, 0], flows[:, 1], *sums)

@@ -1,1 +1,0 @@
-"""BookKeeper's round as phases over the state of ledgers (docs/bookkeeper_rounds.md)."""

@@ -1,1 +1,0 @@
-"""Topics that are lists of ledgers (docs/bookkeeper_rounds.md, Topics): one phase or helper a file."""

@@ -1,0 +1,97 @@
+"""What remote reads of several partitions share: brokers' quotas (KIP-956) and reader threads, and fetches of group members.
+
+docs/consumer_rounds.md, Shared reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from emulator import configs
+from emulator.bandwidth.broker_configs import BrokerConfigs
+from emulator.bandwidth.placement import most_replicas
+from emulator.inputs.consumers import groups_of, read_quota, reads_per_thread
+from emulator.inputs.fetching import fetching_members
+from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
+from emulator.scenario import Scenario
+
+THREADS = "remote.log.reader.threads"
+QUOTA = "remote.log.manager.fetch.max.bytes.per.second"
+
+BY_ITSELF = -1
+"""The fetch of readers that share theirs with no other partition."""
+
+
+def limits_reading(scenario: Scenario) -> bool:
+    """Whether remote reads of several partitions on one broker may compete in any round: for its quota, its threads, a fetch.
+
+    For threads only where reads take time (`read_ms`) and a broker has more readers than they serve in a round; for fetches where
+    a group has fewer members than partitions.
+    """
+    if not scenario.consumers:
+        return False
+    read = [
+        topic
+        for topic in scenario.topics
+        if any(fnmatchcase(topic.name, row.topic) for row in scenario.consumers)
+        and is_ever_tiered(scenario, topic.config, alterations_of(scenario, topic.name))
+    ]
+    most = most_replicas(scenario, read)
+    settings = BrokerConfigs(scenario, (THREADS, QUOTA))
+    readers = most * len(groups_of(scenario.consumers))
+    reads = reads_per_thread(scenario)
+    is_short = reads is not None and readers > min(settings.ever(THREADS)) * reads
+    return most > 1 and (min(settings.ever(QUOTA)) < configs.NEVER or is_short or bool(fetching_members(scenario)))
+
+
+@dataclass(frozen=True, eq=False)
+class ReadLimits:
+    """`from_round`: where limits change, from round 0 on; by it and place of the broker `quotas`, bytes per round, and
+    `reads`, of all threads in a round, infinite without a limit.
+
+    `fetches`: by number of a group with fewer members than partitions: by partition the fetch that brings it, BY_ITSELF for none.
+    """
+
+    from_round: np.ndarray
+    quotas: np.ndarray
+    reads: np.ndarray
+    fetches: Mapping[int, np.ndarray]
+
+    def at(self, round_: int) -> tuple[np.ndarray, np.ndarray]:
+        """(quotas, reads) in force in a round, by place of the broker."""
+        place = np.searchsorted(self.from_round, round_, "right") - 1
+        return self.quotas[place], self.reads[place]
+
+    def of(self, partitions: np.ndarray) -> ReadLimits:
+        """The same with fetches of these partitions only."""
+        return replace(self, fetches={group: fetch[partitions] for group, fetch in self.fetches.items()})
+
+
+def read_limits(scenario: Scenario) -> ReadLimits | None:
+    """The limits of a scenario, None where reads do not compete. Fetches are by partition_id."""
+    if not limits_reading(scenario):
+        return None
+    settings, brokers = BrokerConfigs(scenario, (THREADS, QUOTA)), sorted(broker.id for broker in scenario.brokers)
+    rounds = sorted({0, *(c.round for c in scenario.commands if c.kind == "alter_config" and c.round < scenario.rounds)})
+    a_thread = reads_per_thread(scenario)
+
+    def quota(bytes_per_second: int) -> float:
+        return np.inf if bytes_per_second >= configs.NEVER else read_quota(bytes_per_second, scenario.round_ms)
+
+    quotas = [[quota(settings.at(QUOTA, broker, round_)) for broker in brokers] for round_ in rounds]
+    threads = [[settings.at(THREADS, broker, round_) for broker in brokers] for round_ in rounds]
+    reads = np.array(threads, float) * (np.inf if a_thread is None else a_thread)
+    return ReadLimits(np.array(rounds, np.int64), np.array(quotas, float), reads, _fetches(scenario))
+
+
+def _fetches(scenario: Scenario) -> dict[int, np.ndarray]:
+    groups = groups_of(scenario.consumers)
+    members = fetching_members(scenario)
+    return {
+        groups.index(group): np.where(member < 0, BY_ITSELF, member + (at << 32))
+        for at, (group, member) in enumerate(members.items())
+    }

@@ -1,0 +1,1 @@
+"""What the rest needs of Spark itself: its errors, its Java, what only classic Spark has."""

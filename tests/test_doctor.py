@@ -1,0 +1,69 @@
+"""emulator doctor: a line for each thing, what mends it, exit code 0 or 1. Starts no Spark."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from emulator.cli import main
+from emulator.doctor import GIB
+
+WHAT = ["Java", "compiled rounds", "memory", "cores", "disk in"]
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine that has all."""
+    (tmp_path / "fetch.nbi").touch()
+    monkeypatch.setattr("emulator.spark.java.java_major_version", lambda: 17)
+    monkeypatch.setattr("emulator.compiled.is_compiling", lambda: True)
+    monkeypatch.setattr("emulator.compiled_cache.cache_folder", lambda: tmp_path)
+    _memory(monkeypatch, 8 * GIB)
+    _disk(monkeypatch, 8 * GIB)
+
+
+def test_all_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--verbose"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.startswith(f"ok: {what}") for line, what in zip(lines, WHAT, strict=True)] == [True] * len(WHAT)
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        ("no java", "missing: Java: none; Java 17 or later is needed: install it with: sudo apt-get install"),
+        ("old java", "missing: Java: version 11; Java 17 or later"),
+        ("numba", "missing: compiled rounds: numba is not there, or switched off"),
+        ("cache", "missing: compiled rounds: 0 functions in"),
+        ("memory", "missing: memory: 1.0 GiB; 2 GiB are needed"),
+        ("disk", "0.5 GiB; 1 GiB are needed: make room there, or name another folder: export TMPDIR=DIR"),
+    ],
+)
+def test_what_is_missing_is_told_with_what_mends_it(
+    broken: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if broken.endswith("java"):
+        monkeypatch.setattr("emulator.spark.java.java_major_version", lambda: 11 if broken == "old java" else None)
+    elif broken == "numba":
+        monkeypatch.setattr("emulator.compiled.is_compiling", lambda: False)
+    elif broken == "cache":
+        (tmp_path / "fetch.nbi").unlink()
+    elif broken == "memory":
+        _memory(monkeypatch, GIB)
+    else:
+        _disk(monkeypatch, GIB // 2)
+    assert main(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("missing: ") for line in lines) == 1
+    assert any(expected in line for line in lines)
+
+
+def _memory(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr("emulator.doctor.os.sysconf", lambda name: {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": size}[name])
+
+
+def _disk(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr("emulator.doctor.shutil.disk_usage", lambda path: usage(free))

@@ -50,8 +50,8 @@ def limits_reading(scenario: Scenario) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ReadLimits:
-    """`from_round`: where limits change, from round 0 on; by it and place of the broker `quotas`, bytes per round, and
-    `reads`, of all threads in a round, infinite without a limit.
+    """`from_round`: where limits change, from round 0 on; by it and place of the broker `quotas`, bytes a round, and `reads`, of
+    all threads in a round, infinite without a limit.
 
     `fetches`: by number of a group with fewer members than partitions: by partition the fetch that brings it, BY_ITSELF for none.
     """

@@ -93,10 +93,12 @@ A verb takes the round's tables and gives them back; `with_columns` is `withColu
 Nothing is computed inside a verb but where it says `settled`: between some of them all tables are checkpointed.
 
 Rounds in which the inputs give a controller nothing to do (no fault, setting or command begins or ends in them or the two
-before) do without `fence` to `tell`, `remember_logs` and `keep_caches_of_leaders`. The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's
-older generations, and of [tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them
-(leaders copy, replicas delete what is copied, a follower starts from remote metadata). What only some runs have (`truncating.py`
-for generations before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a round's plan elsewhere.
+before) do without `fence` to `tell`, `remember_logs` and `keep_caches_of_leaders`.
+
+The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's older generations, and of
+[tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them (leaders copy, replicas
+delete what is copied, a follower starts from remote metadata). What only some runs have (`truncating.py` for generations
+before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a round's plan elsewhere.
 Mutants, consumers, shared bandwidth, and of tiered storage expiry, outages, disabling, unclean elections and the policies of
 later KIPs are not here, and are refused by name. `emulator check DIR --sample N` plays some partitions of a finished run once
 more by these rounds and compares every cell of outcomes, events, final state and trace.

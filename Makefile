@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo test test-sparks bench lint fuzz fuzz-leaps verify verify-tiers
+.PHONY: setup demo test test-sparks bench lint fuzz fuzz-leaps fuzz-relational verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -70,6 +70,11 @@ lint: setup
 # More random scenarios through the engine and the plain-Python reference than the test suite has.
 fuzz: setup
 	FUZZ_BATCHES=$(FUZZ_BATCHES) $(BIN)/python -m pytest -q tests/test_differential.py
+
+# Relational rounds against the plain-Python reference: the suite's run, and one of 300 whole scenarios of each kind: Kafka with
+# and without ELR, with retention, and every older generation.
+fuzz-relational: setup
+	FUZZ_BATCHES=1 $(BIN)/python -m pytest -q tests/test_relational_rounds.py -k equal_reference
 
 # Random scenarios by leaps and by plain rounds: 2,000 and 100 tiered ones for each of FUZZ_LEAPS.
 fuzz-leaps: setup

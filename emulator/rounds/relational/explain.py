@@ -71,12 +71,34 @@ PAGE_HEAD = """# The Kafka round as queries
 What `emulator run --engine relational` does in a round, verb after verb, as PySpark: made by `emulator explain-round kafka`.
 `now.replicas` has a row a replica, with the columns of its partition, its settings and what the faults say of its broker;
 `over(...)` is a window over all rows of a partition. The fetch is the join in `request_fetch`, the high watermark the groupBy
-in `advance_high_watermark`, the lookup of an epoch's end the window in `epoch_ends`. Rounds in which the inputs give a
-controller nothing to do (no fault, setting or command begins or ends in them or the two before) do without `fence` to
-`tell`, `remember_logs` and `keep_caches_of_leaders`. The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's
-older generations, and of [tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them
-(leaders copy, replicas delete what is copied, a follower starts from remote metadata). What only some runs have (`truncating.py`
-for generations before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a round's plan elsewhere.
+in `advance_high_watermark`, the lookup of an epoch's end the window in `epoch_ends`.
+
+For who knows Spark and not Kafka:
+
+| in the code | what it is |
+|---|---|
+| replica, `pid`, `broker` | a copy of partition `pid` on one broker, a row of `now.replicas` |
+| `position` | its place in the partition's list of replicas; null: it is not on it (any more, or yet) |
+| `leo`, log end offset | where the replica's log ends: the offset of its next record |
+| `hw`, high watermark | up to where the leader knows all members of the ISR to have the log; what is below it is committed |
+| ISR, `in_isr` | the replicas that keep up, of which the controller elects; `in_elr`: those that left while it was too small |
+| controller, `leader`, `leader_epoch` | who decides who leads, and its decisions, numbered |
+| T, `client_leader`, `client_epoch` | whom clients take for the leader, and with which epoch it was elected |
+| `believed_leader`, `believed_epoch` | what the replica itself takes for true: it may be late |
+| `leader_epochs`, cache | of each replica, at which offset which epoch began: how two logs find where they part |
+| `deaf` | cut off from the controller: offline, paused, isolated, or its metadata is stale |
+| `untold` | deaf, or was until now: it does not hear in time that it leads |
+
+A verb takes the round's tables and gives them back; `with_columns` is `withColumns`, of which all see the values before.
+Nothing is computed inside a verb but where it says `settled`: between some of them all tables are checkpointed.
+
+Rounds in which the inputs give a controller nothing to do (no fault, setting or command begins or ends in them or the two
+before) do without `fence` to `tell`, `remember_logs` and `keep_caches_of_leaders`.
+
+The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's older generations, and of
+[tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them (leaders copy, replicas
+delete what is copied, a follower starts from remote metadata). What only some runs have (`truncating.py` for generations
+before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a round's plan elsewhere.
 Mutants, consumers, shared bandwidth, and of tiered storage expiry, outages, disabling, unclean elections and the policies of
 later KIPs are not here, and are refused by name. `emulator check DIR --sample N` plays some partitions of a finished run once
 more by these rounds and compares every cell of outcomes, events, final state and trace.

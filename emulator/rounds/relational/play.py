@@ -37,6 +37,10 @@ SETTINGS = {
             "catalyst.optimizer.SimplifyConditionals",
         )
     ),
+    # Spark describes every plan to its listeners, here some dozens in a round that nobody looks at.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "100",
+    "spark.sql.debug.maxToStringFields": "1",
     # Compiling expressions takes longer than working them out.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

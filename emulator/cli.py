@@ -106,7 +106,10 @@ def run_command(
 
         refuse_states(run, rounds, engine)
     from emulator import run as running
+    from emulator.scenario.notes import notes_of
 
+    for line in notes_of(run):
+        click.echo(f"note: {line}", err=True)
     if dry_run:
         _print_lines(running.dry_run(run, trace, mode, engine, rounds))
         return DONE

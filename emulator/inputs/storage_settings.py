@@ -56,6 +56,8 @@ def storage_settings(
         return _limit(value(key), most[key])
 
     def local(key: str) -> int:
+        if not deletes_old(value):
+            return -1
         own = value(f"local.{key}")
         return _limit(own, most[key]) if copied and own != AS_RETENTION else total(key)
 
@@ -103,6 +105,11 @@ def copy_quota(bytes_per_second: int, round_ms: int) -> int:
 def _limit(value: int, most: int) -> int:
     """A limit of retention, -1 (none) for one that no log ever meets."""
     return value if value < most else -1
+
+
+def deletes_old(value: Value) -> bool:
+    """Whether segments go by size and age (UnifiedLog.deleteOldSegments asks LogConfig.delete): compaction alone lets none go."""
+    return "delete" in value("cleanup.policy")
 
 
 def is_tiered(value: Value) -> bool:
@@ -173,8 +180,9 @@ def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations:
     last_round = scenario.rounds - 1
     if all(of["log.retention.check.interval.ms"] // scenario.round_ms > last_round for of in settings):
         return False
+    deleting = [of for of in settings if deletes_old(of.__getitem__)]
     return deletes or any(
-        of["retention.bytes"] >= 0 or 0 <= of["retention.ms"] < last_round * scenario.round_ms for of in settings
+        of["retention.bytes"] >= 0 or 0 <= of["retention.ms"] < last_round * scenario.round_ms for of in deleting
     )
 
 
@@ -199,4 +207,4 @@ def _configurations(
     return configurations
 
 
-_READ = ("log.retention.check.interval.ms", "retention.bytes", "retention.ms")
+_READ = ("cleanup.policy", "log.retention.check.interval.ms", "retention.bytes", "retention.ms")

@@ -116,6 +116,8 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _broker("log.flush.interval.messages", int, NEVER, _POSITIVE_LONG, of="flush.messages"),
     _topic("flush.ms", int, NEVER, _LONG),
     _broker("log.flush.interval.ms", int, NEVER, _LONG, of="flush.ms"),
+    _topic("cleanup.policy", str, "delete", choices=_POLICIES),
+    _broker("log.cleanup.policy", str, "delete", choices=_POLICIES, of="cleanup.policy"),
     _topic("retention.ms", int, WEEK_MS, _OR_NONE_LONG),
     _broker("log.retention.ms", int, WEEK_MS, _OR_NONE_LONG, of="retention.ms"),
     _broker("log.retention.minutes", int, 10_080, _OR_NONE_INT, of="retention.ms", factor=MINUTE_MS),
@@ -157,8 +159,6 @@ _RECORDED: tuple[ConfigKey, ...] = (
     # What it was for before the copier and expiration pools took over; expiry waits for no thread.
     _broker("remote.log.manager.thread.pool.size", int, 10, _POSITIVE_INT),
     # cleaning, records, indexes, files
-    _topic("cleanup.policy", str, "delete", choices=_POLICIES),
-    _broker("log.cleanup.policy", str, "delete", choices=_POLICIES, of="cleanup.policy"),
     _topic("max.message.bytes", int, 1_048_588, _INT),
     _broker("message.max.bytes", int, 1_048_588, _INT, of="max.message.bytes"),
     _topic("compression.type", str, "producer", choices=_COMPRESSIONS),

@@ -23,6 +23,7 @@ from tests.test_differential import (
 )
 
 SEED, CASES = 5, 70
+POLICIES = ("delete", "delete", "compact", "compact,delete")
 COLUMNS = (*TRACE_COLUMNS, "local_segments", "local_bytes")
 EVENTS_TOO = ("segment_roll", "local_delete")
 
@@ -53,6 +54,9 @@ def _retained(case: dict[str, Any], seed: int, cluster: dict[str, Any]) -> dict[
         commands.append({"round": round_, "kind": "delete_records", "offset": rng.choice((-1, 5, 20))})
     if max(retention["retention.ms"], retention["retention.bytes"]) < 0:
         retention["retention.bytes"] = 1000  # else the segments would not be kept
+    retention["cleanup.policy"] = random.Random(f"policy/{seed}/{case['topic']}").choice(POLICIES)
+    if retention["cleanup.policy"] == "compact":  # what lies below the log start goes all the same; segments are kept for it
+        commands.append({"round": cluster["rounds"] // 2, "kind": "delete_records", "offset": rng.choice((-1, 5, 20))})
     initial = case["initial"]
     if initial is not None and rng.random() < 0.7 and "replicas" in initial:
         given = {}

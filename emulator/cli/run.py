@@ -76,7 +76,10 @@ def run_command(
         refuse_states(run, rounds)
         _tell_without_effect(engine, checkpoint_every)
     from emulator import run as running
+    from emulator.scenario.notes import notes_of
 
+    for line in notes_of(run):
+        click.echo(f"note: {line}", err=True)
     if out is not None:
         refuse_other_contents(out)
     if dry_run:

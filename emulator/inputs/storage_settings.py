@@ -44,6 +44,11 @@ def copy_quota(bytes_per_second: int, round_ms: int) -> int:
     return min(bytes_per_second, configs.LONG_MAX // max(QUOTA_WINDOW_MS, round_ms))
 
 
+def deletes_old(value: Value) -> bool:
+    """Whether segments go by size and age (UnifiedLog.deleteOldSegments asks LogConfig.delete): compaction alone lets none go."""
+    return "delete" in value("cleanup.policy")
+
+
 def is_tiered(value: Value) -> bool:
     """Whether the topic has remote storage."""
     return bool(value("remote.log.storage.system.enable") and value("remote.storage.enable"))
@@ -96,8 +101,9 @@ def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations:
     last_round = scenario.rounds - 1
     if all(of["log.retention.check.interval.ms"] // scenario.round_ms > last_round for of in settings):
         return False
+    deleting = [of for of in settings if deletes_old(of.__getitem__)]
     return deletes or any(
-        of["retention.bytes"] >= 0 or 0 <= of["retention.ms"] < last_round * scenario.round_ms for of in settings
+        of["retention.bytes"] >= 0 or 0 <= of["retention.ms"] < last_round * scenario.round_ms for of in deleting
     )
 
 
@@ -122,4 +128,4 @@ def _configurations(
     return configurations
 
 
-_READ = ("log.retention.check.interval.ms", "retention.bytes", "retention.ms")
+_READ = ("cleanup.policy", "log.retention.check.interval.ms", "retention.bytes", "retention.ms")

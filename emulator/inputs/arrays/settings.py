@@ -17,6 +17,7 @@ from emulator.inputs.storage_settings import (
     accepted,
     copies,
     copy_quota,
+    deletes_old,
     eligible_local_log,
     is_tiered,
 )
@@ -102,6 +103,8 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
     copied = copies(value)
 
     def local(key: str) -> int:
+        if not deletes_old(value):
+            return -1
         own = value(f"local.{key}")
         return int(own if copied and own != AS_RETENTION else value(key))
 

@@ -13,6 +13,7 @@ from emulator.scenario import ELR_FEATURE, Command, Scenario
 
 MOST_ROUNDS = 2**30
 AS_RETENTION = -2
+NO_LIMIT = -1
 _SETTINGS: Mapping[str, pa.DataType] = {
     "min_insync_replicas": pa.int32(), "unclean_election": pa.bool_(), "recovery": pa.string(), "clears_elr": pa.bool_(),
     "lag_rounds": pa.int64(), "isr_check_rounds": pa.int32(), "checkpoint_rounds": pa.int32(), "rebalance_rounds": pa.int32(),
@@ -76,7 +77,9 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
     copies = tiered and not value("remote.log.copy.disable")
 
     def retention(unit: str) -> int:
-        """On a replica's own disk; total retention where nothing is copied, or nothing else is said."""
+        """On a replica's own disk; total retention where nothing is copied, or nothing else is said; none if only compacted."""
+        if "delete" not in value("cleanup.policy"):
+            return NO_LIMIT
         local = value(f"local.retention.{unit}") if copies else AS_RETENTION
         return int(value(f"retention.{unit}") if local == AS_RETENTION else local)
 
@@ -117,7 +120,8 @@ def may_delete(scenario: Scenario, topic: str, topic_config: Mapping[str, Any], 
         if command is not None:
             (cluster if command.topic is None else own).update(command.config or {})
         size, age_ms, check_ms = (int(configs.effective(cluster, own, key)) for key in _RETENTION)
-        meets |= size >= 0 or 0 <= age_ms < last * scenario.round_ms
+        deletes = "delete" in configs.effective(cluster, own, "cleanup.policy")
+        meets |= deletes and (size >= 0 or 0 <= age_ms < last * scenario.round_ms)
         checks |= check_ms // scenario.round_ms <= last
     return checks and (deletes_records or meets)
 

@@ -12,6 +12,7 @@ from typing import Any
 from ..settings import DEFAULTS, Settings
 
 TIERED_DEFAULTS: dict[str, Any] = {
+    "cleanup.policy": "delete",
     "retention.ms": 604_800_000,
     "retention.bytes": -1,
     "log.retention.check.interval.ms": 300_000,
@@ -96,14 +97,23 @@ class TieredSettings(Settings):
         return int(self._of_topic("retention.bytes"))
 
     @property
+    def is_deleted_by_retention(self) -> bool:
+        """Whether segments go by size and age (UnifiedLog.deleteOldSegments): not of a topic that is compacted only."""
+        return "delete" in str(self._of_topic("cleanup.policy")).split(",")
+
+    @property
     def local_retention_ms(self) -> int:
         """Age at which a segment goes from the replica's own disk."""
+        if not self.is_deleted_by_retention:
+            return UNLIMITED
         own = int(self._of_topic("local.retention.ms"))
         return own if self.copies and own != AS_RETENTION else self.retention_ms
 
     @property
     def local_retention_bytes(self) -> int:
         """Size of a replica's own log above which segments go from its disk."""
+        if not self.is_deleted_by_retention:
+            return UNLIMITED
         own = int(self._of_topic("local.retention.bytes"))
         return own if self.copies and own != AS_RETENTION else self.retention_bytes
 

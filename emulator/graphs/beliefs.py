@@ -40,7 +40,8 @@ GROUP BY scenario_id, topic, partition, {columns}, stretch
 def belief_chains(beliefs: DataFrame, graphs: Graphs) -> DataFrame:
     """Returns table `belief_chains`: who believes in a leader that is superseded but believes in something.
 
-    Two in a chain: a follower of a zombie. Three: of one that follows another. `beliefs`: columns of emulator.graphs.backends.BELIEFS.
+    Two in a chain: a follower of a zombie. Three: of one that follows another.
+    `beliefs`: the columns of emulator.graphs.backends.BELIEFS.
     """
     return (
         graphs.chains(beliefs)

@@ -11,9 +11,7 @@ from emulator.graphs.backends import Graphs
 from emulator.graphs.placed import Placed
 
 
-def hot_spot_rows(
-    cluster: Placed, carried: Mapping[int, tuple[int, int]] | None, graphs: Graphs
-) -> Iterator[tuple[Any, ...]]:
+def hot_spot_rows(cluster: Placed, carried: Mapping[int, tuple[int, int]] | None, graphs: Graphs) -> Iterator[tuple[Any, ...]]:
     """Yields the rows of table `hot_spots`, by broker. `carried`: bytes out and in of each broker in a run; None: nothing ran."""
     count = len(cluster.brokers)
     replicas = np.bincount(cluster.replicas[cluster.replicas >= 0], minlength=count)

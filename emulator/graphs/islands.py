@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from emulator.faults.timeline import BrokerSegment, broker_timelines
-from emulator.graphs.backends import Group, Graphs
+from emulator.graphs.backends import Graphs, Group
 from emulator.scenario import Scenario
 
 TOGETHER = 1_000_000
@@ -55,9 +55,7 @@ def _rows(scenario_id: int, since: int, end: int, islands: Sequence[Group]) -> I
         yield scenario_id, since, end, island[0], list(island)
 
 
-def _islands(
-    periods: Iterable[tuple[int, Mapping[int, BrokerSegment]]], graphs: Graphs
-) -> Iterator[tuple[int, list[Group]]]:
+def _islands(periods: Iterable[tuple[int, Mapping[int, BrokerSegment]]], graphs: Graphs) -> Iterator[tuple[int, list[Group]]]:
     """Yields the islands of each period. Many are one graph, of brokers by period: a question to Spark takes seconds."""
     together: list[tuple[int, _Question]] = []
     size = 0

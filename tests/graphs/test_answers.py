@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from pyspark.sql import SparkSession
 
 from emulator.graphs.backends import BELIEFS, Graphs

@@ -163,7 +163,7 @@ def _coloured(vertices: DataFrame, edges: DataFrame) -> DataFrame:
 
 def _settled(labelled: DataFrame, edges: DataFrame) -> DataFrame:
     """(id, color, label) with labels passed on until each is one of those that most neighbours have."""
-    colors = labelled.agg(F.max("color")).first()[0] + 1
+    colors = labelled.agg(F.max("color")).collect()[0][0] + 1
     found = _next(labelled)
     while not _most_frequent(found, edges).where("NOT array_contains(most, label)").isEmpty():
         for color in range(colors):

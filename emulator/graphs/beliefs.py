@@ -43,13 +43,15 @@ def belief_chains(beliefs: DataFrame, graphs: Graphs) -> DataFrame:
     Two in a chain: a follower of a zombie. Three: of one that follows another.
     `beliefs`: the columns of emulator.graphs.backends.BELIEFS.
     """
+    # none of them is null: so Spark is told
+    a, b, c, first, second = (f"coalesce({name}, -1)" for name in ("a", "b", "c", "first_epoch", "second_epoch"))
     return (
         graphs.chains(beliefs)
         .where("b != leader")
         .selectExpr(
             *("scenario_id", "topic", "partition", "from_round", "to_round"),
-            "IF(c = b, array(a, b), array(a, b, c)) AS chain",
-            "array(first_epoch, second_epoch) AS epochs",
+            f"IF(c = b, array({a}, {b}), array({a}, {b}, {c})) AS chain",
+            f"array({first}, {second}) AS epochs",
             "leader",
         )
         .orderBy("scenario_id", "topic", "partition", "from_round", "to_round", "chain", "epochs")

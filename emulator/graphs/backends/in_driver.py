@@ -37,14 +37,15 @@ class InDriver:
         rows = beliefs.collect()
         of_believer: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
         for row in rows:
-            of_believer[(*row[:3], row.believer)].append(row)
+            key = (*row[:3], row.believer)
+            of_believer[key].append(row)
         pairs = [
             (
                 *(*first[:3], first.believer, first.believed, second.believed, first.leader_epoch, second.leader_epoch),
                 *(first.leader, max(first.from_round, second.from_round), min(first.to_round, second.to_round)),
             )
             for first in rows
-            for second in of_believer[(*first[:3], first.believed)]
+            for second in of_believer.get((*first[:3], first.believed), ())
             if first.believer != first.believed and first.from_round < second.to_round and second.from_round < first.to_round
         ]
         return frame_of(beliefs.sparkSession, table_of_rows(pairs, CHAINS), CHAINS)

@@ -33,10 +33,24 @@ from emulator.options import (
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of chances that are drawn.")
 @click.option("--picture", metavar="FILE", help="Draw the failure domains as well (.svg: of the first scenario, .html: of all).")
+@click.option(
+    "--backend",
+    type=click.Choice(["driver", "graphframes"]),
+    default="driver",
+    show_default=True,
+    help="What works out components, communities, in-degrees and motifs. The answers are the same.",
+)
 @on_spark
 @common
 def graph_command(
-    cluster: str, out: str, failures: int, seed: int, picture: str | None, master: str | None, conf: Mapping[str, str]
+    cluster: str,
+    out: str,
+    failures: int,
+    seed: int,
+    picture: str | None,
+    backend: str,
+    master: str | None,
+    conf: Mapping[str, str],
 ) -> int:
     """Write a cluster as a graph, and which brokers must not fail together: copysets, blast radius, islands, hot spots.
 
@@ -45,6 +59,7 @@ def graph_command(
     if not out.strip():
         raise InputError("--out: no folder is given; allowed: a local path or a Hadoop URI")
     from emulator.graphs.backends.in_driver import InDriver
+    from emulator.graphs.backends.in_graphframes import InGraphFrames
     from emulator.graphs.build import write_graph
     from emulator.graphs.picture import refuse_other_formats, write_picture
     from emulator.graphs.sources import read_cluster, read_result
@@ -58,8 +73,9 @@ def graph_command(
         refuse_missing_folder(cluster, master, conf)
     with sessions.session(master, conf, f"{PROGRAM} graph") as spark:
         own = own_session(spark)
+        graphs = InGraphFrames(own) if backend == "graphframes" else InDriver()
         found = source or read_result(cluster, own)
-        write_graph(found, out, own, InDriver(), failures, seed, lambda line: click.echo(line, err=True))
+        write_graph(found, out, own, graphs, failures, seed, lambda line: click.echo(line, err=True))
     if picture is not None:
         write_picture(found.clusters, [each.name for each in found.scenarios], picture)
     click.echo(f"ask it: {PROGRAM} sql {out} @which_brokers_must_not_fail_together", err=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from pyspark.sql import DataFrame
 
-from emulator.graphs.backends import Belief, Graphs
+from emulator.graphs.backends import Graphs
 
-BELIEFS = """
+_EACH_ROUND = """
 WITH elected AS (
   SELECT scenario_id, topic, partition, leader_epoch, broker FROM events WHERE kind IN ('election', 'unclean_election')
   UNION
@@ -28,7 +27,7 @@ each_round AS (
 
 def ranges_sql(columns: str, condition: str) -> str:
     """SQL: rows of `each_round` that a condition holds for, put together over rounds that follow each other."""
-    return f"""{BELIEFS}
+    return f"""{_EACH_ROUND}
 SELECT scenario_id, topic, partition, {columns}, CAST(min(round) AS INT) AS from_round, CAST(max(round) + 1 AS INT) AS to_round
 FROM (
   SELECT *, round - row_number() OVER (PARTITION BY scenario_id, topic, partition, {columns} ORDER BY round) AS stretch
@@ -38,17 +37,22 @@ GROUP BY scenario_id, topic, partition, {columns}, stretch
 """
 
 
-def chain_rows(beliefs: Sequence[Belief], graphs: Graphs) -> Iterator[tuple[Any, ...]]:
-    """Yields the rows of table `belief_chains`, in order: who believes in a leader that is superseded but believes in something.
+def belief_chains(beliefs: DataFrame, graphs: Graphs) -> DataFrame:
+    """Returns table `belief_chains`: who believes in a leader that is superseded but believes in something.
 
-    Two in a chain: a follower of a zombie. Three: of one that follows another by now.
+    Two in a chain: a follower of a zombie. Three: of one that follows another.
+    `beliefs`: the columns of emulator.graphs.backends.BELIEFS.
     """
-    rows = []
-    for first, second in graphs.chains(beliefs):
-        if first.believed == first.leader:
-            continue
-        chain = [first.believer, first.believed, *([second.believed] if second.believed != first.believed else [])]
-        epochs = [first.leader_epoch, second.leader_epoch]
-        rounds = max(first.from_round, second.from_round), min(first.to_round, second.to_round)
-        rows.append((*first.place, *rounds, chain, epochs, first.leader))
-    yield from sorted(rows)
+    # none of them is null: so Spark is told
+    a, b, c, first, second = (f"coalesce({name}, -1)" for name in ("a", "b", "c", "first_epoch", "second_epoch"))
+    return (
+        graphs.chains(beliefs)
+        .where("b != leader")
+        .selectExpr(
+            *("scenario_id", "topic", "partition", "from_round", "to_round"),
+            f"IF(c = b, array({a}, {b}), array({a}, {b}, {c})) AS chain",
+            f"array({first}, {second}) AS epochs",
+            "leader",
+        )
+        .orderBy("scenario_id", "topic", "partition", "from_round", "to_round", "chain", "epochs")
+    )

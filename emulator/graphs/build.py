@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from emulator.graphs.backends import Belief, Graphs
-from emulator.graphs.beliefs import chain_rows, ranges_sql
+from emulator.graphs.backends import BELIEFS, Graphs
+from emulator.graphs.beliefs import belief_chains, ranges_sql
 from emulator.graphs.blast_radius import blast_radius
 from emulator.graphs.communities import community_rows
 from emulator.graphs.edges import edges, vertices
@@ -46,13 +46,15 @@ def write_graph(
         _write(output, "blast_radius", [row for each in source.clusters for row in blast_radius(each)])
         carried = _carried(source, spark)
         hot = [
-            row for each in source.clusters for row in hot_spot_rows(each, None if carried is None else carried[each.scenario_id])
+            row
+            for each in source.clusters
+            for row in hot_spot_rows(each, None if carried is None else carried[each.scenario_id], graphs)
         ]
         _write(output, "hot_spots", hot)
         _write(output, "communities", [row for each in source.clusters for row in community_rows(each, graphs)])
         tell("islands and beliefs")
         _write(output, "islands", [row for each in source.scenarios for row in island_rows(each, graphs)])
-        _write(output, "belief_chains", list(chain_rows(_beliefs(source, spark), graphs)))
+        output.write("belief_chains", belief_chains(_beliefs(source, spark), graphs))
         output.commit()
     except BaseException:
         output.abort()
@@ -74,11 +76,7 @@ def _carried(source: Source, spark: SparkSession) -> dict[int, dict[int, tuple[i
     return carried
 
 
-def _beliefs(source: Source, spark: SparkSession) -> list[Belief]:
+def _beliefs(source: Source, spark: SparkSession) -> DataFrame:
     if source.result is None:
-        return []
-    rows = spark.sql(ranges_sql("believer, believed, leader_epoch, leader", "true")).collect()
-    return [
-        Belief((row[0], row[1], row[2]), row.believer, row.believed, row.leader_epoch, row.leader, row.from_round, row.to_round)
-        for row in rows
-    ]
+        return spark.createDataFrame([], BELIEFS)
+    return spark.sql(ranges_sql("believer, believed, leader_epoch, leader", "true")).select(*BELIEFS.names)

@@ -38,7 +38,7 @@ def community_rows(cluster: Placed, graphs: Graphs) -> Iterator[tuple[Any, ...]]
     pairs, shared = shared_partitions(cluster)
     mean = shared.sum() / max(1, count * (count - 1) // 2)
     strong = pairs[shared > mean + STANDARD_DEVIATIONS * sqrt(mean)]
-    found = graphs.communities(range(count), [(int(a), int(b)) for a, b in strong.tolist()])
+    found = graphs.communities(range(count), strong)
     of_broker = np.zeros(count + 1, np.int64)  # the last one: of no replica
     for number, group in enumerate(found):
         of_broker[list(group)] = number

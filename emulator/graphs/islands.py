@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from emulator.faults.timeline import BrokerSegment, broker_timelines
-from emulator.graphs.backends import Graphs
+from emulator.graphs.backends import Graphs, Group
 from emulator.scenario import Scenario
+
+TOGETHER = 1_000_000
+"""So many vertices and edges are asked of at once."""
 
 
 def island_rows(scenario: Scenario, graphs: Graphs) -> Iterator[tuple[Any, ...]]:
@@ -23,37 +29,74 @@ def island_rows(scenario: Scenario, graphs: Graphs) -> Iterator[tuple[Any, ...]]
         scenario.session_timeout_rounds,
         isolation_in_drop_to=False,
     )
-    starts = sorted({segment.from_round for segments in timelines.values() for segment in segments} | {scenario.rounds})
-    at = dict.fromkeys(timelines, 0)
-    before: list[tuple[int, ...]] = []
+    before: list[Group] = []
     since = 0
-    for round_ in starts[:-1]:
-        here = {}
-        for broker, segments in timelines.items():
-            while segments[at[broker]].to_round <= round_:
-                at[broker] += 1
-            here[broker] = segments[at[broker]]
-        islands = _islands(here, graphs)
+    for round_, islands in _islands(_periods(timelines, scenario.rounds), graphs):
         if islands != before:
             yield from _rows(scenario.scenario_id, since, round_, before)
             before, since = islands, round_
     yield from _rows(scenario.scenario_id, since, scenario.rounds, before)
 
 
-def _rows(scenario_id: int, since: int, end: int, islands: Sequence[tuple[int, ...]]) -> Iterator[tuple[Any, ...]]:
+def _periods(timelines: Mapping[int, Sequence[BrokerSegment]], rounds: int) -> Iterator[tuple[int, dict[int, BrokerSegment]]]:
+    """Yields the first round of every range in which no broker's state changes, and those states."""
+    at = dict.fromkeys(timelines, 0)
+    for round_ in sorted({segment.from_round for segments in timelines.values() for segment in segments} - {rounds}):
+        here = {}
+        for broker, segments in timelines.items():
+            while segments[at[broker]].to_round <= round_:
+                at[broker] += 1
+            here[broker] = segments[at[broker]]
+        yield round_, here
+
+
+def _rows(scenario_id: int, since: int, end: int, islands: Sequence[Group]) -> Iterator[tuple[Any, ...]]:
     for island in islands:
         yield scenario_id, since, end, island[0], list(island)
 
 
-def _islands(here: Mapping[int, BrokerSegment], graphs: Graphs) -> list[tuple[int, ...]]:
-    running = sorted(broker for broker, segment in here.items() if not (segment.offline or segment.paused))
-    joined = [broker for broker in running if not here[broker].isolated]
-    cut = {frozenset((broker, peer)) for broker in joined for peer in here[broker].drop_to}
-    touched = {broker for pair in cut for broker in pair}
-    # Whoever has no cut link reaches everybody: one of them stands for all.
-    whole = [broker for broker in joined if broker not in touched]
-    asked = [*(broker for broker in joined if broker in touched), *whole[:1]]
-    edges = [(a, b) for i, a in enumerate(asked) for b in asked[i + 1 :] if frozenset((a, b)) not in cut]
-    found = graphs.components(asked, edges)
-    islands = [tuple(sorted({*group, *(whole if whole and whole[0] in group else ())})) for group in found]
-    return sorted([*islands, *((broker,) for broker in running if here[broker].isolated)])
+def _islands(periods: Iterable[tuple[int, Mapping[int, BrokerSegment]]], graphs: Graphs) -> Iterator[tuple[int, list[Group]]]:
+    """Yields the islands of each period. Many are one graph, of brokers by period: a question to Spark takes seconds."""
+    together: list[tuple[int, _Question]] = []
+    size = 0
+    for round_, here in periods:
+        question = _Question(here)
+        together.append((round_, question))
+        size += len(here) + len(question.edges)
+        if size > TOGETHER:
+            yield from _answered(together, graphs)
+            together, size = [], 0
+    if together:
+        yield from _answered(together, graphs)
+
+
+def _answered(together: Sequence[tuple[int, _Question]], graphs: Graphs) -> Iterator[tuple[int, list[Group]]]:
+    of_broker = max(max(question.asked, default=0) for _, question in together) + 1
+    vertices = [number * of_broker + broker for number, (_, question) in enumerate(together) for broker in question.asked]
+    edges = np.concatenate([question.edges + number * of_broker for number, (_, question) in enumerate(together)])
+    found: list[list[Group]] = [[] for _ in together]
+    for group in graphs.components(vertices, edges):
+        found[group[0] // of_broker].append(tuple(vertex % of_broker for vertex in group))
+    for (round_, question), groups in zip(together, found, strict=True):
+        yield round_, question.islands(groups)
+
+
+class _Question:
+    """Who reaches whom in one period. Whoever has no cut link reaches everybody: one of them stands for all, `whole`."""
+
+    def __init__(self, here: Mapping[int, BrokerSegment]) -> None:
+        running = sorted(broker for broker, segment in here.items() if not (segment.offline or segment.paused))
+        joined = [broker for broker in running if not here[broker].isolated]
+        cut = {frozenset((broker, peer)) for broker in joined for peer in here[broker].drop_to}
+        touched = {broker for pair in cut for broker in pair}
+        self.alone = [(broker,) for broker in running if here[broker].isolated]
+        self.whole = [broker for broker in joined if broker not in touched]
+        self.asked = sorted([*(broker for broker in joined if broker in touched), *self.whole[:1]])
+        edges = [pair for pair in combinations(self.asked, 2) if frozenset(pair) not in cut]
+        self.edges = np.array(edges, np.int64).reshape(-1, 2)
+
+    def islands(self, groups: Sequence[Group]) -> list[Group]:
+        """Returns all islands, from those of `asked`."""
+        whole = self.whole
+        full = [tuple(sorted({*group, *(whole if whole and whole[0] in group else ())})) for group in groups]
+        return sorted([*full, *self.alone])

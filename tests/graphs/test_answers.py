@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
+from pyspark.sql import SparkSession
 
-from emulator.graphs.backends import Belief, Graphs
-from emulator.graphs.backends.in_driver import InDriver
-from emulator.graphs.beliefs import chain_rows
+from emulator.graphs.backends import BELIEFS, Graphs
+from emulator.graphs.beliefs import belief_chains
 from emulator.graphs.blast_radius import blast_radius
 from emulator.graphs.communities import community_rows, shared_partitions
 from emulator.graphs.failure_sets import chance_rows, copyset_rows, failure_sets
@@ -21,11 +20,6 @@ from emulator.scenario.load import scenario_of
 
 SIX = [(1, "a"), (2, "b"), (3, "c"), (4, "a"), (5, "b"), (6, "c")]
 ASSIGNMENT = [[1, 2, 3], [4, 5, 6], [5, 1, 3], [3, 2, 1]]
-
-
-@pytest.fixture
-def graphs() -> Graphs:
-    return InDriver()
 
 
 def six(min_isr: int = 2) -> Placed:
@@ -88,12 +82,12 @@ def test_blast_radius_of_partitions_that_lack_members() -> None:
     assert radius["link", 1, 2] == (0, 0, 1, 1, 1)
 
 
-def test_hot_spots_of_six_brokers() -> None:
-    assert [r[1:] for r in hot_spot_rows(six(), None)] == [
+def test_hot_spots_of_six_brokers(graphs: Graphs) -> None:
+    assert [r[1:] for r in hot_spot_rows(six(), None, graphs)] == [
         (1, "a", 3, 1, 2, None, None), (2, "b", 2, 0, 0, None, None), (3, "c", 3, 1, 2, None, None),
         (4, "a", 1, 1, 2, None, None), (5, "b", 2, 1, 2, None, None), (6, "c", 1, 0, 0, None, None),
     ]  # fmt: skip
-    assert next(hot_spot_rows(six(), {1: (7, 8)}))[-2:] == (7, 8)
+    assert next(hot_spot_rows(six(), {1: (7, 8)}, graphs))[-2:] == (7, 8)
 
 
 def test_communities(graphs: Graphs) -> None:
@@ -135,22 +129,27 @@ def test_islands_reach_each_other_over_others_and_are_of_running_brokers(graphs:
     ]  # fmt: skip
 
 
-def test_chains_of_belief(graphs: Graphs) -> None:
+def test_chains_of_belief(graphs: Graphs, spark: SparkSession) -> None:
     t, u = (0, "t", 0), (0, "t", 1)
     beliefs = [
-        Belief(t, 1, 1, 1, 1, 0, 20),
-        Belief(t, 1, 1, 1, 2, 20, 30),  # a zombie
-        Belief(t, 2, 2, 2, 2, 20, 50),
-        Belief(t, 3, 1, 1, 1, 0, 20),
-        Belief(t, 3, 1, 1, 2, 20, 40),
-        Belief(t, 1, 2, 2, 2, 30, 50),
-        Belief(t, 3, 2, 2, 2, 40, 50),
-        Belief(u, 2, 1, 1, 2, 20, 40),  # of another partition
+        (*t, 1, 1, 1, 1, 0, 20),
+        (*t, 1, 1, 1, 2, 20, 30),  # a zombie
+        (*t, 2, 2, 2, 2, 20, 50),
+        (*t, 3, 1, 1, 1, 0, 20),
+        (*t, 3, 1, 1, 2, 20, 40),
+        (*t, 1, 2, 2, 2, 30, 50),
+        (*t, 3, 2, 2, 2, 40, 50),
+        (*u, 2, 1, 1, 2, 20, 40),  # of another partition
     ]
-    assert list(chain_rows(beliefs, graphs)) == [
+    rows = belief_chains(spark.createDataFrame(beliefs, BELIEFS), graphs).collect()
+    assert [tuple(row) for row in rows] == [
         (0, "t", 0, 20, 30, [3, 1], [1, 1], 2),
         (0, "t", 0, 30, 40, [3, 1, 2], [1, 2], 2),
     ]
+
+
+def test_nobody_believes_in_anything(graphs: Graphs, spark: SparkSession) -> None:
+    assert belief_chains(spark.createDataFrame([], BELIEFS), graphs).collect() == []
 
 
 def test_padded() -> None:

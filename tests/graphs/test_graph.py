@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.cli import main
+from emulator.graphs.backends.in_graphframes import missing_part
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes.sql import run_sql
 
@@ -186,6 +187,20 @@ def test_a_question_about_a_graph_that_is_not_there(
     (tmp_path / "scenarios").mkdir()
     assert main(["sql", str(tmp_path), "@where_are_the_hot_spots"]) == 2
     assert "no graph is there, which this question is about; write it with: emulator graph" in capsys.readouterr().err
+
+
+def test_a_backend_that_is_not_there(tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it is there: the tables that the driver's library gives."""
+    (tmp_path / "x.toml").write_text(SIX, "utf-8")
+    line = ["graph", str(tmp_path / "x.toml"), "--backend", "graphframes", "--out", str(tmp_path / "out")]
+    if missing_part(spark) is None:
+        assert main(line) == 0
+        assert [row["brokers"] for row in rows_of(tmp_path / "out", "communities")] == [[1, 3], [2], [4], [5], [6]]
+        return
+    assert main(line) == 3
+    error = capsys.readouterr().err
+    assert "--backend graphframes: " in error
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
-Edge = tuple[int, int]
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+Edges = NDArray[np.int64]
+"""(edges, 2): where each comes from and where it goes to."""
 Group = tuple[int, ...]
 
+_PLACE = [StructField("scenario_id", IntegerType()), StructField("topic", StringType()), StructField("partition", IntegerType())]
 
-class Belief(NamedTuple):
-    """Of a partition (`place`), who believes in which rounds that whom leads, and in which epoch; the controller has `leader`."""
 
-    place: tuple[int, str, int]
-    believer: int
-    believed: int
-    leader_epoch: int
-    leader: int
-    from_round: int
-    to_round: int
+def _of_partition(*numbers: str) -> StructType:
+    return StructType([*_PLACE, *(StructField(name, IntegerType()) for name in numbers)])
+
+
+BELIEFS = _of_partition("believer", "believed", "leader_epoch", "leader", "from_round", "to_round")
+"""Of a partition, who believes in which rounds that whom leads, and in which epoch; the controller has `leader` then."""
+CHAINS = _of_partition("a", "b", "c", "first_epoch", "second_epoch", "leader", "from_round", "to_round")
+"""Of a partition, a believes in these rounds that b leads, in the first epoch, and b that c does, in the second."""
 
 
 class Graphs(Protocol):
-    """A backend. Vertices are ints; groups come with their members sorted, and sorted themselves."""
+    """A backend. Vertices are ints, ascending, with all that edges name; groups have their members sorted, and are sorted."""
 
-    def components(self, vertices: Collection[int], edges: Iterable[Edge]) -> list[Group]:
+    def components(self, vertices: Sequence[int], edges: Edges) -> list[Group]:
         """Returns the connected components of an undirected graph."""
 
-    def communities(self, vertices: Collection[int], edges: Iterable[Edge]) -> list[Group]:
-        """Returns the communities of an undirected graph, by propagation of labels."""
+    def communities(self, vertices: Sequence[int], edges: Edges) -> list[Group]:
+        """Returns the communities of an undirected graph, each edge given once.
 
-    def chains(self, beliefs: Sequence[Belief]) -> list[tuple[Belief, Belief]]:
-        """Returns every (a)-[x]->(b); (b)-[y]->(c) of one partition, x and y overlapping in rounds, a and b not the same."""
+        By semi-synchronous propagation of labels (Cordasco and Gargano 2010), which draws nothing at random: vertices are
+        coloured greedily, largest degree first; then color by color each takes the label that most neighbours have. Of
+        several such it keeps its own, else it takes the highest; at first each has its own number.
+        """
+
+    def in_degrees(self, vertices: Sequence[int], edges: Edges) -> list[int]:
+        """Returns how many edges go to each vertex."""
+
+    def chains(self, beliefs: DataFrame) -> DataFrame:
+        """Returns (columns of CHAINS) every (a)-[x]->(b); (b)-[y]->(c) of one partition, x and y overlapping in rounds, a not b.
+
+        `beliefs`: edges, with the columns of BELIEFS; whoever believes in itself is an edge to itself.
+        """

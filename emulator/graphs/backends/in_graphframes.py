@@ -15,7 +15,7 @@ from emulator.arrow_frames import frame_of
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.graphs.backends import CHAINS, Edges, Group
 from emulator.session import is_connect, quiet_query_errors
-from emulator.spark_errors import SPARK_ERRORS
+from emulator.spark.spark_errors import SPARK_ERRORS
 
 PYTHON_PACKAGE = "graphframes-py"
 CLASSES = "io.graphframes:graphframes-spark4_2.13:0.11.0"

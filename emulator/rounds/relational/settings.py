@@ -120,7 +120,7 @@ def may_delete(scenario: Scenario, topic: str, topic_config: Mapping[str, Any], 
         if command is not None:
             (cluster if command.topic is None else own).update(command.config or {})
         size, age_ms, check_ms = (int(configs.effective(cluster, own, key)) for key in _RETENTION)
-        deletes = "delete" in configs.effective(cluster, own, "cleanup.policy")
+        deletes = "delete" in str(configs.effective(cluster, own, "cleanup.policy"))
         meets |= deletes and (size >= 0 or 0 <= age_ms < last * scenario.round_ms)
         checks |= check_ms // scenario.round_ms <= last
     return checks and (deletes_records or meets)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations, islice
-from math import comb, sqrt
+from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from emulator.intervals import clopper_pearson
 
 Sets = NDArray[np.int32]
 
@@ -23,12 +25,11 @@ EXACT_UP_TO_CHOICES = 300_000
 DRAWS = 20_000
 """Of who fails, where there are more ways than that."""
 CELLS_AT_ONCE = 20_000_000
-_Z_95 = 1.959964
 
 
 @dataclass(frozen=True)
 class Chance:
-    """A probability, with its 95 % interval (Wilson's); exact: all three are the same, and `draws` is 0."""
+    """A probability, with its 95 % interval (intervals.clopper_pearson); exact: all three are the same, and `draws` is 0."""
 
     probability: float
     low: float
@@ -109,15 +110,8 @@ def loss_probability(sets: Sets, brokers: Iterable[int], failures: int, seed: in
         return _exact(int(holds_a_set(places, chosen, len(ids)).sum()) / ways)
     random = np.random.default_rng([seed, failures])
     chosen = np.stack([random.choice(len(ids), failures, replace=False) for _ in range(DRAWS)]).astype(np.int32)
-    return interval(int(holds_a_set(places, chosen, len(ids)).sum()), DRAWS)
-
-
-def interval(hits: int, draws: int) -> Chance:
-    """Returns a share of draws with Wilson's 95 % interval."""
-    share, square = hits / draws, _Z_95**2
-    middle = (share + square / (2 * draws)) / (1 + square / draws)
-    half = _Z_95 / (1 + square / draws) * sqrt(share * (1 - share) / draws + square / (4 * draws**2))
-    return Chance(share, max(0.0, middle - half), min(1.0, middle + half), draws)
+    hits = int(holds_a_set(places, chosen, len(ids)).sum())
+    return Chance(hits / DRAWS, *clopper_pearson(hits, DRAWS), DRAWS)
 
 
 def holds_a_set(sets: Sets, failed: NDArray[np.int32], count: int) -> NDArray[np.bool_]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from emulator.errors import InputError
 from emulator.graphs.copysets import Sets, copysets, loss_probability, sizes_of
+from emulator.intervals import clopper_pearson
 from emulator.outcomes.ask import Asker
-from emulator.outcomes.intervals import clopper_pearson
 from emulator.scenario.topics import pad_replicas
 
 FOR_GOOD = ("power_loss", "broker_crash", "disk_loss")

@@ -9,9 +9,9 @@ from emulator.graphs.copysets import (
     blocking_sets,
     copysets,
     holds_a_set,
-    interval,
     loss_probability,
 )
+from emulator.intervals import clopper_pearson
 
 SIX = np.array([[1, 3, 5], [2, 4, 6], [1, 4, 5], [5, 3, 1]])
 """Six brokers, racks {1, 2}, {3, 4} and {5, 6}."""
@@ -57,8 +57,8 @@ def test_three_hundred_brokers_at_random_as_in_the_paper() -> None:
     assert abs(len(sets) - expected) < 200  # some 98,900
     assert loss_probability(sets, range(300), 3).probability == len(sets) / triples
     drawn_four = [loss_probability(sets, range(300), 4, seed).probability for seed in range(10)]
-    four = interval(round(sum(drawn_four) * DRAWS), len(drawn_four) * DRAWS)
-    assert four.low < 1 - (1 - expected / triples) ** 4 < four.high
+    low, high = clopper_pearson(round(sum(drawn_four) * DRAWS), len(drawn_four) * DRAWS)
+    assert low < 1 - (1 - expected / triples) ** 4 < high
     fifteen = loss_probability(sets, range(300), 15)
     assert fifteen.draws == DRAWS
     assert fifteen.probability > 0.999
@@ -70,6 +70,7 @@ def test_few_copysets_of_three_hundred_brokers() -> None:
     sets = copysets([np.concatenate([order.permutation(300).reshape(100, 3) for _ in range(2)])])
     assert len(sets) == 200
     chance = loss_probability(sets, range(300), 15)
+    assert (chance.low, chance.high) == clopper_pearson(round(chance.probability * DRAWS), DRAWS)
     one_set = comb(297, 12) / comb(300, 15)
     assert chance.low < 1 - (1 - one_set) ** 200 < chance.high  # 2 %
 
@@ -83,9 +84,3 @@ def test_sets_of_several_sizes_against_counting_one_by_one(failures: int) -> Non
     expected = [any(set(row) <= set(failed) for row in rows) for failed in chosen]
     assert holds_a_set(sets, np.array(chosen, np.int32).reshape(len(chosen), failures), 9).tolist() == expected
     assert loss_probability(sets, range(9), failures).probability == sum(expected) / len(chosen)
-
-
-def test_intervals() -> None:
-    """Wilson's, as in Newcombe (1998), table I: 81 of 263."""
-    chance = interval(81, 263)
-    assert (round(chance.low, 4), round(chance.high, 4)) == (0.2553, 0.3662)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
-from emulator import compiled
+from emulator.engine.compile_by_playing import compile_by_playing
 from emulator.engine.rows import blocks_row
 from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledger_block, read_topic_block
 from emulator.outcomes.compiled_ledgers import LedgerNames, ledger_block_tables, topic_block_tables
@@ -54,25 +54,10 @@ def play_topic_payload(number: int, payload: Any) -> dict[str, pa.Table]:
 
 
 def compile_ledgers(block: Block, **told: Callable[[], None]) -> bool:
-    """Have the rounds of ledgers compiled, where the cache does not have them yet, by playing no round of a block.
-
-    `told`, and what it returns: as of compiled.compile_once.
-    """
-
-    def play_nothing() -> None:
-        ledgers = cast(Any, block.state.ledgers).copy()
-        ledgers["end"] = 0
-        play(block.state._replace(ledgers=ledgers), block.inputs)
-
-    return compiled.compile_once(play_ledgers, play_nothing, **told)
+    """Have the rounds of ledgers compiled, where the cache does not have them yet; as of compile_by_playing."""
+    return compile_by_playing(play_ledgers, lambda over: play(over, block.inputs), block.state, "ledgers", **told)
 
 
 def compile_topics(block: TopicBlock, **told: Callable[[], None]) -> bool:
     """The same of the rounds of topics."""
-
-    def play_nothing() -> None:
-        topics = cast(Any, block.state.topics).copy()
-        topics["end"] = 0
-        play_topic_block(block.state._replace(topics=topics), block.inputs)
-
-    return compiled.compile_once(play_topics, play_nothing, **told)
+    return compile_by_playing(play_topics, lambda over: play_topic_block(over, block.inputs), block.state, "topics", **told)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, cast
 
 import numpy as np
 
 from emulator import compiled
+from emulator.engine.compile_by_playing import compile_by_playing
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import Block, Prepared, read_block
 from emulator.progress import Progress
@@ -67,15 +67,8 @@ def _one_of_each(tiered: np.ndarray, in_one_block: bool) -> list[int]:
 
 
 def compile_rounds(block: Block, **told: Callable[[], None]) -> bool:
-    """Have the rounds compiled, where the cache does not have them yet, by playing no round of a block.
-
-    One process of a machine does, the others wait for it (compiled.compile_once). Returns whether this one did.
-    """
-
-    def play_nothing() -> None:
-        state = block.state
-        partitions = cast(Any, state.partitions).copy()
-        partitions["end"] = 0
-        play(state._replace(partitions=partitions), block.inputs, block.traffic)
-
-    return compiled.compile_once(play_tiered_partitions if len(block.state.tier) else play_partitions, play_nothing, **told)
+    """Have the rounds of partitions compiled, where the cache does not have them yet; as of compile_by_playing."""
+    entry_point = play_tiered_partitions if len(block.state.tier) else play_partitions
+    return compile_by_playing(
+        entry_point, lambda over: play(over, block.inputs, block.traffic), block.state, "partitions", **told
+    )

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from emulator import compiled, compiled_cache
-from emulator.engine import warm_up
+from emulator.engine import play_ledger_blocks, warm_up
+from emulator.engine.compile_all import LEDGERS
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import Block, Prepared, prepare
+from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_ledger_block, read_topic_block
 from emulator.progress import Progress
 from emulator.scenario import load_run
 
@@ -54,6 +57,35 @@ def test_a_first_run_says_that_it_compiles(prepared: Prepared, monkeypatch: pyte
     assert (first, last.rstrip(" s0123456789")) == ("compiling the rounds, once for this version ...", "compiled in")
     assert played == [0], "one partition, no round"
     assert said(prepared) == []
+
+
+@pytest.mark.parametrize(("records", "player", "entry_point"), [
+    ("ledgers", "play", "play_ledgers"), ("topics", "play_topic_block", "play_topics"),
+])  # fmt: skip
+def test_no_round_of_ledgers_is_played_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: str, player: str, entry_point: str
+) -> None:
+    """One ledger, one topic; what is given to be played stays as it was."""
+    (tmp_path / "s.toml").write_text(LEDGERS)
+    scenarios = load_run(str(tmp_path / "s.toml")).scenarios
+    block: Any
+    if records == "ledgers":
+        block = read_ledger_block(PreparedLedgers(scenarios, {0: np.zeros(2, bool)}, True).payload(0, 1))
+    else:
+        block = read_topic_block(PreparedTopics(scenarios, True).payload(0, 1))
+    before, played = np.array(getattr(block.state, records)), list[Any]()
+    play = getattr(play_ledger_blocks, player)
+    monkeypatch.setattr(compiled, "is_compiling", lambda: True)
+    monkeypatch.setattr(play_ledger_blocks, entry_point, SimpleNamespace(signatures=[]))
+    monkeypatch.setattr(compiled_cache, "is_cached", lambda _: bool(played))
+    monkeypatch.setattr(play_ledger_blocks, player, lambda state, inputs: played.append((state, play(state, inputs))))
+    compile_one = getattr(play_ledger_blocks, f"compile_{records}")
+    assert [compile_one(block), compile_one(block)] == [True, False]
+    ((given, (state, told)),) = played
+    assert getattr(given, records)["end"].tolist() == [0]
+    assert getattr(state, records)["now"].tolist() == [0]
+    assert not any(len(rows) for rows in told)
+    assert np.array_equal(getattr(block.state, records), before)
 
 
 READ = """

@@ -201,7 +201,7 @@ def _notes(rates: Rates, step_ms: int, traffic: Mapping[str, _Traffic]) -> list[
         )
     others = sorted({topic for _, topic, _ in rates.values} - traffic.keys())
     if others:
-        notes.append(f"{len(others)} topics are not in the cluster, left out: {listing(others)}")
+        notes.append(f"{len(others)} topics are not in the cluster, left out: {_few(others)}")
     return notes
 
 
@@ -210,11 +210,16 @@ def _size_notes(traffic: Mapping[str, _Traffic], record_bytes: int | None) -> li
     notes = []
     without_records = [topic for topic, rates in traffic.items() if rates.records is None]
     if without_records:
-        notes.append(f"{len(without_records)} topics have bytes alone, taken as records of {size}: {listing(without_records)}")
+        notes.append(f"{len(without_records)} topics have bytes alone, taken as records of {size}: {_few(without_records)}")
     without_bytes = [topic for topic, rates in traffic.items() if rates.bytes is None]
     if without_bytes and record_bytes is None:
-        notes.append(f"{len(without_bytes)} topics have no bytes: records of {size}: {listing(without_bytes)}")
+        notes.append(f"{len(without_bytes)} topics have no bytes: records of {size}: {_few(without_bytes)}")
     return notes
+
+
+def _few(topics: Sequence[str]) -> str:
+    """The first topics by name, for a note."""
+    return ", ".join([*topics[:3], *(["..."] if len(topics) > 3 else [])])
 
 
 def _check_out(out: str, files: Sequence[str]) -> None:

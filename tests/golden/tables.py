@@ -32,6 +32,9 @@ LATER = {"runs": ("scenario_folder", "scenario_files"), "scenarios": ("event_kin
 LATER_TABLES = ("event_counts",)
 """Tables that came after them, likewise."""
 
+LATER_ANSWERS = ("sweep", "ask_which_case_is_worst", "ask_which_setting_suits_which_topic")
+"""Views and questions that came after them, likewise: what they answer has tests of its own."""
+
 LONG_TEXT = {"runs": ("scenario_text",)}
 """Columns whose text is kept as a digest: the scenario file stands beside the goldens."""
 

@@ -54,16 +54,12 @@ cases AS (
   LEFT JOIN costs m ON m.scenario_id = c.scenario_id
   WHERE c.is_case OR k.cases = 0
 ),
-beaten AS (
-  SELECT DISTINCT c.scenario_id
-  FROM cases c
-  JOIN cases o ON o.fault = c.fault AND o.seed = c.seed
-  WHERE o.acked_lost <= c.acked_lost
-    AND o.unwritable_seconds <= c.unwritable_seconds
-    AND o.month_cost <= c.month_cost
-    AND (
-      o.acked_lost < c.acked_lost OR o.unwritable_seconds < c.unwritable_seconds OR o.month_cost < c.month_cost
-    )
+-- With all that a case is held against beside it: a join of cases with themselves is more than Spark's optimizer can plan.
+compared AS (
+  SELECT
+    cases.*,
+    collect_list(struct(acked_lost, unwritable_seconds, month_cost)) OVER (PARTITION BY fault, seed) AS others
+  FROM cases
 )
 SELECT
   c.scenario_id,
@@ -82,6 +78,14 @@ SELECT
   c.month_cost,
   c.replicated_bytes,
   c.remote_copy_bytes,
-  b.scenario_id IS NULL AS on_frontier
-FROM cases c
-LEFT JOIN beaten b ON b.scenario_id = c.scenario_id
+  max(
+    CASE
+      WHEN o.acked_lost <= c.acked_lost AND o.unwritable_seconds <= c.unwritable_seconds AND o.month_cost <= c.month_cost
+        AND (o.acked_lost < c.acked_lost OR o.unwritable_seconds < c.unwritable_seconds OR o.month_cost < c.month_cost)
+      THEN 1
+      ELSE 0
+    END
+  ) = 0 AS on_frontier
+FROM compared c
+LATERAL VIEW explode(c.others) r AS o
+GROUP BY ALL

@@ -23,6 +23,7 @@ from emulator.engine.interface import Engine, Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.older_checkpoints import OlderCheckpoints
 from emulator.engine.resuming import Resuming
+from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.joined import Tables, joined_tables
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
@@ -54,7 +55,7 @@ def run_emulation(
     resume: bool = False,
     state_at: Sequence[int] = (),
 ) -> RunSummary:
-    """Run all scenarios of a file and publish their tables under `out`, all of them or none.
+    """Run all scenarios of a file and publish their tables under `out`, all of them or none; a graph there goes.
 
     `mode`: "plain" or "leap", None: the scenario file's; the tables are the same. `trace`: "none", "all" or
     TOPIC:PARTITION,... `resume`: go on from the checkpoint there, if there is one. `state_at`: rounds at whose end every replica
@@ -65,7 +66,7 @@ def run_emulation(
     started, clock = datetime.now(timezone.utc), time.monotonic()
     mode, progress, resuming = mode or run.mode, progress or Progress(quiet=True), None
     state_at = sorted(set(state_at))
-    output = OutputDirectory(spark, out)
+    output = OutputDirectory(spark, out, derived=GRAPH_TABLES)
     output.recover()
     output.stage()
     try:
@@ -89,6 +90,7 @@ def run_emulation(
             writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, spark.version, size, started, seconds)]))
             for write in writes:
                 write.result()
+        had_graph = output.derived_tables()
         output.commit()
     except BaseException:
         output.abort()
@@ -96,6 +98,8 @@ def run_emulation(
             resuming.forget_useless()
         raise
     resuming.forget(progress.note)
+    if had_graph:
+        progress.note(graph_went(out))
     lines = [
         f"{len(run.scenarios)} scenarios, {size.partitions} partitions ({size.distinct} distinct),"
         f" {max(s.rounds for s in run.scenarios)} rounds: {size.replica_rounds} replica-rounds in"

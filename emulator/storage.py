@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import socket
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +26,7 @@ from emulator.arrow_frames import frame_of
 from emulator.arrow_schemas import to_arrow_schema
 from emulator.errors import InputError
 from emulator.files import files_of
+from emulator.processes import is_running, this_process
 from emulator.schema import OUTPUT_TABLES
 from emulator.session import is_connect
 from emulator.spark.spark_errors import SPARK_ERRORS
@@ -54,12 +52,18 @@ class OutputDirectory:
     """The folder `--out` names: a folder per output table, and whatever else the user keeps there.
 
     `uri`: any Hadoop URI or a local path. `run_id`: letters, digits and "-"; drawn if not given. `tables`: those that are
-    written and replaced together, a run's unless others are given. Only folders named as one of them and `_staging-*` are ever
-    touched here (emulator/engine/job_files.py has `_checkpoint`). Raises `InputError` for an address that cannot be opened.
+    written and replaced together, a run's unless others are given. `derived`: what is worked out from them, which `commit`
+    removes. Only folders named as one of these and `_staging-*` are ever touched here (emulator/engine/job_files.py has
+    `_checkpoint`). Raises `InputError` for an address that cannot be opened.
     """
 
     def __init__(
-        self, spark: SparkSession, uri: str, run_id: str | None = None, tables: Mapping[str, StructType] = OUTPUT_TABLES
+        self,
+        spark: SparkSession,
+        uri: str,
+        run_id: str | None = None,
+        tables: Mapping[str, StructType] = OUTPUT_TABLES,
+        derived: Collection[str] = (),
     ) -> None:
         self.uri = uri
         self.run_id = run_id or uuid.uuid4().hex[:12]
@@ -67,6 +71,7 @@ class OutputDirectory:
             raise ValueError(f"run_id {self.run_id!r}: letters, digits and - only")
         self._spark = spark
         self._schemas = tables
+        self._derived = derived
         self._files = files_of(spark, uri)
         self._staging = STAGING_PREFIX + self.run_id
         self._made_folders: list[str] = []
@@ -85,7 +90,7 @@ class OutputDirectory:
             self._remove_stale_stagings()
             self._refuse_foreign_tables()
             self._files.make_folders(self._staging)
-            self._files.write_text(f"{self._staging}/{OWNER_FILE}", json.dumps(_this_process()))
+            self._files.write_text(f"{self._staging}/{OWNER_FILE}", json.dumps(this_process()))
             self._refuse_unseen()
         except OSError as error:
             self._remove_what_stage_made()
@@ -131,14 +136,17 @@ class OutputDirectory:
         self._files.write_bytes(f"{self._staging}/{table}/part-00000.parquet", content.getvalue())
 
     def commit(self) -> None:
-        """Publishes all staged tables in place of those before; raises `OSError` when the file system fails."""
+        """Publishes all staged tables in place of those before and of what is derived from these.
+
+        Raises `OSError` when the file system fails.
+        """
         staging = self._files.uri(self._staging)
         try:
             staged = [name for name in self._files.names(self._staging) if not name.startswith(("_", "."))]
             manifest = {
                 "run_id": self.run_id,
                 "tables": {name: self._files.sizes(f"{self._staging}/{name}") for name in staged},
-                "retired": self.tables(),
+                "retired": [*self.tables(), *self.derived_tables()],
             }
             self._files.write_text(f"{self._staging}/{COMMIT_FILE}", json.dumps(manifest))
             self._roll_forward(self._staging)
@@ -168,6 +176,10 @@ class OutputDirectory:
             return []
         there = set(self._files.names())
         return [name for name in self._schemas if name in there and self._files.is_folder(name)]
+
+    def derived_tables(self) -> list[str]:
+        """Returns the names of the derived tables that are there: all of them or, where one isn't a table, none is ours."""
+        return list(self._derived) if all(map(self._is_table, self._derived)) else []
 
     def _roll_forward(self, staging: str) -> None:
         """Moves the tables before away and the staged ones in. Doing it again from any point on ends the same."""
@@ -214,10 +226,11 @@ class OutputDirectory:
     def _refuse_foreign_tables(self) -> None:
         """Makes sure that what `commit` will replace was written by a run."""
         for name in self._schemas:
-            if not self._files.exists(name):
-                continue
-            if not self._files.is_folder(name) or not all(map(_is_table_file, self._files.sizes(name))):
+            if self._files.exists(name) and not self._is_table(name):
                 raise InputError(f"{self.uri}: {name!r} there is not a table of a run; choose another output folder")
+
+    def _is_table(self, name: str) -> bool:
+        return self._files.is_folder(name) and all(map(_is_table_file, self._files.sizes(name)))
 
     def _refuse_unseen(self) -> None:
         """Makes sure that a server of Spark Connect sees the files that this process writes."""
@@ -233,12 +246,12 @@ class OutputDirectory:
         owner = self._owner(staging)
         if not owner:
             return False
-        here = _this_process()
+        here = this_process()
         if owner.get("host") != here["host"]:
             return self._changed_lately(staging)
         if owner.get("pid") == here["pid"] and owner.get("started") == here["started"]:
             return self._files.uri(staging) in _being_written
-        return _is_running(int(owner["pid"]), owner.get("started"))
+        return is_running(int(owner["pid"]), owner.get("started"))
 
     def _changed_lately(self, staging: str) -> bool:
         commit = f"{staging}/{COMMIT_FILE}"
@@ -294,25 +307,3 @@ def _last_table_first(table: str) -> tuple[bool, str]:
 def _is_table_file(name: str) -> bool:
     last = name.rsplit("/", 1)[-1]
     return last.endswith(".parquet") or last.startswith(("_", "."))
-
-
-def _this_process() -> dict[str, Any]:
-    return {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
-
-
-def _started(pid: int) -> str | None:
-    """Returns the start time of a process as Linux counts it (field 22 of its stat): process ids come again."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()[19]
-    except (OSError, IndexError):
-        return None
-
-
-def _is_running(pid: int, started: str | None) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return started is None or _started(pid) in (None, started)

@@ -145,6 +145,11 @@ USAGE_ERRORS = [
     ),
     ("run nowhere.toml --out x", "nowhere.toml: file: does not exist; allowed: a file that can be read"),
     ("import kafka --out x", "Missing option '--describe'"),
+    (
+        "import kafka --offsets latest-tiered=x --remote-metadata y --out z",
+        "which topics are tiered (--offsets and --remote-metadata add to it);"
+        " allowed: the FILE of kafka-topics.sh --bootstrap-server HOST:PORT --describe > FILE",
+    ),
     ("import kafka --describe x", "Missing option '--out'"),
     ("import kafka --describe nowhere.txt --out x", "nowhere.txt"),
     ("import kafka --describe x --data-dir b1=y --out x", '--data-dir: "b1=y" is not BROKER=DIR; allowed: as in 1='),

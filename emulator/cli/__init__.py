@@ -22,6 +22,7 @@ from emulator.cli.explain_round import explain_round_command
 from emulator.cli.graph import graph_command
 from emulator.cli.import_bookkeeper import import_bookkeeper_command
 from emulator.cli.import_kafka import import_kafka_command
+from emulator.cli.import_rates import import_rates_command
 from emulator.cli.pack import pack_command
 from emulator.cli.printing import PROGRAM
 from emulator.cli.run import run_command
@@ -54,7 +55,7 @@ def import_group() -> None:
     """Turn a real cluster's files into the start of an emulation."""
 
 
-for _command in (import_kafka_command, import_bookkeeper_command):
+for _command in (import_kafka_command, import_bookkeeper_command, import_rates_command):
     import_group.add_command(_command)
 for _command in (
     run_command,

@@ -12,9 +12,15 @@ from emulator.options import (
     parse_offsets,
 )
 
+NO_DESCRIPTION = (
+    "Missing option '--describe': only it says which replicas, leaders and configs partitions have and which topics are tiered"
+    " (--offsets and --remote-metadata add to it); allowed: the FILE of"
+    " kafka-topics.sh --bootstrap-server HOST:PORT --describe > FILE"
+)
+
 
 @click.command("kafka")
-@click.option("--describe", metavar="FILE", required=True, help="Output of kafka-topics --describe.")
+@click.option("--describe", metavar="FILE", help="Output of kafka-topics --describe; required.")
 @click.option("--log-dirs", metavar="FILE", help="Output of kafka-log-dirs --describe.")
 @click.option(
     "--data-dir",
@@ -40,7 +46,7 @@ from emulator.options import (
 @click.option("--out", metavar="DIR", required=True, help="Local folder to write; an earlier import in it is replaced.")
 @common
 def import_kafka_command(
-    describe: str,
+    describe: str | None,
     log_dirs: str | None,
     data_dirs: dict[int, str],
     offsets: dict[str, list[str]],
@@ -48,6 +54,8 @@ def import_kafka_command(
     out: str,
 ) -> int:
     """Import a Kafka cluster: placement, logs, epochs, ISR, remote segments and configs, for `import = "DIR"` in a scenario."""
+    if describe is None:
+        raise click.UsageError(NO_DESCRIPTION, click.get_current_context())
     from datasets.kafka import import_kafka
 
     print_lines(import_kafka(describe, log_dirs, data_dirs, out, offsets, remote_metadata).lines())

@@ -8,3 +8,8 @@ from emulator.graphs.table_columns import GRAPH_COLUMNS
 from emulator.schema import schema_of
 
 GRAPH_TABLES: dict[str, StructType] = {table: schema_of(columns) for table, columns in GRAPH_COLUMNS.items()}
+
+
+def graph_went(out: str) -> str:
+    """Returns what a run says that has removed the graph of the tables before."""
+    return f"the graph in {out} was of the tables before: it is removed; write it anew with: emulator graph {out} --out {out}"

@@ -12,16 +12,12 @@ from sqlglot import exp
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.outcomes.column_names import Untranslatable
-from emulator.outcomes.duckdb_tables import NotHere, connect
+from emulator.outcomes.duckdb_tables import NotHere, connect, is_unfinished
 from emulator.outcomes.spark_to_duckdb import translate
 from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, names_in, no_tables, refuse_without_graph
 
 if TYPE_CHECKING:
     from emulator.outcomes.prices import PricesShape
-
-# emulator.storage: a run that is publishing its tables, or was cut off from that.
-_COMMITS = ("_staging-", "_COMMIT")
-
 
 ROWS_FETCHED = 10_000
 
@@ -41,7 +37,7 @@ def run_duckdb(
     """
     if folder is None:
         raise OnlySpark("the tables are in no local folder")
-    if _is_unfinished(folder):
+    if is_unfinished(folder):
         raise OnlySpark("a run has not finished publishing its tables")
     present = [name for name in ALL_COLUMNS if os.path.isdir(os.path.join(folder, name))]
     if not present:
@@ -93,11 +89,6 @@ def _refuse_kinds(kinds: Iterable[str]) -> None:
     for kind in kinds:
         if kind.startswith("DECIMAL") or ("TIMESTAMP" in kind and kind != "TIMESTAMP"):
             raise OnlySpark(f"a column is of the type {kind}")
-
-
-def _is_unfinished(folder: str) -> bool:
-    begin, commit = _COMMITS
-    return any(name.startswith(begin) and os.path.exists(os.path.join(folder, name, commit)) for name in os.listdir(folder))
 
 
 def _line(error: Exception) -> str:

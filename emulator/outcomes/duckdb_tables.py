@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MEMORY_SHARE_OF_FILES = 4
 """A run fits this machine if the Parquet files that a query reads are at most this part of its memory."""
 
+_COMMITS = ("_staging-", "_COMMIT")
+
 _TYPES = {
     "int": "INTEGER",
     "bigint": "BIGINT",
@@ -68,13 +70,24 @@ def connect(folder: str, names: Collection[str], prices: PricesShape | None) -> 
             connection.execute(f"CREATE VIEW {_quoted(name)} AS {_select(connection, name, found)}")
         for name in HELPER_VIEWS:
             if name in wanted:
-                kind = "TABLE" if name in WORKED_OUT_ONCE else "VIEW"
-                connection.execute(f"CREATE {kind} {_quoted(name)} AS {_view_sql(name, prices)}")
+                add_helper_view(connection, name, prices)
         connection.execute("SET lock_configuration = true")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def add_helper_view(connection: duckdb.DuckDBPyConnection, name: str, prices: PricesShape | None = None) -> None:
+    """Adds a helper view to a connection that has what the view builds on; one that several add up is worked out at once."""
+    kind = "TABLE" if name in WORKED_OUT_ONCE else "VIEW"
+    connection.execute(f"CREATE {kind} {_quoted(name)} AS {_view_sql(name, prices)}")
+
+
+def is_unfinished(folder: str) -> bool:
+    """Whether a run is publishing its tables in a folder, or was cut off from that (emulator.storage)."""
+    begin, commit = _COMMITS
+    return any(name.startswith(begin) and os.path.exists(os.path.join(folder, name, commit)) for name in os.listdir(folder))
 
 
 def _view_sql(name: str, prices: PricesShape | None) -> str:

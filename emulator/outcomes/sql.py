@@ -34,7 +34,7 @@ def run_sql(
     sql = resolve(query)
     parse_reading(sql)
     own = own_session(spark)
-    _register(own, uri, sql, prices, query.startswith("@"))
+    register_run(own, uri, sql, prices, query.startswith("@"))
     with quiet_query_errors():
         try:
             answer = own.sql(sql)
@@ -75,7 +75,13 @@ def own_session(spark: SparkSession) -> SparkSession:
     return own
 
 
-def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | None, is_bundled: bool) -> None:
+def register_run(
+    spark: SparkSession, uri: str, sql: str = "", prices: PricesShape | None = None, is_bundled: bool = False
+) -> list[str]:
+    """Makes the temporary views that a query asks for, all of them if it names none, and returns their names.
+
+    Raises InputError for a folder without tables of a run, or whose tables cannot be read.
+    """
     directory = OutputDirectory(spark, uri, tables=ALL_TABLES)
     try:
         directory.recover()
@@ -88,7 +94,7 @@ def _register(spark: SparkSession, uri: str, sql: str, prices: PricesShape | Non
             refuse_without_graph(uri, sql, present)
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
         with quiet_query_errors():
-            register(spark, uri, names_in(sql) or None, prices)
+            return register(spark, uri, names_in(sql) or None, prices)
     except SPARK_ERRORS as error:
         raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:

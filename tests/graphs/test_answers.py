@@ -60,15 +60,43 @@ def test_a_rack_that_holds_a_whole_set() -> None:
 
 
 def test_blast_radius_of_six_brokers() -> None:
+    """Each partition needs all three in sync, so whoever loses one can't be written, and two of them stay.
+
+    Partition (leader first): 0 on 1 2 3, 1 on 4 5 6, 2 on 5 1 3, 3 on 3 2 1. So of broker
+    1: member of 0 2 3, leads 0     2: member of 0 3, leads none    3: member of 0 2 3, leads 3
+    4: member of 1, leads 1         5: member of 1 2, leads 2       6: member of 1, leads none
+    and each rack has one member of each partition:
+    a (1 4): leads 0 1              b (2 5): leads 2                c (3 6): leads 3
+    """
     radius = {tuple(r[1:5]): r[5:] for r in blast_radius(six(3))}
-    assert radius["broker", 1, None, "a"] == (1, 0, 3, 3, 0)
-    assert radius["broker", 6, None, "c"] == (0, 0, 1, 1, 0)
-    assert radius["rack", None, None, "a"] == (2, 0, 4, 4, 0)
+    #         leaderless, unavailable, unwritable, under-replicated, lost with next
+    assert {key[1]: numbers for key, numbers in radius.items() if key[0] == "broker"} == {
+        1: (1, 0, 3, 3, 0), 2: (0, 0, 2, 2, 0), 3: (1, 0, 3, 3, 0), 4: (1, 0, 1, 1, 0), 5: (1, 0, 2, 2, 0), 6: (0, 0, 1, 1, 0)
+    }  # fmt: skip
+    assert {key[3]: numbers for key, numbers in radius.items() if key[0] == "rack"} == {
+        "a": (2, 0, 4, 4, 0), "b": (1, 0, 4, 4, 0), "c": (1, 0, 4, 4, 0)
+    }  # fmt: skip
     links = {key[1:3]: value[2:] for key, value in radius.items() if key[0] == "link"}
     assert links == {
         (1, 2): (1, 1, 0), (1, 3): (2, 2, 0), (1, 5): (1, 1, 0), (2, 3): (1, 1, 0), (3, 5): (1, 1, 0),
         (4, 5): (1, 1, 0), (4, 6): (1, 1, 0),
     }  # fmt: skip
+
+
+def test_blast_radius_of_racks_that_hold_two_of_a_partition() -> None:
+    """The same placement, two in sync suffice, racks a (1 2), b (3 4), c (5 6).
+
+    a: of partitions 0 and 3 it has two of three, one member stays and can't be written alone; of 2 it has one; it leads 0.
+    b: of each partition it has one, two stay; it leads 1 and 3.
+    c: of 1 it has two, of 2 one; it leads 2.
+    A broker's loss leaves two members each, which suffice.
+    """
+    racks = [(broker, "aabbcc"[broker - 1]) for broker in range(1, 7)]
+    radius = list(blast_radius(placed(0, racks, np.array(ASSIGNMENT), np.full(4, 2))))
+    assert {row[4]: row[5:] for row in radius if row[1] == "rack"} == {
+        "a": (1, 0, 2, 3, 2), "b": (2, 0, 0, 4, 0), "c": (1, 0, 1, 2, 1)
+    }  # fmt: skip
+    assert {row[7:8] + row[9:] for row in radius if row[1] == "broker"} == {(0, 0)}
 
 
 def test_blast_radius_of_partitions_that_lack_members() -> None:

@@ -170,6 +170,27 @@ def test_a_graph_leaves_the_tables_of_the_run_alone(cut: Path, spark: SparkSessi
     assert next(iter(run_sql(str(cut), "SELECT count(*) FROM outcomes", spark)[1])) == (2,)
 
 
+def graph_in(folder: Path) -> None:
+    for name in GRAPH_TABLES:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "part-00000.parquet").write_text("of the run before", "utf-8")
+
+
+@pytest.mark.parametrize("engine", ["kafka", "relational"])
+def test_a_later_run_removes_the_graph_and_says_so(
+    engine: str, tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = 'protocol = "kafka"\nrounds = 2\n[cluster]\nbrokers = 1\n[[topics]]\nname = "t"\nassignment = [[1]]\n'
+    (tmp_path / "x.toml").write_text(topic, "utf-8")
+    graph_in(tmp_path / "out")
+    line = ["run", str(tmp_path / "x.toml"), "--out", str(tmp_path / "out")]
+    assert main([*line, "--engine", "relational"] if engine == "relational" else line) == 0
+    assert not GRAPH_TABLES.keys() & {path.name for path in (tmp_path / "out").iterdir()}
+    assert f"it is removed; write it anew with: emulator graph {tmp_path / 'out'} --out" in capsys.readouterr().err
+    assert main(line) == 0
+    assert "graph" not in capsys.readouterr().err
+
+
 def test_an_import_is_a_cluster(tmp_path: Path, spark: SparkSession) -> None:
     describe = tmp_path / "describe.txt"
     line = "\tTopic: t\tPartition: {}\tLeader: {}\tReplicas: {}\tIsr: {}"

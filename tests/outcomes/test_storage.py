@@ -18,11 +18,13 @@ from emulator.arrow_files import ArrowFiles
 from emulator.errors import InputError
 from emulator.hadoop_files import HadoopFiles
 from emulator.outcomes.views import register
+from emulator.processes import started
 from emulator.schema import OUTPUT_TABLES
-from emulator.storage import COMMIT_FILE, OWNER_FILE, OutputDirectory, _started
+from emulator.storage import COMMIT_FILE, OWNER_FILE, OutputDirectory
 
 BEFORE = {"runs": "before", "events": "before", "trace": "before"}
 AFTER = {"runs": "after", "events": "after", "outcomes": "after"}
+DERIVED = ("vertices", "edges")
 CHANGES = ("rename", "delete", "make_folders", "write_text")
 
 
@@ -48,7 +50,7 @@ def stage_after(directory: OutputDirectory) -> None:
 def content(folder: Path) -> dict[str, str]:
     """The tables in a folder by what their one part holds; fails on a table that mixes two runs."""
     tables = {}
-    for name in OUTPUT_TABLES:
+    for name in (*OUTPUT_TABLES, *DERIVED):
         if (folder / name).exists():
             (part,) = (folder / name).glob("part-*")
             assert (folder / name / "_SUCCESS").exists()
@@ -83,6 +85,31 @@ def test_commit_replaces_all_tables_and_nothing_else(spark: SparkSession, out: P
     assert_users_files_untouched(out)
 
 
+def test_commit_removes_what_was_derived_from_the_tables_before(spark: SparkSession, out: Path) -> None:
+    for name in DERIVED:
+        put(out / name, "before")
+    directory = OutputDirectory(spark, str(out), derived=DERIVED)
+    stage_after(directory)
+    assert directory.derived_tables() == [*DERIVED]
+    directory.commit()
+    assert content(out) == AFTER
+    assert {path.name for path in out.iterdir()} == {*AFTER, "my_table", "notes.txt"}
+    assert_users_files_untouched(out)
+
+
+@pytest.mark.parametrize("lacks", ["a folder", "only table files"])
+def test_what_is_not_all_of_the_derived_tables_is_the_users(lacks: str, spark: SparkSession, out: Path) -> None:
+    put(out / "edges", "before")
+    if lacks == "only table files":
+        put(out / "vertices", "before")
+        (out / "vertices" / "mine.txt").write_text("mine")
+    directory = OutputDirectory(spark, str(out), derived=DERIVED)
+    stage_after(directory)
+    assert directory.derived_tables() == []
+    directory.commit()
+    assert content(out) == AFTER | dict.fromkeys(DERIVED if lacks == "only table files" else ["edges"], "before")
+
+
 def interrupt(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], int]:
     """Makes every change of files fail once `after` of them are done; returns how many there were."""
     done = 0
@@ -103,7 +130,12 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, after: int) -> Callable[[], int]:
     return lambda: done
 
 
-@pytest.mark.parametrize("before", [BEFORE, {}], ids=["over a run", "into an empty folder"])
+GRAPH = dict.fromkeys(DERIVED, "before")
+
+
+@pytest.mark.parametrize(
+    "before", [BEFORE, {}, BEFORE | GRAPH], ids=["over a run", "into an empty folder", "over a run and its graph"]
+)
 def test_an_interruption_anywhere_leaves_the_tables_before_or_the_new_ones(
     before: dict[str, str], spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -112,7 +144,7 @@ def test_an_interruption_anywhere_leaves_the_tables_before_or_the_new_ones(
         out = tmp_path / str(steps)
         for name, text in before.items():
             put(out / name, text)
-        directory = OutputDirectory(spark, str(out))
+        directory = OutputDirectory(spark, str(out), derived=DERIVED)
         stage_after(directory)
         with pytest.MonkeyPatch.context() as patch:
             done = interrupt(patch, steps)
@@ -222,7 +254,7 @@ def test_a_folder_that_a_live_run_writes_is_refused(owner: str, spark: SparkSess
         parent = os.getppid()
         host = os.uname().nodename if owner == "another process" else "elsewhere"
         (out / "_staging-live").mkdir()
-        signature = {"host": host, "pid": parent, "started": _started(parent)}
+        signature = {"host": host, "pid": parent, "started": started(parent)}
         (out / "_staging-live" / OWNER_FILE).write_text(json.dumps(signature))
     with pytest.raises(InputError, match="another run is writing here"):
         OutputDirectory(spark, str(out)).stage()

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import emulator
+from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
 from emulator.run import RunSummary
@@ -29,14 +30,14 @@ ROWS_A_TASK = 20_000
 
 
 def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none", progress: Progress | None = None) -> RunSummary:
-    """Run all scenarios of a file and publish their tables under `out`, all of them or none.
+    """Run all scenarios of a file and publish their tables under `out`, all of them or none; a graph there goes.
 
     `trace`: "none", "all" or TOPIC:PARTITION,... Raises InputError for what these rounds don't have.
     """
     refuse_unknown(run)
     started, clock = datetime.now(timezone.utc), time.monotonic()
     progress = progress or Progress(quiet=True)
-    output = OutputDirectory(spark, out)
+    output = OutputDirectory(spark, out, derived=GRAPH_TABLES)
     output.recover()
     output.stage()
     try:
@@ -64,10 +65,13 @@ def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none",
         versions = {"emulator": emulator.__version__, "spark": spark.version, "pyarrow": pa.__version__}
         row = (uuid.uuid4().hex, run.name, run.path, run.text, run.seed, json.dumps(versions), started, seconds, count)
         output.write_rows("runs", [(*row, run.folder, dict(run.files))])
+        had_graph = output.derived_tables()
         output.commit()
     except BaseException:
         output.abort()
         raise
+    if had_graph:
+        progress.note(graph_went(out))
     took = time.monotonic() - clock
     lines = [
         f"{len(inputs.scenarios)} scenarios, {partitions} partitions, {inputs.rounds} rounds, relational:"

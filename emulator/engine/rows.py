@@ -122,8 +122,13 @@ def rows_of(rows: DataFrame, table: str) -> DataFrame:
 
 def table_of(rows: DataFrame, table: str) -> pa.Table:
     """The same in the driver, for a table that is small there."""
-    packed = _packed(rows, table).toArrow()
-    return pa.Table.from_batches(_unpack(packed.to_batches()), _KINDS[table]).cast(TABLES[table])
+    return unpacked(_packed(rows, table).toArrow().to_batches(), table)
+
+
+def unpacked(batches: Iterable[pa.RecordBatch], table: str) -> pa.Table:
+    """The rows of one table, of batches of `batches_of`."""
+    packs = (batch.select([table]) for batch in batches)
+    return pa.Table.from_batches(_unpack(packs), _KINDS[table]).cast(TABLES[table])
 
 
 def _packed(rows: DataFrame, table: str) -> DataFrame:
@@ -131,8 +136,9 @@ def _packed(rows: DataFrame, table: str) -> DataFrame:
 
 
 def _unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows in the only column of these batches."""
     for batch in batches:
-        for packed in batch.column(0):
+        for packed in batch.column(0).drop_null():
             with pa.ipc.open_stream(packed.as_buffer()) as stream:
                 yield from stream
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
 from emulator import run as running
 from emulator.engine import compiled_engine
+from emulator.engine.rows import unpacked
 from emulator.errors import InputError
 from emulator.progress import Progress
 from emulator.run import run_emulation
@@ -121,9 +121,8 @@ def tables_of(out: Path) -> dict[str, list[str]]:
 def blocks_by_file(out: Path, folder: str = FOLDER) -> dict[str, list[int]]:
     """The blocks that each file of rows holds."""
     dataset = ds.dataset(sorted(map(str, out.glob(f"{folder}/job-*/rows/*.parquet"))), format="parquet")
-    packs = {f.path: f.to_table(columns=["blocks"]).column("blocks").drop_null() for f in dataset.get_fragments()}
-    blocks = {path: [pa.ipc.open_stream(pack.as_buffer()).read_all() for pack in column] for path, column in packs.items()}
-    return {path: [number for table in tables for number in table["block"].to_pylist()] for path, tables in blocks.items()}
+    tables = {f.path: unpacked(f.to_table(columns=["blocks"]).to_batches(), "blocks") for f in dataset.get_fragments()}
+    return {path: table.column("block").to_pylist() for path, table in tables.items()}
 
 
 @pytest.mark.usefixtures("three_jobs")

@@ -19,7 +19,7 @@ from emulator.engine.budgets.read_demands import ReadFlows
 from emulator.engine.budgets.read_shares import read_shares_of
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
 from emulator.engine.budgets.steps import Step, flows_from, play_step
-from emulator.engine.rows import BETWEEN_SCHEMA, READ_FLOWS_SCHEMA, STEP_TABLES, TABLES
+from emulator.engine.rows import BETWEEN_SCHEMA, READ_FLOWS_SCHEMA, STEP_TABLES, TABLES, unpacked
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
@@ -238,16 +238,14 @@ def test_steps_share_out_the_same(tmp_path: Path) -> None:
                 ],
                 schema=BETWEEN_SCHEMA,
             )
-            for batch in play_step(step, (), tuple(STEP_TABLES), [row]):
-                for kept in pa.Table.from_batches([batch]).to_pylist():
-                    reads += kept["read_flows"]
-                    for between in kept["between"]:
-                        states[number] = between["state"]
+            batches = list(play_step(step, (), tuple(STEP_TABLES), [row]))
+            reads.append(unpacked(batches, "read_flows"))
+            states[number] = unpacked(batches, "between").column("state")[0].as_py()
         whole.play_to(step.to_round)
         asked = whole.demands(edge.round)
         own = all_flows_of(asked)
         empty = {name: TABLES[name].empty_table() for name in ("flows", "copy_flows")}
-        joined = flows_from(empty["flows"], empty["copy_flows"], pa.Table.from_pylist(reads, READ_FLOWS_SCHEMA), shared)
+        joined = flows_from(empty["flows"], empty["copy_flows"], pa.concat_tables(reads), shared)
         assert own.reads is not None and joined.reads is not None
         for name in READ_FLOWS_SCHEMA.names:
             assert getattr(own.reads, name).tolist() == getattr(joined.reads, name).tolist(), (edge, name)

@@ -12,8 +12,7 @@ from pyspark.sql import SparkSession
 
 from emulator.cli import main
 from emulator.errors import InputError
-from emulator.explain.replay import _refuse_others, _scenario
-from emulator.explain.rows import PartitionRows
+from emulator.explain.replay import _refuse_others
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from emulator.scenario.stored import load_stored
@@ -150,17 +149,6 @@ def test_a_stored_run(tmp_path: Path) -> None:
     (tmp_path / "faults.csv").unlink()
     with pytest.raises(InputError, match=r"faults.csv: file: does not exist; allowed: "):
         load_stored(row)
-
-
-def test_what_compiled_rounds_cannot_play(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(
-        'rounds = 5\n[cluster]\nbrokers = 3\n[cluster.config]\n"remote.log.manager.copy.max.bytes.per.second" = 9\n'
-        '"remote.log.storage.system.enable" = true\n[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 3\n'
-        'config = { "remote.storage.enable" = true }\n'
-    )
-    rows = PartitionRows({"scenario_id": 0}, "t", 1, [1, 2, 3], {})
-    with pytest.raises(InputError, match="compiled rounds cannot play scenario base: copies share quotas"):
-        _scenario(run_row(tmp_path / "s.toml"), rows)
 
 
 def test_rows_of_another_version_are_told() -> None:

@@ -170,6 +170,8 @@ class OnePartition:
 
     @staticmethod
     def _local_limit(value: Value, key: str, most: int) -> int:
+        if "delete" not in value("cleanup.policy"):
+            return -1
         own = value(f"local.{key}")
         limit = own if copies(value) and own != -2 else value(key)
         return limit if limit < most else -1

@@ -158,7 +158,10 @@ def test_cases_of_a_batch_share_one_cluster_and_no_broker() -> None:
 
 
 def _without_excuses(case: dict[str, Any]) -> dict[str, Any]:
-    """The case without what may lose committed records: lost disks, unclean elections, odd initial logs."""
+    """The case without what may lose committed records: lost disks and power, unclean elections, odd initial logs."""
+
+    def loses(fault: dict[str, Any]) -> bool:
+        return fault["kind"] in ("disk_loss", "power_loss") or fault.get("power", False)
 
     def unclean(config: dict[str, Any]) -> bool:
         return "unclean.leader.election.enable" in config
@@ -168,7 +171,7 @@ def _without_excuses(case: dict[str, Any]) -> dict[str, Any]:
         **case,
         "initial": None,
         "topic_config": topic_config,
-        "faults": [fault for fault in case["faults"] if fault["kind"] not in ("disk_loss", "power_loss")],
+        "faults": [fault for fault in case["faults"] if not loses(fault)],
         "commands": [command for command in case["commands"] if not unclean(command.get("config", {}))],
     }
 

@@ -68,7 +68,7 @@ def test_a_session_of_spark_connect_is_taken(connect: Any, monkeypatch: pytest.M
     assert not session.is_ours(connect)
     session.stop_if_ours(connect)
     assert not connect.stopped
-    monkeypatch.setattr(session, "_our_remote", connect)
+    monkeypatch.setattr(session, "_ours", connect)
     session.stop_if_ours(connect)
     assert connect.stopped
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 # run as a script, the project's root is not on the path
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from datasets.kafka import import_kafka
+from emulator.importers.kafka import import_kafka
 
 BROKERS = (1, 2, 3)
 _PARTITIONS_PER_TOPIC = 50

@@ -1,1 +1,1 @@
-"""Readers of users' tables and real clusters' files, and generators of placements."""
+"""Bundled example inputs, and generators of scenario files; run from a checkout, not installed."""

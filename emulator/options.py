@@ -124,7 +124,7 @@ def with_engine(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_prices(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the option of commands that may work out costs."""
-    return click.option("--prices", metavar="FILE", help="Your price table (TOML) instead of datasets/prices.toml.")(command)
+    return click.option("--prices", metavar="FILE", help="Your price table (TOML) instead of the built-in one.")(command)
 
 
 def refuse_unwritable(option: str, path: str) -> None:

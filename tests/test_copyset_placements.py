@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasets.copyset_placement import permuted_copysets, place_at_random, place_on_copysets, tiered_copysets
-from datasets.placement import Assignment
 from datasets.placement_trials import placement_trials_toml
 from emulator.faults.generators import generate
 from emulator.graphs.copysets import copysets, loss_probability
+from emulator.placement.assignments import Assignment
+from emulator.placement.copysets import permuted_copysets, place_at_random, place_on_copysets, tiered_copysets
 from emulator.scenario import Scenario, load_run
 
 if sys.version_info >= (3, 11):

@@ -92,7 +92,7 @@ def test_own_files() -> None:
     names = [name for name, _ in requirements.own_files()]
     for name in ("emulator/packing/launcher.sh", "emulator/rounds/kafka/play_round.py", "emulator/spark/log4j2.properties"):
         assert name in names
-    assert "datasets/prices.toml" in names
+    assert "emulator/outcomes/prices.toml" in names
     assert not [name for name in names if "__pycache__" in name]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from datasets.placement import StripedPlacer, admin_utils, modulo, rack_alternated, striped
+from emulator.placement.assignments import StripedPlacer, admin_utils, modulo, rack_alternated, striped
 
 SIX_BROKERS = {0: "r1", 1: "r3", 2: "r3", 3: "r2", 4: "r2", 5: "r1"}
 

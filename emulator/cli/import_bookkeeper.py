@@ -30,7 +30,7 @@ from emulator.options import (
 @common
 def import_bookkeeper_command(ledgers: tuple[str, ...], internal_stats: dict[str, str], out: str) -> int:
     """Import ledgers of BookKeeper or Pulsar: fragments, state, last entry, quorums, for `import = "DIR"` in a scenario."""
-    from datasets.bookkeeper import import_bookkeeper
+    from emulator.importers.bookkeeper import import_bookkeeper
 
     print_lines(import_bookkeeper(ledgers, internal_stats, out).lines())
     return DONE

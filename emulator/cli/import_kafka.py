@@ -56,7 +56,7 @@ def import_kafka_command(
     """Import a Kafka cluster: placement, logs, epochs, ISR, remote segments and configs, for `import = "DIR"` in a scenario."""
     if describe is None:
         raise click.UsageError(NO_DESCRIPTION, click.get_current_context())
-    from datasets.kafka import import_kafka
+    from emulator.importers.kafka import import_kafka
 
     print_lines(import_kafka(describe, log_dirs, data_dirs, out, offsets, remote_metadata).lines())
     return DONE

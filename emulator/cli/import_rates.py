@@ -11,7 +11,7 @@ from emulator.options import common
 
 
 def _parse_time(_: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    from datasets.rates.series import TIME_ALLOWED, parse_time
+    from emulator.importers.rates.series import TIME_ALLOWED, parse_time
 
     time_ms = None if value is None else parse_time(value)
     if value is not None and time_ms is None:
@@ -70,7 +70,7 @@ def import_rates_command(
     timestamp, topic, broker, MessagesInPerSec and BytesInPerSec (.csv). A series without the metric's name is one of messages.
     TIME is seconds since 1970, or as in 2026-01-31T12:00:00Z.
     """
-    from datasets.rates import import_rates
+    from emulator.importers.rates import import_rates
     from emulator.scenario.partition_counts import partition_counts
 
     if not files and not bytes_files:

@@ -115,7 +115,7 @@ class PricesShape(Shape):
 
 def bundled_prices() -> str:
     """The path of the price table that comes with the emulator."""
-    return str(resources.files("datasets").joinpath("prices.toml"))
+    return str(resources.files("emulator.outcomes").joinpath("prices.toml"))
 
 
 def load_prices(path: str | None = None) -> PricesShape:
@@ -196,7 +196,7 @@ def _prices_sql(prices: PricesShape) -> str:
         for p in prices.prices
     )
     return (
-        "-- The price table (datasets/prices.toml, or --prices): unit_size is what one unit has of bytes, byte-hours,\n"
+        "-- The price table (emulator/outcomes/prices.toml, or --prices): unit_size is what one unit has of bytes, byte-hours,\n"
         "-- requests or hours; used: costs are worked out with it.\n"
         f"SELECT * FROM VALUES\n  {rows}\nAS prices (item, kind, price, currency, unit, unit_size, source, date, used)"
     )

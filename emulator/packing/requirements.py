@@ -9,7 +9,6 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import datasets
 import emulator
 from emulator.errors import EnvironmentProblem
 
@@ -67,12 +66,11 @@ def files_of(package: Distribution) -> Iterator[tuple[str, Path]]:
 
 def own_files() -> Iterator[tuple[str, Path]]:
     """(path below site-packages, file) of this package, wherever it is imported from."""
-    for module in (emulator, datasets):
-        folder = Path(str(module.__file__)).parent
-        for path in folder.rglob("*"):
-            inner = path.relative_to(folder.parent)
-            if path.is_file() and not {"__pycache__", "examples"} & set(inner.parts):
-                yield inner.as_posix(), path
+    folder = Path(str(emulator.__file__)).parent
+    for path in folder.rglob("*"):
+        inner = path.relative_to(folder.parent)
+        if path.is_file() and "__pycache__" not in inner.parts:
+            yield inner.as_posix(), path
 
 
 def _installed(name: str) -> Distribution:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.tables import Column, resolve_path
 from emulator.configs import ConfigValue
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.scenario.commands import check_config
@@ -20,6 +19,7 @@ from emulator.scenario.protocols import PROTOCOLS
 from emulator.scenario.rows import TableFiles
 from emulator.scenario.scaling import scale_import
 from emulator.scenario.shapes import INT_MAX, LONG_MAX, MAX_BROKERS, ClusterShape
+from emulator.scenario.table_files import Column, resolve_path
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 SOURCES = ("brokers", "brokers_file", "import")

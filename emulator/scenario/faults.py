@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.tables import Column
 from emulator.errors import did_you_mean, listing, quoted
 from emulator.faults.kinds import DIRECTIONS, FAULT_KINDS, FAULT_SCHEMA
 from emulator.scenario.model import Broker
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows
 from emulator.scenario.shapes import INT_MAX
+from emulator.scenario.table_files import Column
 from emulator.scenario.workload import fill_to_round
 
 SEED_STRIDE = 0x9E3779B97F4A7C15  # far apart, so that no generator repeats one of a neighbouring scenario seed

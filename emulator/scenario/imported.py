@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs
 
-from datasets.placement import Assignment
-from datasets.tables import Column, open_filesystem
 from emulator.configs import ConfigValue, parse_value
 from emulator.errors import InputError
+from emulator.placement.assignments import Assignment
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.initial import check_partition_rows, check_replica_rows, check_segment_rows, fill_epochs
 from emulator.scenario.model import (
@@ -27,6 +26,7 @@ from emulator.scenario.model import (
 )
 from emulator.scenario.rows import Rows, TableFiles
 from emulator.scenario.shapes import INT_MAX, MAX_REPLICAS
+from emulator.scenario.table_files import Column, open_filesystem
 from emulator.scenario.topics import NO_REPLICA, Layout
 
 IMPORT_ALLOWED = "a folder written by `emulator import`"

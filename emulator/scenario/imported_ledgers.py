@@ -10,14 +10,14 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from datasets.bookkeeper.metadata_text import STATES
-from datasets.tables import Column
 from emulator.configs import ConfigValue
+from emulator.importers.bookkeeper.metadata_text import STATES
 from emulator.ledger_configs import LEDGER_KEYS
 from emulator.scenario.imported import BROKER_COLUMNS, CONFIG_COLUMNS, in_racks, read_brokers
 from emulator.scenario.initial_ledgers import check_ledger_rows
 from emulator.scenario.model import FRAGMENTS, INITIAL_LEDGERS_SCHEMA, Broker, Topic
 from emulator.scenario.rows import Rows, TableFiles
+from emulator.scenario.table_files import Column
 
 LEDGERS_FILE = "ledgers.parquet"
 LEDGER_COLUMNS: Mapping[str, Column] = {

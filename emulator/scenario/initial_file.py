@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.tables import Column
 from emulator.errors import did_you_mean, listing, quoted
 from emulator.scenario.initial import (
     check_keys,
@@ -32,6 +31,7 @@ from emulator.scenario.model import (
 )
 from emulator.scenario.rows import Rows
 from emulator.scenario.shapes import LONG_MAX, MAX_RECORD_BYTES
+from emulator.scenario.table_files import Column
 from emulator.scenario.topics import Layout
 
 LOG, REMOTE_SEGMENT = "log", "remote_segment"

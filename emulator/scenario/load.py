@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from datasets.tables import absolute_path, resolve_path
 from emulator.configs import ConfigValue
 from emulator.faults.kinds import FAULT_SCHEMA
 from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
@@ -50,6 +49,7 @@ from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
 from emulator.scenario.shapes import ScenarioShape
 from emulator.scenario.sweeps import resolve_sweeps
+from emulator.scenario.table_files import absolute_path, resolve_path
 from emulator.scenario.tiered import check_tiered_topics, tiered_topics
 from emulator.scenario.toml_text import parse_toml, read_toml
 from emulator.scenario.topics import Layout, resolve_topics

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from datasets.tables import open_filesystem
 from emulator.errors import InputError
 from emulator.scenario.imported import IMPORT_ALLOWED, exists, read_import
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.load import scenario_of
 from emulator.scenario.rows import TableFiles
 from emulator.scenario.shapes import ScenarioShape
+from emulator.scenario.table_files import open_filesystem
 from emulator.scenario.toml_text import read_toml
 
 SCENARIO_ENDING = ".toml"

@@ -7,9 +7,9 @@ from zlib import crc32
 
 import numpy as np
 
-from datasets.copyset_placement import permuted_copysets, place_at_random, place_on_copysets, tiered_copysets
-from datasets.placement import Assignment, admin_utils, modulo, striped
 from emulator.errors import did_you_mean, listing, quoted
+from emulator.placement.assignments import Assignment, admin_utils, modulo, striped
+from emulator.placement.copysets import permuted_copysets, place_at_random, place_on_copysets, tiered_copysets
 from emulator.scenario.model import Broker
 from emulator.scenario.places import Location, Places
 from emulator.scenario.shapes import TopicShape

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.tables import Column, absolute_path, read_table, row_place, sha256_of
 from emulator.errors import InputError, did_you_mean, quoted
 from emulator.scenario.globs import GLOB_CHARACTERS, known_topics_listed, matching_topics
 from emulator.scenario.places import Location, Places
+from emulator.scenario.table_files import Column, absolute_path, read_table, row_place, sha256_of
 
 
 @dataclass(frozen=True)

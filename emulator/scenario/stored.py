@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from datasets.tables import WHOLE_FILE, sha256_of
 from emulator.errors import InputError
 from emulator.scenario.load import load_run
 from emulator.scenario.model import Run
+from emulator.scenario.table_files import WHOLE_FILE, sha256_of
 
 _ALLOWED = "the file as it was then, or another run"
 

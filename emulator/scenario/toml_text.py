@@ -6,8 +6,8 @@ import re
 import sys
 from typing import Any
 
-from datasets.tables import WHOLE_FILE, read_bytes
 from emulator.errors import InputError
+from emulator.scenario.table_files import WHOLE_FILE, read_bytes
 
 if sys.version_info >= (3, 11):
     import tomllib

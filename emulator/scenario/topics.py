@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from datasets.placement import Assignment
 from emulator.configs import ConfigValue, effective
+from emulator.placement.assignments import Assignment
 from emulator.scenario.commands import check_config, check_replicas
 from emulator.scenario.model import Broker, Topic
 from emulator.scenario.placements import PLACEMENT_KEYS, check_placement, place

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.tables import Column
 from emulator.scenario.globs import PARTITIONS_ALLOWED, PARTITIONS_PATTERN, parse_partitions
 from emulator.scenario.model import WORKLOAD_SCHEMA
 from emulator.scenario.rows import Rows
 from emulator.scenario.shapes import MAX_RECORD_BYTES, MAX_RECORDS_PER_ROUND
+from emulator.scenario.table_files import Column
 
 ACKS = ("0", "1", "all")
 DEFAULT_RECORD_BYTES = 1000

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from datasets.kafka import import_kafka
+from emulator.importers.kafka import import_kafka
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from tests.golden.answers import answers

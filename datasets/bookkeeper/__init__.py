@@ -1,5 +1,0 @@
-"""Readers of what BookKeeper's and Pulsar's tools print of a cluster's ledgers."""
-
-from datasets.bookkeeper.import_ledgers import import_bookkeeper
-
-__all__ = ["import_bookkeeper"]

@@ -1,0 +1,1 @@
+"""Files of real clusters -> cluster folders and workload files."""

@@ -1,0 +1,180 @@
+"""`emulator import bookkeeper`: ledgers of a real cluster become what an emulation of ledgers starts with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+import pyarrow as pa
+
+from emulator.errors import InputError
+from emulator.importers.bookkeeper.internal_stats import TopicLedger, read_internal_stats
+from emulator.importers.bookkeeper.metadata_text import SIZES, LedgerText, parse_metadata, read_ledgers
+from emulator.importers.output_folder import check_out, write_import
+from emulator.importers.text_input import is_topic_name
+from emulator.ledger_configs import DEFAULT_ENTRY_BYTES
+
+NO_OWNER = "ledgers"
+"""Topic of ledgers whose metadata name no managed ledger."""
+
+_BROKERS = pa.schema([("broker", pa.int32()), ("rack", pa.string()), ("address", pa.string())])
+_FRAGMENTS = pa.list_(pa.struct([("first_entry", pa.int64()), ("ensemble", pa.list_(pa.int32()))]))
+_LEDGERS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("ledger_id", pa.int64()),
+        ("state", pa.string()),
+        ("last_entry", pa.int64()),
+        ("bytes", pa.int64()),
+        ("fragments", _FRAGMENTS),
+    ]
+)
+_CONFIGS = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
+
+
+@dataclass
+class LedgerImportSummary:
+    """How much was imported (counts), and what had to be assumed or was left out (notes, one sentence each)."""
+
+    bookies: int
+    topics: int
+    ledgers: int
+    open_ledgers: int
+    notes: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The summary for people: a line of counts, then a line a note."""
+        counts = f"{self.bookies} bookies, {self.topics} topics, {self.ledgers} ledgers, {self.open_ledgers} of them not closed"
+        return [counts, *(f"note: {note}" for note in self.notes)]
+
+
+def import_bookkeeper(ledgers: Sequence[str], internal_stats: Mapping[str, str], out: str) -> LedgerImportSummary:
+    """Imports ledgers from the output of BookKeeper's shell and of Pulsar's admin tool.
+
+    Args:
+        ledgers: files with the output of `bookkeeper shell ledgermetadata` or `listledgers -meta`.
+        internal_stats: by topic name a file with the output of `pulsar-admin topics stats-internal --metadata`.
+        out: local folder to write; there complete or not at all, an earlier import in it is replaced.
+
+    Writes:
+        brokers.parquet: broker (numbered from 1 in the order of addresses), rack (null), address.
+        ledgers.parquet: topic, partition (from 0, in the order of ledger ids), ledger_id, state, last_entry (-1: none), bytes,
+            fragments (first_entry, ensemble).
+        topic_configs.parquet: topic, key, value: the sizes of its ledgers' quorums.
+        import_summary.json: the summary returned.
+
+    Raises:
+        InputError: a file is wrong, or two contradict each other; nothing is written.
+    """
+    check_out(out)
+    if not ledgers and not internal_stats:
+        raise InputError("--ledgers: no file is given; allowed: --ledgers FILE, --internal-stats TOPIC=FILE, or both")
+    texts = _read_texts(ledgers)
+    stats = {topic: read_internal_stats(path) for topic, path in sorted(internal_stats.items())}
+    owners = {ledger_id: _topic_name(text.owner) for ledger_id, (text, _) in texts.items()}
+    notes: Counter[str] = Counter()
+    held = _add_stats(texts, owners, stats, internal_stats, notes)
+    if not texts:
+        path = next(iter(internal_stats.values()))
+        raise InputError.at(path, "ledgers", "no metadata of any ledger", "stats-internal --metadata, or --ledgers beside it")
+    found = [text for text, _ in texts.values()]
+    ids = {address: 1 + at for at, address in enumerate(sorted({b for text in found for _, e in text.fragments for b in e}))}
+    names = _names(found, owners)
+    rows, places = [], Counter[str]()
+    for text in sorted(found, key=lambda text: (names[text.ledger_id], text.ledger_id)):
+        topic = names[text.ledger_id]
+        last, size = _end(text, held.get(text.ledger_id), notes)
+        fragments = [{"first_entry": first, "ensemble": [ids[b] for b in bookies]} for first, bookies in text.fragments]
+        row = {"topic": topic, "partition": places[topic], "ledger_id": text.ledger_id, "state": text.state}
+        rows.append({**row, "last_entry": last, "bytes": size, "fragments": fragments})
+        places[topic] += 1
+    configs = {names[text.ledger_id]: text.sizes for text in found}
+    flat = [
+        {"topic": topic, "key": key, "value": str(value)}
+        for topic, sizes in sorted(configs.items())
+        for key, value in zip(SIZES, sizes, strict=True)
+    ]
+    tables = {
+        "brokers": pa.Table.from_pylist([{"broker": n, "rack": None, "address": a} for a, n in ids.items()], _BROKERS),
+        "ledgers": pa.Table.from_pylist(rows, _LEDGERS),
+        "topic_configs": pa.Table.from_pylist(flat, _CONFIGS),
+    }
+    open_ledgers = sum(text.state != "CLOSED" for text in found)
+    said = ["racks are in none of these files: null", *(f"{count} {what}" for what, count in notes.items())]
+    summary = LedgerImportSummary(len(ids), len(configs), len(rows), open_ledgers, said)
+    write_import(out, tables, asdict(summary))
+    return summary
+
+
+def _read_texts(paths: Sequence[str]) -> dict[int, tuple[LedgerText, str]]:
+    """By ledger its metadata, and the file that they come from; raises InputError if two files say different things of it."""
+    texts: dict[int, tuple[LedgerText, str]] = {}
+    for path in paths:
+        for text in read_ledgers(path):
+            known = texts.setdefault(text.ledger_id, (text, path))
+            if known[0] != text:
+                problem = f"is another one than in {known[1]}"
+                raise InputError.at(path, f"ledger {text.ledger_id}", problem, "metadata of one moment")
+    return texts
+
+
+def _add_stats(
+    texts: dict[int, tuple[LedgerText, str]],
+    owners: dict[int, str],
+    stats: Mapping[str, Sequence[TopicLedger]],
+    paths: Mapping[str, str],
+    notes: Counter[str],
+) -> dict[int, TopicLedger]:
+    """Topics' ledgers: what their metadata say is added where no shell said it, and they get their topic's name. By id."""
+    held: dict[int, TopicLedger] = {}
+    for topic, of_topic in stats.items():
+        path = paths[topic]
+        if not is_topic_name(_topic_name(topic)):
+            raise InputError.at(path, "--internal-stats", f"{topic!r} is no topic", "TENANT/NAMESPACE/TOPIC, or its name")
+        for at, ledger in enumerate(of_topic):
+            if ledger.offloaded:
+                notes["offloaded ledgers: taken as if bookies still had them"] += 1
+            if ledger.metadata is not None:
+                text = parse_metadata(path, f"ledgers[{at}], metadata", ledger.ledger_id, ledger.metadata)
+                texts.setdefault(ledger.ledger_id, (text, path))
+            if ledger.ledger_id not in texts:
+                notes["ledgers of topics without metadata: left out (stats-internal --metadata, or --ledgers)"] += 1
+                continue
+            owners[ledger.ledger_id] = _topic_name(topic)
+            held[ledger.ledger_id] = ledger
+    return held
+
+
+def _end(text: LedgerText, held: TopicLedger | None, notes: Counter[str]) -> tuple[int, int]:
+    """The last entry and the bytes of a ledger: of an open one what its topic's broker counts, else what its fragments show."""
+    if text.last_entry is not None and text.length is not None:
+        return text.last_entry, text.length
+    least = text.fragments[-1][0] - 1
+    if held is not None and held.entries - 1 >= least:
+        return held.entries - 1, held.size_bytes
+    guess = f"up to their last fragment, of {DEFAULT_ENTRY_BYTES} bytes each"
+    notes[f"ledgers that are not closed, and no broker counts their entries: {guess}"] += 1
+    return least, DEFAULT_ENTRY_BYTES * (least + 1)
+
+
+def _names(found: Sequence[LedgerText], owners: Mapping[int, str]) -> dict[int, str]:
+    """By ledger the topic that it goes to: its owner's; with its quorums where an owner's ledgers have different ones."""
+    sizes: dict[str, set[tuple[int, int, int]]] = {}
+    for text in found:
+        sizes.setdefault(owners[text.ledger_id], set()).add(text.sizes)
+    return {
+        text.ledger_id: owners[text.ledger_id]
+        + ("" if len(sizes[owners[text.ledger_id]]) == 1 else "-" + "-".join(map(str, text.sizes)))
+        for text in found
+    }
+
+
+def _topic_name(owner: str | None) -> str:
+    """A name that scenario files take: public/default/persistent/orders is public.default.persistent.orders."""
+    if owner is None:
+        return NO_OWNER
+    path = owner.removeprefix("persistent://")
+    path = path if path == owner or path.count("/") != 2 else "{}/{}/persistent/{}".format(*path.split("/"))
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "." for c in path)

@@ -1,0 +1,1 @@
+"""Where replicas go: Kafka's own placers, and those that keep copysets few."""

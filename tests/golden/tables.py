@@ -26,7 +26,12 @@ MORE = {"events": 1200, "violations": 1200}
 VOLATILE = {"runs": ("run_id", "started_at", "seconds", "versions", "scenario_path")}
 """Columns by table that differ from run to run: their cells are left out."""
 
-LATER = {"runs": ("scenario_folder", "scenario_files"), "scenarios": ("event_kinds",), "faults": ("power",)}
+LATER = {
+    "runs": ("scenario_folder", "scenario_files"),
+    "scenarios": ("event_kinds",),
+    "faults": ("power",),
+    "fault_rounds": ("power",),
+}
 """Columns by table that came after the goldens were taken: they are left out."""
 
 LATER_TABLES = ("event_counts",)

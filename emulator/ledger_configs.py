@@ -78,12 +78,6 @@ def is_managed(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigVal
     return bool(effective(cluster, topic, MANAGED))
 
 
-def is_offloaded(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue]) -> bool:
-    """Tell whether closed ledgers of a topic may go to a remote store."""
-    keys = ("managedLedgerOffloadAutoTriggerSizeThresholdBytes", "managedLedgerOffloadThresholdInSeconds")
-    return is_managed(cluster, topic) and any(int(effective(cluster, topic, key)) >= 0 for key in keys)
-
-
 def effective(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue], key: str) -> ConfigValue:
     """The value in force for a ledger: the topic's, else the cluster's, else BookKeeper's default."""
     return topic.get(key, cluster.get(key, LEDGER_KEYS[key].default))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from emulator import configs
 from emulator.scenario import Scenario
@@ -41,3 +44,12 @@ class BrokerConfigs:
                 elif command.broker == broker:
                     own.update(command.config or {})
         return int(configs.effective({**config, **own}, {}, key))
+
+    def from_rounds(self) -> list[int]:
+        """The rounds of the run, from 0 on, from which some value may be another."""
+        return [0, *sorted({c.round for c in self._alterations if 0 < c.round < self._scenario.rounds})]
+
+    def by_round(self, key: str, rounds: Sequence[int]) -> np.ndarray:
+        """The values of a key, int64 (rounds, brokers by id)."""
+        brokers = sorted(broker.id for broker in self._scenario.brokers)
+        return np.array([[self.at(key, broker, round_) for broker in brokers] for round_ in rounds], np.int64)

@@ -82,11 +82,6 @@ def blocks(story: Story, widths: Widths) -> Iterator[Block]:
             yield Block(str(part.round), part.states, part.faulty, tuple(_moment_lines(part, widths)))
 
 
-def roles_shown(story: Story) -> set[str]:
-    """Every role that some replica has in the story."""
-    return {state.role for part in story.parts for state in part.states.values()}
-
-
 def _quiet_lines(part: Quiet, widths: Widths) -> Iterator[Across]:
     rounds = f"round {part.first}" if part.first == part.last else f"rounds {part.first}-{part.last}"
     for at, text in enumerate(textwrap.wrap(f"{rounds}: {part.text}", widths.across)):

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from emulator.outcomes.prices import PricesShape
 
-ENGINES = ("duckdb", "spark")
-
 Answer = tuple[list[str], Iterator[tuple[Any, ...]]]
 
 

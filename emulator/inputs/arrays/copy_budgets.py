@@ -56,16 +56,7 @@ def copy_budgets(scenario: Scenario) -> CopyBudgets | None:
     if not limits_copying(scenario):
         return None
     of_brokers = BrokerConfigs(scenario, (THREADS, QUOTA))
-    brokers = sorted(broker.id for broker in scenario.brokers)
-    altered = {
-        command.round
-        for command in scenario.commands
-        if command.kind == "alter_config" and command.topic is None and {THREADS, QUOTA} & set(command.config or {})
-    }
-    rounds = [0, *sorted(round_ for round_ in altered if 0 < round_ < scenario.rounds)]
-    threads, per_second = (
-        np.array([[of_brokers.at(key, broker, round_) for broker in brokers] for round_ in rounds], float)
-        for key in (THREADS, QUOTA)
-    )
+    rounds = of_brokers.from_rounds()
+    threads, per_second = (of_brokers.by_round(key, rounds).astype(float) for key in (THREADS, QUOTA))
     quotas = np.where(per_second >= configs.NEVER, np.inf, per_second * scenario.round_ms / 1000)
     return CopyBudgets(np.array(rounds, np.int64), threads, quotas)

@@ -75,17 +75,16 @@ def read_limits(scenario: Scenario) -> ReadLimits | None:
     """The limits of a scenario, None where reads do not compete. Fetches are by partition_id."""
     if not limits_reading(scenario):
         return None
-    settings, brokers = BrokerConfigs(scenario, (THREADS, QUOTA)), sorted(broker.id for broker in scenario.brokers)
-    rounds = sorted({0, *(c.round for c in scenario.commands if c.kind == "alter_config" and c.round < scenario.rounds)})
+    settings = BrokerConfigs(scenario, (THREADS, QUOTA))
+    rounds = settings.from_rounds()
     a_thread = reads_per_thread(scenario)
 
     def quota(bytes_per_second: int) -> float:
         return np.inf if bytes_per_second >= configs.NEVER else read_quota(bytes_per_second, scenario.round_ms)
 
-    quotas = [[quota(settings.at(QUOTA, broker, round_)) for broker in brokers] for round_ in rounds]
-    threads = [[settings.at(THREADS, broker, round_) for broker in brokers] for round_ in rounds]
-    reads = np.array(threads, float) * (np.inf if a_thread is None else a_thread)
-    return ReadLimits(np.array(rounds, np.int64), np.array(quotas, float), reads, _fetches(scenario))
+    quotas = np.array([[quota(int(value)) for value in row] for row in settings.by_round(QUOTA, rounds)], float)
+    reads = settings.by_round(THREADS, rounds) * (np.inf if a_thread is None else a_thread)
+    return ReadLimits(np.array(rounds, np.int64), quotas, reads, _fetches(scenario))
 
 
 def _fetches(scenario: Scenario) -> dict[int, np.ndarray]:

@@ -126,6 +126,7 @@ def resolve_ledgers(
     brokers: Sequence[Broker],
     config: Mapping[str, ConfigValue],
     faults: pa.Table,
+    session_timeout_rounds: int,
     imported: Sequence[Topic] = (),
 ) -> tuple[Topic, ...]:
     """The ledgers of every topic with their first ensembles: as the file has them, else by the policy; the imported ones first.
@@ -138,7 +139,7 @@ def resolve_ledgers(
         read_fault_rows(faults, shape.rounds),
         [(b.id, b.rack) for b in brokers],
         min(shape.rounds, 1),
-        shape.cluster.session_timeout_rounds,
+        session_timeout_rounds,
     )
     away = {bookie for bookie, timeline in timelines.items() if not timeline.states[0].registered}
     registered = [b for b in brokers if b.id not in away]

@@ -7,6 +7,8 @@ from fnmatch import fnmatchcase
 
 from emulator.configs import ConfigValue, effective
 from emulator.errors import listing
+from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
+from emulator.scenario.durations import rounds_of
 from emulator.scenario.model import Run, Scenario, Topic
 
 MOST_NAMED = 3
@@ -25,7 +27,15 @@ def notes_of(run: Run) -> list[str]:
 
 def _notes(scenario: Scenario) -> Iterator[str]:
     if scenario.protocol.startswith("kafka"):
+        yield from _session_timeout(scenario)
         yield from _compaction(scenario)
+
+
+def _session_timeout(scenario: Scenario) -> Iterator[str]:
+    """Rounds that the file gives win over the key's milliseconds."""
+    rounds, given = scenario.session_timeout_rounds, scenario.config.get(SESSION_TIMEOUT)
+    if given is not None and rounds != rounds_of(session_timeout_ms(scenario.config), scenario.round_ms):
+        yield f"session_timeout_rounds = {rounds} decides when brokers are fenced, not {SESSION_TIMEOUT} = {given}"
 
 
 def _compaction(scenario: Scenario) -> Iterator[str]:

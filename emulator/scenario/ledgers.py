@@ -73,6 +73,9 @@ def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faul
     if has_ledgers(protocol):
         if pc.any(pc.not_equal(workload.column("acks"), "all")).as_py():
             raise places.error(("workload",), "acks: a ledger's adds are acknowledged by ackQuorumSize bookies", 'acks = "all"')
+        if workload.column("records_per_second").null_count < workload.num_rows:
+            problem = "records_per_second: a ledger takes whole entries a round"
+            raise places.error(("workload",), problem, "a rate that is a whole number of entries a round, or longer rounds")
         return
     if workload.column("max_in_flight").null_count < workload.num_rows:
         raise places.error(("workload",), "max_in_flight: Kafka's producers are not limited by it", 'protocol = "bookkeeper"')

@@ -145,7 +145,7 @@ def _resolve(
         check_tiered_topics(places, shape, topics, config, remote)
         partitions = {topic.name: topic.partitions for topic in topics}
     session_rounds = session_timeout_rounds(shape, config)
-    workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds)
+    workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds, shape.round_ms)
     fault_sources = _fault_sources(places, shape, folder, files)
     fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed, shape.round_ms)
     faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)

@@ -117,7 +117,8 @@ class WorkloadShape(Shape):
     partitions: Name | None = None
     from_round: LongRound = 0
     to_round: LongRound | None = None
-    records_per_round: Long
+    records_per_round: Long | None = None
+    records_per_second: float | None = None
     record_bytes: Long = 1000
     acks: Literal["0", "1", "all"] = "all"
     max_in_flight: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
@@ -132,6 +133,7 @@ class ConsumerShape(Shape):
     partitions: Name | None = None
     start: Any = None
     records_per_round: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    records_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     bytes_per_round: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     from_round: LongRound = 0
     to_round: LongRound | None = None

@@ -201,7 +201,8 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
     What is appended in this round is acknowledged in the next one at the earliest: so only what waited before it counts.
     """
     counts, working = partition.ledger.counts, partition.working_leader()
-    due = [(str(row["acks"]), records_due(row, partition.now)) for row in partition.case.get("workload", [])]
+    rows, round_ms = partition.case.get("workload", []), partition.case["round_ms"]
+    due = [(str(row["acks"]), records_due(row, partition.now, round_ms)) for row in rows]
     taken = counts["appended"] - partition.appended_before
     acks = working is not None and working[1].hw > hw_at_start[working[1].broker]
     on_append = sum(records for acks_of_row, records in due if acks_of_row != "all")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
+from emulator.inputs.arrays.rates import in_whole_rounds
 from emulator.inputs.arrays.workload import ACKED_ON_APPEND, FROM, RECORD_BYTES, RECORDS, TO
 from emulator.rounds.kafka.records import FOREVER, UNKNOWN, Batch, Pattern, WorkloadSpan
 from emulator.rounds.records import rows
@@ -26,6 +27,7 @@ class Appends(NamedTuple):
 
 def appends(lists: PackedLists, sizes: np.ndarray) -> Appends:
     """The spans of these workloads, with their patterns and those of single records of these `sizes`."""
+    lists = in_whole_rounds(lists)
     round_, workload, at, row = _in_force(lists)
     content = lists.rows[row][:, [RECORDS, RECORD_BYTES, ACKED_ON_APPEND]]
     counts = np.bincount(at, minlength=len(round_))

@@ -35,6 +35,8 @@ def lacking(scenario: Scenario) -> Iterator[str]:
     """What of a scenario these rounds don't have."""
     if scenario.protocol not in PROTOCOLS:
         yield f"protocol {scenario.protocol}"
+    if scenario.workload.column("records_per_second").null_count < scenario.workload.num_rows:
+        yield "records_per_second that is no whole number of records a round"
     if scenario.consumers:
         yield "consumers"
     if any(b.network_bytes_per_second is not None or b.disk_bytes_per_second is not None for b in scenario.brokers):

@@ -56,13 +56,14 @@ def test_without_it_the_command_changes_nothing(tmp_path: Path) -> None:
     assert remote_segments_of(refused, 0) == remote_segments_of(on, 0)
 
 
-def test_a_disk_that_begins_behind_the_high_watermark_breaks_local_log_in_order(tmp_path: Path) -> None:
+def test_a_disk_that_begins_before_the_log_breaks_local_log_in_order(tmp_path: Path) -> None:
     """LocalLogInOrder: a state that no rule leads to."""
     game = played(scenarios_of(SCENARIO, tmp_path).scenarios)
     state, inputs = game.state, game.block.inputs
     part, follower, rules = state.partitions[0], state.replicas[1], inputs.rules[0]
     tiers: Any = SimpleNamespace(replicas=state.tiers, whole=state.tier)
-    follower.local_start = state.tiers[1].start_before = follower.hw + 1
+    state.tiers[1].start_before = follower.local_start
+    follower.log_start = follower.local_start + 1
     check_tiers(Scratch(inputs).lists, tiers, inputs, part, state.replicas, rules)
     assert [bool(tier.tier_broken >> LOCAL_LOG_IN_ORDER & 1) for tier in state.replicas] == [False, True]
 

@@ -62,7 +62,8 @@ def test_a_disk_that_begins_before_the_log_breaks_local_log_in_order(tmp_path: P
     state, inputs = game.state, game.block.inputs
     part, follower, rules = state.partitions[0], state.replicas[1], inputs.rules[0]
     tiers: Any = SimpleNamespace(replicas=state.tiers, whole=state.tier)
-    state.tiers[1].start_before = follower.local_start
+    for replica, tier in zip(state.replicas, state.tiers, strict=True):
+        tier.start_before = replica.local_start
     follower.log_start = follower.local_start + 1
     check_tiers(Scratch(inputs).lists, tiers, inputs, part, state.replicas, rules)
     assert [bool(tier.tier_broken >> LOCAL_LOG_IN_ORDER & 1) for tier in state.replicas] == [False, True]

@@ -203,6 +203,27 @@ KEYS: Mapping[str, ConfigKey] = {row.name: row for row in _WITH_EFFECT} | {
 }
 
 
+OF_ONE_BROKER = frozenset(
+    {
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.fetch.max.bytes",
+        "replica.fetch.wait.max.ms",
+        "remote.log.manager.copier.thread.pool.size",
+        "remote.log.manager.copy.max.bytes.per.second",
+        "follower.fetch.last.tiered.offset.enable",
+        "remote.log.index.file.cache.total.size.bytes",
+        "remote.log.manager.fetch.max.bytes.per.second",
+        "remote.log.reader.threads",
+        "remote.log.reader.max.pending.tasks",
+    }
+)
+"""Keys that an alter_config of one broker changes."""
+
+AT_START = frozenset({"broker.session.timeout.ms"})
+"""Keys of the cluster's config alone: what an alter_config says of them comes too late."""
+
+
 def find_problem(key: str, value: object, for_topic: bool, keys: Mapping[str, ConfigKey] | None = None) -> tuple[str, str] | None:
     """Checks one entry of a config table; returns (what is wrong, what is allowed), or None if nothing is.
 

@@ -54,6 +54,8 @@ CONSUMER_KEYS: Mapping[str, ConsumerKey] = {
     "metadata.max.age.ms": ConsumerKey(300_000, span=(0, LONG_MAX)),
     "fetch.max.wait.ms": ConsumerKey(500),
 }
+IDLE_KEYS = ("fetch.max.wait.ms",)
+"""Those without effect: what is there is read in every round."""
 
 
 def resolve_consumers(places: Places, shape: ScenarioShape, partitions: Mapping[str, int]) -> tuple[ConsumerRow, ...]:
@@ -108,6 +110,7 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int, 
         to_round=max(rounds, shape.from_round + 1) if shape.to_round is None else shape.to_round,
         rack=shape.rack,
         members=shape.members,
+        idle_keys=tuple(key for key in IDLE_KEYS if key in shape.config),
     )
 
 

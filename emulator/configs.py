@@ -113,6 +113,8 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _topic("segment.ms", int, WEEK_MS, _POSITIVE_LONG),
     _broker("log.roll.ms", int, WEEK_MS, _POSITIVE_LONG, of="segment.ms"),
     _broker("log.roll.hours", int, 168, _POSITIVE_INT, of="segment.ms", factor=HOUR_MS),
+    _topic("max.message.bytes", int, 1_048_588, _INT),
+    _broker("message.max.bytes", int, 1_048_588, _INT, of="max.message.bytes"),
     _topic("flush.messages", int, NEVER, _POSITIVE_LONG),
     _broker("log.flush.interval.messages", int, NEVER, _POSITIVE_LONG, of="flush.messages"),
     _topic("flush.ms", int, NEVER, _LONG),
@@ -160,8 +162,6 @@ _RECORDED: tuple[ConfigKey, ...] = (
     # What it was for before the copier and expiration pools took over; expiry waits for no thread.
     _broker("remote.log.manager.thread.pool.size", int, 10, _POSITIVE_INT),
     # cleaning, records, indexes, files
-    _topic("max.message.bytes", int, 1_048_588, _INT),
-    _broker("message.max.bytes", int, 1_048_588, _INT, of="max.message.bytes"),
     _topic("compression.type", str, "producer", choices=_COMPRESSIONS),
     _topic("segment.index.bytes", int, 10_485_760, _INDEX_BYTES),
     _broker("log.index.size.max.bytes", int, 10_485_760, _INDEX_BYTES, of="segment.index.bytes"),
@@ -220,8 +220,8 @@ OF_ONE_BROKER = frozenset(
 )
 """Keys that an alter_config of one broker changes."""
 
-AT_START = frozenset({"broker.session.timeout.ms"})
-"""Keys of the cluster's config alone: what an alter_config says of them comes too late."""
+AT_START = frozenset({"broker.session.timeout.ms", "max.message.bytes", "message.max.bytes"})
+"""Keys that have an effect from the start of a run on: what an alter_config says of them comes too late."""
 
 
 def find_problem(key: str, value: object, for_topic: bool, keys: Mapping[str, ConfigKey] | None = None) -> tuple[str, str] | None:

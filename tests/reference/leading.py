@@ -46,7 +46,8 @@ def append(partition: Partition) -> None:
         count = records_due(row, partition.now, partition.case["round_ms"])
         if count == 0:
             continue
-        if str(row["acks"]) == "all" and not isr_is_enough:
+        too_large = row["record_bytes"] > partition.settings.max_message_bytes
+        if too_large or (str(row["acks"]) == "all" and not isr_is_enough):
             refused += count
             continue
         first = replica.log.leo

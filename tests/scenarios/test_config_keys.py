@@ -66,6 +66,8 @@ OTHER: Mapping[str, ConfigValue] = {
     "min.insync.replicas": 2,
     "cleanup.policy": "compact",
     "log.cleanup.policy": "compact",
+    "max.message.bytes": 999,
+    "message.max.bytes": 999,
     "replica.fetch.wait.max.ms": 0,
     "remote.log.manager.copier.thread.pool.size": 1,
 }

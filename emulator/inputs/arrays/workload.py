@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from emulator.configs import effective
 from emulator.errors import InputError
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
@@ -16,9 +17,12 @@ from emulator.scenario import Scenario
 from emulator.scenario.globs import parse_partitions
 from emulator.scenario.rates import records_a_round
 
-FROM, TO, RECORDS, RECORD_BYTES, ACKED_ON_APPEND, MORE, OF = range(7)
-"""Columns of a workload row as numbers: MORE of OF rounds have one record more than RECORDS (rates.py)."""
+FROM, TO, RECORDS, RECORD_BYTES, ACKED_ON_APPEND, MORE, OF, TOO_LARGE = range(8)
+"""Columns of a workload row as numbers: MORE of OF rounds have one record more than RECORDS (rates.py); TOO_LARGE: 1 if no leader
+takes its records.
+"""
 
+MAX_MESSAGE_BYTES = "max.message.bytes"
 MOST_UNEVEN_ROUNDS = 8_000_000
 """Rounds with a record more that all workloads of a scenario may have together."""
 
@@ -40,6 +44,7 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
     """The workloads of a scenario's partitions."""
     table = _numbers(scenario)
     row, first, last = ranges_of_rows(scenario, places)
+    table, row = _with_too_large(scenario, places, table, row, first)
     # Partitions between two neighbouring ends of ranges have the same rows: they are a segment.
     is_begin = np.zeros(places.partition_count + 1, bool)
     is_begin[0] = is_begin[first] = is_begin[last + 1] = True
@@ -80,10 +85,27 @@ def _numbers(scenario: Scenario) -> np.ndarray:
     for row in has_rest.tolist():
         rate = records_a_round(per_second[row].as_py(), scenario.round_ms)
         more[row], of[row] = rate.numerator % rate.denominator, rate.denominator
-    numbers = np.column_stack([*(column.astype(np.int64) for column in columns), more, of])
+    numbers = np.column_stack([*(column.astype(np.int64) for column in columns), more, of, np.zeros_like(more)])
     numbers[numbers[:, TO] >= scenario.rounds, TO] = FOREVER
     numbers[has_rest, TO] = np.maximum(np.minimum(numbers[has_rest, TO], scenario.rounds), numbers[has_rest, FROM])
     return numbers
+
+
+def _with_too_large(
+    scenario: Scenario, places: TopicPlaces, table: np.ndarray, row: np.ndarray, first: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(the rows, those of them that ranges have) where records above their topic's max.message.bytes are rows of their own.
+
+    `row`, `first`: of ranges, each within a topic, the row and the first partition.
+    """
+    most = np.array([effective(scenario.config, topic.config, MAX_MESSAGE_BYTES) for topic in scenario.topics], np.int64)
+    topic = np.searchsorted(places.first, first, "right") - 1
+    is_large = table[row, RECORD_BYTES] > most[topic]
+    if not is_large.any():
+        return table, row
+    refused = table.copy()
+    refused[:, TOO_LARGE] = 1
+    return np.concatenate([table, refused]), row + is_large * len(table)
 
 
 def uneven_rounds(rows: np.ndarray, rounds: int) -> np.ndarray:

@@ -279,7 +279,7 @@ def test_options_of_rounds_that_are_gone_are_taken(scenario: str, engine: FakeEn
             "error: the run failed: ValueError: two\\nlines (--verbose or EMULATOR_DEBUG=1 shows the stack trace)\n",
         ),
         (MemoryError(), [], 3, "error: the run failed: MemoryError: "),
-        (KeyboardInterrupt(), [], 130, "error: interrupted\n"),
+        (KeyboardInterrupt(), [], 130, "error: interrupted; go on with: emulator run "),
     ],
 )
 def test_exit_codes_of_a_run(

@@ -32,7 +32,7 @@ from emulator.outcomes.invariants import OF_PARTITIONS, OF_READS, invariant_tabl
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.outcomes.written_events import summed_count_rows, summed_counts
-from emulator.progress import Progress
+from emulator.progress import Progress, duration
 from emulator.scenario import Scenario
 
 STATES = "replica_states"
@@ -118,9 +118,9 @@ class CompiledEngine:
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
-        progress = playing.progress
+        progress, longest = playing.progress, max(self._scenarios, key=lambda scenario: scenario.rounds)
         warm_up(self._prepared, progress, in_one_block=self.is_small)
-        progress.start(max(s.rounds for s in self._scenarios), self.size.partitions, len(self._scenarios))
+        progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
         tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()
         return tables | {
@@ -199,7 +199,11 @@ class CompiledEngine:
         def is_done(rounds: int) -> None:
             jobs.advance(len(jobs.done), before + own * rounds / scenario.rounds)
 
-        steps = Steps(spark, files, self._prepared, at, blocks, names, self._state_at, is_done)
+        def resumes(round_: int) -> None:
+            seconds = round_ * scenario.round_ms / 1000
+            jobs.playing.progress.note(f"resuming at round {round_} ({duration(seconds)}) of scenario {scenario.name}")
+
+        steps = Steps(spark, files, self._prepared, at, blocks, names, self._state_at, is_done, resumes)
         rows, saturated = steps.play()
         return rows.select(*self._told), saturated
 

@@ -97,7 +97,7 @@ class LedgerEngine:
         progress, size = playing.progress, self.size
         self.warm_up(progress)
         advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
-        progress.start(advance.rounds, size.partitions, len(self._scenarios))
+        progress.start(advance.rounds, size.partitions, len(self._scenarios), self._scenarios[0].round_ms)
         tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
         progress.finish()
         return tables | {

@@ -228,6 +228,8 @@ def test_dry_run_says_what_would_run(scenario: str, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr()
     assert "partitions" in printed.out
     assert "rounds" in printed.out
+    for told in ("time: about ", "memory: about ", "disk: about "):
+        assert sum(line.startswith(told) for line in printed.out.splitlines()) == 1, told
     assert printed.err == ""
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 

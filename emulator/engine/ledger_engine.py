@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from emulator import compiled
 from emulator.engine.blocks import JOB_WEIGHT, SMALL_WEIGHT, Plan, plan_blocks
+from emulator.engine.estimate import Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
@@ -76,6 +77,11 @@ class LedgerEngine:
         own = [(s.rounds, topic.assignment) for s in self._scenarios for topic in s.topics]
         ledgers, bookies = sum(len(ensembles) for _, ensembles in own), sum(ensembles.size for _, ensembles in own)
         return Size(ledgers, ledgers, bookies, bookies, sum(rounds * ensembles.size for rounds, ensembles in own))
+
+    @property
+    def work(self) -> Work:
+        """The same, as an estimate of time and room needs it."""
+        return Work(float(self._weights.sum()), self.size.rows, by_jobs=not self.is_small)
 
     @property
     def is_small(self) -> bool:

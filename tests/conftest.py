@@ -12,7 +12,7 @@ from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
     "test_golden.py", "test_packed_cluster.py",
-    "test_differential.py", "test_cluster.py", "test_leaps.py", "test_random_leaps.py", "test_tiered_leaps.py",
+    "test_differential.py", "test_leaps.py", "test_random_leaps.py", "test_tiered_leaps.py",
     "test_tier_mutants.py", "test_consumers.py", "test_tiered_differential.py", "test_topics_differential.py",
     "test_tier_schedules.py", "test_consumers_differential.py", "test_ledgers_differential.py", "test_quotas.py",
     "test_copies.py", "test_sometimes.py", "test_ledgers_leaps.py", "test_quorum_report.py", "test_topics_leaps.py",

@@ -23,7 +23,11 @@ ROOT = Path(__file__).parents[1]
 TABLES = (ROOT / "docs" / "tables.md").read_text("utf-8")
 GRAPHS = (ROOT / "docs" / "graphs.md").read_text("utf-8")
 SCENARIO_FILE = (ROOT / "docs" / "scenario_file.md").read_text("utf-8")
-SHAPES = [value for value in vars(shapes).values() if isinstance(value, type) and issubclass(value, shapes.Shape)]
+SHAPES = [
+    value
+    for value in vars(shapes).values()
+    if isinstance(value, type) and issubclass(value, shapes.Shape) and value is not shapes.Shape
+]
 
 
 @pytest.mark.parametrize("table", OUTPUT_TABLES)
@@ -48,23 +52,91 @@ def test_views() -> None:
         assert f"| {view} |" in TABLES
 
 
+INITIAL = "[[initial.replicas]] and [[initial.partitions]]"
+PLACES = {
+    "ScaleShape": ("[cluster]", "`[cluster.scale]` makes"),
+    "ClusterShape": ("[cluster]", ""),
+    "TopicShape": ("[[topics]]", ""),
+    "WorkloadShape": ("[[workload]]", ""),
+    "ConsumerShape": ("[[consumers]]", ""),
+    "FaultShape": ("[[faults]]", ""),
+    "SweepShape": ("[[sweeps]]", ""),
+    "CommandShape": ("[[commands]]", ""),
+    "InitialPartitionShape": (INITIAL, "| initial.partitions |"),
+    "InitialReplicaShape": (INITIAL, "| initial.replicas |"),
+    "InitialRemoteSegmentShape": (INITIAL, "| initial.remote_segments |"),
+    "FragmentShape": (INITIAL, "| initial.ledgers |"),
+    "InitialLedgerShape": (INITIAL, "| initial.ledgers |"),
+    "RemoteStorageShape": ("[remote_storage]", ""),
+    "InitialShape": (INITIAL, ""),
+    "ScenarioShape": ("Top level", ""),
+}
+"""Where the page tells of a shape: the section, and how the lines in it begin; "": tables of the section, and what is code."""
+ELSEWHERE = {("CommandShape", "retry"): "## Ledgers", ("ScenarioShape", "remote_storage"): "## [remote_storage]"}
+"""Keys that another section tells of."""
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_keys_of_the_scenario_file(shape: type[BaseModel]) -> None:
+    """Each key in the words of its own shape: in a cell of its table, or as code."""
+    section, paragraph = PLACES[shape.__name__]
+    told = told_in(section_of(SCENARIO_FILE, section), paragraph)
     for name, field in shape.model_fields.items():
-        assert re.search(rf"\b{field.alias or name}\b", SCENARIO_FILE), name
+        key = field.alias or name
+        if (shape.__name__, key) in ELSEWHERE:
+            assert key in section_of(SCENARIO_FILE, ELSEWHERE[shape.__name__, key].removeprefix("## "), whole=True)
+        else:
+            assert key in told, key
+
+
+def test_a_key_that_stands_elsewhere_only_is_not_told() -> None:
+    section = "| key | meaning |\n|---|---|\n| rounds, round_ms | in seed |\n\nSee `mode`: name.\n"
+    assert told_in(section, "") == {"key", "meaning", "rounds", "round_ms", "in", "seed", "mode"}
+    assert section_of("## A\nx\n## B\ny\n", "A") == "x\n"
+
+
+def section_of(page: str, heading: str, whole: bool = False) -> str:
+    """The text below a heading, to the next of any level; `whole`: of the same level."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^##{' ' if whole else ''}|\Z)", page, re.DOTALL | re.MULTILINE)
+    assert found is not None, heading
+    return found.group(1)
+
+
+def told_in(section: str, paragraph: str) -> set[str]:
+    """The words in rows of tables and in code, of the lines from that which begins with `paragraph`, to the next empty one."""
+    if paragraph:
+        section = next(part[part.index(paragraph) :] for part in section.split("\n\n") if paragraph in part)
+        section = section.partition("\n")[0] if paragraph.startswith("|") else section
+    code = re.findall(r"`[^`]+`", section) + re.findall(r"^\|.*\|$", section, re.MULTILINE)
+    return {word for one in code for word in re.findall(r"\w+", one)}
 
 
 def test_kinds_and_their_keys() -> None:
-    names = [*FAULT_KINDS, *GENERATORS, *COMMAND_KINDS]
-    names += [parameter for generator in GENERATORS.values() for parameter in generator.parameters]
-    for name in names:
-        assert re.search(rf"\b{name}\b", SCENARIO_FILE), name
+    """Each kind begins a row, or a point, which has what it takes."""
+    for section, kinds in (
+        ("[[faults]]", {kind: (*of.required, *of.optional) for kind, of in FAULT_KINDS.items()}),
+        ("[[commands]]", dict.fromkeys(COMMAND_KINDS, ())),
+    ):
+        text = section_of(SCENARIO_FILE, section)
+        others = section_of(SCENARIO_FILE, "Ledgers", whole=True)
+        for kind, keys in kinds.items():
+            row = re.search(rf"^\| {kind} \|.*$", text, re.MULTILINE)
+            assert row or f"`{kind}`" in others, kind
+            for key in keys if row else ():
+                assert re.search(rf"\b{key}\b", row.group()), (kind, key)
+    text = section_of(SCENARIO_FILE, "[[fault_generators]]")
+    of_all = text[text.index("The first two") :]
+    for kind, generator in GENERATORS.items():
+        point = re.search(rf"^- `{kind}`:.*?(?=^- |^$)", text, re.DOTALL | re.MULTILINE)
+        assert point is not None, kind
+        for parameter in generator.parameters:
+            assert f"`{parameter}`" in point.group() + of_all, (kind, parameter)
 
 
 def test_config_keys_and_their_defaults() -> None:
     for key in KEYS.values():
         if key.effect:
-            assert key.name in SCENARIO_FILE
+            assert re.search(rf"[(| `,]{re.escape(key.name)}[`, |=:)]", SCENARIO_FILE), key.name
             if key.name == key.setting and key.default != "" and "flush" not in key.name:
                 assert f"| {str(key.default).lower()} |" in SCENARIO_FILE
 

@@ -30,7 +30,7 @@ COUNTERS = (
 
 
 class Event(NamedTuple):
-    """One thing that happened; offsets as the kind needs them, else None."""
+    """One thing that happened; offsets as the kind needs them, else None; `cause`: place of a fault, None: no fault."""
 
     round: int
     kind: str
@@ -38,6 +38,7 @@ class Event(NamedTuple):
     leader_epoch: int
     from_offset: int | None
     to_offset: int | None
+    cause: int | None = None
 
 
 class Ledger:
@@ -78,22 +79,23 @@ class Ledger:
         leader_epoch: int,
         from_offset: int | None = None,
         to_offset: int | None = None,
+        cause: int | None = None,
     ) -> None:
         """Write an event."""
-        self.events.append(Event(round_, kind, broker, leader_epoch, from_offset, to_offset))
+        self.events.append(Event(round_, kind, broker, leader_epoch, from_offset, to_offset, cause))
 
     def refuse_on(self, broker: int, records: int) -> None:
         """Add the records of one more round to the broker's last `refused` event."""
         at = max(i for i, event in enumerate(self.events) if event.kind == "refused" and event.broker == broker)
         self.events[at] = self.events[at]._replace(to_offset=(self.events[at].to_offset or 0) + records)
 
-    def lost_by_election(self, round_: int, broker: int, before: Log, after: Log) -> None:
+    def lost_by_election(self, round_: int, broker: int, before: Log, after: Log, cause: int | None) -> None:
         """Write what the leader before held and the new one does not, one event per range of an epoch."""
         held, self.damaged = before.records + self.damaged, []
         gone = [record for record in held if record.offset >= after.log_start and not after.holds(record)]
         for kind, kept in (("acked_lost", self.acked), ("committed_lost", self.committed)):
             for epoch, first, end in contiguous(record for record in gone if record.key in kept):
-                self.event(round_, kind, broker, epoch, first, end)
+                self.event(round_, kind, broker, epoch, first, end, cause)
 
     def outcomes(self, final: Log) -> dict[str, int]:
         """The counts of the run, with what `final`, the last leader's log, lacks."""

@@ -70,7 +70,7 @@ def _remove_fenced(partition: Partition, blocked: set[int]) -> None:
             remaining = {next(broker for broker in controller.replicas if broker in controller.isr)}
     for broker in sorted(controller.isr - remaining):
         partition.ledger.counts["isr_shrinks"] += 1
-        partition.ledger.event(partition.now, "isr_shrink", broker, controller.epoch)
+        partition.ledger.event(partition.now, "isr_shrink", broker, controller.epoch, cause=partition.cause_of(broker))
     controller.isr = remaining
 
 
@@ -80,7 +80,7 @@ def _remove_fenced_one_by_one(partition: Partition, blocked: set[int]) -> None:
     leaving = [broker for broker in controller.replicas if broker in controller.isr & blocked]
     for broker in sorted(leaving, key=lambda one: one == controller.leader):
         partition.ledger.counts["isr_shrinks"] += 1
-        partition.ledger.event(partition.now, "isr_shrink", broker, controller.epoch)
+        partition.ledger.event(partition.now, "isr_shrink", broker, controller.epoch, cause=partition.cause_of(broker))
         change_isr(partition, controller.isr - {broker})
     remove_unclean_restarts(partition)
 
@@ -95,18 +95,18 @@ def _elect_if_needed(partition: Partition, blocked: set[int]) -> None:
     eligible = None if clean else eligible_leader(partition, blocked)
     unclean = None if clean or eligible is not None else _unclean_leader(partition, blocked, alive)
     if clean:
-        _change_leader(partition, partition.preferred_first(clean)[0], "election")
+        _change_leader(partition, partition.preferred_first(clean)[0], "election", _cause_of_t(partition))
     elif eligible is not None:
         controller.isr = {eligible}
         controller.elr = controller.elr - {eligible}
-        _change_leader(partition, eligible, "election")
+        _change_leader(partition, eligible, "election", _cause_of_t(partition))
         partition.coverage["elected_from_elr"] += 1
     elif unclean is not None:
         controller.isr = {unclean}
         controller.elr, controller.last_known_elr = set(), set()
-        _change_leader(partition, unclean, "unclean_election")
+        _change_leader(partition, unclean, "unclean_election", _cause_of_t(partition))
     elif controller.leader != NO_LEADER:
-        _change_leader(partition, NO_LEADER, "leader_lost")
+        _change_leader(partition, NO_LEADER, "leader_lost", partition.cause_of(controller.leader))
 
 
 def _unclean_leader(partition: Partition, blocked: set[int], alive: list[int]) -> int | None:
@@ -122,7 +122,12 @@ def _unclean_leader(partition: Partition, blocked: set[int], alive: list[int]) -
     return alive[0] if alive and partition.settings.unclean_election else None
 
 
-def _change_leader(partition: Partition, leader: int, kind: str) -> None:
+def _cause_of_t(partition: Partition) -> int | None:
+    """What is behind an election that fencing or a return makes: the fault of who led last."""
+    return None if partition.leadership is None else partition.cause_of(partition.leadership.broker)
+
+
+def _change_leader(partition: Partition, leader: int, kind: str, cause: int | None = None) -> None:
     controller = partition.controller
     told_of = controller.leader if leader == NO_LEADER else leader
     begins_at = None if leader == NO_LEADER else partition.replicas[leader].log.leo
@@ -130,7 +135,7 @@ def _change_leader(partition: Partition, leader: int, kind: str) -> None:
         remember_last_leader(controller, leader)
     controller.leader = leader
     controller.epoch += 1
-    partition.ledger.event(partition.now, kind, told_of, controller.epoch, begins_at)
+    partition.ledger.event(partition.now, kind, told_of, controller.epoch, begins_at, cause=cause)
     partition.coverage[kind] += 1
     if leader != NO_LEADER:
         partition.ledger.counts["elections"] += 1
@@ -191,7 +196,7 @@ def _complete_reassignment(partition: Partition) -> None:
         if heirs:
             _change_leader(partition, partition.preferred_first(heirs)[0], "election")
         elif controller.leader != NO_LEADER:
-            _change_leader(partition, NO_LEADER, "leader_lost")
+            _change_leader(partition, NO_LEADER, "leader_lost", partition.cause_of(controller.leader))
         else:
             controller.epoch += 1
         partition.coverage["reassign_moved_leader"] += 1
@@ -212,7 +217,7 @@ def _begin_leadership(partition: Partition, log_before: Log | None) -> None:
     controller, now = partition.controller, partition.now
     replica = partition.replicas[controller.leader]
     if log_before is not None:
-        partition.ledger.lost_by_election(now, replica.broker, log_before, replica.log)
+        partition.ledger.lost_by_election(now, replica.broker, log_before, replica.log, _cause_of_t(partition))
     leadership_before = partition.leadership
     partition.leadership = Leadership(
         broker=replica.broker,

@@ -175,12 +175,12 @@ def _confirm(partition: Partition, replica: Replica, joins: set[int], shrinks: s
     ledger, controller = partition.ledger, partition.controller
     for broker in sorted(joins):
         ledger.counts["isr_expands"] += 1
-        ledger.event(partition.now, "isr_expand", broker, controller.epoch)
+        ledger.event(partition.now, "isr_expand", broker, controller.epoch, cause=partition.cause_of(broker))
         offset = partition.noted.get(broker)
         partition.coverage["joined_below_leo"] += offset is not None and offset < replica.log.leo
     for broker in sorted(shrinks):
         ledger.counts["isr_shrinks"] += 1
-        ledger.event(partition.now, "isr_shrink", broker, controller.epoch)
+        ledger.event(partition.now, "isr_shrink", broker, controller.epoch, cause=partition.cause_of(broker))
         partition.coverage["lag_shrink"] += 1
         partition.coverage["joined_and_shrunk"] += broker in joins
     if joins:

@@ -25,6 +25,7 @@ from typing import Any
 
 from .accounting import Ledger
 from .broker_status import BrokerRound, broker_rounds, controller_is_up, is_stale, link_is_cut, news_lag
+from .causes import causes_of
 from .log import Log, Record, initial_log
 from .rules import REAL, Rules
 from .settings import Settings
@@ -125,6 +126,10 @@ class Partition:
             broker: broker_rounds(broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"])
             for broker in case["brokers"]
         }
+        every_fault = case.get("all_faults", self.faults)
+        self.causes = {
+            broker: causes_of(broker, case["racks"].get(broker), every_fault, case["rounds"]) for broker in case["brokers"]
+        }
         self.ledger = Ledger()
         self.coverage: Counter[str] = Counter()
         self.refusing: tuple[int, int] | None = None  # (broker, records) of the last round
@@ -169,6 +174,10 @@ class Partition:
     def status(self, broker: int) -> BrokerRound:
         """The broker in this round."""
         return self.history[broker][self.now]
+
+    def cause_of(self, broker: int) -> int | None:
+        """The fault behind what happens to the broker in this round."""
+        return self.causes[broker][self.now]
 
     @property
     def controller_up(self) -> bool:

@@ -99,6 +99,7 @@ def cases_of(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
     cluster = batch["cluster"]
     keys = ("rounds", "round_ms", "session_timeout_rounds", "config", "features")
     shared = {key: cluster[key] for key in keys if key in cluster}
+    every_fault = [*cluster["faults"], *(fault for case in batch["cases"] for fault in case["faults"])]
     return [
         {
             **shared,
@@ -108,6 +109,7 @@ def cases_of(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
             "replicas": case["replicas"],
             "workload": case["workload"],
             "faults": cluster["faults"] + case["faults"],
+            "all_faults": every_fault,
             "commands": case["commands"],
             "initial": case["initial"],
         }

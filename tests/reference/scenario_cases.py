@@ -35,6 +35,7 @@ def _case(scenario: Scenario, topic: Topic) -> dict[str, Any]:
         "replicas": replicas,
         "workload": _of_topic(scenario.workload.to_pylist(), topic.name),
         "faults": _faults(scenario, topic.name),
+        "all_faults": [{key: given for key, given in row.items() if given is not None} for row in scenario.faults.to_pylist()],
         "commands": _of_topic([vars(command) for command in scenario.commands], topic.name),
         "initial": _initial(scenario, topic.name, replicas),
     }

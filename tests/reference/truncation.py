@@ -120,7 +120,8 @@ def cut(partition: Partition, replica: Replica, offset: int) -> None:
     partition.ledger.counts["truncated"] += replica.log.truncate_to(offset)
     replica.lower_hw(replica.hw)
     if replica.log.leo < old_leo:
-        partition.ledger.event(partition.now, "truncate", replica.broker, replica.believed_epoch, old_leo, replica.log.leo)
+        cause = partition.cause_of(replica.broker)
+        partition.ledger.event(partition.now, "truncate", replica.broker, replica.believed_epoch, old_leo, replica.log.leo, cause)
         partition.coverage["truncate_to_0"] += replica.log.leo == 0
         partition.coverage["truncate_below_log_start"] += replica.log.leo < old_start
     else:

@@ -1,6 +1,7 @@
 """What must hold of a ledger (protocols.md section 6), looked at after every round.
 
-What bookies lost with their disks or their power is no fault of the protocol: runs with such damage are for limbo's tests.
+What bookies lost with their disks or their power is no fault of the protocol: that an entry is nowhere is told all the same, but
+excused (`Violation.excused`) once a bookie of the ledger lost anything.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from .metadata import CLOSED, OPEN, fragment_of
 from .repair import holders
 from .writer import OK
 
+NOWHERE = "on no bookie of its write set"
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -21,6 +24,7 @@ class Violation:
     round: int
     invariant: str
     witness: str
+    excused: bool = False
 
 
 @dataclass
@@ -45,7 +49,7 @@ class Watch:
             for witness in predicate(self):
                 if (name, witness) not in self.told:
                     self.told.add((name, witness))
-                    found.append(Violation(ledger.now, name, witness))
+                    found.append(Violation(ledger.now, name, witness, ledger.lost_to_faults and witness.endswith(NOWHERE)))
         return found
 
 
@@ -68,7 +72,7 @@ def _all_acked_entries_are_readable(watch: Watch) -> Iterator[str]:
         if last is not None and entry > last:
             yield f"entry {entry} is acknowledged, the ledger ends at {last}"
         elif not holders(ledger, entry):
-            yield f"entry {entry} is acknowledged, and on no bookie of its write set"
+            yield f"entry {entry} is acknowledged, and {NOWHERE}"
 
 
 def _only_valid_fragments(watch: Watch) -> Iterator[str]:
@@ -94,7 +98,7 @@ def _no_out_of_order_entries(watch: Watch) -> Iterator[str]:
         return
     for entry in range(ledger.metadata.last_entry + 1):
         if not holders(ledger, entry):
-            yield f"entry {entry} is within the closed ledger, and on no bookie of its write set"
+            yield f"entry {entry} is within the closed ledger, and {NOWHERE}"
     if ledger.metadata.last_entry >= ledger.writer.next_entry:
         yield f"the ledger ends at {ledger.metadata.last_entry}, {ledger.writer.next_entry} entries were written"
 

@@ -47,6 +47,7 @@ class Ledger:
         self.statuses = _statuses(case)
         self.decommissioned = set(decommissioned)
         self.damaged: set[int] = set()
+        self.lost_to_faults = False  # some bookie lost an entry of it, or its fence
         self.bookies = {broker: Bookie(broker) for broker in case["brokers"]}
         self.placement = Placement(
             policy=case.get("placement", LOWEST_FREE_ID),

@@ -85,6 +85,7 @@ def take_inputs(ledger: Ledger) -> None:
         if status.clean_stop:
             bookie.flush()
         lost: list[int] = []
+        was_fenced = bookie.fenced
         damaged = (status.crashed and not settings.journal) or (status.power_lost and not settings.journal_synced)
         if damaged:
             lost = bookie.lose_unflushed()
@@ -94,6 +95,8 @@ def take_inputs(ledger: Ledger) -> None:
             ledger.event("entries_lost", bookie.broker, lost[0], lost[-1] + 1)
         if damaged or status.disk_lost:
             ledger.damaged.add(bookie.broker)
+        if lost or (was_fenced and not bookie.fenced):
+            ledger.lost_to_faults = True
     ledger.network = [message for message in ledger.network if not ledger.is_dead(message.bookie)]
     if writer_is_gone(ledger.faults, now) and ledger.writer.state != CRASHED:
         ledger.writer.crash()

@@ -278,7 +278,7 @@ def differences(
     found = rows_that_differ(expected.trace, known["trace"][place], ("round", "broker"), (*TRACE_COLUMNS, *columns_too))
     found += rows_that_differ(expected.trace_partitions, known["partitions"][place], ("round",), PARTITION_COLUMNS)
     left = Counter(tuple(event) for event in expected.events if event.kind in kinds)
-    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset")
+    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
     seen = [row for row in known["events"].get(place, []) if row["kind"] in kinds]
     right = Counter(tuple(row[c] for c in columns) for row in seen)
     found += [("event", event[0], event, n, 0) for event, n in (left - right).items()]

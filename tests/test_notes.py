@@ -43,6 +43,18 @@ def test_compaction_is_left_out(tmp_path: Path) -> None:
     assert notes(tmp_path, more=later) == told
 
 
+def test_local_log_starts_with_nothing_remote_below_them(tmp_path: Path) -> None:
+    log = '[[initial.replicas]]\ntopic = "t"\npartition = PART\nbroker = 1\nleo = 9\nlocal_log_start_offset = 5\n'
+    remote = '[[initial.remote_segments]]\ntopic = "t"\npartition = 0\nbase_offset = 0\nend_offset = 4\nbytes = 5000\n'
+    one, other = log.replace("PART", "0"), log.replace("PART", "1")
+    tiered = 'config = { "remote.storage.enable" = true }'
+    cluster = 'config = { "remote.log.storage.system.enable" = true }'
+    assert notes(tmp_path, tiered, cluster, one + remote) == []
+    [told] = notes(tmp_path, tiered, cluster, one + other + remote)
+    assert told.startswith("nothing is remote below given local log starts of topic t: ")
+    assert notes(tmp_path, more=one.replace("local_log_start_offset = 5", "log_start_offset = 5")) == []
+
+
 def test_a_note_of_some_scenarios_names_them(tmp_path: Path) -> None:
     variant = '[[variants]]\nname = "v"\ntopics = [{ name = "t", config = { "cleanup.policy" = "compact" } }]\n'
     assert [note.endswith("(scenario v)") for note in notes(tmp_path, more=variant)] == [True]

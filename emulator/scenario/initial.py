@@ -74,6 +74,9 @@ def resolve_initial(
         _check_once(tables[1], replicas, layout, "broker")
         if file is not None:
             replicas.append(file.logs_of_others([*replicas, tables[1].table], layout))
+        said = pa.concat_tables([*partitions, tables[0].table])
+        for rows in (*([file.replicas] if file is not None else []), tables[1]):
+            _check_leader_epochs(rows, said, layout)
     whole = [pa.concat_tables([*parts, rows.table]) for parts, rows in zip(before, tables, strict=True)]
     return whole[0], whole[1], whole[2]
 
@@ -127,6 +130,22 @@ def check_logs(rows: Rows) -> None:
         rows.refuse(pc.greater(lows, highs), column, f"{{value}}: {low} is above {high}", words)
     check_epochs(rows, "leo")
     _check_segment_bases(rows)
+
+
+def _check_leader_epochs(rows: Rows, partitions: pa.Table, layout: Layout) -> None:
+    """Raises InputError for the first log with an epoch above the one that its partition is led in, which nobody can have."""
+    said = partitions.filter(pc.is_valid(partitions.column("leader_epoch")))
+    led_in = np.full(len(layout.replicas), np.iinfo(np.int64).max)
+    led_in[layout.keys(said.column("topic"), said.column("partition"))] = said.column("leader_epoch").to_numpy()
+    caches = rows.table.column("epochs").combine_chunks()
+    limit = led_in[layout.keys(rows.table.column("topic"), rows.table.column("partition"))]
+    parents = pc.list_parent_indices(caches).to_numpy()
+    above = caches.flatten().field("epoch").to_numpy() > limit[parents]
+    if above.any():
+        row = int(parents[above.argmax()])
+        shown = [[entry["epoch"], entry["start_offset"]] for entry in caches[row].as_py()]
+        problem = f"{quoted(shown)}: an epoch is above the partition's leader_epoch"
+        raise rows.error(row, "epochs", problem, f"epochs up to {limit[row]}")
 
 
 def _check_segment_bases(rows: Rows) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
+import pyarrow.compute as pc
+
 from emulator.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, effective
 from emulator.errors import listing
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
@@ -47,6 +49,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
     if scenario.protocol.startswith("kafka"):
         yield from _session_timeout(scenario)
         yield from _compaction(scenario)
+        yield from _starts(scenario)
 
 
 def _session_timeout(scenario: Scenario) -> Iterator[str]:
@@ -61,6 +64,21 @@ def _compaction(scenario: Scenario) -> Iterator[str]:
     compacted = [topic.name for topic in scenario.topics if any("compact" in str(p) for p in policies(scenario, topic))]
     if compacted:
         yield f"compaction is not emulated: logs of {_some('topic', compacted)} keep what it would free"
+
+
+def _starts(scenario: Scenario) -> Iterator[str]:
+    """Logs given with a local log start above their log start, of partitions of which nothing is remote."""
+    logs, remote = scenario.initial_replicas, scenario.initial_remote_segments
+    parted = logs.filter(pc.greater(logs.column("local_log_start_offset"), logs.column("log_start_offset")))
+    if parted.num_rows:
+        lacking = parted.select(["topic", "partition"]).join(
+            remote.select(["topic", "partition"]), ["topic", "partition"], join_type="left anti"
+        )
+        if topics := sorted(set(lacking.column("topic").to_pylist())):
+            yield (
+                f"nothing is remote below given local log starts of {_some('topic', topics)}: without remote storage such a log"
+                " begins on disk at its log start, with it the leader raises its log start to the local one"
+            )
 
 
 def policies(scenario: Scenario, topic: Topic) -> set[ConfigValue]:

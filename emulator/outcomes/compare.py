@@ -16,9 +16,10 @@ def compare_sql(by: Sequence[str] = ()) -> str:
 
     `by`: columns of `outcomes` to group partitions by, as base has them; none: all partitions together. Columns: scenario,
     protocol, the grouping columns, partitions, then lost, truncated (records), diverged (partitions whose replicas differ below
-    their high watermarks), leaderless_seconds (sum), worse and better (partitions that lost more, or less, than in base),
-    and lost_share, diverged_share, unavailable_share (of partitions) each with `_low` and `_high`: Wilson's 95 %
-    confidence interval. Raises InputError for a column that outcomes lacks. Source: Wilson, JASA 22 (1927).
+    their high watermarks); what guarding against losses costs: refused (records), and unwritable_seconds, leaderless_seconds and
+    under_min_isr_seconds (summed over partitions); worse and better (partitions that lost more, or less, than in base); and
+    lost_share, diverged_share, unavailable_share (of partitions) each with `_low` and `_high`: Wilson's 95 % confidence
+    interval. Raises InputError for a column that outcomes lacks. Source: Wilson, JASA 22 (1927).
     """
     check_groups(by)
     groups = "".join(f"base.{name} AS {name}, " for name in by)
@@ -28,7 +29,8 @@ def compare_sql(by: Sequence[str] = ()) -> str:
     )
     return f"""
 WITH pairs AS (
-  SELECT o.scenario_id, {groups}o.acked_lost, o.truncated, o.leaderless_rounds, base.acked_lost AS base_lost,
+  SELECT o.scenario_id, {groups}o.acked_lost, o.truncated, o.leaderless_rounds, o.refused, o.unwritable_rounds,
+    o.under_min_isr_rounds, base.acked_lost AS base_lost,
     o.acked_lost > 0 AS is_lost, d.topic IS NOT NULL AS is_diverged, o.leaderless_rounds > 0 AS is_unavailable
   FROM outcomes o
   JOIN outcomes base ON base.scenario_id = 0 AND base.topic = o.topic AND base.partition = o.partition
@@ -42,7 +44,10 @@ SELECT
   sum(acked_lost) AS lost,
   sum(truncated) AS truncated,
   count_if(is_diverged) AS diverged,
+  sum(refused) AS refused,
+  round(sum(unwritable_rounds * s.round_ms) / 1000, 1) AS unwritable_seconds,
   round(sum(leaderless_rounds * s.round_ms) / 1000, 1) AS leaderless_seconds,
+  round(sum(under_min_isr_rounds * s.round_ms) / 1000, 1) AS under_min_isr_seconds,
   count_if(acked_lost > base_lost) AS worse,
   count_if(acked_lost < base_lost) AS better,
   {shares}

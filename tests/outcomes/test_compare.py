@@ -41,6 +41,7 @@ def test_scenarios_side_by_side(spark: SparkSession, small_run: Path) -> None:
     base, unclean = compared(spark, small_run)
     assert (base["scenario"], base["partitions"], base["lost"], base["truncated"], base["worse"]) == ("base", 3, 3, 3, 0)
     assert base["leaderless_seconds"] == (60 + 18 + 18) * 0.5
+    assert (unclean["refused"], unclean["under_min_isr_seconds"]) == (10, 28 * 0.5)
     assert (unclean["scenario"], unclean["worse"] >= 1, unclean["lost"] >= 50) == ("unclean", True, True)
     assert base["lost_share"] == pytest.approx(1 / 3, abs=1e-6)
     assert (base["lost_share_low"], base["lost_share_high"]) == pytest.approx(wilson(1, 3), abs=2e-6)
@@ -52,6 +53,28 @@ def test_by_topic(spark: SparkSession, small_run: Path) -> None:
     assert [(row["topic"], row["scenario"], row["partitions"]) for row in rows] == [
         ("logs", "base", 1), ("logs", "unclean", 1), ("orders", "base", 2), ("orders", "unclean", 2),
     ]  # fmt: skip
+
+
+def test_what_min_insync_replicas_costs_is_told(spark: SparkSession, tmp_path: Path, write_tables: WriteTables) -> None:
+    """Nothing is lost with two in-sync replicas; what is refused and how long is told beside it, in seconds of partitions."""
+    of_scenario = {"protocol": "kafka", "rounds": 100, "mode": "plain", "overrides": {}}
+    guarded = {"refused": 700, "unwritable_rounds": 70, "leaderless_rounds": 4, "under_min_isr_rounds": 80}
+    tables = {
+        "scenarios": [
+            {"scenario_id": at, "name": name, "round_ms": round_ms, **of_scenario}
+            for at, (name, round_ms) in enumerate((("base", 500), ("guarded", 250)))
+        ],
+        "outcomes": [
+            {"scenario_id": at, "topic": "t", "partition": number, "leader": 1, "isr": [1], **outcome}
+            for at, outcome in enumerate(({"acked_lost": 5, "leaderless_rounds": 4}, guarded))
+            for number in range(2)
+        ],
+    }
+    write_tables(tables, tmp_path / "run")
+    base, other = compared(spark, tmp_path / "run")
+    names = ("lost", "refused", "unwritable_seconds", "leaderless_seconds", "under_min_isr_seconds")
+    assert [base[name] for name in names] == [10, 0, 0, 4, 0]
+    assert [other[name] for name in names] == [0, 1400, 35, 2, 40]
 
 
 def test_replicas_that_differ_below_their_high_watermarks_are_diverged(

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from emulator.configs import KEYS
-from emulator.scenario.shapes import ClusterShape, ScenarioShape
+from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
+from emulator.scenario.durations import rounds_of
+from emulator.scenario.shapes import ScenarioShape
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "accuracy.md").read_text("utf-8")
@@ -65,15 +67,11 @@ def test_every_row_of_real_runs_is_checked() -> None:
 
 def test_sizes_of_what_is_approximate() -> None:
     round_ms = ScenarioShape.model_fields["round_ms"].default
-    cluster = {name: field.default for name, field in ClusterShape.model_fields.items()}
-    fetched = KEYS["replica.fetch.max.bytes"].default * 1000 // round_ms // 2**20
-    timeout, window = cluster["session_timeout_rounds"], cluster["quota_window_rounds"]
+    fetched = int(KEYS["replica.fetch.max.bytes"].default) * 1000 // round_ms // 2**20
+    timeout, window = (rounds_of(int(ms), round_ms) for ms in (KEYS[SESSION_TIMEOUT].default, QUOTA_WINDOW_MS))
     size = {cells[0].split("**")[1]: cells[1] for cells in CELLS if len(cells) == 3 and "**" in cells[0]}
     assert size["Time"].startswith(f"{round_ms} ms*")
     assert size["Fetches in a round"].startswith(f"{fetched} MiB/s*")
     assert re.findall(r"up to (\d+) times", size["Fetches in a round"]) == [str(round(156e6 / (fetched * 2**20)))]
-    assert (
-        size["Session timeout"] == f"{timeout} rounds*: {timeout * round_ms // 1000} s at {round_ms} ms, {timeout * 2} s at 2 s"
-    )
-    assert size["Rates"].startswith(f"below {1000 // round_ms} records/s*")
+    assert size["Times of settings"] == f"up to a round; fencing after {timeout} rounds* of {round_ms} ms by default"
     assert size["Shared bandwidth"].startswith(f"{window} rounds*, {window * round_ms // 1000} s")

@@ -61,6 +61,7 @@ def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -
         "[cluster]",
         f"brokers = {3 * sets * TOPICS}",
         "session_timeout_rounds = 2",
+        "fetches_per_round = 1",
         f"features = {{ {_elr(first)} }}",
         f"config = {value(CONFIG)}",
     ]

@@ -90,7 +90,10 @@ def _store(rng: random.Random, number: int) -> dict[str, Any]:
         "aux_state": "leader" if number % 4 == 3 else "remote",
     }
     rate = {"copy_bytes_per_second": rng.choice((2, 6)) * RECORD_BYTES} if number % 2 else {}
-    return {"cluster": {"session_timeout_rounds": rng.randint(2, 4), "config": config}, "remote_storage": {**store, **rate}}
+    return {
+        "cluster": {"session_timeout_rounds": rng.randint(2, 4), "fetches_per_round": 1, "config": config},
+        "remote_storage": {**store, **rate},
+    }
 
 
 def _interval(rng: random.Random) -> dict[str, int]:

@@ -27,6 +27,8 @@ MAX_SEEDS = 10_000
 MAX_RECORDS_PER_ROUND = 10**9
 MAX_RECORD_BYTES = 2**31 - 1
 INT_MAX = 2**31 - 1
+AFTER_APPEND = "after-append"
+"""The moment of a fault that is later than any fraction of a round."""
 LONG_MAX = 2**63 - 1
 
 
@@ -34,10 +36,15 @@ def _rack_name(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
+def _moment(value: object) -> object:
+    return 1.0 if value == AFTER_APPEND else value
+
+
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 Path = Annotated[str, Field(min_length=1, max_length=4096)]
 Rack = Annotated[str, BeforeValidator(_rack_name), Field(min_length=1, max_length=200)]
+Moment = Annotated[float, BeforeValidator(_moment), Field(ge=0, le=1)]
 Round = Annotated[int, Field(ge=0, le=MAX_ROUNDS)]
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
 PartitionId = Annotated[int, Field(ge=0, lt=MAX_PARTITIONS)]
@@ -155,6 +162,7 @@ class FaultShape(Shape):
     from_offset: Offset | None = None
     to_offset: Offset | None = None
     power: bool | None = None
+    moment: Moment | None = None
 
 
 class SweepShape(Shape):

@@ -147,7 +147,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("power", _FLAG, "whether a rack lost its power, and what was not flushed; null: no rack_loss that says so", True),
         Column(
             "moment",
-            _DOUBLE,
+            "double",
             "fraction of its first round at which it stops the broker, 1: after the append; null: at its start, or no such fault",
             True,
         ),

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from emulator.rounds.kafka.moments import MOMENTS, NOT_GIVEN
+
 FAULT_SCHEMA: pa.Schema = pa.schema(
     [
         pa.field("kind", pa.string(), nullable=False),
@@ -33,11 +35,6 @@ FAULT_SCHEMA: pa.Schema = pa.schema(
 """Columns of a fault table: `[from_round, to_round)` and what the kind needs; the row index is the fault_id."""
 
 DIRECTIONS: tuple[str, ...] = ("both", "out", "in")
-
-MOMENTS = 1_000_000
-"""Moments are counted in millionths of a round; this one is the last, after all that the round brings was appended."""
-NOT_GIVEN = -1
-"""The moment of a fault that says none: the start of its first round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,9 @@ def _resolve(rows: Rows, brokers: Sequence[Broker], partitions: Mapping[str, int
     stalled = pc.and_(pc.equal(rows.table.column("bytes_per_second"), 0), pc.not_equal(rows.table.column("kind"), STALLING))
     rows.refuse(stalled, "bytes_per_second", "{value} is out of range", "1 or more")
     rows.check_range("lag_rounds", 0, INT_MAX)
-    rows.check_range("moment", 0, 1)
+    moments = rows.table.column("moment")
+    wrong = pc.invert(pc.and_(pc.greater_equal(moments, 0), pc.less_equal(moments, 1)))  # also what is not a number
+    rows.refuse(wrong, "moment", "{value} is no moment of a round", "0 or more and below 1, or 1 for after the append")
     directions = rows.table.column("direction")
     wrong = pc.invert(pc.is_in(directions, value_set=pa.array([None, *DIRECTIONS], pa.string())))
     rows.refuse(wrong, "direction", "{value} is not known", '"both", "out" or "in"')

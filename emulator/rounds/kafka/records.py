@@ -149,6 +149,7 @@ class ScenarioRow(Record):
     from_leader: int = constant("1: followers ask their leader for the epochs before their start (KIP-405, option 1)")
     some_tiered: int = constant("1: a topic of the run has remote storage: traces say what ListOffsets answers")
     reads_per_thread: int = constant("remote reads that a broker's reader thread makes in a round; 0: they take no time")
+    draws: int = constant("its seed, mixed to 32 bits (last_moments.py)")
 
 
 class BrokerSpan(Record):
@@ -157,6 +158,7 @@ class BrokerSpan(Record):
     from_round: int = constant("its first round")
     status: int = constant("bits")
     cause: int = constant("fault_id of the strongest fault in force, else of the last that was; -1: none")
+    moment: int = constant("of an offline broker: when in its first offline round it stopped (moments.py)")
     disk_bytes: int = constant("bytes per round of a slow disk; UNKNOWN: not slow")
     fetch_max_bytes: int = constant("the broker's own replica.fetch.max.bytes; UNKNOWN: as all brokers'")
     no_wait: int = constant("1: the broker's own replica.fetch.wait.max.ms is 0, 0: it is not; UNKNOWN: as all brokers'")

@@ -84,6 +84,8 @@ def fault_words(fault: Row, seen_from: int | None = None) -> str:
         words.append(f"({fault['direction']} of {fault['broker']})")
     if fault["bytes_per_second"] is not None:
         words.append(f"{fault['bytes_per_second']} B/s")
+    if fault.get("round_trip_ms") is not None:
+        words.append(f"round trip {fault['round_trip_ms']:g} ms")
     if fault.get("lag_rounds") is not None:
         words.append(f"lag of {fault['lag_rounds']} rounds")
     if fault["name"]:

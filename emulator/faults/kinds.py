@@ -29,10 +29,14 @@ FAULT_SCHEMA: pa.Schema = pa.schema(
         pa.field("from_offset", pa.int64()),
         pa.field("to_offset", pa.int64()),
         pa.field("power", pa.bool_()),
+        pa.field("round_trip_ms", pa.float64()),
         pa.field("moment", pa.float64()),
     ]
 )
 """Columns of a fault table: `[from_round, to_round)` and what the kind needs; the row index is the fault_id."""
+
+SLOWNESS = ("bytes_per_second", "round_trip_ms")
+"""What a slow_link says, one of both at least."""
 
 DIRECTIONS: tuple[str, ...] = ("both", "out", "in")
 
@@ -71,10 +75,10 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
         ),
         "link_cut": FaultKind("messages between two brokers are dropped", LINK_CUT_RANK, ("broker", "peer"), ("direction",)),
         "slow_link": FaultKind(
-            "the link between two brokers (without peer: all links of the broker) is slow",
+            "the link between two brokers (without peer: all links of the broker) is slow, or its round trip long",
             SLOW_RANK,
-            ("broker", "bytes_per_second"),
-            ("peer", "direction"),
+            ("broker",),
+            ("bytes_per_second", "round_trip_ms", "peer", "direction"),
         ),
         "slow_disk": FaultKind("the broker's disk is slow", SLOW_RANK, ("broker", "bytes_per_second")),
         "stale_metadata": FaultKind(
@@ -139,6 +143,7 @@ class FaultRow(NamedTuple):
     from_offset: int | None = None
     to_offset: int | None = None
     power: bool = False
+    round_trip_ms: float | None = None
     moment: int = NOT_GIVEN
 
     @property
@@ -188,6 +193,13 @@ def _check_row(fault_id: int, row: dict[str, object]) -> None:
     missing = [name for name in ("from_round", *kind.required) if row[name] is None]
     if missing:
         raise ValueError(f"fault {fault_id}: {row['kind']} needs {', '.join(missing)}")
+    if row["kind"] == "slow_link" and all(row[name] is None for name in SLOWNESS):
+        raise ValueError(f"fault {fault_id}: slow_link needs {' or '.join(SLOWNESS)}")
     if row["direction"] is not None and row["direction"] not in DIRECTIONS:
         allowed = ", ".join(DIRECTIONS)
         raise ValueError(f"fault {fault_id}: unknown direction {row['direction']!r}; allowed: {allowed}")
+
+
+def microseconds(ms: float) -> int:
+    """Milliseconds as whole microseconds, the nearest."""
+    return round(ms * 1000)

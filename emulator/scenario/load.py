@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from emulator.configs import ConfigValue
-from emulator.faults.kinds import FAULT_SCHEMA
+from emulator.faults.kinds import FAULT_SCHEMA, microseconds
 from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
 from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_config, resolve_features
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
@@ -40,6 +40,7 @@ from emulator.scenario.model import (
     INITIAL_REPLICAS_SCHEMA,
     WORKLOAD_SCHEMA,
     Broker,
+    Fetching,
     RemoteStorage,
     Run,
     Scenario,
@@ -47,7 +48,7 @@ from emulator.scenario.model import (
 )
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
-from emulator.scenario.shapes import ScenarioShape
+from emulator.scenario.shapes import ClusterShape, ScenarioShape
 from emulator.scenario.sweeps import resolve_sweeps
 from emulator.scenario.table_files import absolute_path, resolve_path
 from emulator.scenario.tiered import check_tiered_topics, tiered_topics
@@ -163,6 +164,7 @@ def _resolve(
         brokers=brokers,
         session_timeout_rounds=shape.cluster.session_timeout_rounds,
         quota_window_rounds=shape.cluster.quota_window_rounds,
+        fetching=_fetching(shape.cluster),
         config=config,
         features=resolve_features(places, shape.cluster),
         topics=topics,
@@ -178,6 +180,10 @@ def _resolve(
         overrides=overrides,
         events=resolve_events(places, shape, both),
     )
+
+
+def _fetching(cluster: ClusterShape) -> Fetching:
+    return Fetching(microseconds(cluster.fetch_round_trip_ms), cluster.fetch_bytes_per_second, cluster.fetches_per_round)
 
 
 def _initial(

@@ -19,6 +19,7 @@ SEGMENT_STATES: tuple[SegmentState, ...] = get_args(SegmentState)
 
 MAX_ROUNDS = 10**10
 MAX_ROUND_MS = 86_400_000
+MIN_ROUND_TRIP_MS = 0.001
 MAX_BROKERS = 100_000
 MAX_PARTITIONS = 50_000_000
 MAX_REPLICAS = 12
@@ -57,6 +58,7 @@ Epoch = Annotated[int, Field(ge=0, le=INT_MAX)]
 Offset = Annotated[int, Field(ge=0, le=LONG_MAX)]
 Long = Annotated[int, Field(ge=-LONG_MAX, le=LONG_MAX)]
 EpochEntry = Annotated[list[Offset], Field(min_length=2, max_length=2)]
+RoundTrip = Annotated[float, Field(ge=MIN_ROUND_TRIP_MS, le=MAX_ROUND_MS)]
 Replicas = Annotated[list[BrokerId], Field(min_length=1, max_length=MAX_REPLICAS)]
 
 
@@ -98,6 +100,9 @@ class ClusterShape(Shape):
     disk_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     page_cache_bytes: Annotated[int, Field(ge=0, le=LONG_MAX)] | None = None
     quota_window_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 20
+    fetch_round_trip_ms: RoundTrip = 1
+    fetch_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] = 200_000_000
+    fetches_per_round: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
     config: dict[str, Any] = {}
     features: dict[str, Any] = {}
 
@@ -161,6 +166,7 @@ class FaultShape(Shape):
     topic: Name | None = None
     partition: PartitionId | None = None
     bytes_per_second: Long | None = None
+    round_trip_ms: RoundTrip | None = None
     name: Name | None = None
     clients: bool | None = None
     lag_rounds: Long | None = None

@@ -145,14 +145,19 @@ def _moment(own: Sequence[Row], stopped: int) -> int | None:
 
 
 def _links(rows: Sequence[Row], broker: int, brokers: set[int], isolated: set[int], round_: int) -> Row:
-    dropped, slow = set(), {}
+    dropped, slow, far = set(), {}, {}
     for peer in brokers - {broker}:
         if broker in isolated or peer in isolated or _sent_over(rows, "link_cut", broker, peer, round_):
             dropped.add(peer)
-        rates = [row["bytes_per_second"] for row in _sent_over(rows, "slow_link", broker, peer, round_)]
+        links = _sent_over(rows, "slow_link", broker, peer, round_)
+        rates = [row["bytes_per_second"] for row in links if row["bytes_per_second"] is not None]
         if rates:
             slow[peer] = min(rates)
-    return {"drop_to": tuple(sorted(dropped)), "slow_to": tuple(sorted(slow.items()))}
+        trips = [round(row["round_trip_ms"] * 1000) for row in links if row["round_trip_ms"] is not None]
+        if trips:
+            far[peer] = max(trips)
+    named = (("drop_to", dropped), ("slow_to", slow.items()), ("far_to", far.items()))
+    return {name: tuple(sorted(links)) for name, links in named}
 
 
 def _sent_over(rows: Sequence[Row], kind: str, sender: int, receiver: int, round_: int) -> list[Row]:

@@ -73,6 +73,8 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
         row["peer"] = rng.choice((None, row["peer"]))
     if kind in ("slow_link", "slow_disk"):
         row["bytes_per_second"] = rng.choice((10, 100, 1000))
+    if kind == "slow_link" and rng.random() < 0.5:
+        row.update(round_trip_ms=rng.choice((0.25, 30, 80.5)), bytes_per_second=rng.choice((None, 10)))
     if "moment" in FAULT_KINDS[kind].optional:
         row["moment"] = rng.choice((None, None, 0, 0.25, 0.5, 1))
     return row
@@ -269,8 +271,9 @@ def test_links_by_direction_and_slowest() -> None:
     faults = fault_table(
         fault("link_cut", 0, 1, 1, peer=2, direction="out"),
         fault("link_cut", 1, 2, 1, peer=2, direction="in"),
-        fault("slow_link", 0, 3, 1, peer=2, bytes_per_second=50),
+        fault("slow_link", 0, 3, 1, peer=2, bytes_per_second=50, round_trip_ms=40),
         fault("slow_link", 1, 2, 2, peer=1, direction="in", bytes_per_second=20),
+        fault("slow_link", 2, 4, 1, peer=2, direction="out", round_trip_ms=80.5),
     )
     timelines = broker_timelines(faults, [(1, None), (2, None)], 4, 18)
     first, second = by_round(timelines[1]), by_round(timelines[2])
@@ -278,6 +281,8 @@ def test_links_by_direction_and_slowest() -> None:
     assert [of_round["drop_to"] for of_round in second] == [(), (1,), (), ()]
     assert [of_round["slow_to"] for of_round in first] == [((2, 50),), ((2, 20),), ((2, 50),), ()]
     assert [of_round["slow_to"] for of_round in second] == [((1, 50),), ((1, 50),), ((1, 50),), ()]
+    assert [of_round["far_to"] for of_round in first] == [((2, 40_000),), ((2, 40_000),), ((2, 80_500),), ((2, 80_500),)]
+    assert [of_round["far_to"] for of_round in second] == [((1, 40_000),), ((1, 40_000),), ((1, 40_000),), ()]
 
 
 def test_cause_is_the_strongest_then_the_last() -> None:

@@ -52,7 +52,7 @@ STATUS_BITS = {
 
 
 OF_SETTINGS = (
-    *("fetch_max_bytes", "no_wait", "copy_quota", "at_pending_upload"),
+    *("fetch_max_bytes", "response_max_bytes", "no_wait", "copy_quota", "at_pending_upload"),
     *("read_quota", "reader_threads", "reader_queue", "index_cache_bytes"),
 )
 """Settings of brokers that are UNKNOWN where a broker has none of its own."""
@@ -101,13 +101,16 @@ class BrokerArrays:
         numbers = np.array([stale.row(covered) for covered in columns.stale_sets], np.int64)
         spans["stale"][at] = numbers[columns.stale]
         spans["stale_before"][at] = numbers[columns.stale_before]
-        cuts, slow = columns.cut_links, columns.slow_links
-        links = rows(Link, len(cuts.key) + len(slow.key))
-        links["peer"] = np.concatenate([parted(cuts.key)[1], parted(slow.key)[1]])
-        links["bytes_per_round"][len(cuts.key) :] = slow.number
-        for kind, of_kind, first in (("cut", cuts, 0), ("slow", slow, len(cuts.key))):
+        kinds = (("cut", columns.cut_links), ("slow", columns.slow_links), ("far", columns.far_links))
+        links = rows(Link, sum(len(of_kind.key) for _, of_kind in kinds))
+        first = 0
+        for kind, of_kind in kinds:
             spans[f"first_{kind}"][at] = first + _begins(of_kind)
             spans[f"{kind}_count"][at] = of_kind.count
+            end = first + len(of_kind.key)
+            links["peer"][first:end] = parted(of_kind.key)[1]
+            links["number"][first:end] = of_kind.number
+            first = end
         return spans, links
 
 

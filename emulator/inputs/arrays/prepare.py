@@ -235,6 +235,10 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "finishes": int(scenario.remote_storage.on_leadership_lost == "finish"),
             "from_leader": int(scenario.remote_storage.aux_state == "leader"),
             "reads_per_thread": reads_per_thread(scenario) or 0,
+            "round_us": scenario.round_ms * 1000,
+            "round_trip_us": scenario.fetching.round_trip_us,
+            "fetch_bytes_per_second": scenario.fetching.bytes_per_second,
+            "fetches_per_round": scenario.fetching.per_round or 0,
             "draws": draws_of_seed(scenario.seed),
         }
         for name, value in values.items():

@@ -97,9 +97,11 @@ def read_span(inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: in
     replica.cause = span.cause
     replica.disk_bytes = span.disk_bytes
     replica.fetch_max_bytes = span.fetch_max_bytes
+    replica.response_max_bytes = span.response_max_bytes
     replica.no_wait = span.no_wait
     replica.cuts = 0
     replica.slow_to = 0
+    replica.far_to = 0
     for other in range(part.slots):
         place = replicas[other].broker_place
         for at in range(span.first_cut, span.first_cut + span.cut_count):
@@ -108,6 +110,9 @@ def read_span(inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: in
         for at in range(span.first_slow, span.first_slow + span.slow_count):
             if inputs.links[at].peer == place:
                 replica.slow_to |= 1 << other
+        for at in range(span.first_far, span.first_far + span.far_count):
+            if inputs.links[at].peer == place:
+                replica.far_to |= 1 << other
 
 
 @compiled

@@ -33,8 +33,9 @@ class BrokerSegment:
     `fenced` is the state after this round's fencing and unfencing. `drop_to`: sorted
     brokers that this broker's messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer,
     sorted by peer; `far_to`: likewise (peer, microseconds of a fetch's round trip). `stale` and `stale_before`: what
-    stale_metadata covers in this round and in the one before, sorted. `cause`: fault_id of the strongest fault in
-    force, else of the last that was, -1 before the first.
+    stale_metadata covers in this round and in the one before, sorted. `moment`: of an offline broker that a fault killed, when
+    in its first offline round it stopped (FaultRow.moment); else None. `cause`: fault_id of the strongest fault in force, else of
+    the last that was, -1 before the first.
     """
 
     from_round: int
@@ -54,6 +55,7 @@ class BrokerSegment:
     power_loss: bool
     disk_loss: bool
     clients_cut: bool
+    moment: int | None
     controller_up: bool
     drop_to: tuple[int, ...]
     slow_to: tuple[tuple[int, int], ...]
@@ -90,6 +92,7 @@ def broker_timelines(
     * A broker that was fenced before it died, or since, restarts as soon as no fault holds and the controller is up.
       A broker that is heard again while the controller is down stays as it was, fenced or not.
     * `isolated` and `drop_to` leave out offline brokers; `clients_cut` follows its faults alone.
+    * Of several faults that kill a broker in one round the earliest moment is when it stops; one without is before all others.
     * link_cut and slow_link are causes at both of their ends, isolation at its own broker only, controller_loss at
       every broker. slow_link and slow_disk tie. Remote-storage kinds and open_transaction say nothing of a broker.
     * stale_metadata without a broker covers every broker. rack_loss of a rack without brokers touches none. slow_link

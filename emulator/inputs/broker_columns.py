@@ -56,9 +56,9 @@ class Links:
 class BrokerColumns:
     """One entry per broker and span, in the order of broker and round. Brokers go by their place among the ids.
 
-    `flags`: by name; `disk` and slow links' numbers in bytes per round, far ones' in microseconds, `cause`, and
-    `settings` by name: numbers, NONE for null; `stale`, `stale_before`: index into `stale_sets`, 0 for what covers
-    nothing.
+    `flags`: by name; `disk` and slow links' numbers in bytes per round, far ones' in microseconds, `cause`, `moment` as of a
+    BrokerSegment, and `settings` by name: numbers, NONE for null; `stale`, `stale_before`: index into `stale_sets`, 0 for what
+    covers nothing.
     """
 
     def __init__(self, over_time: BrokersOverTime, round_ms: int) -> None:
@@ -78,6 +78,7 @@ class BrokerColumns:
         self.flags = {name: np.array([getattr(s, name) for s in segments], bool) for name in FLAGS}
         self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)
         self.cause = _numbers(s.cause for s in segments)
+        self.moment = _numbers(s.moment for s in segments)
         waits, pending = setting("replica.fetch.wait.max.ms"), setting("follower.fetch.last.tiered.offset.enable")
         quotas = setting("remote.log.manager.copy.max.bytes.per.second")
         read_quotas = setting("remote.log.manager.fetch.max.bytes.per.second")

@@ -26,6 +26,8 @@ def notes_of(run: Run) -> list[str]:
 def _notes(scenario: Scenario) -> Iterator[str]:
     if scenario.protocol.startswith("kafka"):
         yield from _compaction(scenario)
+    elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
+        yield "moment of faults has no effect on ledgers: they play whole rounds"
 
 
 def _compaction(scenario: Scenario) -> Iterator[str]:

@@ -28,6 +28,9 @@ MAX_SEEDS = 10_000
 MAX_RECORDS_PER_ROUND = 10**9
 MAX_RECORD_BYTES = 2**31 - 1
 INT_MAX = 2**31 - 1
+AFTER_APPEND = "after-append"
+"""The moment of a fault that is later than any fraction of a round; as a number 1."""
+MOMENTS_ALLOWED = f'0 or more and below 1, or "{AFTER_APPEND}"'
 LONG_MAX = 2**63 - 1
 
 
@@ -35,10 +38,19 @@ def _rack_name(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
+def _moment(value: object) -> object:
+    if value == AFTER_APPEND:
+        return 1.0
+    if type(value) not in (int, float) or not 0 <= value <= 1:  # type: ignore[operator]
+        raise PydanticCustomError("not_a_moment", "not a moment", {"allowed": MOMENTS_ALLOWED})
+    return value
+
+
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 Path = Annotated[str, Field(min_length=1, max_length=4096)]
 Rack = Annotated[str, BeforeValidator(_rack_name), Field(min_length=1, max_length=200)]
+Moment = Annotated[float, BeforeValidator(_moment)]
 Round = Annotated[int, Field(ge=0, le=MAX_ROUNDS)]
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
 PartitionId = Annotated[int, Field(ge=0, lt=MAX_PARTITIONS)]
@@ -161,6 +173,7 @@ class FaultShape(Shape):
     from_offset: Offset | None = None
     to_offset: Offset | None = None
     power: bool | None = None
+    moment: Moment | None = None
 
 
 class SweepShape(Shape):

@@ -129,10 +129,19 @@ def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, hist
         "clean_stop": clean_stop,
         "power_loss": "power_loss" in starting,
         "disk_loss": "disk_loss" in starting,
+        "moment": _moment(own, stopped) if offline else None,
         "clients_cut": any(row["kind"] == "isolation" and row["clients"] for row in now),
         "controller_up": controller_up,
         "disk_bytes_per_second": min((row["bytes_per_second"] for row in now if row["kind"] == "slow_disk"), default=None),
     }
+
+
+def _moment(own: Sequence[Row], stopped: int) -> int | None:
+    """When in the first round of a stretch a fault other than a shutdown stopped the broker, in millionths; -1: none says."""
+    killing = [row for row in own if row["kind"] in DEAD[:3] and row["from_round"] == stopped]
+    if any(row["moment"] is None for row in killing):
+        return -1
+    return min((int(row["moment"] * 1_000_000) for row in killing), default=None)
 
 
 def _links(rows: Sequence[Row], broker: int, brokers: set[int], isolated: set[int], round_: int) -> Row:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from emulator.faults import FAULT_SCHEMA, BrokerSegment, broker_timelines
+from emulator.faults import FAULT_KINDS, FAULT_SCHEMA, BrokerSegment, broker_timelines
 
 from .naive_timeline import naive_timelines
 
@@ -75,6 +75,8 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
         row["bytes_per_second"] = rng.choice((10, 100, 1000))
     if kind == "slow_link" and rng.random() < 0.5:
         row.update(round_trip_ms=rng.choice((0.25, 30, 80.5)), bytes_per_second=rng.choice((None, 10)))
+    if "moment" in FAULT_KINDS[kind].optional:
+        row["moment"] = rng.choice((None, None, 0, 0.25, 0.5, 1))
     return row
 
 
@@ -134,7 +136,9 @@ def test_sweep_equals_definitions_on_random_faults(block: int) -> None:
             for round_, (got, want) in enumerate(zip(by_round(segments), expected[broker], strict=True)):
                 assert got == want, f"seed {seed}, broker {broker}, round {round_}: {faults.to_pylist()}"
                 reached.update(name for name in FIELDS if got[name])
-    assert set(FIELDS) == set(reached), "every field is set in some round"
+                reached.update([f"moment {got['moment']}"])
+    moments = {f"moment {moment}" for moment in (None, -1, 0, 250_000, 500_000, 1_000_000)}
+    assert {*FIELDS, *moments} == set(reached), "every field is set in some round"
 
 
 def test_isolation_is_left_out_of_drop_to_on_request() -> None:

@@ -162,12 +162,23 @@ def slowest_rate_bytes_per_second(sender: int, receiver: int, faults: Sequence[F
         int(fault["bytes_per_second"])
         for fault in faults
         if covers(fault, round_)
+        and fault.get("bytes_per_second") is not None
         and (
             (fault["kind"] == "slow_link" and _on_the_way(fault, sender, receiver))
             or (fault["kind"] == "slow_disk" and fault["broker"] == receiver)
         )
     ]
     return min(rates, default=None)
+
+
+def longest_round_trip_us(sender: int, receiver: int, faults: Sequence[Fault], round_: int) -> int | None:
+    """Longest round trip that a slow_link says of messages from `sender` to `receiver` in `round_`, or None."""
+    trips = [
+        round(fault["round_trip_ms"] * 1000)
+        for fault in faults
+        if covers(fault, round_) and fault.get("round_trip_ms") is not None and _on_the_way(fault, sender, receiver)
+    ]
+    return max(trips, default=None)
 
 
 def _concerns(fault: Fault, broker: int, rack: object) -> bool:

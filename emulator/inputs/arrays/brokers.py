@@ -11,6 +11,7 @@ from emulator.inputs.arrays.columns import offsets_of
 from emulator.inputs.arrays.stale import StaleTable
 from emulator.inputs.broker_columns import NONE, BrokerColumns, Links, parted
 from emulator.inputs.brokers_over_time import BrokersOverTime
+from emulator.rounds.kafka.moments import NOT_STOPPED
 from emulator.rounds.kafka.records import (
     CLEAN_STOP,
     CLIENTS_CUT,
@@ -83,7 +84,7 @@ class BrokerArrays:
         spans = rows(BrokerSpan, int(self.first_span[-1]))
         for name in ("disk_bytes", *OF_SETTINGS):
             spans[name] = UNKNOWN
-        spans["from_round"], spans["cause"] = FOREVER, -1
+        spans["from_round"], spans["cause"], spans["moment"] = FOREVER, -1, NOT_STOPPED
         at = np.arange(len(columns.round)) + columns.broker  # each broker before has one more, at FOREVER
         spans["from_round"][at] = columns.round
         status = np.where(columns.flags["controller_up"], 0, CONTROLLER_DOWN)
@@ -91,6 +92,7 @@ class BrokerArrays:
             status |= np.where(columns.flags[name], bit, 0)
         spans["status"][at] = status
         spans["cause"][at] = columns.cause
+        spans["moment"][at] = np.where(columns.moment == NONE, NOT_STOPPED, columns.moment)
         spans["disk_bytes"][at] = _or_unknown(columns.disk)
         for name in OF_SETTINGS:
             spans[name][at] = _or_unknown(columns.settings[name])

@@ -18,6 +18,7 @@ from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
 from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
 from emulator.inputs.consumers import reads_per_thread
+from emulator.rounds.kafka.last_moments import draws_of_seed
 from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
@@ -238,6 +239,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "round_trip_us": scenario.fetching.round_trip_us,
             "fetch_bytes_per_second": scenario.fetching.bytes_per_second,
             "fetches_per_round": scenario.fetching.per_round or 0,
+            "draws": draws_of_seed(scenario.seed),
         }
         for name, value in values.items():
             records[name][i] = value

@@ -27,11 +27,18 @@ def fetches_in_round(
     """Full fetches one after the other, at least one. `slot`: the follower's; `limit_bytes`: of each."""
     if scenario.fetches_per_round:
         return scenario.fetches_per_round
-    round_trip_us = scenario.round_trip_us
+    fetch_us = (
+        round_trip_us(inputs, scenario, leader, follower, slot) + limit_bytes * US_PER_SECOND // scenario.fetch_bytes_per_second
+    )
+    return max(1, scenario.round_us // fetch_us)
+
+
+@compiled
+def round_trip_us(inputs: Inputs, scenario: ScenarioRow, leader: Replica, follower: Replica, slot: int) -> int:
+    """Microseconds of a fetch of a follower (`slot`) that brings next to nothing."""
     if has(leader.far_to, slot):
         span = inputs.spans[leader.span]
         for at in range(span.first_far, span.first_far + span.far_count):
             if inputs.links[at].peer == follower.broker_place:
-                round_trip_us = inputs.links[at].number
-    fetch_us = round_trip_us + limit_bytes * US_PER_SECOND // scenario.fetch_bytes_per_second
-    return max(1, scenario.round_us // fetch_us)
+                return inputs.links[at].number
+    return scenario.round_trip_us

@@ -153,6 +153,7 @@ class ScenarioRow(Record):
     round_trip_us: int = constant("microseconds of a fetch that brings next to nothing")
     fetch_bytes_per_second: int = constant("what a fetch brings beyond that")
     fetches_per_round: int = constant("so many fetches in a round, whatever they take; 0: as many as fit")
+    draws: int = constant("its seed, mixed to 32 bits (last_moments.py)")
 
 
 class BrokerSpan(Record):
@@ -161,6 +162,7 @@ class BrokerSpan(Record):
     from_round: int = constant("its first round")
     status: int = constant("bits")
     cause: int = constant("fault_id of the strongest fault in force, else of the last that was; -1: none")
+    moment: int = constant("of an offline broker: when in its first offline round it stopped (moments.py)")
     disk_bytes: int = constant("bytes per round of a slow disk; UNKNOWN: not slow")
     fetch_max_bytes: int = constant("the broker's own replica.fetch.max.bytes; UNKNOWN: as all brokers'")
     response_max_bytes: int = constant("the broker's own replica.fetch.response.max.bytes; UNKNOWN: as all brokers'")

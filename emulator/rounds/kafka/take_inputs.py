@@ -35,8 +35,7 @@ from emulator.rounds.slots import has
 
 @compiled
 def take_inputs(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
-    """Step 1; only in rounds in which an input of the partition changes, or the run begins."""
-    follow_inputs(inputs, part, replicas)
+    """Step 1 behind `follow_inputs`; only in rounds in which an input of the partition changes, or the run begins."""
     for slot in range(part.slots):
         replica = replicas[slot]
         if replica.status & CHANGES_LOG:

@@ -104,7 +104,7 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     first = {(p.scenario.scenario_id, p.name): p.first_pid for p in inputs.places}
     without = set(may_have_last_moments(inputs, {first[s, topic] + partition for s, topic, partition in chosen}))
     if without:
-        left_out.append(f"{len(without)} partitions of the sample: leaders' last moments")
+        left_out.append(f"{len(without)} of the sample's partitions, which may have last moments of leaders")
         chosen = [(s, topic, partition) for s, topic, partition in chosen if first[s, topic] + partition not in without]
     if not chosen:
         raise InputError(f"{folder}: nothing of this sample can be replayed in relational rounds: {'; '.join(left_out)}")

@@ -57,6 +57,13 @@ def test_late_news(tmp_path: Path, seed: int) -> None:
     assert_equal(tmp_path, random_batch(seed, 50, elr=True, late_news=True))
 
 
+@pytest.mark.parametrize("seed", [31, 32])
+def test_last_moments(tmp_path: Path, seed: int) -> None:
+    """Brokers die at moments of rounds, with as many fetches in a round as fit, or one."""
+    assert_equal(tmp_path, random_batch(seed, 100, moments=True, fetching=seed == 31))
+    assert_equal(tmp_path, random_batch(seed, 50, moments=True, fetching=True, elr=True, late_news=True))
+
+
 def test_restart_while_the_leader_is_paused(tmp_path: Path) -> None:
     """Case 23: who asked to join, and restarts before its paused leader wakes, has asked as another broker (KIP-903)."""
     assert_equal(tmp_path, random_batch(99, 400, elr=True, late_news=True))
@@ -67,6 +74,7 @@ def test_older_generations(tmp_path: Path, protocol: str) -> None:
     """Starts above 0, and bytes of logs that diverged, included."""
     assert_equal(tmp_path, random_batch(77, 150), protocol, {"protocol": protocol})
     assert_equal(tmp_path, random_batch(78, 100), protocol, {"protocol": protocol})
+    assert_equal(tmp_path, random_batch(36, 60, moments=True, fetching=True), protocol, {"protocol": protocol})
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)

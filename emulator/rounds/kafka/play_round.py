@@ -29,7 +29,7 @@ from emulator.rounds.kafka.records import (
 )
 from emulator.rounds.kafka.respond import respond
 from emulator.rounds.kafka.shared_budgets import note_what_is_lacked
-from emulator.rounds.kafka.take_inputs import follow_inputs, take_inputs
+from emulator.rounds.kafka.take_inputs import cut_at_start, follow_inputs, take_inputs
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_states
 from emulator.rounds.kafka.tier.check_tiers import check_tiers
 from emulator.rounds.kafka.tier.local_leaders import report_local_logs
@@ -62,6 +62,8 @@ def play_round(
     if changed:  # 1. inputs
         ran, in_touch = slots_without(part, replicas, NOT_RUNNING), slots_without(part, replicas, OUT_OF_TOUCH)
         follow_inputs(inputs, part, replicas)
+        if part.now == 0 and rules.cuts_to_high_watermark:
+            cut_at_start(lists, inputs, part, replicas)
         last_moments(lists, inputs, part, replicas, rules, ran, in_touch)
         take_inputs(lists, inputs, part, replicas, rules)
     if scenario.shares:

@@ -42,8 +42,14 @@ def take_inputs(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Re
             damage(lists, inputs, part, replica)
             if replica.status & RESTARTED and has(part.assigned, slot):
                 restart(lists, inputs, part, replicas, slot, rules)
-        elif part.now == 0 and slot != part.leader and has(part.assigned, slot) and rules.cuts_to_high_watermark:
-            cut_to_high_watermark(lists, inputs, part, replica, replica.believed_epoch)
+
+
+@compiled
+def cut_at_start(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """Before KIP-101 followers begin the run by cutting their logs."""
+    for slot in range(part.slots):
+        if slot != part.leader and has(part.assigned, slot):
+            cut_to_high_watermark(lists, inputs, part, replicas[slot], replicas[slot].believed_epoch)
 
 
 @compiled

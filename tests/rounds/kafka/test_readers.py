@@ -131,6 +131,29 @@ def noted(seen: list[Case], case: Case, watch: bool = False) -> Result:
     return simulate(case, watch)
 
 
+FETCHING: tuple[Case, ...] = (
+    {"fetches_per_round": 2},
+    {"fetches_per_round": 5},
+    {"fetch_round_trip_ms": 150.5},
+    {"fetch_round_trip_ms": 40},
+)
+"""What schedules say of the fetches of a round."""
+
+
+@pytest.mark.parametrize("kind", [case_of, untiered])
+def test_several_fetches_a_round(tmp_path: Path, kind: Callable[[int], Case]) -> None:
+    """Of followers and of readers."""
+    cases = {f"{seed}": {**kind(seed), **FETCHING[seed % len(FETCHING)]} for seed in range(200, 240)}
+    assert_equal(cases, tmp_path)
+    requests = [
+        sum(row["page_cache_requests"] + row["disk_requests"] for row in simulate(c).consumer_groups) for c in cases.values()
+    ]
+    once = [{**case, **dict.fromkeys(FETCHING[2]), "fetches_per_round": 1} for case in cases.values()]
+    assert requests != [
+        sum(row["page_cache_requests"] + row["disk_requests"] for row in simulate(c).consumer_groups) for c in once
+    ]
+
+
 @pytest.mark.parametrize("seeds", [range(60), range(60, 120)], ids=["first", "more"])
 @pytest.mark.parametrize("kind", [case_of, untiered])
 def test_schedules(tmp_path: Path, kind: Callable[[int], Case], seeds: Iterable[int]) -> None:

@@ -99,8 +99,8 @@ def test_a_wrong_rule_of_the_default_engine_is_found(
 ) -> None:
     """Of 1,000 partitions, by the sample that is drawn by default: the high watermark rises though the ISR is below the minimum.
 
-    Where the minimum is one replica that is no difference, nor are events that the run did not write. One partition's leader takes
-    a record along, if it leads when its broker dies.
+    Where the minimum is one replica that is no difference, nor are events that the run did not write. One partition's leader
+    takes a record along, if it leads when its broker dies.
     """
     monkeypatch.setitem(cast(dict[str, int], CORE_RULES["kafka"]), "hold_below_min_isr", 0)
     emulate(spark, FLEET, tmp_path / "run", trace="none")

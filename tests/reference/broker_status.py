@@ -75,7 +75,7 @@ def broker_rounds(
 
     Returns one `BrokerRound` per round, in order.
     """
-    own = [fault for fault in faults if _concerns(fault, broker, rack)]
+    own = [fault for fault in faults if concerns(fault, broker, rack)]
     history: list[BrokerRound] = []
     offline = fenced = stopped_cleanly = False
     unheard_since: int | None = None
@@ -181,7 +181,8 @@ def longest_round_trip_us(sender: int, receiver: int, faults: Sequence[Fault], r
     return max(trips, default=None)
 
 
-def _concerns(fault: Fault, broker: int, rack: object) -> bool:
+def concerns(fault: Fault, broker: int, rack: object) -> bool:
+    """Whether a fault is about the broker, or its rack."""
     if fault["kind"] == "rack_loss":
         return rack is not None and str(fault["rack"]) == str(rack)
     return fault.get("broker") == broker

@@ -72,7 +72,7 @@ def fetch(partition: Partition, ends_at_start: Mapping[int, LogEnds]) -> list[An
         leader = answering_leader(partition, follower)
         if leader is None:
             continue
-        answer = _answer_by_protocol(partition, follower, leader, ends_at_start)
+        answer = answer_by_protocol(partition, follower, leader, ends_at_start)
         if answer is None:
             continue
         answers.append(answer)
@@ -97,9 +97,10 @@ def answering_leader(partition: Partition, follower: Replica) -> Replica | None:
     return leader if leader.leading_epoch is not None else None
 
 
-def _answer_by_protocol(
+def answer_by_protocol(
     partition: Partition, follower: Replica, leader: Replica, ends_at_start: Mapping[int, LogEnds]
 ) -> Answer | None:
+    """What the leader says; None: nothing that changes anything. `ends_at_start`: what questions are answered from."""
     if partition.protocol != "kafka":
         if follower.truncating:
             end = answer_question(partition.protocol, follower.log.cache.latest, ends_at_start[leader.broker])

@@ -46,7 +46,7 @@ def take_inputs(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Re
 
 @compiled
 def cut_at_start(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
-    """Before KIP-101 who follows when the run begins cuts its log to its high watermark, like who begins to follow later."""
+    """Before KIP-101 followers begin the run by cutting their logs."""
     for slot in range(part.slots):
         if slot != part.leader and has(part.assigned, slot):
             cut_to_high_watermark(lists, inputs, part, replicas[slot], replicas[slot].believed_epoch)

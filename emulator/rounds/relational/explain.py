@@ -16,7 +16,7 @@ HELPERS = ("emulator.rounds.relational.tables",)
 """Modules whose functions are the words of all verbs: `over`, `of_leader`, `exprs`."""
 
 SENTENCES = {
-    "take_inputs": (1, "Commands and settings of round r take effect. Damage."),
+    "take_inputs": (1, "Commands and settings of round r take effect."),
     "read_metadata": (1, "Others read in step 1 of round r what was written before round r - lag."),
     "keep_epochs_at_start": (4, "B answers under the same conditions, from its log of the round's start."),
     "fence": (2, "`isr1` = ISR without fenced members"),

@@ -1,6 +1,6 @@
 """Random small fault schedules as one scenario file: what a protocol has to survive, thousands of times side by side.
 
-    python -m datasets.schedules SCHEDULES PROTOCOL[,PROTOCOL...] > schedules.toml
+    python -m datasets.schedules SCHEDULES PROTOCOL[,PROTOCOL...] [moments] > schedules.toml
 
 Every partition is one schedule: three brokers, three faults on them, 30 rounds, empty logs at the start. Two brokers stop, one
 after the other; a link is cut or slow or news are stale about that time, and some brokers fetch slowly. Elections come in fast
@@ -11,8 +11,8 @@ faults. A partition meets one of these sets; the partitions of a set differ in t
 which gives 18 schedules that are not alike. No unclean elections are configured.
 
 Lost disks and power excuse losses, but not with eligible leader replicas: in every LOSSY_EVERY-th set all three brokers stop, and
-one of them loses what it has (power_loss, disk_loss). A protocol named NAME+elr is run with eligible leader replicas and
-min.insync.replicas 2.
+one of them loses what it has (power_loss, disk_loss). With `moments` what kills a broker does so at a drawn moment of its round,
+or after the append. A protocol named NAME+elr is run with eligible leader replicas and min.insync.replicas 2.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ Start = tuple[list[int], int]
 """The replicas of a partition in their order, and which of them leads first."""
 
 
-def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -> str:
+def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED, moments: bool = False) -> str:
     """The scenario file: as many schedules as asked, rounded up to whole topics, a variant for each protocol."""
     partitions = -(-schedules // TOPICS)
     sets = min(partitions, FAULT_SETS)
-    rng = random.Random(f"schedules/{seed}")
+    rng, drawn = random.Random(f"schedules/{seed}"), random.Random(f"moments/{seed}") if moments else None
     first, *others = protocols
     lines = [
         'name = "schedules"',
@@ -61,6 +61,7 @@ def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -
         "[cluster]",
         f"brokers = {3 * sets * TOPICS}",
         "session_timeout_rounds = 2",
+        "fetches_per_round = 1",
         f"features = {{ {_elr(first)} }}",
         f"config = {value(CONFIG)}",
     ]
@@ -70,7 +71,7 @@ def schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED) -
         for fault_set in range(first_set, first_set + sets):
             brokers = brokers_of(fault_set)
             for fault in _faults(rng, brokers, trouble, lossy=fault_set % LOSSY_EVERY == 0):
-                lines += table("faults", fault)
+                lines += table("faults", with_moment(drawn, fault))
             for command in _slow_fetchers(rng, brokers):
                 lines += table("commands", command)
         fault_sets = [first_set + partition % sets for partition in range(partitions)]
@@ -97,6 +98,13 @@ def _faults(rng: random.Random, brokers: list[int], trouble: int, lossy: bool) -
         round_ += rng.randint(1, 4)
     if not lossy:
         yield _other_fault(rng, brokers, trouble + rng.randint(-2, 3))
+
+
+def with_moment(rng: random.Random | None, fault: dict[str, Any]) -> dict[str, Any]:
+    """The fault with a moment, if it kills a broker; None: as it is."""
+    if rng is None or fault["kind"] not in ("broker_crash", *_LOSSY_STOPS):
+        return fault
+    return {**fault, "moment": rng.choice((round(rng.random(), 6), "after-append"))}
 
 
 def _other_fault(rng: random.Random, brokers: list[int], from_round: int) -> dict[str, Any]:
@@ -162,4 +170,4 @@ def _elr(protocol: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(schedules_toml(int(sys.argv[1]), sys.argv[2].split(",")))
+    sys.stdout.write(schedules_toml(int(sys.argv[1]), sys.argv[2].split(","), moments="moments" in sys.argv[3:]))

@@ -1,6 +1,6 @@
 """Random small schedules of tiered partitions as one scenario file: stores away, metadata late, unclean elections, lost disks.
 
-    python -m datasets.tier_schedules SCHEDULES PROTOCOL[,PROTOCOL...] > schedules.toml
+    python -m datasets.tier_schedules SCHEDULES PROTOCOL[,PROTOCOL...] [moments] > schedules.toml
 
 Every partition is one schedule: two or three replicas on three brokers, short segments, all tasks every few rounds, empty logs at
 the start, 50 rounds with trouble in the first 32. Each protocol has STORES scenarios: another store (how fast, how late its
@@ -8,7 +8,7 @@ metadata, what becomes of a copy when the leader changes, who tells followers) a
 
 A topic has its own limits, workload, trouble of the store and commands. In odd topics elections may be unclean, and power and
 disks are lost. A partition meets one of at most FAULT_SETS sets of three brokers with their faults; the partitions of a set
-differ in their replicas and in the first leader, as in schedules.py.
+differ in their replicas and in the first leader, and `moments` are drawn, as in schedules.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from datasets.schedules import brokers_of, starts_of
+from datasets.schedules import brokers_of, starts_of, with_moment
 from datasets.toml_text import table, value
 
 ROUNDS, ROUND_MS, RECORD_BYTES = 50, 500, 100
@@ -38,11 +38,13 @@ _LOSSES = ("power_loss", "disk_loss", "disk_loss")
 _STORE_FAULTS = ("remote_storage_outage", "remote_storage_outage", "slow_remote_storage", "open_transaction")
 
 
-def tier_schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SEED, topics: int = TOPICS) -> str:
+def tier_schedules_toml(
+    schedules: int, protocols: Sequence[str], seed: int = SEED, topics: int = TOPICS, moments: bool = False
+) -> str:
     """The scenario file: for each protocol as many schedules as asked, rounded up to whole stores and topics."""
     partitions = -(-schedules // (STORES * topics))
     sets = min(partitions, FAULT_SETS)
-    rng = random.Random(f"tier schedules/{seed}")
+    rng, drawn = random.Random(f"tier schedules/{seed}"), random.Random(f"moments/{seed}") if moments else None
     stores = [_store(random.Random(f"store/{seed}/{number}"), number) for number in range(STORES)]
     lines = [
         'name = "tier-schedules"',
@@ -60,7 +62,7 @@ def tier_schedules_toml(schedules: int, protocols: Sequence[str], seed: int = SE
         first_set = number * sets
         for fault_set in range(first_set, first_set + sets):
             for fault in _faults(rng, brokers_of(fault_set), lossy=number % 2 == 1):
-                lines += table("faults", fault)
+                lines += table("faults", with_moment(drawn, fault))
         lines += _topic(rng, f"t{number:02d}", number, [first_set + partition % sets for partition in range(partitions)])
     for at, protocol in enumerate(protocols):
         for number, store in enumerate(stores):
@@ -90,7 +92,10 @@ def _store(rng: random.Random, number: int) -> dict[str, Any]:
         "aux_state": "leader" if number % 4 == 3 else "remote",
     }
     rate = {"copy_bytes_per_second": rng.choice((2, 6)) * RECORD_BYTES} if number % 2 else {}
-    return {"cluster": {"session_timeout_rounds": rng.randint(2, 4), "config": config}, "remote_storage": {**store, **rate}}
+    return {
+        "cluster": {"session_timeout_rounds": rng.randint(2, 4), "fetches_per_round": 1, "config": config},
+        "remote_storage": {**store, **rate},
+    }
 
 
 def _interval(rng: random.Random) -> dict[str, int]:
@@ -191,4 +196,4 @@ def _of_partitions(
 
 
 if __name__ == "__main__":
-    sys.stdout.write(tier_schedules_toml(int(sys.argv[1]), sys.argv[2].split(",")))
+    sys.stdout.write(tier_schedules_toml(int(sys.argv[1]), sys.argv[2].split(","), moments="moments" in sys.argv[3:]))

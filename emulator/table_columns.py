@@ -145,6 +145,13 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("from_offset", _LONG, "offset: first entry concerned (drop_adds, delay_adds); null: the first", True),
         Column("to_offset", _LONG, "offset: first entry not concerned any more; null: none", True),
         Column("power", _FLAG, "whether a rack lost its power, and what was not flushed; null: no rack_loss that says so", True),
+        Column("round_trip_ms", "double", "milliseconds that a fetch over a slow link takes at least; null: no such fault", True),
+        Column(
+            "moment",
+            "double",
+            "fraction of its first round at which it stops the broker, 1: after the append; null: at its start, or no such fault",
+            True,
+        ),
     ),
     "brokers": _table(_SCENARIO, _BROKER, Column("rack", _TEXT, "rack the broker stands in; null: none", True)),
     "partitions": _table(

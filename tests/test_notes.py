@@ -107,6 +107,14 @@ def test_draws_of_nothing_are_told(tmp_path: Path) -> None:
     assert notes(tmp_path, more=seeds + drawn) == []
 
 
+def test_ledgers_have_no_moments(tmp_path: Path) -> None:
+    crash = '[[faults]]\nkind = "broker_crash"\nbroker = 1\nfrom_round = 5\nmoment = 0.5\n'
+    variant = '[[variants]]\nname = "l"\nprotocol = "bookkeeper"\n'
+    told = ["moment of faults has no effect on ledgers: they play whole rounds (scenario l)"]
+    assert notes(tmp_path, more=crash) == []
+    assert notes(tmp_path, more=crash + variant) == told
+
+
 def test_a_note_of_some_scenarios_names_them(tmp_path: Path) -> None:
     variant = '[[variants]]\nname = "v"\ntopics = [{ name = "t", config = { "cleanup.policy" = "compact" } }]\n'
     assert [note.endswith("(scenario v)") for note in notes(tmp_path, more=variant)] == [True]

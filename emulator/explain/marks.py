@@ -78,10 +78,14 @@ def fault_words(fault: Row, seen_from: int | None = None) -> str:
         words.append(f"of rack {fault['rack']}")
     if fault.get("power"):
         words.append("(power)")
+    if (moment := fault.get("moment")) is not None:
+        words.append("after the append" if moment >= 1 else f"at {moment:g} of its first round")
     if fault["peer"] is not None and fault["direction"] in ("in", "out"):
         words.append(f"({fault['direction']} of {fault['broker']})")
     if fault["bytes_per_second"] is not None:
         words.append(f"{fault['bytes_per_second']} B/s")
+    if fault.get("round_trip_ms") is not None:
+        words.append(f"round trip {fault['round_trip_ms']:g} ms")
     if fault.get("lag_rounds") is not None:
         words.append(f"lag of {fault['lag_rounds']} rounds")
     if fault["name"]:

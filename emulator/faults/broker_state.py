@@ -18,7 +18,7 @@ from emulator.faults.steps import Interval, Steps, sweep
 
 
 class BrokerState(NamedTuple):
-    """The flags of one round; BrokerSegment has them in the same order."""
+    """The flags of one round, and `moment`; BrokerSegment has them in the same order."""
 
     offline: bool = False
     paused: bool = False
@@ -35,6 +35,7 @@ class BrokerState(NamedTuple):
     power_loss: bool = False
     disk_loss: bool = False
     clients_cut: bool = False
+    moment: int | None = None
 
     @property
     def unheard(self) -> bool:
@@ -71,7 +72,7 @@ def broker_states(
     Neighbours differ, or the latter has a marker.
     Source: docs/kafka_rounds.md, "What the faults say of a broker".
     """
-    starts = _ranks_starting(own)
+    starts, moments = _ranks_starting(own), _moments_of_stops(own)
     visits = _Visits(sweep(own, _holding), controller_up, sorted(starts))
     states: Steps[BrokerState] = []
     state, was_controller_up = BrokerState(), True
@@ -86,6 +87,7 @@ def broker_states(
             before,
             holding,
             starts.get(round_, frozenset()),
+            moments.get(round_),
             has_controller,
             unheard_since,
             round_,
@@ -107,6 +109,7 @@ def _next_state(
     before: BrokerState,
     holding: Holding,
     starting: frozenset[int],
+    moment: int | None,
     controller_up: bool,
     unheard_since: int | None,
     round_: int,
@@ -144,6 +147,7 @@ def _next_state(
         power_loss=POWER_LOSS_RANK in starting,
         disk_loss=DISK_LOSS_RANK in starting,
         clients_cut=holding.clients_cut,
+        moment=None if not offline else before.moment if before.offline else moment,
     )
     if not unheard:
         return state, None
@@ -157,6 +161,15 @@ def _ranks_starting(own: Sequence[Interval[FaultRow]]) -> dict[int, frozenset[in
         if row.rank <= SHUTDOWN_RANK and row.rank != CRASH_RANK:
             ranks.setdefault(from_round, set()).add(row.rank)
     return {round_: frozenset(of) for round_, of in ranks.items()}
+
+
+def _moments_of_stops(own: Sequence[Interval[FaultRow]]) -> dict[int, int]:
+    """Round -> the earliest moment at which a fault that begins in it kills the broker."""
+    moments: dict[int, int] = {}
+    for from_round, _, row in own:
+        if row.rank <= CRASH_RANK:
+            moments[from_round] = min(moments.get(from_round, row.moment), row.moment)
+    return moments
 
 
 def _holding(rows: Collection[FaultRow]) -> Holding:

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from emulator.faults.kinds import BROKER_STATE_KINDS, FAULT_SCHEMA
+from emulator.faults.kinds import BROKER_STATE_KINDS, FAULT_KINDS, FAULT_SCHEMA
 
 Brokers = Sequence[tuple[int, str | None]]
 
@@ -52,6 +52,7 @@ class _Row(NamedTuple):
     kind: str
     broker: int | None
     rack: str | None
+    moment: float | None = None
 
 
 def _by_name(*parameters: Parameter) -> Mapping[str, Parameter]:
@@ -68,6 +69,7 @@ _RATES = (
     Parameter("to_round", "int", "all faults are over by then; default: the end of the run", minimum=0),
     Parameter("clients", "bool", "isolation only: cut off from clients too", default=False),
 )  # fmt: skip
+_MOMENTS = Parameter("moments", "bool", "faults that kill a broker have a drawn moment", default=False)
 _BROKERS = Parameter("brokers", "int_list", "only these brokers; default: all")
 _NAME = Parameter("name", "str", "name of every row")
 
@@ -78,6 +80,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
             _by_name(
                 Parameter("fault", "str", "kind of the rows", default="broker_crash", allowed=BROKER_STATE_KINDS),
                 *_RATES,
+                _MOMENTS,
                 _BROKERS,
                 _NAME,
             ),
@@ -93,6 +96,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
                     allowed=("rack_loss", *BROKER_STATE_KINDS),
                 ),
                 *_RATES,
+                _MOMENTS,
                 Parameter("racks", "str_list", "only these racks; default: all"),
                 _NAME,
             ),
@@ -120,6 +124,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
                     allowed=("power_loss", "broker_crash", "disk_loss"),
                 ),
                 Parameter("from_round", "int", "round in which they fail", default=0, minimum=0),
+                _MOMENTS,
                 _BROKERS,
                 _NAME,
             ),
@@ -163,8 +168,8 @@ def generate(kind: str, params: Mapping[str, Any], brokers: Brokers, rounds: int
     from_round and within it by broker or rack as given, every row within [0, rounds). The same arguments give the
     same rows; a broker's (a rack's) rows do not depend on which others there are. Two generators of one scenario
     with the same fault and seed draw the same times: give each a seed of its own. Times: from the end of a fault to
-    the start of the next exponential with mean mtbf_rounds, in continuous time, then rounded down; durations rounded,
-    at least 1. Raises ValueError with the first of parameter_problems.
+    the start of the next exponential with mean mtbf_rounds, in continuous time, then rounded down, which leaves the
+    moment; durations rounded, at least 1. Raises ValueError with the first of parameter_problems.
     """
     problems = parameter_problems(kind, params, brokers)
     if problems:
@@ -182,6 +187,7 @@ def generate(kind: str, params: Mapping[str, Any], brokers: Brokers, rounds: int
         "rack": [row.rack for row in rows],
         "name": [settings["name"]] * len(rows),
         "clients": [clients if row.kind == "isolation" else None for row in rows],
+        "moment": [row.moment if "moment" in FAULT_KINDS[row.kind].optional else None for row in rows],
     }
     absent = [None] * len(rows)
     return pa.table({name: columns.get(name, absent) for name in FAULT_SCHEMA.names}, schema=FAULT_SCHEMA)
@@ -238,8 +244,8 @@ def _combination_problems(given: Mapping[str, Any], brokers: Brokers) -> list[tu
 def _draw_independent_crashes(settings: Mapping[str, Any], brokers: Brokers, rounds: int, seed: int) -> list[_Row]:
     rows = []
     for order, broker in enumerate(settings["brokers"] or [broker for broker, _ in brokers]):
-        for from_round, to_round in _outages(settings, rounds, [seed, crc32(settings["fault"].encode()), 0, broker]):
-            rows.append(_Row(from_round, order, to_round, settings["fault"], broker, None))
+        for from_round, to_round, moment in _outages(settings, rounds, [seed, crc32(settings["fault"].encode()), 0, broker]):
+            rows.append(_Row(from_round, order, to_round, settings["fault"], broker, None, moment))
     return rows
 
 
@@ -255,9 +261,9 @@ def _draw_rack_outages(settings: Mapping[str, Any], brokers: Brokers, rounds: in
         if settings["fault"] == "rack_loss":
             hit = [(None, rack)]
         outages = _outages(settings, rounds, [seed, crc32(settings["fault"].encode()), 1, crc32(rack.encode())])
-        for from_round, to_round in outages:
+        for from_round, to_round, moment in outages:
             for place, (broker_hit, rack_hit) in enumerate(hit):
-                rows.append(_Row(from_round, order + place, to_round, settings["fault"], broker_hit, rack_hit))
+                rows.append(_Row(from_round, order + place, to_round, settings["fault"], broker_hit, rack_hit, moment))
         order += len(hit)
     return rows
 
@@ -279,8 +285,9 @@ def _draw_random_failures(settings: Mapping[str, Any], brokers: Brokers, rounds:
     # One order of all brokers for each draw: more failures of a draw are the fewer ones and some more, whatever their kind.
     draws = np.random.default_rng([seed % 2**64, 2, settings["draw"]])
     failed = sorted(draws.permutation(candidates)[: settings["count"]].tolist())
-    from_round = settings["from_round"]
-    rows = [_Row(from_round, order, rounds, settings["fault"], broker, None) for order, broker in enumerate(failed)]
+    from_round, kind = settings["from_round"], settings["fault"]
+    moment = float(draws.random()) if settings["moments"] else None
+    rows = [_Row(from_round, order, rounds, kind, broker, None, moment) for order, broker in enumerate(failed)]
     return rows if from_round < rounds else []
 
 
@@ -294,8 +301,8 @@ _DRAW: Mapping[str, Callable[[Mapping[str, Any], Brokers, int, int], list[_Row]]
 )
 
 
-def _outages(settings: Mapping[str, Any], rounds: int, entropy: Sequence[int]) -> list[tuple[int, int]]:
-    """Draws the [from, to) of one broker or rack; the next begins no earlier than the last ends."""
+def _outages(settings: Mapping[str, Any], rounds: int, entropy: Sequence[int]) -> list[tuple[int, int, float | None]]:
+    """Draws the [from, to) of one broker or rack, and moments; the next begins no earlier than the last ends."""
     # Gaps and durations have streams of their own, so that another duration changes no gap.
     of_gaps, of_durations = np.random.SeedSequence([part % 2**64 for part in entropy]).spawn(2)
     gaps, durations = np.random.default_rng(of_gaps), np.random.default_rng(of_durations)
@@ -305,7 +312,8 @@ def _outages(settings: Mapping[str, Any], rounds: int, entropy: Sequence[int]) -
     while clock < end:
         from_round = int(clock)
         duration_rounds = min(_duration_rounds(settings, durations), end)
-        outages.append((from_round, min(from_round + duration_rounds, end)))
+        moment = float(clock) - from_round if settings["moments"] else None
+        outages.append((from_round, min(from_round + duration_rounds, end), moment))
         clock += duration_rounds + settings["mtbf_rounds"] * gaps.exponential()
     return outages
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from emulator.rounds.kafka.moments import MOMENTS, NOT_GIVEN
+
 FAULT_SCHEMA: pa.Schema = pa.schema(
     [
         pa.field("kind", pa.string(), nullable=False),
@@ -27,9 +29,14 @@ FAULT_SCHEMA: pa.Schema = pa.schema(
         pa.field("from_offset", pa.int64()),
         pa.field("to_offset", pa.int64()),
         pa.field("power", pa.bool_()),
+        pa.field("round_trip_ms", pa.float64()),
+        pa.field("moment", pa.float64()),
     ]
 )
 """Columns of a fault table: `[from_round, to_round)` and what the kind needs; the row index is the fault_id."""
+
+SLOWNESS = ("bytes_per_second", "round_trip_ms")
+"""What a slow_link says, one of both at least."""
 
 DIRECTIONS: tuple[str, ...] = ("both", "out", "in")
 
@@ -52,11 +59,11 @@ _OF_ENTRIES = (*_OF_PARTITIONS, "from_offset", "to_offset")
 
 FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
     {
-        "disk_loss": FaultKind("the broker dies and comes back empty", DISK_LOSS_RANK, ("broker",)),
-        "power_loss": FaultKind("the broker dies; what was not flushed is gone", POWER_LOSS_RANK, ("broker",)),
-        "broker_crash": FaultKind("the process dies; the page cache survives", CRASH_RANK, ("broker",)),
+        "disk_loss": FaultKind("the broker dies and comes back empty", DISK_LOSS_RANK, ("broker",), ("moment",)),
+        "power_loss": FaultKind("the broker dies; what was not flushed is gone", POWER_LOSS_RANK, ("broker",), ("moment",)),
+        "broker_crash": FaultKind("the process dies; the page cache survives", CRASH_RANK, ("broker",), ("moment",)),
         "rack_loss": FaultKind(
-            "broker_crash of every broker of the rack, with power = true power_loss", CRASH_RANK, ("rack",), ("power",)
+            "broker_crash of every broker of the rack, with power = true power_loss", CRASH_RANK, ("rack",), ("power", "moment")
         ),
         "controlled_shutdown": FaultKind("the broker stops cleanly", SHUTDOWN_RANK, ("broker",)),
         "broker_pause": FaultKind("GC, SIGSTOP: a zombie when it wakes", PAUSE_RANK, ("broker",)),
@@ -68,10 +75,10 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
         ),
         "link_cut": FaultKind("messages between two brokers are dropped", LINK_CUT_RANK, ("broker", "peer"), ("direction",)),
         "slow_link": FaultKind(
-            "the link between two brokers (without peer: all links of the broker) is slow",
+            "the link between two brokers (without peer: all links of the broker) is slow, or its round trip long",
             SLOW_RANK,
-            ("broker", "bytes_per_second"),
-            ("peer", "direction"),
+            ("broker",),
+            ("bytes_per_second", "round_trip_ms", "peer", "direction"),
         ),
         "slow_disk": FaultKind("the broker's disk is slow", SLOW_RANK, ("broker", "bytes_per_second")),
         "stale_metadata": FaultKind(
@@ -117,7 +124,7 @@ BROKER_STATE_KINDS: tuple[str, ...] = (
 
 
 class FaultRow(NamedTuple):
-    """One row of a fault table, its interval cut to the run's rounds."""
+    """One row of a fault table, its interval cut to the run's rounds; `moment` in MOMENTS of its first one, or NOT_GIVEN."""
 
     fault_id: int
     kind: str
@@ -136,6 +143,8 @@ class FaultRow(NamedTuple):
     from_offset: int | None = None
     to_offset: int | None = None
     power: bool = False
+    round_trip_ms: float | None = None
+    moment: int = NOT_GIVEN
 
     @property
     def of_broker(self) -> str:
@@ -164,9 +173,17 @@ def read_fault_rows(faults: pa.Table, rounds: int) -> list[FaultRow]:
             continue
         row["direction"] = row["direction"] or "both"
         row["clients"], row["power"] = bool(row["clients"]), bool(row["power"])
+        row["moment"] = _in_millionths(row["moment"])
         rank = POWER_LOSS_RANK if row["power"] else FAULT_KINDS[row["kind"]].rank
         rows.append(FaultRow(fault_id=fault_id, rank=rank, from_round=from_round, to_round=to_round, **row))
     return rows
+
+
+def _in_millionths(moment: float | None) -> int:
+    """A moment of the table, a fraction of a round and 1 for after the append, as FaultRow has it."""
+    if moment is None:
+        return NOT_GIVEN
+    return MOMENTS if moment >= 1 else min(round(moment * MOMENTS), MOMENTS - 1)
 
 
 def _check_row(fault_id: int, row: dict[str, object]) -> None:
@@ -176,6 +193,13 @@ def _check_row(fault_id: int, row: dict[str, object]) -> None:
     missing = [name for name in ("from_round", *kind.required) if row[name] is None]
     if missing:
         raise ValueError(f"fault {fault_id}: {row['kind']} needs {', '.join(missing)}")
+    if row["kind"] == "slow_link" and all(row[name] is None for name in SLOWNESS):
+        raise ValueError(f"fault {fault_id}: slow_link needs {' or '.join(SLOWNESS)}")
     if row["direction"] is not None and row["direction"] not in DIRECTIONS:
         allowed = ", ".join(DIRECTIONS)
         raise ValueError(f"fault {fault_id}: unknown direction {row['direction']!r}; allowed: {allowed}")
+
+
+def microseconds(ms: float) -> int:
+    """Milliseconds as whole microseconds, the nearest."""
+    return round(ms * 1000)

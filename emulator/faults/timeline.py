@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from emulator.faults.broker_state import BrokerState, broker_states
-from emulator.faults.kinds import ISOLATION_RANK, FaultRow, read_fault_rows
+from emulator.faults.kinds import ISOLATION_RANK, FaultRow, microseconds, read_fault_rows
 from emulator.faults.steps import Interval, Steps, append_step, one_round_later, sweep, walk
 
 StalePartition = tuple[str | None, int | None, int | None]  # (topic glob, partition, lag_rounds), null for all or no news
@@ -32,8 +32,10 @@ class BrokerSegment:
     are true only in segments of one round. `stopped_cleanly`: offline after a controlled shutdown that nothing spoilt.
     `fenced` is the state after this round's fencing and unfencing. `drop_to`: sorted
     brokers that this broker's messages do not reach. `slow_to`: (peer, bytes per second) for messages to the peer,
-    sorted by peer. `stale` and `stale_before`: what stale_metadata covers in this round and in the one before,
-    sorted. `cause`: fault_id of the strongest fault in force, else of the last that was, -1 before the first.
+    sorted by peer; `far_to`: likewise (peer, microseconds of a fetch's round trip). `stale` and `stale_before`: what
+    stale_metadata covers in this round and in the one before, sorted. `moment`: of an offline broker that a fault killed, when
+    in its first offline round it stopped (FaultRow.moment); else None. `cause`: fault_id of the strongest fault in force, else of
+    the last that was, -1 before the first.
     """
 
     from_round: int
@@ -53,9 +55,11 @@ class BrokerSegment:
     power_loss: bool
     disk_loss: bool
     clients_cut: bool
+    moment: int | None
     controller_up: bool
     drop_to: tuple[int, ...]
     slow_to: tuple[tuple[int, int], ...]
+    far_to: tuple[tuple[int, int], ...]
     disk_bytes_per_second: int | None
     stale: tuple[StalePartition, ...]
     stale_before: tuple[StalePartition, ...]
@@ -88,6 +92,7 @@ def broker_timelines(
     * A broker that was fenced before it died, or since, restarts as soon as no fault holds and the controller is up.
       A broker that is heard again while the controller is down stays as it was, fenced or not.
     * `isolated` and `drop_to` leave out offline brokers; `clients_cut` follows its faults alone.
+    * Of several faults that kill a broker in one round the earliest moment is when it stops; one without is before all others.
     * link_cut and slow_link are causes at both of their ends, isolation at its own broker only, controller_loss at
       every broker. slow_link and slow_disk tie. Remote-storage kinds and open_transaction say nothing of a broker.
     * stale_metadata without a broker covers every broker. rack_loss of a rack without brokers touches none. slow_link
@@ -118,7 +123,8 @@ def broker_timelines(
             controller_loss,
             sweep(touching.cuts, lambda peers: tuple(sorted(set(peers)))),
             isolated_brokers,
-            sweep(touching.slow, _slowest_by_peer),
+            sweep(touching.slow, lambda links: _by_peer(links, min)),
+            sweep(touching.far, lambda links: _by_peer(links, max)),
             sweep(touching.disk, lambda rates: min(rates, default=None)),
             stale,
             one_round_later(stale, ()),
@@ -135,6 +141,7 @@ class _Touching:
     own: list[Interval[FaultRow]] = field(default_factory=list)
     cuts: list[Interval[int]] = field(default_factory=list)
     slow: list[Interval[tuple[int, int]]] = field(default_factory=list)
+    far: list[Interval[tuple[int, int]]] = field(default_factory=list)
     disk: list[Interval[int]] = field(default_factory=list)
     stale: list[Interval[StalePartition]] = field(default_factory=list)
     causes: list[Interval[Cause]] = field(default_factory=list)
@@ -197,8 +204,11 @@ def _place_link(grouped: _Grouped, row: FaultRow) -> None:
             group = grouped.of_broker[sender]
             if row.kind == "link_cut":
                 group.cuts.append((row.from_round, row.to_round, receiver))
-            elif row.bytes_per_second is not None:
+                continue
+            if row.bytes_per_second is not None:
                 group.slow.append((row.from_round, row.to_round, (receiver, row.bytes_per_second)))
+            if row.round_trip_ms is not None:
+                group.far.append((row.from_round, row.to_round, (receiver, microseconds(row.round_trip_ms))))
 
 
 def _first_row(rows: Collection[int]) -> int:
@@ -213,11 +223,11 @@ def _distinct(covered: Collection[StalePartition]) -> tuple[StalePartition, ...]
     return tuple(sorted(set(covered), key=lambda of: (of[0] or "", *(-1 if n is None else n for n in of[1:]))))
 
 
-def _slowest_by_peer(links: Collection[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    slowest: dict[int, int] = {}
-    for peer, bytes_per_second in links:
-        slowest[peer] = min(bytes_per_second, slowest.get(peer, bytes_per_second))
-    return tuple(sorted(slowest.items()))
+def _by_peer(links: Collection[tuple[int, int]], worse: Callable[[int, int], int]) -> tuple[tuple[int, int], ...]:
+    worst: dict[int, int] = {}
+    for peer, number in links:
+        worst[peer] = worse(number, worst.get(peer, number))
+    return tuple(sorted(worst.items()))
 
 
 def _isolated_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[tuple[int, ...]]:
@@ -250,13 +260,13 @@ def _segments(
     begun = 0
     cause = NO_FAULT
     for round_, values in walk(functions, rounds):
-        state, controller_loss, cuts, isolated, slow, disk, stale, stale_before, strongest = values
+        state, controller_loss, cuts, isolated, slow, far, disk, stale, stale_before, strongest = values
         if strongest != NO_FAULT:
             cause = strongest
         elif controller_loss != NO_FAULT:
             cause = controller_loss
         drop_to = others if state.isolated and others is not None else _union(cuts, isolated)
-        facts_now = (*state, controller_loss == NO_FAULT, drop_to, slow, disk, stale, stale_before, cause)
+        facts_now = (*state, controller_loss == NO_FAULT, drop_to, slow, far, disk, stale, stale_before, cause)
         if facts_now != facts or state.has_marker:
             if facts:
                 segments.append(BrokerSegment(begun, round_, *facts))

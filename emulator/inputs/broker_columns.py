@@ -56,8 +56,9 @@ class Links:
 class BrokerColumns:
     """One entry per broker and span, in the order of broker and round. Brokers go by their place among the ids.
 
-    `flags`: by name; `disk` and link numbers in bytes per round, `cause`, and `settings` by name: numbers, NONE for
-    null; `stale`, `stale_before`: index into `stale_sets`, 0 for what covers nothing.
+    `flags`: by name; `disk` and slow links' numbers in bytes per round, far ones' in microseconds, `cause`, `moment` as of a
+    BrokerSegment, and `settings` by name: numbers, NONE for null; `stale`, `stale_before`: index into `stale_sets`, 0 for what
+    covers nothing.
     """
 
     def __init__(self, over_time: BrokersOverTime, round_ms: int) -> None:
@@ -77,11 +78,13 @@ class BrokerColumns:
         self.flags = {name: np.array([getattr(s, name) for s in segments], bool) for name in FLAGS}
         self.disk = _numbers(None if (rate := s.disk_bytes_per_second) is None else per_round(rate) for s in segments)
         self.cause = _numbers(s.cause for s in segments)
+        self.moment = _numbers(s.moment for s in segments)
         waits, pending = setting("replica.fetch.wait.max.ms"), setting("follower.fetch.last.tiered.offset.enable")
         quotas = setting("remote.log.manager.copy.max.bytes.per.second")
         read_quotas = setting("remote.log.manager.fetch.max.bytes.per.second")
         self.settings = {
             "fetch_max_bytes": _numbers(setting("replica.fetch.max.bytes")),
+            "response_max_bytes": _numbers(setting("replica.fetch.response.max.bytes")),
             "no_wait": _numbers(None if wait is None else int(wait == 0) for wait in waits),
             "metadata_lag": _numbers(setting(METADATA_LAG)),
             "copy_quota": _numbers(None if quota is None else copy_quota(quota, round_ms) for quota in quotas),
@@ -93,7 +96,8 @@ class BrokerColumns:
         }
         cut = [(i, peer, 0) for i, s in enumerate(segments) for peer in s.drop_to]
         slow = [(i, peer, per_round(rate)) for i, s in enumerate(segments) for peer, rate in s.slow_to]
-        self.cut_links, self.slow_links = (Links.of(links, len(spans), self.ids) for links in (cut, slow))
+        far = [(i, peer, round_trip_us) for i, s in enumerate(segments) for peer, round_trip_us in s.far_to]
+        self.cut_links, self.slow_links, self.far_links = (Links.of(links, len(spans), self.ids) for links in (cut, slow, far))
         numbers: dict[tuple[StalePartition, ...], int] = {(): 0}
         self.stale = np.array([numbers.setdefault(s.stale, len(numbers)) for s in segments], np.int64)
         self.stale_before = np.array([numbers.setdefault(s.stale_before, len(numbers)) for s in segments], np.int64)

@@ -95,7 +95,6 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int, 
     config = {key: shape.config.get(key, known.default) for key, known in CONSUMER_KEYS.items()}
     reset = str(config["auto.offset.reset"])
     start = _start(places, here, shape.start, reset)
-    limits = (config["max.partition.fetch.bytes"], config["fetch.max.bytes"], shape.bytes_per_round)
     return ConsumerRow(
         group=shape.group,
         topic=shape.topic,
@@ -104,7 +103,8 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int, 
         reset=reset,
         reads_committed=config["isolation.level"] == "read_committed",
         records_per_round=records_per_round(shape, round_ms),
-        fetch_bytes=min(int(limit) for limit in limits if limit is not None),
+        bytes_per_round=shape.bytes_per_round,
+        fetch_bytes=min(int(config["max.partition.fetch.bytes"]), int(config["fetch.max.bytes"])),
         max_age_ms=int(config["metadata.max.age.ms"]),
         from_round=shape.from_round,
         to_round=max(rounds, shape.from_round + 1) if shape.to_round is None else shape.to_round,

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.errors import did_you_mean, listing, quoted
-from emulator.faults.kinds import DIRECTIONS, FAULT_KINDS, FAULT_SCHEMA
+from emulator.faults.kinds import DIRECTIONS, FAULT_KINDS, FAULT_SCHEMA, SLOWNESS
 from emulator.scenario.durations import milliseconds, rounds_of
 from emulator.scenario.model import Broker
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows
-from emulator.scenario.shapes import INT_MAX
+from emulator.scenario.shapes import INT_MAX, MAX_ROUND_MS, MIN_ROUND_TRIP_MS
 from emulator.scenario.table_files import Column
 from emulator.scenario.workload import fill_to_round
 
@@ -96,7 +96,11 @@ def _resolve(rows: Rows, brokers: Sequence[Broker], partitions: Mapping[str, int
     rows.check_range("bytes_per_second", 0)
     stalled = pc.and_(pc.equal(rows.table.column("bytes_per_second"), 0), pc.not_equal(rows.table.column("kind"), STALLING))
     rows.refuse(stalled, "bytes_per_second", "{value} is out of range", "1 or more")
+    rows.check_range("round_trip_ms", MIN_ROUND_TRIP_MS, MAX_ROUND_MS)
     rows.check_range("lag_rounds", 0, INT_MAX)
+    moments = rows.table.column("moment")
+    wrong = pc.invert(pc.and_(pc.greater_equal(moments, 0), pc.less_equal(moments, 1)))  # also what is not a number
+    rows.refuse(wrong, "moment", "{value} is no moment of a round", "0 or more and below 1, or 1 for after the append")
     directions = rows.table.column("direction")
     wrong = pc.invert(pc.is_in(directions, value_set=pa.array([None, *DIRECTIONS], pa.string())))
     rows.refuse(wrong, "direction", "{value} is not known", '"both", "out" or "in"')
@@ -123,6 +127,9 @@ def _check_kinds(rows: Rows) -> None:
         taking = [*needing, *(kind for kind in EMULATED if column in FAULT_KINDS[kind].optional)]
         bad = pc.and_(present, pc.invert(pc.is_in(kinds, value_set=pa.array(taking, pa.string()))))
         _refuse_column(rows, bad, column, "has no use for")
+    says = [pc.is_valid(rows.table.column(name)) for name in SLOWNESS]
+    bad = pc.and_(pc.equal(kinds, "slow_link"), pc.invert(pc.or_(*says)))
+    _refuse_column(rows, bad, SLOWNESS[0], f"needs {SLOWNESS[1]} or")
     orphans = pc.and_(pc.is_valid(rows.table.column("partition")), pc.is_null(rows.table.column("topic")))
     rows.refuse(orphans, "partition", "{value} stands without a topic", "topic and partition, topic alone, or neither")
 

@@ -44,7 +44,10 @@ LEDGER_COMMANDS: Mapping[str, CommandKind] = {
 _UNUSED = ("consumers",)
 OF_REMOTE_STORAGE = ("copy_bytes_per_second",)
 """What ledgers that are offloaded have of the remote store's table."""
-_UNUSED_OF_CLUSTER = (*("scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),)
+_UNUSED_OF_CLUSTER = (
+    *("scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),
+    *("fetch_round_trip_ms", "fetch_bytes_per_second", "fetches_per_round"),
+)
 
 
 def has_ledgers(protocol: str) -> bool:

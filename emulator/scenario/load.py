@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from emulator.configs import ConfigValue
-from emulator.faults.kinds import FAULT_SCHEMA
+from emulator.faults.kinds import FAULT_SCHEMA, microseconds
 from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
 from emulator.scenario.clusters import (
     check_protocol,
@@ -48,6 +48,7 @@ from emulator.scenario.model import (
     INITIAL_REPLICAS_SCHEMA,
     WORKLOAD_SCHEMA,
     Broker,
+    Fetching,
     RemoteStorage,
     Run,
     Scenario,
@@ -55,7 +56,7 @@ from emulator.scenario.model import (
 )
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
-from emulator.scenario.shapes import ScenarioShape
+from emulator.scenario.shapes import ClusterShape, ScenarioShape
 from emulator.scenario.sweeps import resolve_sweeps
 from emulator.scenario.table_files import absolute_path, resolve_path
 from emulator.scenario.tiered import check_tiered_topics, tiered_topics
@@ -172,6 +173,7 @@ def _resolve(
         brokers=brokers,
         session_timeout_rounds=session_rounds,
         quota_window_rounds=quota_window_rounds(shape),
+        fetching=_fetching(shape.cluster),
         config=config,
         features=resolve_features(places, shape.cluster),
         topics=topics,
@@ -187,6 +189,10 @@ def _resolve(
         overrides=overrides,
         events=resolve_events(places, shape, both),
     )
+
+
+def _fetching(cluster: ClusterShape) -> Fetching:
+    return Fetching(microseconds(cluster.fetch_round_trip_ms), cluster.fetch_bytes_per_second, cluster.fetches_per_round)
 
 
 def _initial(

@@ -126,8 +126,8 @@ class ConsumerRow:
     """What a group does with some partitions in [from_round, to_round): a row of `consumers`, checked.
 
     start: an offset, "earliest" or "latest"; reset: auto.offset.reset. fetch_bytes: the least of what limits the bytes of a
-    fetch. records_per_round None: any number. members: consumers of the group, None: one for each partition. idle_keys: those of
-    its config that have no effect.
+    fetch. records_per_round, bytes_per_round None: any number. members: consumers of the group, None: one for each partition.
+    idle_keys: those of its config that have no effect.
     """
 
     group: str
@@ -137,6 +137,7 @@ class ConsumerRow:
     reset: str
     reads_committed: bool
     records_per_round: int | None
+    bytes_per_round: int | None
     fetch_bytes: int
     max_age_ms: int
     from_round: int
@@ -180,6 +181,25 @@ class RemoteStorage:
     read_ms: int = 0
 
 
+@dataclass(frozen=True)
+class Fetching:
+    """How long a fetch takes, and so how many a round holds (docs/kafka_rounds.md, Fetches of a round).
+
+    round_trip_us: of a fetch that brings next to nothing; bytes_per_second: what it brings beyond that; per_round: so many
+    fetches a round instead, None: as many as fit.
+    """
+
+    round_trip_us: int
+    bytes_per_second: int
+    per_round: int | None = None
+
+    def in_a_round(self, round_ms: int, limit_bytes: int) -> int:
+        """How many full fetches of so many bytes a round holds, one at least."""
+        if self.per_round is not None:
+            return self.per_round
+        return max(1, round_ms * 1000 // (self.round_trip_us + limit_bytes * 1_000_000 // self.bytes_per_second))
+
+
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """One complete set of choices: the base (scenario_id 0) or a variant (from 1 in file order).
@@ -199,6 +219,7 @@ class Scenario:
     brokers: tuple[Broker, ...]
     session_timeout_rounds: int
     quota_window_rounds: int
+    fetching: Fetching
     config: Mapping[str, ConfigValue]
     features: Mapping[str, int]
     topics: tuple[Topic, ...]

@@ -55,6 +55,8 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from _starts(scenario)
         yield from _acks(scenario)
         yield from _throttles(scenario)
+    elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
+        yield "moment of faults has no effect on ledgers: they play whole rounds"
     yield from _late_faults(scenario)
 
 

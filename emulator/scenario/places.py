@@ -94,6 +94,8 @@ def _describe(detail: ErrorDetails) -> tuple[Location, str, str | None]:
     if kind == "missing":
         return location, "is missing", "a value, it has no default"
     value = quoted(detail["input"])
+    if kind == "not_a_moment":
+        return location, f"{value} is no moment of a round", str(context["allowed"])
     if kind == "no_duration":
         return location, f"{value} is of the wrong type", str(context["allowed"])
     if kind in TYPES_ALLOWED:

@@ -39,7 +39,7 @@ class Rows:
             words = allowed if isinstance(allowed, str) else allowed(row)
             raise self.error(row, column, problem.format(value=quoted(value)), words)
 
-    def check_range(self, column: str, low: int, high: int | None = None) -> None:
+    def check_range(self, column: str, low: float, high: float | None = None) -> None:
         """Raises InputError for the first value of `column` below `low` or above `high`."""
         values = self.table.column(column)
         words = f"{low} or more" if high is None else f"{low} to {high}"

@@ -20,6 +20,7 @@ SEGMENT_STATES: tuple[SegmentState, ...] = get_args(SegmentState)
 
 MAX_ROUNDS = 10**10
 MAX_ROUND_MS = 86_400_000
+MIN_ROUND_TRIP_MS = 0.001
 MAX_BROKERS = 100_000
 MAX_PARTITIONS = 50_000_000
 MAX_REPLICAS = 12
@@ -28,6 +29,9 @@ MAX_SEEDS = 10_000
 MAX_RECORDS_PER_ROUND = 10**9
 MAX_RECORD_BYTES = 2**31 - 1
 INT_MAX = 2**31 - 1
+AFTER_APPEND = "after-append"
+"""The moment of a fault that is later than any fraction of a round; as a number 1."""
+MOMENTS_ALLOWED = f'0 or more and below 1, or "{AFTER_APPEND}"'
 LONG_MAX = 2**63 - 1
 
 
@@ -35,10 +39,19 @@ def _rack_name(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
+def _moment(value: object) -> object:
+    if value == AFTER_APPEND:
+        return 1.0
+    if type(value) not in (int, float) or not 0 <= value <= 1:  # type: ignore[operator]
+        raise PydanticCustomError("not_a_moment", "not a moment", {"allowed": MOMENTS_ALLOWED})
+    return value
+
+
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 Path = Annotated[str, Field(min_length=1, max_length=4096)]
 Rack = Annotated[str, BeforeValidator(_rack_name), Field(min_length=1, max_length=200)]
+Moment = Annotated[float, BeforeValidator(_moment)]
 Round = Annotated[int, Field(ge=0, le=MAX_ROUNDS), InRounds]
 Rounds = Annotated[int, Field(ge=1, le=MAX_ROUNDS), InRounds]
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
@@ -49,6 +62,7 @@ Long = Annotated[int, Field(ge=-LONG_MAX, le=LONG_MAX)]
 LongRound = Annotated[Long, InRounds]
 """A round whose range is looked at where it is resolved."""
 EpochEntry = Annotated[list[Offset], Field(min_length=2, max_length=2)]
+RoundTrip = Annotated[float, Field(ge=MIN_ROUND_TRIP_MS, le=MAX_ROUND_MS)]
 Replicas = Annotated[list[BrokerId], Field(min_length=1, max_length=MAX_REPLICAS)]
 
 
@@ -90,6 +104,9 @@ class ClusterShape(Shape):
     disk_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     page_cache_bytes: Annotated[int, Field(ge=0, le=LONG_MAX)] | None = None
     quota_window_rounds: Rounds | None = None
+    fetch_round_trip_ms: RoundTrip = 1
+    fetch_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] = 200_000_000
+    fetches_per_round: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
     config: dict[str, Any] = {}
     features: dict[str, Any] = {}
 
@@ -155,12 +172,14 @@ class FaultShape(Shape):
     topic: Name | None = None
     partition: PartitionId | None = None
     bytes_per_second: Long | None = None
+    round_trip_ms: RoundTrip | None = None
     name: Name | None = None
     clients: bool | None = None
     lag_rounds: LongRound | None = None
     from_offset: Offset | None = None
     to_offset: Offset | None = None
     power: bool | None = None
+    moment: Moment | None = None
 
 
 class SweepShape(Shape):

@@ -129,21 +129,35 @@ def _state(rows: Sequence[Row], broker: int, rack: str | None, round_: int, hist
         "clean_stop": clean_stop,
         "power_loss": "power_loss" in starting,
         "disk_loss": "disk_loss" in starting,
+        "moment": _moment(own, stopped) if offline else None,
         "clients_cut": any(row["kind"] == "isolation" and row["clients"] for row in now),
         "controller_up": controller_up,
         "disk_bytes_per_second": min((row["bytes_per_second"] for row in now if row["kind"] == "slow_disk"), default=None),
     }
 
 
+def _moment(own: Sequence[Row], stopped: int) -> int | None:
+    """When in the first round of a stretch a fault other than a shutdown stopped the broker, in millionths; -1: none says."""
+    killing = [row for row in own if row["kind"] in DEAD[:3] and row["from_round"] == stopped]
+    if any(row["moment"] is None for row in killing):
+        return -1
+    return min((int(row["moment"] * 1_000_000) for row in killing), default=None)
+
+
 def _links(rows: Sequence[Row], broker: int, brokers: set[int], isolated: set[int], round_: int) -> Row:
-    dropped, slow = set(), {}
+    dropped, slow, far = set(), {}, {}
     for peer in brokers - {broker}:
         if broker in isolated or peer in isolated or _sent_over(rows, "link_cut", broker, peer, round_):
             dropped.add(peer)
-        rates = [row["bytes_per_second"] for row in _sent_over(rows, "slow_link", broker, peer, round_)]
+        links = _sent_over(rows, "slow_link", broker, peer, round_)
+        rates = [row["bytes_per_second"] for row in links if row["bytes_per_second"] is not None]
         if rates:
             slow[peer] = min(rates)
-    return {"drop_to": tuple(sorted(dropped)), "slow_to": tuple(sorted(slow.items()))}
+        trips = [round(row["round_trip_ms"] * 1000) for row in links if row["round_trip_ms"] is not None]
+        if trips:
+            far[peer] = max(trips)
+    named = (("drop_to", dropped), ("slow_to", slow.items()), ("far_to", far.items()))
+    return {name: tuple(sorted(links)) for name, links in named}
 
 
 def _sent_over(rows: Sequence[Row], kind: str, sender: int, receiver: int, round_: int) -> list[Row]:

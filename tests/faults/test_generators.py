@@ -221,3 +221,30 @@ def test_defaults_are_valid_values() -> None:
         defaults = {name: parameter.default for name, parameter in generator.parameters.items()}
         required = {name: 5 for name, parameter in generator.parameters.items() if parameter.required}
         assert parameter_problems(kind, {**defaults, **required}, BROKERS) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        ("independent_crashes", {"mtbf_rounds": 500}),
+        ("rack_outages", {"mtbf_rounds": 500, "fault": "power_loss"}),
+        ("random_failures", {"count": 3}),
+    ],
+)
+def test_moments_are_drawn_on_request_and_change_nothing_else(kind: str, params: dict[str, Any]) -> None:
+    without = generate(kind, params, BROKERS, ROUNDS, 5)
+    drawn = generate(kind, {**params, "moments": True}, BROKERS, ROUNDS, 5)
+    assert drawn.drop_columns("moment").equals(without.drop_columns("moment"))
+    assert without.column("moment").null_count == without.num_rows
+    moments = drawn.column("moment").to_pylist()
+    assert all(0 <= moment < 1 for moment in moments)
+    if kind == "independent_crashes":  # uniform: 3,800 of them
+        assert abs(sum(moments) / len(moments) - 0.5) < 4 * (1 / 12) ** 0.5 / len(moments) ** 0.5
+        assert abs(sum(moment < 0.1 for moment in moments) / len(moments) - 0.1) < 4 * 0.3 / len(moments) ** 0.5
+
+
+def test_only_faults_that_kill_a_broker_have_a_moment() -> None:
+    for kind in BROKER_STATE_KINDS:
+        params = {"mtbf_rounds": 500, "fault": kind, "moments": True}
+        moments = generate("independent_crashes", params, BROKERS, 5000, 5).column("moment")
+        assert (moments.null_count == 0) == (kind in ("broker_crash", "power_loss", "disk_loss")), kind

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from emulator.faults import FAULT_SCHEMA, BrokerSegment, broker_timelines
+from emulator.faults import FAULT_KINDS, FAULT_SCHEMA, BrokerSegment, broker_timelines
 
 from .naive_timeline import naive_timelines
 
@@ -73,6 +73,10 @@ def random_fault(rng: random.Random, brokers: list[int], rounds: int, kinds: tup
         row["peer"] = rng.choice((None, row["peer"]))
     if kind in ("slow_link", "slow_disk"):
         row["bytes_per_second"] = rng.choice((10, 100, 1000))
+    if kind == "slow_link" and rng.random() < 0.5:
+        row.update(round_trip_ms=rng.choice((0.25, 30, 80.5)), bytes_per_second=rng.choice((None, 10)))
+    if "moment" in FAULT_KINDS[kind].optional:
+        row["moment"] = rng.choice((None, None, 0, 0.25, 0.5, 1))
     return row
 
 
@@ -132,7 +136,9 @@ def test_sweep_equals_definitions_on_random_faults(block: int) -> None:
             for round_, (got, want) in enumerate(zip(by_round(segments), expected[broker], strict=True)):
                 assert got == want, f"seed {seed}, broker {broker}, round {round_}: {faults.to_pylist()}"
                 reached.update(name for name in FIELDS if got[name])
-    assert set(FIELDS) == set(reached), "every field is set in some round"
+                reached.update([f"moment {got['moment']}"])
+    moments = {f"moment {moment}" for moment in (None, -1, 0, 250_000, 500_000, 1_000_000)}
+    assert {*FIELDS, *moments} == set(reached), "every field is set in some round"
 
 
 def test_isolation_is_left_out_of_drop_to_on_request() -> None:
@@ -265,8 +271,9 @@ def test_links_by_direction_and_slowest() -> None:
     faults = fault_table(
         fault("link_cut", 0, 1, 1, peer=2, direction="out"),
         fault("link_cut", 1, 2, 1, peer=2, direction="in"),
-        fault("slow_link", 0, 3, 1, peer=2, bytes_per_second=50),
+        fault("slow_link", 0, 3, 1, peer=2, bytes_per_second=50, round_trip_ms=40),
         fault("slow_link", 1, 2, 2, peer=1, direction="in", bytes_per_second=20),
+        fault("slow_link", 2, 4, 1, peer=2, direction="out", round_trip_ms=80.5),
     )
     timelines = broker_timelines(faults, [(1, None), (2, None)], 4, 18)
     first, second = by_round(timelines[1]), by_round(timelines[2])
@@ -274,6 +281,8 @@ def test_links_by_direction_and_slowest() -> None:
     assert [of_round["drop_to"] for of_round in second] == [(), (1,), (), ()]
     assert [of_round["slow_to"] for of_round in first] == [((2, 50),), ((2, 20),), ((2, 50),), ()]
     assert [of_round["slow_to"] for of_round in second] == [((1, 50),), ((1, 50),), ((1, 50),), ()]
+    assert [of_round["far_to"] for of_round in first] == [((2, 40_000),), ((2, 40_000),), ((2, 80_500),), ((2, 80_500),)]
+    assert [of_round["far_to"] for of_round in second] == [((1, 40_000),), ((1, 40_000),), ((1, 40_000),), ()]
 
 
 def test_cause_is_the_strongest_then_the_last() -> None:

@@ -75,7 +75,7 @@ def broker_rounds(
 
     Returns one `BrokerRound` per round, in order.
     """
-    own = [fault for fault in faults if _concerns(fault, broker, rack)]
+    own = [fault for fault in faults if concerns(fault, broker, rack)]
     history: list[BrokerRound] = []
     offline = fenced = stopped_cleanly = False
     unheard_since: int | None = None
@@ -162,6 +162,7 @@ def slowest_rate_bytes_per_second(sender: int, receiver: int, faults: Sequence[F
         int(fault["bytes_per_second"])
         for fault in faults
         if covers(fault, round_)
+        and fault.get("bytes_per_second") is not None
         and (
             (fault["kind"] == "slow_link" and _on_the_way(fault, sender, receiver))
             or (fault["kind"] == "slow_disk" and fault["broker"] == receiver)
@@ -170,7 +171,18 @@ def slowest_rate_bytes_per_second(sender: int, receiver: int, faults: Sequence[F
     return min(rates, default=None)
 
 
-def _concerns(fault: Fault, broker: int, rack: object) -> bool:
+def longest_round_trip_us(sender: int, receiver: int, faults: Sequence[Fault], round_: int) -> int | None:
+    """Longest round trip that a slow_link says of messages from `sender` to `receiver` in `round_`, or None."""
+    trips = [
+        round(fault["round_trip_ms"] * 1000)
+        for fault in faults
+        if covers(fault, round_) and fault.get("round_trip_ms") is not None and _on_the_way(fault, sender, receiver)
+    ]
+    return max(trips, default=None)
+
+
+def concerns(fault: Fault, broker: int, rack: object) -> bool:
+    """Whether a fault is about the broker, or its rack."""
     if fault["kind"] == "rack_loss":
         return rack is not None and str(fault["rack"]) == str(rack)
     return fault.get("broker") == broker

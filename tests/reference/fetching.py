@@ -14,6 +14,8 @@ Choices where docs/kafka_rounds.md is silent:
 * The high watermark of a replica never falls below its log start (UnifiedLog.updateHighWatermark), neither here nor
   at a restart.
 * A follower in the middle of a batch gets the rest of it, and only these bytes count.
+* A case that says nothing of how many fetches a round holds is of one.
+* A round's fetches end with the first that brings nothing: the log's end, or the allowance, is reached.
 * "If data came": if at least one batch arrived. A fetch that a slow link leaves without a whole batch is answered
   like an empty one.
 * The credit of a slow link changes only with a data answer that arrives (also an empty one); it is 0 when no limit
@@ -29,10 +31,11 @@ Choices where docs/kafka_rounds.md is silent:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from .broker_status import slowest_rate_bytes_per_second
+from .broker_status import longest_round_trip_us, slowest_rate_bytes_per_second
 from .leading import append_chunk
 from .log import UNDEFINED, Record
 from .partition import NO_LEADER, LateResponse, Partition, Replica
@@ -40,6 +43,8 @@ from .truncation import LogEnds, answer_question, cut, is_inside_batch, take_ans
 
 DIVERGING, BELOW_LOG_START, ABOVE_LEO, DATA = "diverging", "below_log_start", "above_leo", "data"
 EPOCH_END = "epoch_end"
+FETCHING = {"fetches_per_round": None, "fetch_round_trip_ms": 1, "fetch_bytes_per_second": 200_000_000}
+"""What a case may say of fetches, with the defaults once it says anything."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ def fetch(partition: Partition, ends_at_start: Mapping[int, LogEnds]) -> list[An
         leader = answering_leader(partition, follower)
         if leader is None:
             continue
-        answer = _answer_by_protocol(partition, follower, leader, ends_at_start)
+        answer = answer_by_protocol(partition, follower, leader, ends_at_start)
         if answer is None:
             continue
         answers.append(answer)
@@ -92,9 +97,10 @@ def answering_leader(partition: Partition, follower: Replica) -> Replica | None:
     return leader if leader.leading_epoch is not None else None
 
 
-def _answer_by_protocol(
+def answer_by_protocol(
     partition: Partition, follower: Replica, leader: Replica, ends_at_start: Mapping[int, LogEnds]
 ) -> Answer | None:
+    """What the leader says; None: nothing that changes anything. `ends_at_start`: what questions are answered from."""
     if partition.protocol != "kafka":
         if follower.truncating:
             end = answer_question(partition.protocol, follower.log.cache.latest, ends_at_start[leader.broker])
@@ -210,43 +216,73 @@ def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_
     if partition.protocol != "kafka" and is_inside_batch(leader.log, follower.log.leo):
         partition.coverage["out_of_order"] += 1
         return "out_of_order"
-    chunk = _deliver(partition, follower, leader)
-    if chunk:
+    chunks = _deliver(partition, follower, leader)
+    for chunk in chunks:
         append_chunk(partition, follower, chunk)
         partition.ledger.counts["replicated_bytes"] += sum(record.size_bytes for record in chunk)
+    partition.coverage["several_fetches"] += len(chunks) > 1
     hw_before = follower.hw
-    at_once = bool(chunk) or not partition.settings.fetch_waits(follower.broker)
+    at_once = bool(chunks) or not partition.settings.fetch_waits(follower.broker)
     follower.lower_hw(leader_hw_at_start if at_once else leader.hw)
     partition.coverage["follower_hw_down"] += follower.hw < hw_before
     if follower.log.log_start < leader.log.log_start <= follower.hw:
         follower.log.raise_log_start(leader.log.log_start)
         partition.coverage["follower_log_start_up"] += 1
-    return "fetched" if chunk else "empty"
+    return "fetched" if chunks else "empty"
 
 
-def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[Record]:
-    """The whole batches that one response brings, within the fetch size and what a slow link lets through."""
+def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[list[Record]]:
+    """What each fetch of the round brings: whole batches within the fetch size, and all of them what a slow link lets through."""
     rate = slowest_rate_bytes_per_second(leader.broker, follower.broker, partition.faults, partition.now)
     allowance = None
     if rate is not None:
         allowance = follower.credit_bytes + rate * partition.settings.round_ms // 1000
-    limit = partition.settings.fetch_max_bytes(follower.broker)
-    chunk: list[Record] = []
-    taken_bytes = 0
-    batches = leader.log.batches_from(follower.log.leo)
-    for batch in batches:
-        batch_bytes = sum(record.size_bytes for record in batch)
-        over_limit = bool(chunk) and taken_bytes + batch_bytes > limit
-        over_allowance = allowance is not None and taken_bytes + batch_bytes > allowance
-        if over_limit or over_allowance:
-            partition.coverage["fetch_size_limited"] += over_limit
-            partition.coverage["slow_limited"] += over_allowance
+    waiting = leader.log.batches_from(follower.log.leo)
+    chunks: list[list[Record]] = []
+    for _ in range(_fetches_in_round(partition, leader.broker, follower.broker)):
+        chunk = _whole_batches(waiting, partition.settings.fetch_limit(follower.broker), allowance)
+        if not chunk:
+            partition.coverage["slow_limited"] += bool(waiting)
             break
-        chunk += batch
-        taken_bytes += batch_bytes
-    waits = follower.log.leo + len(chunk) < leader.log.leo
-    follower.credit_bytes = allowance - taken_bytes if allowance is not None and waits else 0
-    return chunk
+        chunks.append([record for batch in chunk for record in batch])
+        del waiting[: len(chunk)]
+        if allowance is not None:
+            allowance -= sum(record.size_bytes for record in chunks[-1])
+    partition.coverage["fetch_size_limited"] += bool(waiting) and bool(chunk)
+    follower.credit_bytes = allowance if allowance is not None and waiting else 0
+    return chunks
+
+
+def _fetches_in_round(partition: Partition, leader: int, follower: int) -> int:
+    """How many full fetches of a follower, one after the other, a round holds; at least one."""
+    trip_us = longest_round_trip_us(leader, follower, partition.faults, partition.now)
+    return full_fetches(partition.case, partition.settings.round_ms, partition.settings.fetch_limit(follower), trip_us)
+
+
+def full_fetches(case: Mapping[str, Any], round_ms: int, limit: int, trip_us: int | None = None) -> int:
+    """How many fetches of `limit` bytes a round holds; `trip_us`: their round trip, None: as all."""
+    given = fetching_of(case)
+    if given["fetches_per_round"] is not None:
+        return int(given["fetches_per_round"])
+    if trip_us is None:
+        trip_us = round(given["fetch_round_trip_ms"] * 1000)
+    return max(1, int(round_ms * 1000 // (trip_us + limit * 1_000_000 // given["fetch_bytes_per_second"])))
+
+
+def fetching_of(case: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case says of fetches, completed."""
+    given = {key: case[key] for key in FETCHING if case.get(key) is not None}
+    return FETCHING | (given or {"fetches_per_round": 1})
+
+
+def _whole_batches(batches: Sequence[list[Record]], limit: int, allowance: int | None) -> list[list[Record]]:
+    """The first batches within a fetch's limit, at least one, but none beyond the allowance."""
+    taken_bytes = 0
+    for count, batch in enumerate(batches):
+        taken_bytes += sum(record.size_bytes for record in batch)
+        if (count > 0 and taken_bytes > limit) or (allowance is not None and taken_bytes > allowance):
+            return list(batches[:count])
+    return list(batches)
 
 
 def keep_late_responses(partition: Partition, news: Mapping[int, tuple[int, int]]) -> None:
@@ -261,19 +297,10 @@ def keep_late_responses(partition: Partition, news: Mapping[int, tuple[int, int]
         if not partition.message_passes(leader.broker, follower.broker):
             continue
         answer = _answer(follower, leader)
-        chunk = _whole_batches(partition, follower, leader)
+        limit = partition.settings.fetch_limit(follower.broker)
+        chunk = [r for batch in _whole_batches(leader.log.batches_from(follower.log.leo), limit, None) for r in batch]
         if answer is not None and answer.kind == DATA and chunk:
             follower.late_response = LateResponse(leader.broker, follower.log.leo, chunk, leader.hw)
-
-
-def _whole_batches(partition: Partition, follower: Replica, leader: Replica) -> list[Record]:
-    limit = partition.settings.fetch_max_bytes(follower.broker)
-    chunk: list[Record] = []
-    for batch in leader.log.batches_from(follower.log.leo):
-        if chunk and sum(record.size_bytes for record in chunk + batch) > limit:
-            break
-        chunk += batch
-    return chunk
 
 
 def _take_late_responses(partition: Partition) -> set[int]:

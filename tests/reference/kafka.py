@@ -41,6 +41,7 @@ from .accounting import Event
 from .controller import fence_and_elect
 from .elr import ask_for_recovery, forget_elr
 from .fetching import fetch, keep_late_responses, respond
+from .last_moments import play_last_moments
 from .leading import append, join_and_shrink, records_due
 from .log import Log
 from .partition import Partition, Replica
@@ -115,6 +116,7 @@ def take_inputs(partition: Partition) -> None:
             partition.settings.alter(command)
             if command.get("broker") is None and "min.insync.replicas" in command["config"]:
                 forget_elr(partition)
+    play_last_moments(partition)
     for replica in partition.replicas.values():
         status = partition.status(replica.broker)
         if replica is partition.client_leader and (status.power_loss or status.disk_loss):

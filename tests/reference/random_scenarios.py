@@ -4,16 +4,18 @@ A batch is one cluster with many partitions that share nothing but it: case i is
 brokers 10 * i + 1 to 10 * i + 9. `cases_of` gives the reference its cases, `to_toml` (scenario_toml.py) the engine its
 file. All numbers are such that bytes per round and periods in rounds are whole.
 
-With `elr` eligible leader replicas are on, and with `late_news` stale_metadata faults let through old news; both lay
-something over the cases that a seed gives without them.
+With `elr` eligible leader replicas are on, with `late_news` stale_metadata faults let through old news, with `fetching` a
+round holds several fetches, or as many as fit, and with `moments` brokers die at some moment of a round; all lay something
+over the cases that a seed gives without them.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .fetching import FETCHING
 from .random_logs import random_initial
 from .scenario_toml import BROKERS_PER_CASE, RACKS, to_toml
 
@@ -37,7 +39,9 @@ def random_case(seed: int, elr: bool = False, late_news: bool = False) -> dict[s
     return cases_of(random_batch(seed, 1, elr, late_news))[0]
 
 
-def random_batch(seed: int, n: int, elr: bool = False, late_news: bool = False) -> dict[str, Any]:
+def random_batch(
+    seed: int, n: int, elr: bool = False, late_news: bool = False, fetching: bool = False, moments: bool = False
+) -> dict[str, Any]:
     """A cluster and `n` cases on it: {"seed", "cluster": ..., "cases": [...]}."""
     cluster = random_cluster(seed)
     cases = [_random_partition(random.Random(f"case/{seed}/{i}"), i, cluster) for i in range(n)]
@@ -46,6 +50,12 @@ def random_batch(seed: int, n: int, elr: bool = False, late_news: bool = False) 
         cases = [_case_with_elr(random.Random(f"elr/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
     if late_news:
         cases = [_case_with_late_news(random.Random(f"late/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
+    if fetching:
+        cluster = with_fetching(seed, cluster)
+        cases = [_case_with_far_links(random.Random(f"far/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
+    if moments:
+        cluster = {**cluster, "faults": _with_moments(random.Random(f"moments/{seed}"), cluster["faults"])}
+        cases = [_case_with_moments(random.Random(f"moments/{seed}/{i}"), case) for i, case in enumerate(cases)]
     return {"seed": seed, "cluster": cluster, "cases": cases}
 
 
@@ -94,15 +104,35 @@ def with_elr(seed: int, cluster: Mapping[str, Any]) -> dict[str, Any]:
     return {**cluster, "config": config, "features": {"eligible.leader.replicas.version": 1}}
 
 
+def with_fetching(seed: int, cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster with more than one fetch a round: so many, or as many as fit."""
+    rng = random.Random(f"fetching/{seed}")
+    round_ms, config = cluster["round_ms"], dict(cluster["config"])
+    config.setdefault("replica.fetch.max.bytes", rng.choice((300, 1000, 3000)))
+    if rng.random() < 0.3:
+        config["replica.fetch.response.max.bytes"] = rng.choice((200, 2000))
+    given = rng.choice(
+        (
+            {"fetches_per_round": rng.randint(2, 4)},
+            {"fetch_round_trip_ms": round_ms / rng.choice((2, 3, 7, 40))},
+            {"fetch_round_trip_ms": rng.choice((0.5, 30.125)), "fetch_bytes_per_second": rng.choice((3000, 20_000, 10**9))},
+            {"fetch_bytes_per_second": 5000},
+        )
+    )
+    return {**cluster, "config": config, **given}
+
+
 def cases_of(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The batch as cases of `simulate`, one per partition, faults in the order of the file."""
     cluster = batch["cluster"]
-    keys = ("rounds", "round_ms", "session_timeout_rounds", "config", "features")
+    keys = ("rounds", "round_ms", "session_timeout_rounds", "config", "features", *FETCHING)
     shared = {key: cluster[key] for key in keys if key in cluster}
     every_fault = [*cluster["faults"], *(fault for case in batch["cases"] for fault in case["faults"])]
     return [
         {
             **shared,
+            "seed": batch["seed"],
+            "number": number,
             "brokers": case["brokers"],
             "racks": {broker: str((broker - 1) % RACKS) for broker in case["brokers"]},
             "topic_config": case["topic_config"],
@@ -113,7 +143,7 @@ def cases_of(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
             "commands": case["commands"],
             "initial": case["initial"],
         }
-        for case in batch["cases"]
+        for number, case in enumerate(batch["cases"])
     ]
 
 
@@ -325,6 +355,39 @@ def _case_with_late_news(rng: random.Random, case: Mapping[str, Any], cluster: M
                 commands.append({"round": round_, "kind": "reassign", "replicas": order})
             commands.append({"round": round_, "kind": "preferred_leader_election"})
     return {**case, "faults": faults, "commands": commands}
+
+
+def _case_with_far_links(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with slow links that are far as well, or only that, and some more of them."""
+    round_ms, replicas = cluster["round_ms"], case["replicas"]
+    faults = []
+    for fault in case["faults"]:
+        if fault["kind"] == "slow_link" and rng.random() < 0.6:
+            fault = {**fault, "round_trip_ms": round_ms / rng.choice((1.5, 2, 3, 10))}
+            if rng.random() < 0.5:
+                del fault["bytes_per_second"]
+        faults.append(fault)
+    for _ in range(rng.choice((0, 1, 2))):
+        fault = {"kind": "slow_link", "broker": rng.choice(replicas), "round_trip_ms": round_ms / rng.choice((0.4, 2, 5))}
+        faults.append({**fault, **_interval(rng, cluster["rounds"], 20)})
+    return {**case, "faults": faults}
+
+
+def _case_with_moments(rng: random.Random, case: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with moments of faults, more records and more of acks 0 and 1."""
+    workload = [{**row, "records_per_round": row["records_per_round"] * rng.choice((1, 7, 40))} for row in case["workload"]]
+    workload = [{**row, "acks": "1"} if rng.random() < 0.4 else row for row in workload]
+    return {**case, "workload": workload, "faults": _with_moments(rng, case["faults"])}
+
+
+def _with_moments(rng: random.Random, faults: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The faults, most of those that kill a broker with a moment."""
+    found = []
+    for fault in faults:
+        moment = rng.choice((None, 0, 0.25, 0.5, 0.29, rng.random(), rng.random(), "after-append"))
+        kills = fault["kind"] in ("broker_crash", "power_loss", "disk_loss", "rack_loss")
+        found.append({**fault, "moment": moment} if kills and moment is not None else dict(fault))
+    return found
 
 
 def _alter_broker(round_: int, broker: int, key: str, value: int) -> dict[str, Any]:

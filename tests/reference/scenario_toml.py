@@ -25,6 +25,7 @@ def to_toml(batch: Mapping[str, Any]) -> str:
         f"racks = {RACKS}",
         f"session_timeout_rounds = {cluster['session_timeout_rounds']}",
         f"config = {value(cluster['config'])}",
+        *fetching(cluster),
     ]
     if "features" in cluster:
         lines.append(f"features = {value(cluster['features'])}")
@@ -33,6 +34,15 @@ def to_toml(batch: Mapping[str, Any]) -> str:
     for case in cases:
         lines += _case_tables(case)
     return "\n".join(lines) + "\n"
+
+
+FETCHING = ("fetches_per_round", "fetch_round_trip_ms", "fetch_bytes_per_second")
+
+
+def fetching(case: Mapping[str, Any]) -> list[str]:
+    """The lines of [cluster] that say how many fetches a round holds; a case that says nothing of it is of one."""
+    given = {key: case[key] for key in FETCHING if case.get(key) is not None}
+    return [f"{key} = {number}" for key, number in (given or {"fetches_per_round": 1}).items()]
 
 
 def _case_tables(case: Mapping[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 DEFAULTS: dict[str, Any] = {
     "replica.lag.time.max.ms": 30_000,
     "replica.fetch.max.bytes": 1_048_576,
+    "replica.fetch.response.max.bytes": 10_485_760,
     "replica.fetch.wait.max.ms": 500,
     "replica.high.watermark.checkpoint.interval.ms": 5_000,
     "min.insync.replicas": 1,
@@ -24,7 +25,7 @@ DEFAULTS: dict[str, Any] = {
     "segment.bytes": 1_073_741_824,
     "segment.ms": 604_800_000,
 }
-FETCHER_KEYS = ("replica.fetch.max.bytes", "replica.fetch.wait.max.ms")
+FETCHER_KEYS = ("replica.fetch.max.bytes", "replica.fetch.response.max.bytes", "replica.fetch.wait.max.ms")
 
 
 class Settings:
@@ -51,9 +52,10 @@ class Settings:
             else:
                 self._topic[key] = value
 
-    def fetch_max_bytes(self, broker: int) -> int:
+    def fetch_limit(self, broker: int) -> int:
         """Most bytes of one fetch of `broker`, but for a bigger first batch."""
-        return int(self._of_broker(broker, "replica.fetch.max.bytes"))
+        keys = ("replica.fetch.max.bytes", "replica.fetch.response.max.bytes")
+        return min(int(self._of_broker(broker, key)) for key in keys)
 
     def fetch_waits(self, broker: int) -> bool:
         """Whether an empty fetch of `broker` waits for the end of the round."""

@@ -9,10 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.rounds.kafka.fetches_of_round import US_PER_SECOND
 from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, OFFLINE, UNKNOWN, Inputs
 from emulator.rounds.kafka.state import State
 
 NO_FLOW = -1
+MOST_BYTES = 1 << 60
+"""More in a round is never met."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +71,11 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     parts, replicas, (of, slot, broker) = np.asarray(state.partitions), np.asarray(state.replicas), layout
     spans, topics, workload = (np.asarray(rows) for rows in (inputs.spans, inputs.settings, inputs.workload))
     span = in_force(spans["from_round"], replicas["span"], round_)
-    own_most = spans["fetch_max_bytes"][span]
-    most_of_topic = topics["fetch_max_bytes"][in_force(topics["from_round"], parts["settings"], round_)]
+    setting = in_force(topics["from_round"], parts["settings"], round_)
+
+    def limit(name: str) -> np.ndarray:
+        return np.where(spans[name][span] == UNKNOWN, topics[name][setting][of], spans[name][span])
+
     pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
     runs = spans["status"][span] & NOT_RUNNING == 0
     client_leader, log_bytes = parts["client_leader"], replicas["log_bytes"]
@@ -83,7 +89,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     appends[writes] = np.asarray(inputs.patterns)["size_bytes"][pattern[writes]]
     follows = has_leader[of] & (slot != client_leader[of])
     lacks = np.maximum(log_bytes[leader][of] - log_bytes, 0)
-    most = np.where(own_most == UNKNOWN, most_of_topic[of], own_most)
+    most = most_fetched(inputs, parts["scenario"][of], np.minimum(limit("fetch_max_bytes"), limit("response_max_bytes")))
     wanted = np.minimum(-(-lacks // shared.window_rounds) + appends[of], most)
     asks = follows & (parts["assigned"][of] >> slot & 1 == 1) & runs & serves[of]
     outside = follows & (parts["known_isr"][of] >> slot & 1 == 0)
@@ -95,6 +101,15 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
         follows.astype(np.int64),
         np.where(follows, 0, appends[of]),
     )
+
+
+def most_fetched(inputs: Inputs, scenario: np.ndarray | int, limit_bytes: np.ndarray) -> np.ndarray:
+    """Bytes that the fetches of a round bring at most, each up to a limit (rounds/kafka/fetches_of_round.py)."""
+    of = np.asarray(inputs.scenarios)[scenario]
+    fetch_us = of["round_trip_us"] + limit_bytes * US_PER_SECOND // of["fetch_bytes_per_second"]
+    fetches = np.where(of["fetches_per_round"] > 0, of["fetches_per_round"], np.maximum(1, of["round_us"] // fetch_us))
+    most: np.ndarray = np.minimum(fetches, MOST_BYTES // np.maximum(limit_bytes, 1)) * limit_bytes
+    return most
 
 
 def in_force(from_round: np.ndarray, at: np.ndarray, round_: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.engine.budgets.demands import Layout
+from emulator.engine.budgets.demands import Layout, most_fetched
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.throttled import ThrottledReplicas
@@ -79,9 +79,9 @@ def use_of(
     brokers, (of, slot, broker) = len(shared.brokers), layout
     parts, then = np.asarray(before.partitions), np.asarray(after.partitions)
     replicas = np.asarray(after.replicas)
-    most_fetched = max(int(np.max(rows["fetch_max_bytes"])) for rows in (np.asarray(inputs.settings), np.asarray(inputs.spans)))
+    most_in_round = _most_in_round(inputs, int(parts["scenario"][0]))
     lacked = replicas["lacked_bytes"]
-    asked = np.minimum(lacked // shared.window_rounds + 1 + most[of], most_fetched)
+    asked = np.minimum(lacked // shared.window_rounds + 1 + most[of], most_in_round)
     asked = np.where(lacked == UNKNOWN, 0, asked)
     stays = (parts["client_epoch"] == then["client_epoch"]) & (parts["client_leader"] == then["client_leader"])
     leads = np.where(stays[of], slot == parts["client_leader"][of], True)
@@ -107,6 +107,13 @@ def use_of(
     held = np.flatnonzero(of_leaders[leader] & ~is_inside[follower])
     draw("leader_throttle", broker[leader[held]], follower[held])
     return Use(use.asked, use.followers, use.needed, bool(replicas["credit_unsure"].any()))
+
+
+def _most_in_round(inputs: Inputs, scenario: int) -> int:
+    """Bytes that a follower fetches in a round at most, whatever limits its broker has and when."""
+    rows = (np.asarray(inputs.settings), np.asarray(inputs.spans))
+    limits = np.concatenate([of[name] for of in rows for name in ("fetch_max_bytes", "response_max_bytes")])
+    return int(most_fetched(inputs, scenario, np.maximum(np.unique(limits), 0)).max())
 
 
 def _pairs(parts: np.ndarray, leads: np.ndarray, follows: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -80,7 +80,7 @@ def read_demands(
         return bytes_at(state, inputs, at, end[asking]) - bytes_at(state, inputs, at, position[asking])
 
     by_count = np.where(want["records_per_round"] == UNKNOWN, local_start, position + want["records_per_round"])
-    most = np.minimum(want["fetch_bytes"], np.where(rate == UNKNOWN, want["fetch_bytes"], rate))
+    most = np.minimum(want["remote_bytes"], np.where(rate == UNKNOWN, want["remote_bytes"], rate))
     most[asking] = np.minimum(most[asking], bytes_to(np.minimum(local_start, by_count)))
     demand = np.zeros(len(readers), np.int64)
     demand[asking] = np.minimum(most[asking], -(-bytes_to(local_start) // window_rounds) + appends[asking])

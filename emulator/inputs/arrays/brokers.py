@@ -11,6 +11,7 @@ from emulator.inputs.arrays.columns import offsets_of
 from emulator.inputs.arrays.stale import StaleTable
 from emulator.inputs.broker_columns import NONE, BrokerColumns, Links, parted
 from emulator.inputs.brokers_over_time import BrokersOverTime
+from emulator.rounds.kafka.moments import NOT_STOPPED
 from emulator.rounds.kafka.records import (
     CLEAN_STOP,
     CLIENTS_CUT,
@@ -51,7 +52,7 @@ STATUS_BITS = {
 
 
 OF_SETTINGS = (
-    *("fetch_max_bytes", "no_wait", "copy_quota", "at_pending_upload"),
+    *("fetch_max_bytes", "response_max_bytes", "no_wait", "copy_quota", "at_pending_upload"),
     *("read_quota", "reader_threads", "reader_queue", "index_cache_bytes"),
 )
 """Settings of brokers that are UNKNOWN where a broker has none of its own."""
@@ -83,7 +84,7 @@ class BrokerArrays:
         spans = rows(BrokerSpan, int(self.first_span[-1]))
         for name in ("disk_bytes", *OF_SETTINGS):
             spans[name] = UNKNOWN
-        spans["from_round"], spans["cause"] = FOREVER, -1
+        spans["from_round"], spans["cause"], spans["moment"] = FOREVER, -1, NOT_STOPPED
         at = np.arange(len(columns.round)) + columns.broker  # each broker before has one more, at FOREVER
         spans["from_round"][at] = columns.round
         status = np.where(columns.flags["controller_up"], 0, CONTROLLER_DOWN)
@@ -91,6 +92,7 @@ class BrokerArrays:
             status |= np.where(columns.flags[name], bit, 0)
         spans["status"][at] = status
         spans["cause"][at] = columns.cause
+        spans["moment"][at] = np.where(columns.moment == NONE, NOT_STOPPED, columns.moment)
         spans["disk_bytes"][at] = _or_unknown(columns.disk)
         for name in OF_SETTINGS:
             spans[name][at] = _or_unknown(columns.settings[name])
@@ -99,13 +101,16 @@ class BrokerArrays:
         numbers = np.array([stale.row(covered) for covered in columns.stale_sets], np.int64)
         spans["stale"][at] = numbers[columns.stale]
         spans["stale_before"][at] = numbers[columns.stale_before]
-        cuts, slow = columns.cut_links, columns.slow_links
-        links = rows(Link, len(cuts.key) + len(slow.key))
-        links["peer"] = np.concatenate([parted(cuts.key)[1], parted(slow.key)[1]])
-        links["bytes_per_round"][len(cuts.key) :] = slow.number
-        for kind, of_kind, first in (("cut", cuts, 0), ("slow", slow, len(cuts.key))):
+        kinds = (("cut", columns.cut_links), ("slow", columns.slow_links), ("far", columns.far_links))
+        links = rows(Link, sum(len(of_kind.key) for _, of_kind in kinds))
+        first = 0
+        for kind, of_kind in kinds:
             spans[f"first_{kind}"][at] = first + _begins(of_kind)
             spans[f"{kind}_count"][at] = of_kind.count
+            end = first + len(of_kind.key)
+            links["peer"][first:end] = parted(of_kind.key)[1]
+            links["number"][first:end] = of_kind.number
+            first = end
         return spans, links
 
 

@@ -11,7 +11,7 @@ from emulator.inputs.arrays.columns import PackedLists, distinct_rows, spread
 from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE, Workloads, uneven_rounds
-from emulator.inputs.consumers import MOST_RECORDS, groups_of
+from emulator.inputs.consumers import MOST_BYTES, MOST_RECORDS, groups_of
 from emulator.inputs.storage_settings import whole_rounds
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_POLICY, NO_RACK, Want
 from emulator.rounds.kafka.records import FOREVER, UNKNOWN
@@ -86,12 +86,24 @@ def _wants(rows: Sequence[ConsumerRow], groups: Sequence[str], racks: Mapping[st
                     "reset": _POLICIES[now.reset],
                     "reads_committed": int(now.reads_committed),
                     "records_per_round": _or_unknown(now.records_per_round),
-                    "fetch_bytes": now.fetch_bytes,
+                    **_limits(now, scenario),
                     "max_age_rounds": whole_rounds(now.max_age_ms, scenario.round_ms),
                     "rack": NO_RACK if now.rack is None else racks[now.rack],
                 }
             found.append([fields.get(name, 0) for name in fields_of(Want)])
     return found
+
+
+def _limits(row: ConsumerRow, scenario: Scenario) -> dict[str, int]:
+    """What a reader's round may bring, and in how many fetches."""
+    fetches = scenario.fetching.in_a_round(scenario.round_ms, row.fetch_bytes)
+    most = MOST_BYTES if row.bytes_per_round is None else row.bytes_per_round
+    return {
+        "round_bytes": min(fetches * row.fetch_bytes, most, MOST_BYTES),
+        "fetches": fetches,
+        "request_bytes": max(1, row.fetch_bytes),
+        "remote_bytes": min(row.fetch_bytes, most),
+    }
 
 
 def _or_unknown(records: int | None) -> int:

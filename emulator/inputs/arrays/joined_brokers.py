@@ -44,7 +44,7 @@ class JoinedBrokers:
         self._links = np.concatenate([part.links for part in parts])
         first_link = 0
         for part, first, broker in zip(parts, self._first_span[self._first[:-1]], self._first, strict=False):
-            for name in ("first_cut", "first_slow"):
+            for name in ("first_cut", "first_slow", "first_far"):
                 self._spans[name][first : first + len(part.spans)] += first_link
             self._links["peer"][first_link : first_link + len(part.links)] += broker
             first_link += len(part.links)
@@ -69,7 +69,7 @@ class JoinedBrokers:
         """The links of these spans, which point at them afterwards; peers by their place in the block."""
         taken = []
         count = 0
-        for kind in ("cut", "slow"):
+        for kind in ("cut", "slow", "far"):
             counts = spans[f"{kind}_count"].astype(np.int64)
             taken.append(self._links[spread(spans[f"first_{kind}"].astype(np.int64), counts)])
             spans[f"first_{kind}"] = count + offsets_of(counts)[:-1]

@@ -18,6 +18,7 @@ from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
 from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
 from emulator.inputs.consumers import reads_per_thread
+from emulator.rounds.kafka.last_moments import draws_of_seed
 from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
@@ -234,6 +235,11 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "finishes": int(scenario.remote_storage.on_leadership_lost == "finish"),
             "from_leader": int(scenario.remote_storage.aux_state == "leader"),
             "reads_per_thread": reads_per_thread(scenario) or 0,
+            "round_us": scenario.round_ms * 1000,
+            "round_trip_us": scenario.fetching.round_trip_us,
+            "fetch_bytes_per_second": scenario.fetching.bytes_per_second,
+            "fetches_per_round": scenario.fetching.per_round or 0,
+            "draws": draws_of_seed(scenario.seed),
         }
         for name, value in values.items():
             records[name][i] = value

@@ -84,6 +84,7 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool) -> list[int]:
         "lag_rounds": min(FOREVER, lag_ms // round_ms),
         "isr_check_rounds": min(FOREVER, max(1, -(-lag_ms // (2 * round_ms)))),
         "fetch_max_bytes": value("replica.fetch.max.bytes"),
+        "response_max_bytes": value("replica.fetch.response.max.bytes"),
         "no_wait": int(value("replica.fetch.wait.max.ms") == 0),
         "checkpoint_rounds": _period(value("replica.high.watermark.checkpoint.interval.ms"), round_ms),
         "rebalance_rounds": _period(rebalance_ms, round_ms) if value("auto.leader.rebalance.enable") else 0,

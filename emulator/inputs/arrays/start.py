@@ -50,6 +50,7 @@ _REPLICA = {
     "quota_bytes": UNKNOWN,
     "lacked_bytes": UNKNOWN,
     "fetch_max_bytes": UNKNOWN,
+    "response_max_bytes": UNKNOWN,
     "no_wait": UNKNOWN,
     "news_lag": NOT_COVERED,
     "highest_remote": UNKNOWN,

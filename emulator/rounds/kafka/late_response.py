@@ -9,6 +9,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.fetch import answer, message_passes
+from emulator.rounds.kafka.fetches_of_round import fetch_limit
 from emulator.rounds.kafka.log import (
     begin_chunk,
     bytes_at,
@@ -57,9 +58,8 @@ def keep_response(
     answer(lists, follower, leader, False)
     is_data = follower.answer == DATA
     follower.answer = kept
-    settings = inputs.settings[part.settings]
-    max_bytes = settings.fetch_max_bytes if follower.fetch_max_bytes == UNKNOWN else follower.fetch_max_bytes
-    end = chunk_end(lists.runs, inputs, leader, follower.leo, max_bytes, UNKNOWN)
+    limit = fetch_limit(inputs.settings[part.settings], follower)
+    end = chunk_end(lists.runs, inputs, leader, follower.leo, limit, UNKNOWN)
     if not is_data or end <= follower.leo:
         return
     follower.late_leader = believed

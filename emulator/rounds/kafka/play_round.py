@@ -12,14 +12,24 @@ from emulator.rounds.kafka.eligible_leaders import ask_for_recovery
 from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, know_isr
 from emulator.rounds.kafka.fetch import answer_questions, fetch
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
+from emulator.rounds.kafka.last_moments import last_moments, slots_without
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_readers
 from emulator.rounds.kafka.record_trace import record_trace
-from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import (
+    NOBODY,
+    NOT_RUNNING,
+    OUT_OF_TOUCH,
+    Inputs,
+    Lists,
+    Partition,
+    Replica,
+    TierLists,
+)
 from emulator.rounds.kafka.respond import respond
 from emulator.rounds.kafka.shared_budgets import note_what_is_lacked
-from emulator.rounds.kafka.take_inputs import take_inputs
+from emulator.rounds.kafka.take_inputs import cut_at_start, follow_inputs, take_inputs
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_states
 from emulator.rounds.kafka.tier.check_tiers import check_tiers
 from emulator.rounds.kafka.tier.local_leaders import report_local_logs
@@ -50,6 +60,11 @@ def play_round(
     forget_last_round(part)
 
     if changed:  # 1. inputs
+        ran, in_touch = slots_without(part, replicas, NOT_RUNNING), slots_without(part, replicas, OUT_OF_TOUCH)
+        follow_inputs(inputs, part, replicas)
+        if part.now == 0 and rules.cuts_to_high_watermark:
+            cut_at_start(lists, inputs, part, replicas)
+        last_moments(lists, inputs, part, replicas, rules, ran, in_touch)
         take_inputs(lists, inputs, part, replicas, rules)
     if scenario.shares:
         note_what_is_lacked(part, replicas)

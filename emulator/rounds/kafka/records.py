@@ -149,6 +149,11 @@ class ScenarioRow(Record):
     from_leader: int = constant("1: followers ask their leader for the epochs before their start (KIP-405, option 1)")
     some_tiered: int = constant("1: a topic of the run has remote storage: traces say what ListOffsets answers")
     reads_per_thread: int = constant("remote reads that a broker's reader thread makes in a round; 0: they take no time")
+    round_us: int = constant("microseconds of a round")
+    round_trip_us: int = constant("microseconds of a fetch that brings next to nothing")
+    fetch_bytes_per_second: int = constant("what a fetch brings beyond that")
+    fetches_per_round: int = constant("so many fetches in a round, whatever they take; 0: as many as fit")
+    draws: int = constant("its seed, mixed to 32 bits (last_moments.py)")
 
 
 class BrokerSpan(Record):
@@ -157,8 +162,10 @@ class BrokerSpan(Record):
     from_round: int = constant("its first round")
     status: int = constant("bits")
     cause: int = constant("fault_id of the strongest fault in force, else of the last that was; -1: none")
+    moment: int = constant("of an offline broker: when in its first offline round it stopped (moments.py)")
     disk_bytes: int = constant("bytes per round of a slow disk; UNKNOWN: not slow")
     fetch_max_bytes: int = constant("the broker's own replica.fetch.max.bytes; UNKNOWN: as all brokers'")
+    response_max_bytes: int = constant("the broker's own replica.fetch.response.max.bytes; UNKNOWN: as all brokers'")
     no_wait: int = constant("1: the broker's own replica.fetch.wait.max.ms is 0, 0: it is not; UNKNOWN: as all brokers'")
     metadata_lag: int = constant("rounds by which a fault has it read remote metadata late; NO_NEWS: it reads none")
     copy_quota: int = constant("the broker's own copy quota, bytes per second; UNKNOWN: as all brokers'")
@@ -173,13 +180,15 @@ class BrokerSpan(Record):
     cut_count: int = constant("so many")
     first_slow: int = constant("place of its first slow link")
     slow_count: int = constant("so many")
+    first_far: int = constant("place of its first link with a round trip of its own")
+    far_count: int = constant("so many")
 
 
 class Link(Record):
     """Messages of a broker to a peer."""
 
     peer: int = constant("place of the peer among the scenario's brokers")
-    bytes_per_round: int = constant("what a slow link carries")
+    number: int = constant("bytes per round that a slow link carries; microseconds of a far one's round trip")
 
 
 class Settings(Record):
@@ -192,6 +201,7 @@ class Settings(Record):
     lag_rounds: int = constant("replica.lag.time.max.ms in whole rounds")
     isr_check_rounds: int = constant("rounds between two looks for who has fallen behind")
     fetch_max_bytes: int = constant("replica.fetch.max.bytes")
+    response_max_bytes: int = constant("replica.fetch.response.max.bytes")
     no_wait: int = constant("1: replica.fetch.wait.max.ms is 0")
     checkpoint_rounds: int = constant("rounds between two checkpoints of the high watermark")
     rebalance_rounds: int = constant("rounds between two automatic preferred elections; 0: there are none")
@@ -336,8 +346,10 @@ class Replica(Record):
     cause: int = compared("fault_id")
     cuts: int = compared("mask of slots that its messages do not reach")
     slow_to: int = compared("mask of slots to which its messages are slow")
+    far_to: int = compared("mask of slots to which the way has a round trip of its own")
     disk_bytes: int = compared("bytes per round of a slow disk, UNKNOWN: not slow")
     fetch_max_bytes: int = compared("its own, UNKNOWN: as all")
+    response_max_bytes: int = compared("likewise")
     no_wait: int = compared("its own, UNKNOWN: as all")
     news_lag: int = compared("rounds by which news come late; NOT_COVERED: at once, NO_NEWS: never")
     # What it believes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.epochs import assign_epoch, own_end_of, place_of_epoch, start_of_next_epoch
 from emulator.rounds.kafka.fetch import message_passes
+from emulator.rounds.kafka.fetches_of_round import fetch_limit, fetches_in_round
 from emulator.rounds.kafka.follow import cut_and_tell
 from emulator.rounds.kafka.late_response import take_late_response
 from emulator.rounds.kafka.log import (
@@ -171,25 +172,34 @@ def rate_between(inputs: Inputs, leader: Replica, follower: Replica, slot: int) 
         for at in range(span.first_slow, span.first_slow + span.slow_count):
             link = inputs.links[at]
             if link.peer == follower.broker_place:
-                rate = link.bytes_per_round if rate == UNKNOWN else min(rate, link.bytes_per_round)
+                rate = link.number if rate == UNKNOWN else min(rate, link.number)
     return rate
 
 
 @compiled_into_callers
 def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, leader: Replica, slot: int) -> None:
-    """Append what the response brings, then take its high watermark and log start."""
-    settings = inputs.settings[part.settings]
-    max_bytes = settings.fetch_max_bytes if follower.fetch_max_bytes == UNKNOWN else follower.fetch_max_bytes
+    """Append what the round's fetches bring, then take the high watermark and log start."""
+    settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
     rate = rate_between(inputs, leader, follower, slot)
     allowance = UNKNOWN if rate == UNKNOWN else rate + follower.credit_bytes
-    end = chunk_end(lists.runs, inputs, leader, follower.leo, max_bytes, allowance)
-    has_data = end > follower.leo
-    chunk_bytes = 0
-    if has_data:
-        chunk_bytes = append_chunk(lists, inputs, part, follower, leader, settings, end)
-    if inputs.scenarios[part.scenario].shares:
-        note_what_is_needed(follower, rate, chunk_bytes, end < leader.leo)
-    follower.credit_bytes = allowance - chunk_bytes if allowance != UNKNOWN and end < leader.leo else 0
+    limit = fetch_limit(settings, follower)
+    fetches = 0
+    size_bytes = 0
+    waits = follower.leo < leader.leo
+    while waits:
+        left = UNKNOWN if allowance == UNKNOWN else allowance - size_bytes
+        end = chunk_end(lists.runs, inputs, leader, follower.leo, limit, left)
+        if end == follower.leo:
+            break
+        size_bytes += append_chunk(lists, inputs, part, follower, leader, settings, end)
+        fetches += 1
+        waits = end < leader.leo
+        if waits and fetches >= fetches_in_round(inputs, scenario, leader, follower, slot, limit):
+            break
+    has_data = fetches > 0
+    if scenario.shares:
+        note_what_is_needed(follower, rate, size_bytes, waits)
+    follower.credit_bytes = allowance - size_bytes if allowance != UNKNOWN and waits else 0
     no_wait = settings.no_wait if follower.no_wait == UNKNOWN else follower.no_wait
     at_once = has_data or no_wait or not follower.answer_is_t
     follow_high_watermark(follower, leader.hw_at_start if at_once else part.leader_hw)

@@ -35,16 +35,21 @@ from emulator.rounds.slots import has
 
 @compiled
 def take_inputs(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
-    """Step 1; only in rounds in which an input of the partition changes, or the run begins."""
-    follow_inputs(inputs, part, replicas)
+    """Step 1 behind `follow_inputs`; only in rounds in which an input of the partition changes, or the run begins."""
     for slot in range(part.slots):
         replica = replicas[slot]
         if replica.status & CHANGES_LOG:
             damage(lists, inputs, part, replica)
             if replica.status & RESTARTED and has(part.assigned, slot):
                 restart(lists, inputs, part, replicas, slot, rules)
-        elif part.now == 0 and slot != part.leader and has(part.assigned, slot) and rules.cuts_to_high_watermark:
-            cut_to_high_watermark(lists, inputs, part, replica, replica.believed_epoch)
+
+
+@compiled
+def cut_at_start(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+    """Before KIP-101 followers begin the run by cutting their logs."""
+    for slot in range(part.slots):
+        if slot != part.leader and has(part.assigned, slot):
+            cut_to_high_watermark(lists, inputs, part, replicas[slot], replicas[slot].believed_epoch)
 
 
 @compiled
@@ -98,9 +103,11 @@ def read_span(inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: in
     replica.cause = span.cause
     replica.disk_bytes = span.disk_bytes
     replica.fetch_max_bytes = span.fetch_max_bytes
+    replica.response_max_bytes = span.response_max_bytes
     replica.no_wait = span.no_wait
     replica.cuts = 0
     replica.slow_to = 0
+    replica.far_to = 0
     for other in range(part.slots):
         place = replicas[other].broker_place
         for at in range(span.first_cut, span.first_cut + span.cut_count):
@@ -109,6 +116,9 @@ def read_span(inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: in
         for at in range(span.first_slow, span.first_slow + span.slow_count):
             if inputs.links[at].peer == place:
                 replica.slow_to |= 1 << other
+        for at in range(span.first_far, span.first_far + span.far_count):
+            if inputs.links[at].peer == place:
+                replica.far_to |= 1 << other
 
 
 @compiled

@@ -24,6 +24,7 @@ from emulator.session import settings_held
 from emulator.storage import OutputDirectory
 
 from .inputs import RunInputs
+from .last_moments import may_have_last_moments
 from .output import output_tables
 from .play import SETTINGS, play
 from .refusals import lacking
@@ -99,10 +100,16 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     if not chosen:
         raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {'; '.join(left_out)}")
     scenarios = [s for s in scenarios if any(place[0] == s.scenario_id for place in chosen)]
+    inputs = RunInputs(scenarios)
+    first = {(p.scenario.scenario_id, p.name): p.first_pid for p in inputs.places}
+    without = set(may_have_last_moments(inputs, {first[s, topic] + partition for s, topic, partition in chosen}))
+    if without:
+        left_out.append(f"{len(without)} of the sample's partitions, which may have last moments of leaders")
+        chosen = [(s, topic, partition) for s, topic, partition in chosen if first[s, topic] + partition not in without]
+    if not chosen:
+        raise InputError(f"{folder}: nothing of this sample can be replayed in relational rounds: {'; '.join(left_out)}")
     cells, found = 0, list[Difference]()
     with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(TASKS)}):
-        inputs = RunInputs(scenarios)
-        first = {(p.scenario.scenario_id, p.name): p.first_pid for p in inputs.places}
         pids = [first[scenario, topic] + partition for scenario, topic, partition in chosen]
         inputs = RunInputs(scenarios, pids)
         stored = {name: _stored(spark, output, name, chosen) for name in COMPARED}

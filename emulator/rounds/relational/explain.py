@@ -16,7 +16,7 @@ HELPERS = ("emulator.rounds.relational.tables",)
 """Modules whose functions are the words of all verbs: `over`, `of_leader`, `exprs`."""
 
 SENTENCES = {
-    "take_inputs": (1, "Commands and settings of round r take effect. Damage."),
+    "take_inputs": (1, "Commands and settings of round r take effect."),
     "read_metadata": (1, "Others read in step 1 of round r what was written before round r - lag."),
     "keep_epochs_at_start": (4, "B answers under the same conditions, from its log of the round's start."),
     "fence": (2, "`isr1` = ISR without fenced members"),
@@ -44,7 +44,7 @@ SENTENCES = {
     "shrink_and_expand_isr": (5, "confirmed now, with what was pending"),
     "advance_high_watermark": (6, "m1 = min of their remote LEOs (unknown = 0) and T's leo."),
     "drop_answers": (7, "if the message B -> follower is not dropped."),
-    "choose_batches": (7, "whole batches within replica.fetch.max.bytes, at least one"),
+    "choose_batches": (7, "batches within L, at least one, of B's log after step 3"),
     "take_answers": (7, "Diverging (e, end): leo := min(leo, end, own end offset for e)"),
     "truncate_diverging": (7, "a cut at or below the active segment's base starts an empty segment at the new LEO"),
     "append_fetched": (7, "hw := min(leo, B's hw): of the round's start if data came"),

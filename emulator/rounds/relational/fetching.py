@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from . import truncating
+from .chunks import CHUNKS, WAITING, append_chunks
 from .cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
-from .leading import flush_messages, roll_segment
 from .links import LINK, passing
 from .logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
 from .tables import REPLICA, Round, exprs
@@ -92,38 +92,40 @@ def drop_answers(now: Round) -> Round:
 
 
 def choose_batches(now: Round) -> Round:
-    """What comes: whole batches within replica.fetch.max.bytes, at least one, as far as slow links and disks let them.
+    """What comes: chunks of whole batches, one for each fetch of the round, as far as slow links and disks let them.
 
-    One row for each replica and range of an epoch of which something comes.
+    One row for each replica and range of an epoch of which something comes; the chunks stand with the fetches.
     """
     assert now.fetches is not None
     wanted = now.fetches.where("answer = 'data'").join(
-        now.replicas.select(*REPLICA, "fetch_max_bytes", "disk_bytes", "credit_bytes"), REPLICA
+        now.replicas.select(*REPLICA, "fetch_max_bytes", "disk_bytes", "credit_bytes", "fetches", "fetch_us", "round_us"), REPLICA
     )
-    wanted = wanted.withColumn("link_bytes", F.expr("CAST(null AS BIGINT)"))
-    if now.inputs.links is not None:
-        slow = now.inputs.links.where("link_bytes IS NOT NULL").withColumnRenamed("link_bytes", "bytes_of_link")
+    if now.inputs.links is None:
+        wanted = wanted.withColumns(exprs(link_bytes="CAST(null AS BIGINT)", link_us="CAST(null AS BIGINT)"))
+    else:
+        slow = now.inputs.links.where("link_bytes IS NOT NULL OR link_us IS NOT NULL")
         on_the_way = F.expr(f"{LINK} AND sender = source AND receiver = broker")
-        wanted = wanted.join(F.broadcast(slow), on_the_way, "left").withColumn("link_bytes", F.col("bytes_of_link"))
+        wanted = wanted.join(F.broadcast(slow), on_the_way, "left")
     wanted = wanted.selectExpr(
         *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
-        "fetch_max_bytes", "source_log_start", "protocol",
+        "fetch_max_bytes", "coalesce(greatest(1L, round_us DIV (link_us + fetch_us)), fetches) AS fetches",
+        "source_log_start", "protocol",
     )  # fmt: skip
     ranges = _missing(now.logs, wanted)
-    most = "fetch_max_bytes DIV (batch_records * record_bytes) + 1"
+    most = "fetches * (fetch_max_bytes DIV (batch_records * record_bytes) + 1)"
     order = "OVER (PARTITION BY pid, broker ORDER BY base_offset)"
-    each = batches_between(ranges, now.batches, most).withColumns(
-        exprs(so_far=f"sum(batch_bytes) {order}", nth=f"row_number() {order}")
-    )
+    each = batches_between(ranges, now.batches, most).withColumns(exprs(nth=f"row_number() {order}"))
     if now.inputs.has_older:
         now, each = truncating.refuse_rests_of_batches(now, each)
-    fitting = each.where("(nth = 1 OR so_far <= fetch_max_bytes) AND (allowance IS NULL OR so_far <= allowance)")
+    chunks = each.groupBy(*REPLICA, "allowance", "fetch_max_bytes", "fetches").agg(F.expr(WAITING)).selectExpr(*REPLICA, CHUNKS)
+    chunks = chunks.where("size(chunks) > 0").withColumn("chunks_end", F.expr("element_at(chunks, -1).end"))
+    fitting = each.join(chunks.select(*REPLICA, "chunks_end"), REPLICA).where("end_offset <= chunks_end")
     taken = fitting.groupBy(*REPLICA, "epoch", "from_offset").agg(
         F.expr("max(end_offset) AS to_offset"), F.expr("sum(batch_bytes) AS bytes"), F.expr("max(batch_round) AS newest")
     )
     assert now.fetches is not None
     fetches = now.fetches.join(wanted.select(*REPLICA, "allowance"), REPLICA, "left")
-    return replace(now, taken=taken, fetches=fetches)
+    return replace(now, taken=taken, fetches=fetches.join(chunks.select(*REPLICA, "chunks"), REPLICA, "left"))
 
 
 def _missing(logs: DataFrame, wanted: DataFrame) -> DataFrame:
@@ -136,7 +138,7 @@ def _missing(logs: DataFrame, wanted: DataFrame) -> DataFrame:
     )
     holds_before = "greatest(start_offset, source_log_start) < from_offset AS holds_before"
     return ranges.where("from_offset < to_offset").selectExpr(
-        "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes", "protocol", holds_before
+        "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes", "fetches", "protocol", holds_before
     )
 
 
@@ -155,11 +157,9 @@ def take_answers(now: Round) -> Round:
     lost = lost_by_cuts(now, said)
     said = said.select(
         *REPLICA, F.col("answer").alias("arrived"), "cut_now", F.col("source_leo").alias("there_leo"), "source_hw",
-        "source_log_start", "allowance", *(["asks_again"] if now.inputs.has_older else []),
+        "source_log_start", "allowance", "chunks", *(["asks_again"] if now.inputs.has_older else []),
     )  # fmt: skip
-    taken = now.taken.groupBy(*REPLICA).agg(
-        F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"), F.max("newest").alias("newest")
-    )
+    taken = now.taken.groupBy(*REPLICA).agg(F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"))
     replicas = now.replicas
     for rows in (said, lost, taken):
         replicas = replicas.join(rows, REPLICA, "left")
@@ -189,18 +189,15 @@ def truncate_diverging(now: Round) -> Round:
 
 
 def append_fetched(now: Round) -> Round:
-    """A follower appends a whole response at once; its high watermark and log start follow its leader's.
+    """A follower appends each response at once; its high watermark and log start follow its leader's.
 
     The high watermark is the leader's of before if data came or nothing waits, else the advanced one.
     """
     now = now.with_columns(
         size="coalesce(bytes_taken, 0L)", comes="fetched_to IS NOT NULL", has_data="coalesce(arrived = 'data', false)"
     )
-    now = roll_segment(now, "comes", "rolled_chunk", "newest").with_columns(
-        leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size"
-    )
-    now = flush_messages(now).with_columns(told_hw="IF(comes OR NOT waits, source_hw, source_hw_now)")
-    now = now.with_columns(
+    now = append_chunks(now).with_columns(leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size")
+    now = now.with_columns(told_hw="IF(comes OR NOT waits, source_hw, source_hw_now)").with_columns(
         hw=f"IF(has_data, {clamped('told_hw')}, hw)",
         credit_bytes="IF(has_data, IF(leo < there_leo, coalesce(allowance - size, 0L), 0L), credit_bytes)",
     )

@@ -35,10 +35,12 @@ BROKERS = pa.schema(
     [("scenario_id", pa.int32()), ("broker", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
     + [(flag, pa.bool_()) for flag in ("running", *FLAGS)]
     + [("disk_bytes", pa.int64()), ("fetch_max_bytes", pa.int64()), ("waits", pa.bool_()), ("cause", pa.int32())]
+    + [("fetches", pa.int64()), ("fetch_us", pa.int64()), ("round_us", pa.int64())]
 )
 LINKS = pa.schema(
     [("link_scenario", pa.int32()), ("sender", pa.int32()), ("receiver", pa.int32())]
     + [("link_from", pa.int32()), ("link_to", pa.int32()), ("is_cut", pa.bool_()), ("link_bytes", pa.int64())]
+    + [("link_us", pa.int64())]
 )
 STALE = pa.schema(
     [("stale_pid", pa.int64()), ("stale_broker", pa.int32()), ("stale_from", pa.int32()), ("stale_to", pa.int32())]
@@ -212,15 +214,15 @@ def _brokers(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[
 
 
 def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
-    """A row for each direction of a link and rounds in which it is cut or slow, one at most in each round."""
+    """A row for each direction of a link and rounds in which it is cut, slow or far, one at most in each round."""
     rows = []
     for scenario in scenarios:
         for sender, segments in timelines[scenario.scenario_id].items():
             for s in segments:
-                slow = dict(s.slow_to)
-                for receiver in {*s.drop_to, *slow}:
+                slow, far = dict(s.slow_to), dict(s.far_to)
+                for receiver in {*s.drop_to, *slow, *far}:
                     span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
-                    rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario)))
+                    rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario), far.get(receiver)))
     return pa.Table.from_pylist([dict(zip(LINKS.names, row, strict=True)) for row in rows], LINKS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from .chunks import closed_by_chunks
 from .logs import bytes_between, contents
 from .segments import PASSES
 from .tables import EPOCH_COLUMNS, REPLICA, SERVES, Round, of_leader, over
@@ -27,7 +28,6 @@ EVENTS = (
     ("isr_expand", "joins", "leader_epoch", WHOLE, "leo", "cause"),
     ("isr_shrink", "leaves", "leader_epoch", WHOLE, "leo", "cause"),
     ("truncate", "cut_to < cut_from", "fetch_epoch", "cut_from", "cut_to", "cause"),
-    ("segment_roll", "rolled_chunk IS NOT NULL", "fetch_epoch", "rolled_chunk", LATER, "null"),
 )
 OF_FOLLOWING = tuple(
     ("truncate", f"{name}_cut_to < {name}_cut_from", f"{name}_cut_epoch", f"{name}_cut_from", f"{name}_cut_to", "cause")
@@ -42,6 +42,10 @@ OF_RETENTION = (
 )
 
 EVENT_COLUMNS = ("pid", "round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
+OF_CHUNKS = (
+    "pid", "round", "'segment_roll' AS kind", "broker", "CAST(fetch_epoch AS INT) AS leader_epoch", "rolled.at AS from_offset",
+    f"{LATER} AS to_offset", "CAST(null AS INT) AS cause",
+)  # fmt: skip
 REFUSED = (
     "pid", "refusing_since AS round", "'refused' AS kind", "refusing_broker AS broker", "refusing_epoch AS leader_epoch",
     "refusing_from AS from_offset", "refusing_from + refusing_records * (round - refusing_since) AS to_offset",
@@ -100,7 +104,8 @@ def events(now: Round) -> DataFrame:
         f"stack({len(kinds)}, {rows}) AS (kind, leader_epoch, from_offset, to_offset, cause)",
     )  # fmt: skip
     refused = now.replicas.where("is_first AND stopped_refusing").selectExpr(*REFUSED)
-    return told.where("kind IS NOT NULL").select(*EVENT_COLUMNS).unionByName(refused)
+    rolled = closed_by_chunks(now, "round", "fetch_epoch").selectExpr(*OF_CHUNKS)
+    return told.where("kind IS NOT NULL").select(*EVENT_COLUMNS).unionByName(rolled).unionByName(refused)
 
 
 def carried(now: Round) -> DataFrame:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import emulator
+from emulator.errors import InputError
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
@@ -21,9 +22,10 @@ from emulator.storage import OutputDirectory
 
 from .brokers import broker_rounds, bucket_edges
 from .inputs import RunInputs
+from .last_moments import may_have_last_moments
 from .output import output_tables
 from .play import SETTINGS, play
-from .refusals import refuse_unknown
+from .refusals import OTHER_ENGINE, refuse_unknown
 
 MODE = "plain"
 ROWS_A_TASK = 20_000
@@ -42,6 +44,7 @@ def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none",
     output.stage()
     try:
         inputs = RunInputs(run.scenarios)
+        refuse_last_moments(run, inputs)
         tasks = max(2, inputs.homes.num_rows // ROWS_A_TASK)
         with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(tasks)}):
             traced = _traced(spark, inputs, trace)
@@ -79,6 +82,19 @@ def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none",
         "invariants were not looked at: the relational rounds have none",
     ]
     return RunSummary(lines, 0)
+
+
+def refuse_last_moments(run: Run, inputs: RunInputs) -> None:
+    """Raises InputError if some leader may append something until its broker dies."""
+    found = may_have_last_moments(inputs, set(inputs.homes["pid"].to_pylist()))
+    if not found:
+        return
+    pid, round_ = min(found.items(), key=lambda of: of[::-1])
+    place = max((p for p in inputs.places if p.first_pid <= pid), key=lambda p: p.first_pid)
+    partition = f"{place.name}:{pid - place.first_pid} in round {round_} (scenario {place.scenario.name})"
+    problem = f"the relational rounds have no last moments of leaders, and {partition} may have some"
+    allowed = f"--engine {OTHER_ENGINE}, which has, or fetches_per_round = 1 and faults without moment"
+    raise InputError.at(run.path, "--engine relational", problem, allowed)
 
 
 def _traced(spark: SparkSession, inputs: RunInputs, trace: str) -> DataFrame | None:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .caches import after_fetching
+from .chunks import closed_by_chunks
 from .logs import bytes_between, contents
 from .tables import REPLICA, SEGMENT_COLUMNS, Round, exprs, settled_to_stay
 
@@ -34,7 +35,7 @@ def segments_after_fetching(now: Round) -> DataFrame:
     """Segments as steps 7 and 8 leave them: cut, and with what responses closed."""
     assert now.segments is not None
     changes = now.replicas.where("cut_to IS NOT NULL OR starts_anew")
-    kept = _cut([now.segments], changes.selectExpr(*REPLICA, "starts_anew AS clears", "cut_to"), [_closed(now, "rolled_chunk")])
+    kept = _cut([now.segments], changes.selectExpr(*REPLICA, "starts_anew AS clears", "cut_to"), [_closed_by_chunks(now)])
     if not now.inputs.cuts_to_hw:
         return kept
     learned = now.replicas.where("learned_cut_to IS NOT NULL")
@@ -58,6 +59,14 @@ def _closed(now: Round, rolled: str) -> DataFrame:
     return now.replicas.where(f"keeps_segments AND {rolled} IS NOT NULL").selectExpr(
         *REPLICA, f"{rolled}_base AS base_offset", f"{rolled} AS end_offset", f"{rolled}_size AS size_bytes",
         f"{rolled}_round AS first_round", f"{rolled}_newest AS newest_round",
+    )  # fmt: skip
+
+
+def _closed_by_chunks(now: Round) -> DataFrame:
+    """The segments that responses closed."""
+    return closed_by_chunks(now, "keeps_segments").where("keeps_segments").selectExpr(
+        *REPLICA, "rolled.base AS base_offset", "rolled.at AS end_offset", "rolled.size AS size_bytes",
+        "rolled.round AS first_round", "rolled.newest AS newest_round",
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ OF_SEGMENTS = (
 """What no verb asks for where no segment is kept: rows are narrower without."""
 
 SETTINGS = pa.schema([("topic_id", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32()), *_SETTINGS.items()])
-FETCHER_KEYS = {"replica.fetch.max.bytes", "replica.fetch.wait.max.ms"}
+FETCHER_KEYS = {"replica.fetch.max.bytes", "replica.fetch.response.max.bytes", "replica.fetch.wait.max.ms"}
 
 
 class TopicPlace(Protocol):
@@ -148,10 +148,11 @@ def is_ever_tiered(scenario: Scenario, topic: str, topic_config: Mapping[str, An
 
 
 class BrokerSettings:
-    """replica.fetch.max.bytes and replica.fetch.wait.max.ms of a scenario's brokers over time."""
+    """What a scenario's brokers fetch, and how often in a round, over time."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._config = scenario.config
+        self._fetching, self._round_ms = scenario.fetching, scenario.round_ms
         changes = (c for c in scenario.commands if c.kind == "alter_config" and c.topic is None)
         self._changes = sorted((c for c in changes if FETCHER_KEYS & (c.config or {}).keys()), key=lambda c: c.round)
 
@@ -164,15 +165,23 @@ class BrokerSettings:
             config = dict(self._config)
             for command in sorted((c for c in own if c.round <= start), key=lambda c: c.broker is not None):
                 config |= command.config or {}
+            yield start, end, self._of(config)
 
-            yield (
-                start,
-                end,
-                {
-                    "fetch_max_bytes": configs.effective(config, {}, "replica.fetch.max.bytes"),
-                    "waits": configs.effective(config, {}, "replica.fetch.wait.max.ms") != 0,
-                },
-            )
+    def _of(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """`fetch_us`: what a full fetch takes beyond its round trip; null, and `round_us`: the number of fetches is given."""
+
+        def value(key: str) -> Any:
+            return configs.effective(config, {}, key)
+
+        limit = min(value("replica.fetch.max.bytes"), value("replica.fetch.response.max.bytes"))
+        is_given = self._fetching.per_round is not None
+        return {
+            "fetch_max_bytes": limit,
+            "waits": value("replica.fetch.wait.max.ms") != 0,
+            "fetches": self._fetching.in_a_round(self._round_ms, limit),
+            "fetch_us": None if is_given else limit * 1_000_000 // self._fetching.bytes_per_second,
+            "round_us": None if is_given else self._round_ms * 1000,
+        }
 
 
 def broker_settings(scenario: Scenario) -> BrokerSettings:

@@ -24,6 +24,7 @@ round_ms = 1000
 brokers = 3
 session_timeout_rounds = 3
 quota_window_rounds = 10
+fetches_per_round = 1
 LIMITS
 config = { "auto.leader.rebalance.enable" = false, "replica.fetch.max.bytes" = 2500 RATES }
 [[topics]]
@@ -52,9 +53,10 @@ def block_at(
     ends: int = 25,
     away: int = 3,
     begins: int = 5,
+    scenario: str = SCENARIO,
 ) -> SharedBlock:
     """The block before a round, without quotas until then."""
-    text = SCENARIO
+    text = scenario
     for name in ("leader", "follower"):
         text = text.replace(f"{name.upper()}S =", f'"{name}.replication.throttled.replicas" =')
     text = text.replace("LIMITS", limits).replace("RATES", rates).replace("ENDS", str(ends))
@@ -90,6 +92,16 @@ def test_who_lacks_asks_for_it_in_even_parts(tmp_path: Path) -> None:
     flows = flows_of(fetches_of(block, 25))
     produced = {int(f) // 12: int(p) for f, p in zip(flows.flow, flows.produced, strict=True) if p}
     assert produced == {0: 1000, 1: 1000}  # what clients append on leaders of brokers 1 and 2
+
+
+def test_more_fetches_ask_for_more(tmp_path: Path) -> None:
+    two = SCENARIO.replace("fetches_per_round = 1", "fetches_per_round = 2")
+    assert [row[-1] for row in asked(block_at(25, tmp_path, scenario=two), 25)] == [1000, 3000, 1000, 3000, 0]
+    # t = 490000 us and a few: two a round of a second.
+    timed = SCENARIO.replace("fetches_per_round = 1", "fetch_round_trip_ms = 490")
+    assert [row[-1] for row in asked(block_at(25, tmp_path, scenario=timed), 25)] == [1000, 3000, 1000, 3000, 0]
+    rates = ', "replica.fetch.response.max.bytes" = 1400'
+    assert [row[-1] for row in asked(block_at(25, tmp_path, rates=rates, scenario=timed), 25)] == [1000, 2800, 1000, 2800, 0]
 
 
 def test_inputs_are_those_of_the_round(tmp_path: Path) -> None:

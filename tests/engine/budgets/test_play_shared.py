@@ -31,6 +31,7 @@ round_ms = 1000
 brokers = 3
 session_timeout_rounds = 3
 quota_window_rounds = 10
+fetches_per_round = 1
 network_bytes_per_second = 30000
 config = { "auto.leader.rebalance.enable" = false, "replica.fetch.max.bytes" = 2500 }
 [[topics]]

@@ -125,7 +125,7 @@ def asked_for(block: SharedBlock, scenario: Scenario, round_: int) -> Asked:
 
             count = replica.local_start if want.records_per_round == UNKNOWN else position + want.records_per_round
             rate = at(inputs.store, state.tier[number].store, round_).read_bytes
-            most = min(want.fetch_bytes, size(min(replica.local_start, count)), *([] if rate == UNKNOWN else [rate]))
+            most = min(want.remote_bytes, size(min(replica.local_start, count)), *([] if rate == UNKNOWN else [rate]))
             pattern = at(inputs.workload, part.workload, round_).pattern
             appended = 0 if pattern == UNKNOWN else int(inputs.patterns[pattern].size_bytes)
             demand = min(most, math.ceil(size(replica.local_start) / scenario.quota_window_rounds) + appended)

@@ -122,7 +122,7 @@ class Told:
             for link in inputs.links[span.first_slow : span.first_slow + span.slow_count]:
                 if link.peer in places:
                     to_slot = places.index(link.peer)
-                    slow.append({"from_slot": slot, "to_slot": to_slot, "bytes_per_round": int(link.bytes_per_round)})
+                    slow.append({"from_slot": slot, "to_slot": to_slot, "bytes_per_round": int(link.number)})
         away = [of & k.OUT_OF_TOUCH or lag < 0 for of, lag in zip(status, lags, strict=True)]
         return {
             "running": mask(k.NOT_RUNNING, False),

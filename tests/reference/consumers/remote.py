@@ -35,7 +35,7 @@ def look_up_remote(site: Site, reader: Reader, row: Row, replica: Replica, order
         last = min(last, position + max(1, row.records_per_round))
     member = site.number if row.members is None else site.number % row.members
     fetch = (reader.group, member, replica.broker)
-    return RemoteRead(reader, fetch, order, site.number, replica.broker, segment, last, row.fetch_bytes)
+    return RemoteRead(reader, fetch, order, site.number, replica.broker, segment, last, row.remote_limit)
 
 
 def _first_of_another_epoch(segment: RemoteSegment, log: Log, position: int) -> int:

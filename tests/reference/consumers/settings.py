@@ -97,7 +97,11 @@ class Row:
         return bool(self.setting("isolation.level") == "read_committed")
 
     @property
-    def fetch_bytes(self) -> int:
+    def fetch_limit(self) -> int:
         """Most bytes of one fetch, but for a bigger first record."""
-        limits = [self.setting("max.partition.fetch.bytes"), self.setting("fetch.max.bytes"), self.bytes_per_round]
-        return min(int(limit) for limit in limits if limit is not None)
+        return min(int(self.setting("max.partition.fetch.bytes")), int(self.setting("fetch.max.bytes")))
+
+    @property
+    def remote_limit(self) -> int:
+        """Most bytes of a remote read, the only fetch of its round."""
+        return self.fetch_limit if self.bytes_per_round is None else min(self.fetch_limit, self.bytes_per_round)

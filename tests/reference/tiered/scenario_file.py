@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..scenario_toml import table, value
+from ..scenario_toml import fetching, table, value
 
 TOPIC = "t"
 
@@ -20,6 +20,7 @@ def to_toml(case: Mapping[str, Any]) -> str:
         f"brokers = {max(case['brokers'])}",
         f"session_timeout_rounds = {case['session_timeout_rounds']}",
         f"config = {value(case['config'])}",
+        *fetching(case),
     ]
     store = {key: given for key, given in case.get("remote_storage", {}).items() if given is not None}
     if store:

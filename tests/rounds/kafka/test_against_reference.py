@@ -57,6 +57,22 @@ def test_late_news(tmp_path: Path, seed: int) -> None:
     assert_equal(tmp_path, random_batch(seed, 50, elr=True, late_news=True))
 
 
+def test_last_moments_with_one_fetch_a_round(tmp_path: Path) -> None:
+    assert_equal(tmp_path, random_batch(32, 100, moments=True))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 11])
+def test_several_fetches_a_round_and_last_moments(tmp_path: Path, seed: int) -> None:
+    """So many, or as many as fit, over links some of which are far; leaders die at some moment of a round."""
+    assert_equal(tmp_path, random_batch(seed, 50, fetching=True, moments=True))
+    assert_equal(tmp_path, random_batch(seed + 20, 50, elr=True, late_news=True, fetching=True, moments=True))
+
+
+@pytest.mark.parametrize(("seed", "protocol"), zip((14, 15, 16), VARIANTS, strict=True))
+def test_several_fetches_and_last_moments_of_older_generations(tmp_path: Path, seed: int, protocol: str) -> None:
+    assert_equal(tmp_path, random_batch(seed, 50, fetching=True, moments=True), protocol, {"protocol": protocol})
+
+
 def test_restart_while_the_leader_is_paused(tmp_path: Path) -> None:
     """Case 23: who asked to join, and restarts before its paused leader wakes, has asked as another broker (KIP-903)."""
     assert_equal(tmp_path, random_batch(99, 400, elr=True, late_news=True))

@@ -24,6 +24,7 @@ from tests.reference.consumers.cases import fenced_follower
 from tests.reference.consumers.rules import MUTANTS
 from tests.reference.consumers.scenario_file import write_scenario
 from tests.reference.consumers.simulate import Result, simulate
+from tests.reference.scenario_toml import FETCHING as FETCHING_KEYS
 from tests.rounds.kafka.compared import (
     Played,
     consumer_groups_of,
@@ -129,6 +130,29 @@ def noted(seen: list[Case], case: Case, watch: bool = False) -> Result:
     """As `simulate`; the case is added to `seen`."""
     seen.append(case)
     return simulate(case, watch)
+
+
+FETCHING: tuple[Case, ...] = (
+    {"fetches_per_round": 2},
+    {"fetches_per_round": 5},
+    {"fetch_round_trip_ms": 150.5},
+    {"fetch_round_trip_ms": 40},
+)
+"""What schedules say of the fetches of a round."""
+
+
+@pytest.mark.parametrize("kind", [case_of, untiered])
+def test_several_fetches_a_round(tmp_path: Path, kind: Callable[[int], Case]) -> None:
+    """Of followers and of readers."""
+    cases = {f"{seed}": {**kind(seed), **FETCHING[seed % len(FETCHING)]} for seed in range(200, 240)}
+    assert_equal(cases, tmp_path)
+    once = {**dict.fromkeys(FETCHING_KEYS), "fetches_per_round": 1}
+    assert [local_requests(case) for case in cases.values()] != [local_requests({**case, **once}) for case in cases.values()]
+
+
+def local_requests(case: Case) -> int:
+    """How many fetches of local logs the readers of a case made."""
+    return sum(row["page_cache_requests"] + row["disk_requests"] for row in simulate(case).consumer_groups)
 
 
 @pytest.mark.parametrize("seeds", [range(60), range(60, 120)], ids=["first", "more"])

@@ -37,7 +37,7 @@ def read_log(
     serves: bool,
     rules: Rules,
 ) -> None:
-    """One fetch. `serves`: T answers clients."""
+    """The fetches of a round. `serves`: T answers clients."""
     replica, want = replicas[slot], inputs.wants[reader.want]
     position = reader.position
     if position < replica.log_start:
@@ -99,8 +99,8 @@ def read_local(
         end = min(end, position + want.records_per_round)
     begin_bytes = bytes_at(lists.runs, inputs, replica, position)
     end_bytes = bytes_at(lists.runs, inputs, replica, end)
-    if end_bytes - begin_bytes > want.fetch_bytes:
-        end = last_that_fits(lists, inputs, replica, position, end, begin_bytes + want.fetch_bytes)
+    if end_bytes - begin_bytes > want.round_bytes:
+        end = last_that_fits(lists, inputs, replica, position, end, begin_bytes + want.round_bytes)
         end_bytes = bytes_at(lists.runs, inputs, replica, end)
     in_memory = is_in_page_cache(readers.served[slot], position, replica.log_bytes - begin_bytes)
     check_begin(lists, inputs, part, replicas, reader, slot)
@@ -116,12 +116,13 @@ def read_local(
             break
         at += 1
     size_bytes = end_bytes - begin_bytes
+    requests = min(want.fetches, max(1, -(-size_bytes // want.request_bytes)))
     if in_memory:
         reader.page_cache_bytes += size_bytes
-        reader.page_cache_requests += 1
+        reader.page_cache_requests += requests
     else:
         reader.disk_bytes += size_bytes
-        reader.disk_requests += 1
+        reader.disk_requests += requests
     take_records(lists, readers, inputs, part, replicas, reader, slot, end, epoch, size_bytes)
 
 

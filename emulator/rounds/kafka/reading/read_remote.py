@@ -69,7 +69,7 @@ def ask_remote(
     read.slot = slot
     read.segment = number
     read.end = end
-    read.limit_bytes = want.fetch_bytes
+    read.limit_bytes = want.remote_bytes
     read.waits = 0
 
 

@@ -48,7 +48,10 @@ class Want(Record):
     reset: int = constant("auto.offset.reset: EARLIEST, LATEST or NO_POLICY")
     reads_committed: int = constant("1: isolation.level is read_committed")
     records_per_round: int = constant("records that it takes in a round at the most; UNKNOWN: any number")
-    fetch_bytes: int = constant("bytes likewise, but for a larger first record")
+    round_bytes: int = constant("bytes of local logs likewise, but for a larger first record")
+    fetches: int = constant("fetches of local logs that a round holds")
+    request_bytes: int = constant("what one of them brings")
+    remote_bytes: int = constant("bytes of the one remote read of a round, but for a larger first record")
     max_age_rounds: int = constant("metadata.max.age.ms in rounds")
     rack: int = constant("number of its rack, as brokers'; NO_RACK")
 

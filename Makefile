@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo test test-sparks bench lint fuzz fuzz-leaps fuzz-relational verify verify-tiers
+.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-relational verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -57,6 +57,11 @@ test: setup
 # The demo on Spark 4.0 to 4.3, classic and Connect, each in an environment of its own (build/sparks); SPARKS=4.3.0: only there.
 test-sparks: demo
 	$(BIN)/python tests/sparks/compare.py $(SPARKS)
+
+# The pages of docs/ as a site, in build/site; a link that leads nowhere fails.
+site: setup
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/site.doctrees docs build/site
+	@echo 'build/site/index.html'
 
 # Every benchmark, one after the other; each prints what it measured.
 bench: setup

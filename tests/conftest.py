@@ -8,23 +8,34 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.session import get_session, stop_if_ours
+from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
-    "test_golden.py", "test_packed_cluster.py",
-    "test_differential.py", "test_cluster.py", "test_leaps.py", "test_random_leaps.py", "test_tiered_leaps.py",
-    "test_tier_mutants.py", "test_consumers.py", "test_tiered_differential.py", "test_topics_differential.py",
-    "test_tier_schedules.py", "test_consumers_differential.py", "test_ledgers_differential.py", "test_quotas.py",
-    "test_copies.py", "test_sometimes.py", "test_ledgers_leaps.py", "test_quorum_report.py", "test_topics_leaps.py",
-    "test_repair_leaps.py", "test_alike.py", "test_protocol_schedules.py", "test_metamorphic.py", "test_retention.py",
-    "test_ledger_repair.py", "test_duckdb.py", "test_killed_run.py", "test_relational_rounds.py", "test_kip_405.py",
+    "test_relational_rounds.py", "test_golden.py", "test_kip_405.py", "test_queries.py", "test_packed_cluster.py",
+    "test_topics.py", "test_compiled.py", "test_sometimes.py", "test_steps.py", "test_retention.py",
+    "test_differential.py", "test_copies_against_reference.py", "test_relational_check.py", "test_ledger_jobs.py",
+    "test_metamorphic.py", "test_killed_run.py", "test_world_changes.py", "test_jobs.py", "test_event_kinds.py",
+    "test_against_reference.py", "test_ledgers_differential.py", "test_sweeps.py", "test_mixed.py",
+    "test_initial_file.py", "test_schedules.py", "test_duckdb.py",
 )  # fmt: skip
-"""Files of half a minute and more, the longest first."""
+"""Files of a quarter of a minute of CPU time and more, about the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first: of several workers, each of which takes one file after the other, none is left with a long one."""
     ranks = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
+
+
+FOR_A_HANDFUL_OF_ROWS = {
+    # Java's better compiler takes half of all time, and what it makes is hardly used again.
+    "spark.driver.defaultJavaOptions": QUICK_JAVA["JDK_JAVA_OPTIONS"],
+    # Likewise Spark's of queries: working a few rows out takes less than compiling does.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Settings of a session that plans thousands of queries, each over next to nothing."""
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +46,7 @@ def spark() -> Iterator[SparkSession]:
         conf={
             "spark.driver.memory": "4g",
             "spark.sql.shuffle.partitions": "2",
+            **FOR_A_HANDFUL_OF_ROWS,
         },
         app_name="emulator-tests",
     )

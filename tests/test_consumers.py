@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+import emulator
 from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_report import tiering_report_sql
 from emulator.run import run_emulation
@@ -66,6 +70,26 @@ def away(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def by_group(out: Path) -> dict[tuple[str, int], Row]:
     return {(row["group"], row["partition"]): row for row in read_table(out / "consumer_groups")}
+
+
+def test_the_row_of_runs(away: Path) -> None:
+    """Which run, of which file, when, for how long, with what: what the views and resuming go by."""
+    (row,) = read_table(away / "runs")
+    assert re.fullmatch(r"[0-9a-f]{12}", row["run_id"])
+    assert Path(row["scenario_path"]) == away.parent / "away.toml"
+    assert 0 < row["seconds"] < 600
+    assert datetime.now(timezone.utc) - row["started_at"] < timedelta(hours=1)
+    assert json.loads(row["versions"])["emulator"] == emulator.__version__
+
+
+def test_what_is_read_by_partition(away: Path, spark: SparkSession) -> None:
+    """The view consumer_reads has the sums of both groups, of which the second reads odd partitions only."""
+    columns, rows = run_sql(spark, str(away), "SELECT * FROM consumer_reads ORDER BY partition")
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    assert [row["partition"] for row in found] == [0, 1, 2, 3]
+    for row in found:
+        assert (row["remote_requests"], row["remote_bytes"]) == (21, 51_000)
+        assert row["page_cache_bytes"] == 28_000 + (94_000 if row["partition"] % 2 else 0)
 
 
 def test_catch_up(away: Path) -> None:

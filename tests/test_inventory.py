@@ -31,7 +31,7 @@ GOLDEN = "tests/golden/test_golden.py::test_tables_are_golden"
 OLD_ENGINE_IS_GONE = False
 """Then no name may be without a test."""
 
-WITHOUT_TEST = 52
+WITHOUT_TEST = 2
 """So many have none yet: whoever writes one makes this smaller, nobody makes it larger."""
 
 Inventory = dict[str, dict[str, str]]

@@ -24,6 +24,7 @@ def commands(*arguments: str) -> str:
         ("setup", "-m emulator.engine.compile_all"),
         ("test", "-m pytest"),
         ("lint", "mypy"),
+        ("site", "-m sphinx -q -W --keep-going -b html"),
         ("bench", "benchmarks/"),
         ("fuzz FUZZ_BATCHES=7", "FUZZ_BATCHES=7 .venv/bin/python -m pytest -q tests/test_differential.py"),
         ("fuzz-leaps FUZZ_LEAPS=3", "FUZZ_LEAPS=3 .venv/bin/python -m pytest -q tests/test_random_leaps.py"),

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from emulator.arrow_schemas import from_arrow_schema
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
 from emulator.outcomes.compiled_ledgers import BLOCK_TABLES as LEDGER_BLOCK_TABLES
-from emulator.schema import OUTPUT_TABLES
 
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
 """One row for each block that was played: its number, its partitions, seconds of its rounds."""
@@ -73,17 +72,6 @@ def blocks_row(block: int, partitions: int, seconds: float) -> pa.Table:
     return pa.table([pa.array(v, f.type) for v, f in zip(values, BLOCKS_SCHEMA, strict=True)], schema=BLOCKS_SCHEMA)
 
 
-def _nullable(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(kind):
-        return pa.struct([(kind.field(i).name, _nullable(kind.field(i).type)) for i in range(kind.num_fields)])
-    return pa.list_(_nullable(kind.value_type)) if pa.types.is_list(kind) else kind
-
-
-_KINDS: dict[str, pa.Schema] = {
-    name: pa.schema([(field.name, _nullable(field.type)) for field in schema]) for name, schema in TABLES.items()
-}
-
-
 def rows_schema(names: Collection[str]) -> StructType:
     """The columns of these tables as Spark has them."""
     return StructType([StructField(name, BinaryType()) for name in TABLES if name in names])
@@ -93,7 +81,7 @@ def batches_of(tables: Mapping[str, pa.Table], names: Collection[str] = tuple(TA
     """The rows of these tables side by side, a row of `rows_schema` a batch; without rows no batch. A table that is not there
     has none.
     """
-    packs = {name: _packs(tables[name], _KINDS[name]) if name in tables else [] for name in TABLES if name in names}
+    packs = {name: _packs(tables[name], TABLES[name]) if name in tables else [] for name in TABLES if name in names}
     for at in range(max(map(len, packs.values()))):
         row = [pa.array([of_table[at] if at < len(of_table) else None], pa.binary()) for of_table in packs.values()]
         yield pa.RecordBatch.from_arrays(row, names=list(packs))
@@ -114,10 +102,7 @@ def _pack(table: pa.Table) -> bytes:
 
 def rows_of(rows: DataFrame, table: str) -> DataFrame:
     """The rows of one table, of a frame of `rows_schema`."""
-    own = _packed(rows, table).mapInArrow(_unpack, from_arrow_schema(_KINDS[table]))
-    if table not in OUTPUT_TABLES:
-        return own
-    return own.select(*(_without_nulls(field.name, field.dataType) for field in OUTPUT_TABLES[table]))
+    return _packed(rows, table).mapInArrow(_unpack, from_arrow_schema(TABLES[table]))
 
 
 def table_of(rows: DataFrame, table: str) -> pa.Table:
@@ -128,7 +113,7 @@ def table_of(rows: DataFrame, table: str) -> pa.Table:
 def unpacked(batches: Iterable[pa.RecordBatch], table: str) -> pa.Table:
     """The rows of one table, of batches of `batches_of`."""
     packs = (batch.select([table]) for batch in batches)
-    return pa.Table.from_batches(_unpack(packs), _KINDS[table]).cast(TABLES[table])
+    return pa.Table.from_batches(_unpack(packs), TABLES[table])
 
 
 def _packed(rows: DataFrame, table: str) -> DataFrame:
@@ -141,18 +126,3 @@ def _unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for packed in batch.column(0).drop_null():
             with pa.ipc.open_stream(packed.as_buffer()) as stream:
                 yield from stream
-
-
-def _without_nulls(name: str, kind: DataType) -> Column:
-    """The output's arrays and maps hold no nulls, and Spark believes that of none that is stored."""
-    if isinstance(kind, MapType):
-        return F.transform_values(name, lambda _, value: F.coalesce(value, F.lit(0).cast(kind.valueType))).alias(name)
-    if not isinstance(kind, ArrayType):
-        return F.col(name)
-    return F.transform(name, lambda entry: _filled(entry, kind.elementType)).alias(name)
-
-
-def _filled(entry: Column, kind: DataType) -> Column:
-    if isinstance(kind, StructType):
-        return F.struct(*(_filled(entry[field.name], field.dataType).alias(field.name) for field in kind))
-    return F.coalesce(entry, F.lit(0).cast(kind))

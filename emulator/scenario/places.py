@@ -94,6 +94,8 @@ def _describe(detail: ErrorDetails) -> tuple[Location, str, str | None]:
     if kind == "missing":
         return location, "is missing", "a value, it has no default"
     value = quoted(detail["input"])
+    if kind == "no_duration":
+        return location, f"{value} is of the wrong type", str(context["allowed"])
     if kind in TYPES_ALLOWED:
         return location, f"{value} is of the wrong type", TYPES_ALLOWED[kind]
     if kind == "literal_error":

@@ -146,7 +146,7 @@ def test_reports_and_the_story(folder: Path, capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.splitlines()
     assert any(line.endswith("; acknowledged entries: 10 lost") for line in lines)
     told = "10 acknowledged entries are lost, from 0 to 9, of which bookie 2 had the last copies (fault 1)"
-    assert f"round 13: {told}" in lines
+    assert f"round 13 (6.5 s): {told}" in lines
     assert main(["compare", str(folder), "--report", "quorums", "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     lost = sum(row["acked_lost"] for row in read_table(folder / "outcomes"))

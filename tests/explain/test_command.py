@@ -92,6 +92,19 @@ def test_a_story_and_its_page(explain: Callable[..., int], tmp_path: Path, capsy
     assert f"What happened to {TOPIC}:0" in (tmp_path / "story.html").read_text("utf-8")
 
 
+def test_explain_asks_spark_where_it_is_told_to(
+    spark: SparkSession, run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --engine spark, and --master and --conf of its own; --verbose shows no more where all is well."""
+    asked: list[Any] = []
+    monkeypatch.setattr("emulator.session.get_session", lambda *given: asked.append(given) or spark)
+    monkeypatch.setenv("COLUMNS", "120")
+    of_spark = ("--engine", "spark", "--master", "local[3]", "--conf", "spark.ui.enabled=false", "--verbose")
+    assert main(["explain", str(run_folder), "--topic", TOPIC, "--partition", "0", *of_spark]) == 0
+    assert capsys.readouterr().out.splitlines() == expected(0, 17)
+    assert asked[0][:2] == ("local[3]", {"spark.ui.enabled": "false"})
+
+
 def test_some_rounds_of_a_variant(explain: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert explain("--topic", TOPIC, "--partition", "0", "--rounds", "5-11", "--scenario", "other") == 0
     printed = capsys.readouterr()
@@ -102,7 +115,7 @@ def test_some_rounds_of_a_variant(explain: Callable[..., int], capsys: pytest.Ca
 def test_a_partition_without_a_trace(explain: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert explain("--topic", TOPIC, "--partition", "1", "--scenario", "1") == 0
     printed = capsys.readouterr()
-    assert "rounds 0-3: no events" in printed.out
+    assert "rounds 0-3 (0 to 2 s): no events" in printed.out
     assert printed.err == f"not traced: emulator run SCENARIO.toml --trace {TOPIC}:1 gives every round\n"
 
 

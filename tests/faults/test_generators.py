@@ -112,6 +112,15 @@ def test_rack_outages_of_another_kind_hit_the_rack_at_once() -> None:
     assert {row["rack"] for row in rows} == {None}
 
 
+def test_rack_outages_by_name_and_within_rounds() -> None:
+    """Isolations from clients as well, of a name to ask for, none before or after the rounds that are given."""
+    within = {"from_round": 2000, "to_round": 3000, "name": "power of a row", "fault": "isolation", "clients": True}
+    rows = generate("rack_outages", {"mtbf_rounds": 50, "mean_duration_rounds": 10, **within}, BROKERS, ROUNDS, 3).to_pylist()
+    assert rows
+    assert {(row["kind"], row["name"], row["clients"]) for row in rows} == {("isolation", "power of a row", True)}
+    assert all(2000 <= row["from_round"] < row["to_round"] <= 3000 for row in rows)
+
+
 @pytest.mark.parametrize("pause", [0, 7])
 def test_rolling_restart_never_overlaps(pause: int) -> None:
     params = {"from_round": 50, "down_rounds": 20, "pause_between_rounds": pause}
@@ -127,8 +136,9 @@ def test_rolling_restart_never_overlaps(pause: int) -> None:
 
 def test_rolling_restart_in_a_given_order_ends_with_the_run() -> None:
     params = {"down_rounds": 20, "brokers": [5, 3, 4]}
-    rows = generate("rolling_restart", params, BROKERS, 30, 1).to_pylist()
+    rows = generate("rolling_restart", {**params, "name": "upgrade"}, BROKERS, 30, 1).to_pylist()
     assert [(row["broker"], row["from_round"], row["to_round"]) for row in rows] == [(5, 0, 20), (3, 20, 30)]
+    assert {row["name"] for row in rows} == {"upgrade"}
 
 
 def test_random_failures_are_brokers_lost_for_good_at_once() -> None:

@@ -195,7 +195,7 @@ def test_partitions_cannot_start_from_ledgers(imported: Path, tmp_path: Path) ->
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["import", "bookkeeper", "--ledgers", str(LEDGERS), "--out", str(tmp_path / "out")]) == 0
+    assert main(["import", "bookkeeper", "--ledgers", str(LEDGERS), "--out", str(tmp_path / "out"), "--verbose"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("4 bookies, 2 topics, 4 ledgers, 2 of them not closed\n")
     assert "note: 2 ledgers that are not closed, and no broker counts their entries" in said

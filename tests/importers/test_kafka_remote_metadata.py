@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from kafka_files import remote_rows, table_rows, write_listed
 
+from emulator.cli import main
 from emulator.errors import InputError
 from emulator.importers.kafka import ImportSummary, import_kafka
 from emulator.importers.kafka.remote_metadata import RemoteSegment, read_remote_metadata
@@ -106,6 +107,17 @@ def test_epochs_are_those_of_the_log_up_to_the_end_of_the_segment(tmp_path: Path
     """Metadata has the epochs inside; what was before is the leader's, here only that all records are of epoch 0."""
     imported(tmp_path, consumed(*HISTORY[:6]))
     assert [epochs for _, _, epochs, _ in remote_rows(tmp_path / "out")] == [[(0, 0)], [(0, 0), (2, 80)], [(0, 0), (2, 100)]]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """emulator import kafka, with every kind of file that tiers need."""
+    imported(tmp_path, consumed(*HISTORY[:6]))
+    kept = table_rows(tmp_path / "out", "remote_segments")
+    offsets = [f"--offsets={time}={files[0]}" for time, files in write_listed(tmp_path, **OFFSETS).items()]
+    given = [f"--describe={tmp_path / 'describe.txt'}", *offsets, "--remote-metadata", str(tmp_path / "metadata0.txt")]
+    assert main(["import", "kafka", *given, "--out", str(tmp_path / "again"), "--verbose"]) == 0
+    assert "remote segments" in capsys.readouterr().out
+    assert table_rows(tmp_path / "again", "remote_segments") == kept
 
 
 def test_a_log_start_inside_a_segment(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from emulator.rounds.bookkeeper.constants import BY_AGE, BY_ENTRIES, BY_FAILURE, BY_SIZE, NEVER, NOT_YET
+from emulator.rounds.bookkeeper.invariants import NAMES
 from emulator.rounds.bookkeeper.topics.records import Part
 from emulator.rounds.packed import entries_of
 from tests.bookkeeper.by_reference import first_few, run_of_cases
@@ -71,3 +72,4 @@ def test_mutants_of_topics_equal_the_reference(tmp_path: Path) -> None:
     game = assert_equal(cases, tmp_path, protocols)
     names = list(cases)
     assert {names[violation.ledger] for violation in game.told.violations} == set(OF_TOPICS)
+    assert "AckedMessagesAreListed" in {NAMES[violation.invariant] for violation in game.told.violations}

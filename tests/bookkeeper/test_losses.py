@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.cli import main
+from emulator.report.questions import FAULTS
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from tests.engine_helpers import read_table
@@ -128,6 +129,17 @@ def test_which_partitions_lost_records(folder: Path, capsys: pytest.CaptureFixtu
     assert ("striped", "4", "4", "disk_loss", "broker 2") in told
     hurts = {row["broker"]: row["acked_lost"] for row in answer(folder, "@which_broker_hurts_most", capsys)}
     assert int(hurts["2"]) == sum(int(row["lost_at_event"]) for row in rows)
+
+
+def test_the_report_has_them_by_fault(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Striped entries count as they are, not as all between the first and the last."""
+    by_fault = {row["fault_id"]: int(row["lost_at_elections"]) for row in answer(folder, FAULTS.format(s=0), capsys)}
+    told = [row for row in read_table(folder / "events") if row["kind"] == "acked_lost"]
+    lost = sum(row["to_offset"] - row["from_offset"] if row["records"] is None else row["records"] for row in told)
+    assert by_fault["1"] == lost == sum(row["acked_lost"] for row in read_table(folder / "outcomes"))
+    page = folder.with_name("page.html")
+    assert main(["report", str(folder), "--html", str(page)]) == 0
+    assert "disk_loss" in page.read_text("utf-8")
 
 
 def test_what_is_still_unhealthy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,6 +61,20 @@ _LEADER = Column("leader", _INT, "broker id the controller has as leader, -1 wit
 _CONTROLLER_EPOCH = Column("leader_epoch", _INT, "leader epoch the controller has given")
 _ISR = Column("isr", _BROKERS, "broker ids of the controller's ISR, sorted")
 
+
+def _of_ledgers(more: str = "", nullable: bool = False) -> tuple[Column, ...]:
+    """What of acknowledged entries isn't lost, and isn't well."""
+    return (
+        Column("acked_unreadable", _LONG, f"acknowledged entries whose bookies are all away at the end{more}", nullable),
+        Column(
+            "acked_under_replicated",
+            _LONG,
+            f"acknowledged entries that fewer bookies than the write quorum have and can serve at the end{more}",
+            nullable,
+        ),
+    )
+
+
 _GROUP = Column("group", _TEXT, "consumer group")
 
 CONSUMER_COUNTERS = {
@@ -200,6 +214,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("elr", _BROKERS, "broker ids of the eligible leader replicas at the end, sorted"),
         Column("hw", _LONG, "offset: high watermark of the leader, or of the last one, at the end"),
         Column("leo", _LONG, "offset: log end of the leader, or of the last one, at the end"),
+        *_of_ledgers("; null: a partition", True),
     ),
     "events": _table(
         _SCENARIO,
@@ -213,6 +228,9 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("to_offset", _LONG, "offset: end, exclusive (truncate: new log end); null: none", True),
         Column("cause", _INT, "faults.fault_id behind it; null: no fault", True),
         Column("ledger", _INT, "number in the topic's list of the ledger it happened to; null: it is no list's", True),
+        Column(
+            "records", _LONG, "records concerned, if not all from from_offset on; null: all to to_offset, or none is named", True
+        ),
     ),
     "event_counts": _table(
         _SCENARIO,
@@ -398,7 +416,12 @@ TABLE_COLUMNS |= {
         Column("state", _TEXT, "OPEN, IN_RECOVERY or CLOSED, as the metadata store has it"),
         Column("last_entry", _LONG, "entry: the last one of a closed ledger, -1: it is empty; null: not closed", True),
         Column("writer_lac", _LONG, "entry: the last one that the writer acknowledged, -1: none"),
-        Column("error", _TEXT, "error of the last operation of its writer or a recovery, as the API names it; null: OK", True),
+        Column(
+            "error",
+            _TEXT,
+            "error of the last operation of its writer or a recovery, as BKException.Code names it; null: OK",
+            True,
+        ),
         Column("writer", _TEXT, "writing, closing, shut, fenced off or crashed"),
         Column("next_entry", _LONG, "entry: the first one that the writer has not sent"),
         Column("ensemble_changes", _INT, "changes of the ensemble"),
@@ -426,6 +449,8 @@ TABLE_COLUMNS |= {
             "deleted_from_bookies_round", _INT, "round in which bookies deleted it, since it is offloaded; null likewise", True
         ),
         Column("remote_bytes", _LONG, "bytes of it in remote storage at the end"),
+        Column("acked_lost", _LONG, "acknowledged entries behind its end, or that no bookie has any more"),
+        *_of_ledgers(),
     ),
     "topics": _table(
         _SCENARIO,
@@ -434,7 +459,7 @@ TABLE_COLUMNS |= {
         Column("messages", _LONG, "messages that were due"),
         Column("acked", _LONG, "of these acknowledged"),
         Column("unacked", _LONG, "that whoever serves the topic hasn't acknowledged"),
-        Column("acked_lost", _LONG, "acknowledged ones that no ledger of the list has, but for what retention deleted"),
+        Column("acked_lost", _LONG, "acknowledged ones that no bookie of the list's ledgers has, but for what retention deleted"),
         Column("readable", _LONG, "entries that readers of its list get; a message sent again may stand twice"),
         Column("messages_deleted", _LONG, "entries that retention deleted"),
         Column("unwritable_rounds", _LONG, "rounds at whose end messages wait, and in which none was acknowledged"),
@@ -443,6 +468,7 @@ TABLE_COLUMNS |= {
         Column("ledgers_deleted", _INT, "ledgers that retention deleted"),
         Column("list_version", _INT, "how often the list was written"),
         Column("take_overs", _INT, "brokers that took the topic over"),
+        *_of_ledgers(),
     ),
     "fragments": _table(
         _SCENARIO,
@@ -483,7 +509,8 @@ TABLE_COLUMNS |= {
         Column("number", _INT, "number of the client among those of its kind"),
         Column("phase", _TEXT, "how far it is: mark, fence, read, write, close, done or failed"),
         Column("last_entry", _LONG, "entry: last of the ledger, or the LAC, that it found; null: none", True),
-        Column("error", _TEXT, "what it was told last, as the API names it; null: nothing yet", True),
+        Column("error", _TEXT, "what it was told last, as BKException.Code names it; null: nothing yet", True),
+        Column("attempt_error", _TEXT, "what made the last attempt of a recovery that failed fail; null: none did", True),
     ),
 }
 

@@ -17,7 +17,16 @@ _OF_LISTS = (*_OF_LISTS_FIRST, *_OF_LISTS_LAST)
 
 _ORDER = (
     *_OF_LISTS_FIRST,
-    *("entries_lost", "limbo_entered", "ensemble_change", "recovery_started", "ledger_closed", "rereplicated", "fence"),
+    *(
+        "acked_lost",
+        "entries_lost",
+        "limbo_entered",
+        "ensemble_change",
+        "recovery_started",
+        "ledger_closed",
+        "rereplicated",
+        "fence",
+    ),
     *("add_failed", "underreplicated", "copied", "filled", "limbo_left"),
     *_OF_LISTS_LAST,
 )
@@ -91,7 +100,9 @@ def _list_lines(topic: Row, ledgers: Sequence[Row]) -> list[str]:
 def _state(ledger: Row) -> str:
     end = "" if ledger["last_entry"] is None else f", last entry {ledger['last_entry']}"
     told = f"; the writer acknowledged up to {ledger['writer_lac']} and is {ledger['writer']}"
-    return f"{ledger['state']}{end}{told}"
+    unwell = {what: ledger[f"acked_{what}"] for what in ("lost", "unreadable", "under_replicated")}
+    said = [f"{count} {what.replace('_', '-')}" for what, count in unwell.items() if count]
+    return f"{ledger['state']}{end}{told}" + (f"; acknowledged entries: {', '.join(said)}" if said else "")
 
 
 def _happenings(faults: Sequence[Row], events: Sequence[Row], subject: Subject) -> list[str]:
@@ -101,7 +112,7 @@ def _happenings(faults: Sequence[Row], events: Sequence[Row], subject: Subject) 
         on = f" on bookie {fault['broker']}" if fault["broker"] is not None else ""
         name = f"fault {fault['fault_id']}, {fault['kind']}{on},"
         told += [(fault["from_round"], -2, f"{name} begins"), (fault["to_round"], -1, f"{name} is over")]
-    told += [(event["round"], _ORDER.index(event["kind"]), _event(event)) for event in events]
+    told += [(event["round"], _ORDER.index(event["kind"]), _event(event) + _cause(event)) for event in events]
     in_rounds = [(round_, text) for round_, _, text in sorted(told) if subject.first <= round_ <= subject.last]
     return [f"round {round_} ({time_of(subject.scenario, round_)}): {text}" for round_, text in in_rounds]
 
@@ -109,6 +120,7 @@ def _happenings(faults: Sequence[Row], events: Sequence[Row], subject: Subject) 
 def _event(event: Row) -> str:
     bookie, start, end = event["broker"], event["from_offset"], event["to_offset"]
     return {
+        "acked_lost": _lost(event),
         "entries_lost": f"bookie {bookie} lost entries from {start} to {None if end is None else end - 1}",
         "ensemble_change": f"the ensemble changed: entries from {start} on go to other bookies",
         "recovery_started": "a recovery marked the ledger IN_RECOVERY",
@@ -130,6 +142,20 @@ def _event(event: Row) -> str:
         "offloaded": f"the remote store has ledger {event['ledger']}",
         "bookies_freed": f"bookies deleted ledger {event['ledger']}, which the remote store has",
     }[event["kind"]]
+
+
+def _lost(event: Row) -> str:
+    """How many acknowledged entries nobody has any more, or are behind the end."""
+    start, end = event["from_offset"], event["to_offset"]
+    if event["kind"] != "acked_lost":
+        return ""
+    count = end - start if event["records"] is None else event["records"]
+    where = "behind the end" if event["broker"] is None else f"of which bookie {event['broker']} had the last copies"
+    return f"{count} acknowledged entries are lost, from {start} to {end - 1}, {where}"
+
+
+def _cause(event: Row) -> str:
+    return "" if event["cause"] is None else f" (fault {event['cause']})"
 
 
 def _client(client: Row) -> str:

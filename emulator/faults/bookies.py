@@ -60,10 +60,40 @@ def store_outages(faults: Iterable[FaultRow], rounds: int) -> list[tuple[int, bo
     return steps
 
 
+NO_FAULT = -1
+"""The cause of what happens to a bookie that no fault has concerned yet."""
+
+
 def bookie_timelines(
     faults: Sequence[FaultRow], bookies: Iterable[tuple[int, str | None]], rounds: int, session_timeout_rounds: int
 ) -> dict[int, BookieTimeline]:
     """The timelines of those bookies (id, rack) that some fault concerns."""
+    store = store_outages(faults, rounds)
+    own = faults_by_bookie(faults, bookies)
+    return {bookie: _follow(rows, store, rounds, session_timeout_rounds) for bookie, rows in sorted(own.items())}
+
+
+def bookie_causes(
+    faults: Sequence[FaultRow], bookies: Iterable[tuple[int, str | None]], rounds: int
+) -> dict[int, list[tuple[int, int]]]:
+    """By bookie that some fault concerns: (round, fault behind what happens to it from then on); neighbours differ.
+
+    It is the strongest fault in force on it (ties: the first row), else the last that was.
+    """
+    return {bookie: _causes(rows, rounds) for bookie, rows in sorted(faults_by_bookie(faults, bookies).items())}
+
+
+def _causes(own: Sequence[FaultRow], rounds: int) -> list[tuple[int, int]]:
+    steps: list[tuple[int, int]] = []
+    for edge in sorted({edge for f in own for edge in (f.from_round, f.to_round) if edge < rounds}):
+        held = [(f.rank, f.fault_id) for f in own if f.from_round <= edge < f.to_round]
+        if held and (not steps or steps[-1][1] != min(held)[1]):
+            steps.append((edge, min(held)[1]))
+    return steps
+
+
+def faults_by_bookie(faults: Sequence[FaultRow], bookies: Iterable[tuple[int, str | None]]) -> dict[int, list[FaultRow]]:
+    """By bookie (id, rack) the faults that take it down or out of sight."""
     own: dict[int, list[FaultRow]] = defaultdict(list)
     of_rack: dict[str, list[int]] = defaultdict(list)
     for bookie, rack in bookies:
@@ -75,8 +105,7 @@ def bookie_timelines(
                 own[bookie].append(fault)
         elif fault.broker is not None and fault.kind in (*DEAD_KINDS, "broker_pause", "isolation"):
             own[fault.broker].append(fault)
-    store = store_outages(faults, rounds)
-    return {bookie: _follow(rows, store, rounds, session_timeout_rounds) for bookie, rows in sorted(own.items())}
+    return own
 
 
 def _follow(

@@ -36,8 +36,9 @@ ORDER BY acked_lost DESC, leaderless_seconds DESC, unwritable_seconds DESC, unde
 
 FAULTS = """
 WITH lost AS (
-  SELECT l.cause, sum(l.to_offset - l.from_offset) AS lost_at_elections, count(DISTINCT l.topic, l.partition) AS partitions_hit,
-    sum(IF(u.kind IS NULL, 0, l.to_offset - l.from_offset)) AS lost_at_unclean_elections
+  SELECT l.cause, sum(coalesce(l.records, l.to_offset - l.from_offset)) AS lost_at_elections,
+    count(DISTINCT l.topic, l.partition) AS partitions_hit,
+    sum(IF(u.kind IS NULL, 0, coalesce(l.records, l.to_offset - l.from_offset))) AS lost_at_unclean_elections
   FROM events l
   LEFT JOIN events u ON u.scenario_id = l.scenario_id AND u.topic = l.topic AND u.partition = l.partition AND u.round = l.round
     AND u.broker = l.broker AND u.kind = 'unclean_election'
@@ -69,7 +70,7 @@ ORDER BY lost_at_elections DESC, leaderless_seconds DESC, f.fault_id NULLS LAST
 
 STRUCK = """
 WITH costs AS (
-  SELECT cause, topic, partition, to_offset - from_offset AS lost_at_elections, 0 AS leaderless_rounds
+  SELECT cause, topic, partition, coalesce(records, to_offset - from_offset) AS lost_at_elections, 0 AS leaderless_rounds
   FROM events
   WHERE scenario_id = {s} AND kind = 'acked_lost'
   UNION ALL
@@ -113,7 +114,7 @@ ORDER BY round
 """Likewise of partitions whose ISR lacks members."""
 
 LOSSES = """
-SELECT round, sum(to_offset - from_offset) AS records
+SELECT round, sum(coalesce(records, to_offset - from_offset)) AS records
 FROM events
 WHERE scenario_id = {s} AND kind = 'acked_lost'
 GROUP BY round

@@ -35,7 +35,7 @@ def resolve_events(places: Places, shape: ScenarioShape, both: bool) -> tuple[st
     if shape.events is None:
         return None
     own = kinds_of(shape.protocol)
-    known = (*PARTITION_EVENTS, *LEDGER_EVENTS) if both else own
+    known = tuple(dict.fromkeys((*PARTITION_EVENTS, *LEDGER_EVENTS))) if both else own
     for at, kind in enumerate(shape.events):
         if kind not in known:
             problem = f"{quoted(kind)} is no kind of event{did_you_mean(kind, known)}"

@@ -11,13 +11,20 @@ from typing import Any
 
 from emulator.scenario import Run, load_run
 from tests.engine_helpers import Row
+from tests.reference.bookkeeper.losses import losses
 from tests.reference.bookkeeper.simulate import Result
 
 OF_METADATA = (
     *("ensemble_change", "ledger_closed", "recovery_started", "fence", "entries_lost"),
-    *("underreplicated", "copied", "rereplicated", "filled", "limbo_entered", "limbo_left"),
+    *("underreplicated", "copied", "rereplicated", "filled", "limbo_entered", "limbo_left", "acked_lost"),
 )
 """Kinds of events that the reference tells."""
+
+OF_EVENTS = ("round", "kind", "broker", "from_offset", "to_offset", "cause", "records")
+"""Columns of `events` that are compared."""
+
+LOSSES = ("acked_lost", "acked_unreadable", "acked_under_replicated")
+"""Columns of what became of acknowledged entries."""
 
 Case = Mapping[str, Any]
 
@@ -68,9 +75,7 @@ def run_of_cases(cases: Mapping[str, Case], folder: Path, protocols: Mapping[str
 def of_reference(result: Result) -> dict[str, Any]:
     """What the reference ends with."""
     ledger, end = result.ledger, result.rounds[-1]
-    told = Counter(
-        (e["round"], e["kind"], e["broker"], e["from_offset"], e["to_offset"]) for e in ledger.events if e["kind"] in OF_METADATA
-    )
+    told = Counter(tuple(e[name] for name in OF_EVENTS) for e in ledger.events if e["kind"] in OF_METADATA)
     results = Counter(answer if entry < 0 or answer == "OK" else "failed" for entry, answer in ledger.writer.results)
     return {
         "state": end["state"],
@@ -80,9 +85,11 @@ def of_reference(result: Result) -> dict[str, Any]:
         "entries": end["entries"],
         "bookies": {broker: (row["last_entry"], row["lac"], row["fenced"]) for broker, row in end["bookies"].items()},
         "limbo": {broker for broker in end["bookies"] if ledger.bookies[broker].limbo},
+        "losses": losses(ledger),
         "entries_copied": ledger.repair.copied_entries,
         "underreplicated": len(ledger.repair.replacements),
         "recoveries": [(r.phase, r.error, r.lac if r.phase == "done" else None) for r in ledger.recoveries],
+        "attempts": [r.attempt_error for r in ledger.recoveries],
         "openings": [(o.lac, o.error or (None if o.lac is None else "OK")) for o in ledger.openings],
         "closes": list(ledger.writer.closes),
         "acked": results["OK"],
@@ -103,11 +110,7 @@ def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
     """What the engine wrote of one ledger."""
     (ledger,) = tables["ledgers"]
     clients = {kind: sorted((c["number"], c) for c in tables["ledger_clients"] if c["client"] == kind) for kind in CLIENTS}
-    told = Counter(
-        (e["round"], e["kind"], e["broker"], e["from_offset"], e["to_offset"])
-        for e in tables["events"]
-        if e["kind"] in OF_METADATA
-    )
+    told = Counter(tuple(e[name] for name in OF_EVENTS) for e in tables["events"] if e["kind"] in OF_METADATA)
     return {
         "state": ledger["state"],
         "last_entry": ledger["last_entry"],
@@ -119,9 +122,11 @@ def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         },
         "bookies": {row["broker"]: (row["last_entry"], row["lac"], row["fenced"]) for row in tables["bookies"]},
         "limbo": {row["broker"] for row in tables["bookies"] if row["limbo"]},
+        "losses": tuple(ledger[name] for name in LOSSES),
         "entries_copied": ledger["entries_copied"],
         "underreplicated": ledger["underreplicated"],
         "recoveries": [(c["phase"], c["error"], c["last_entry"]) for _, c in clients["recovery"]],
+        "attempts": [c["attempt_error"] for _, c in clients["recovery"]],
         "openings": [(c["last_entry"], c["error"]) for _, c in clients["reader"]],
         "closes": [c["error"] for _, c in clients["close"]],
         "acked": tables["outcomes"][0]["acked"],

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.bookkeeper.by_reference import Case, first_rounds, of_engine, of_reference
+from tests.bookkeeper.by_reference import LOSSES, OF_EVENTS, Case, first_rounds, of_engine, of_reference
 from tests.engine_helpers import Row
 from tests.reference.bookkeeper.simulate import Result, snapshot
-from tests.reference.bookkeeper.topics import Part, Topic
+from tests.reference.bookkeeper.topics import Part, Topic, losses_of
 
 OF_TOPICS = (
     *("ledger_created", "ledger_rolled_over", "ledger_deleted", "take_over"),
     *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
 )
 """Kinds of events of a topic."""
-_OF_THE_TOPIC = ("events", "violations", "closes", "entries")
+_OF_THE_TOPIC = ("events", "violations", "closes", "entries", "losses")
 """What of a ledger is compared by the topic, or follows from the rest."""
 _OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed")
 
@@ -31,6 +31,7 @@ def as_engine_takes_it(case: Case, played: Topic) -> dict[str, Any]:
 def of_played(topic: Topic) -> dict[str, Any]:
     """What the reference ends with."""
     return _flat(_of_part(part) for part in topic.parts) | {
+        "losses": tuple(sum(losses_of(part)[at] for part in topic.parts) for at in range(len(LOSSES))),
         "acked": sorted(topic.acked),
         "readable": len(topic.readable),
         "listed": len(topic.listed),
@@ -69,6 +70,7 @@ def _of_part(part: Part) -> dict[str, Any]:
     )
     of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over", "offloaded_round")
     own = {name: getattr(part, name) for name in of_list} | {"deleted_from_bookies_round": part.freed_round}
+    own |= {"losses": losses_of(part)}
     return own | {name: ended[name] for name in kept} | {"messages": part.messages[: part.entries]}
 
 
@@ -77,8 +79,10 @@ def of_tables(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
     (topic,) = tables["topics"]
     (outcomes,) = tables["outcomes"]
     rows = sorted(tables["ledgers"], key=lambda row: row["ledger"])
-    assert (topic["acked"], topic["unwritable_rounds"]) == (outcomes["acked"], outcomes["unwritable_rounds"])
+    for name in ("acked", "unwritable_rounds", *LOSSES):
+        assert topic[name] == outcomes[name]
     return _flat(_of_row(row, tables) for row in rows) | {
+        "losses": tuple(topic[name] for name in LOSSES),
         "acked": sorted(m for row in rows for m in range(row["first_message"], row["first_message"] + row["writer_lac"] + 1)),
         "readable": topic["readable"],
         "listed": topic["ledgers_listed"],
@@ -95,8 +99,9 @@ def of_tables(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
 
 def _event(row: Row) -> tuple[Any, ...]:
     if row["kind"] in OF_TOPICS:
-        return (row["round"], row["kind"], row["ledger"])
-    return (row["round"], row["kind"], row["broker"], row["ledger"], row["from_offset"], row["to_offset"])
+        return (row["round"], row["kind"], row["ledger"], row["cause"])
+    key = tuple(row[name] for name in OF_EVENTS)
+    return (*key[:3], row["ledger"], *key[3:])
 
 
 def _of_row(ledger: Row, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
@@ -125,4 +130,5 @@ def _of_row(ledger: Row, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
     )
     last = ledger["writer_lac"] if ledger["last_entry"] is None else ledger["last_entry"]
     messages = list(range(ledger["first_message"], ledger["first_message"] + last + 1))
-    return {name: ledger[name] for name in of_list} | {name: ended[name] for name in kept} | {"messages": messages}
+    own_losses = {"losses": tuple(ledger[name] for name in LOSSES)}
+    return own_losses | {name: ledger[name] for name in of_list} | {name: ended[name] for name in kept} | {"messages": messages}

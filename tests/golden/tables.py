@@ -31,6 +31,13 @@ LATER = {
     "scenarios": ("event_kinds",),
     "faults": ("power", "round_trip_ms", "moment"),
     "fault_rounds": ("power", "round_trip_ms", "moment"),
+    "outcomes": ("acked_unreadable", "acked_under_replicated"),
+    "events": ("records",),
+    "event_causes": ("records",),
+    "ledgers": ("acked_lost", "acked_unreadable", "acked_under_replicated"),
+    "topics": ("acked_unreadable", "acked_under_replicated"),
+    "ledger_clients": ("attempt_error",),
+    "ask_what_is_still_unhealthy": ("acked_lost", "acked_unreadable", "acked_under_replicated"),
 }
 """Columns by table that came after the goldens were taken: they are left out."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,33 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert said.startswith("4 bookies, 2 topics, 4 ledgers, 2 of them not closed\n")
     assert "note: 2 ledgers that are not closed, and no broker counts their entries" in said
+
+
+def _seen_live(tmp_path: Path, more: str = "") -> tuple[str, str]:
+    """Files as of a topic that is being written to: its broker counts nothing of the last ledger but where it is confirmed."""
+    of_ledger = "digestType=CRC32C, password=OMITTED, ensembles={0=[bk-1:3181, bk-2:3181]}, customMetadata={}}"
+    sizes = "LedgerMetadata{formatVersion=3, ensembleSize=2, writeQuorumSize=2, ackQuorumSize=2, state="
+    closed = [(11945498, 194480, 420564873), (11946057, 194817, 420583702)]
+    lines = [f"ledgerID: {n}\n{sizes}CLOSED, length={b}, lastEntryId={e - 1}, {of_ledger}\n" for n, e, b in closed]
+    (tmp_path / "ledgers.txt").write_text("".join([*lines, f"ledgerID: 11946613\n{sizes}OPEN, {of_ledger}\n"]))
+    ledgers = [{"ledgerId": n, "entries": e, "size": b, "offloaded": False} for n, e, b in [*closed, (11946613, 0, 0)]]
+    stats = {"pendingAddEntriesCount": 2, "lastConfirmedEntry": "11946613:185308", "state": "LedgerOpened", "ledgers": ledgers}
+    (tmp_path / "stats.json").write_text(json.dumps(stats).replace('"11946613:185308"', more or '"11946613:185308"'))
+    return str(tmp_path / "ledgers.txt"), str(tmp_path / "stats.json")
+
+
+def test_an_open_ledger_has_what_is_confirmed(tmp_path: Path) -> None:
+    """As `stats-internal` is of a live topic: the last ledger has 0 entries and bytes, and the last confirmed entry is in it."""
+    ledgers, stats = _seen_live(tmp_path)
+    summary = import_bookkeeper([ledgers], {TOPIC: stats}, str(tmp_path / "out"))
+    newest = rows(tmp_path / "out", "ledgers")[-1]
+    mean = (420564873 + 420583702) // (194480 + 194817)
+    assert (newest["state"], newest["last_entry"] + 1, newest["bytes"]) == ("OPEN", 185309, 185309 * mean)
+    assert any(f"{mean} an entry" in note for note in summary.notes)
+
+
+@pytest.mark.parametrize("said", ['"11946613"', "185308", '"-5:0"'])
+def test_a_last_confirmed_entry_that_is_none(tmp_path: Path, said: str) -> None:
+    ledgers, stats = _seen_live(tmp_path, said)
+    with pytest.raises(InputError, match="lastConfirmedEntry: .* is no position; allowed: "):
+        import_bookkeeper([ledgers], {TOPIC: stats}, str(tmp_path / "out"))

@@ -85,7 +85,7 @@ def import_bookkeeper(ledgers: Sequence[str], internal_stats: Mapping[str, str],
     rows, places = [], Counter[str]()
     for text in sorted(found, key=lambda text: (names[text.ledger_id], text.ledger_id)):
         topic = names[text.ledger_id]
-        last, size = _end(text, held.get(text.ledger_id), notes)
+        last, size = _end(text, held.get(text.ledger_id), _mean_bytes(topic, names, held), notes)
         fragments = [{"first_entry": first, "ensemble": [ids[b] for b in bookies]} for first, bookies in text.fragments]
         row = {"topic": topic, "partition": places[topic], "ledger_id": text.ledger_id, "state": text.state}
         rows.append({**row, "last_entry": last, "bytes": size, "fragments": fragments})
@@ -147,16 +147,30 @@ def _add_stats(
     return held
 
 
-def _end(text: LedgerText, held: TopicLedger | None, notes: Counter[str]) -> tuple[int, int]:
-    """The last entry and the bytes of a ledger: of an open one what its topic's broker counts, else what its fragments show."""
+def _end(text: LedgerText, held: TopicLedger | None, mean: int, notes: Counter[str]) -> tuple[int, int]:
+    """The last entry and the bytes of a ledger: of an open one what its topic's broker counts, else what its fragments show.
+
+    `mean`: bytes of an entry of the topic's other ledgers, of an open one whose bytes the broker doesn't say.
+    """
     if text.last_entry is not None and text.length is not None:
         return text.last_entry, text.length
     least = text.fragments[-1][0] - 1
     if held is not None and held.entries - 1 >= least:
+        if held.entries > 0 and held.size_bytes == 0:
+            guess = f"{mean} an entry, as the topic's others have"
+            notes[f"ledgers that are not closed, and no broker counts their bytes: {guess}"] += 1
+            return held.entries - 1, held.entries * mean
         return held.entries - 1, held.size_bytes
     guess = f"up to their last fragment, of {DEFAULT_ENTRY_BYTES} bytes each"
     notes[f"ledgers that are not closed, and no broker counts their entries: {guess}"] += 1
     return least, DEFAULT_ENTRY_BYTES * (least + 1)
+
+
+def _mean_bytes(topic: str, names: Mapping[int, str], held: Mapping[int, TopicLedger]) -> int:
+    """Bytes of an entry, of those ledgers of a topic whose broker says both."""
+    counted = [one for ledger_id, one in held.items() if names.get(ledger_id) == topic and one.size_bytes > 0]
+    entries = sum(one.entries for one in counted)
+    return sum(one.size_bytes for one in counted) // entries if entries else DEFAULT_ENTRY_BYTES
 
 
 def _names(found: Sequence[LedgerText], owners: Mapping[int, str]) -> dict[int, str]:

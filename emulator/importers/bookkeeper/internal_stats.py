@@ -1,12 +1,14 @@
 """A Pulsar topic's ledgers, as `pulsar-admin topics stats-internal [--metadata] TOPIC` prints them: JSON.
 
-Keys used: ledgers (ledgerId, entries, size, offloaded, metadata), of which the last is written to, currentLedgerEntries and
-currentLedgerSize, lastConfirmedEntry ("LEDGER:ENTRY"), state. Source: ManagedLedgerInternalStats of Pulsar 4.0.
+Keys used: ledgers (ledgerId, entries, size, offloaded, metadata), of which the last is written to and has 0 entries and bytes
+until it is closed; currentLedgerEntries and currentLedgerSize, which count it; lastConfirmedEntry ("LEDGER:ENTRY"), the last
+entry that is acknowledged. Source: ManagedLedgerInternalStats of Pulsar 4.0.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +18,15 @@ from emulator.importers.text_input import MAX_INT64, read_text
 STATS_ALLOWED = 'the output of "pulsar-admin topics stats-internal --metadata TOPIC"'
 
 
+_POSITION = re.compile(r"(-?[0-9]+):(-?[0-9]+)")
+
+
 @dataclass(frozen=True)
 class TopicLedger:
-    """One ledger of a topic: its entries and bytes, whether it was offloaded, and its metadata text, if that was asked for."""
+    """One ledger of a topic: its entries and bytes, whether it was offloaded, and its metadata text, if that was asked for.
+
+    `size_bytes`: 0 where the broker doesn't say.
+    """
 
     ledger_id: int
     entries: int
@@ -35,6 +43,7 @@ def read_internal_stats(path: str) -> list[TopicLedger]:
         raise InputError.at(path, f"line {error.lineno}", f"is no JSON ({error.msg})", STATS_ALLOWED) from None
     if not isinstance(stats, dict) or not isinstance(stats.get("ledgers"), list):
         raise InputError.at(path, "ledgers", "is missing", STATS_ALLOWED)
+    confirmed_in, confirmed = _last_confirmed(path, stats)
     ledgers = []
     for at, one in enumerate(stats["ledgers"]):
         place = f"ledgers[{at}]"
@@ -45,16 +54,30 @@ def read_internal_stats(path: str) -> list[TopicLedger]:
         entries, size = (stats, "currentLedgerEntries"), (stats, "currentLedgerSize")
         if not is_last or stats.get("currentLedgerEntries") is None:
             entries, size = (one, "entries"), (one, "size")
+        ledger_id = _natural(path, place, one, "ledgerId")
+        counted = max(_natural(path, place, *entries), _natural(path, place, one, "entries"))
         ledgers.append(
             TopicLedger(
-                _natural(path, place, one, "ledgerId"),
-                max(_natural(path, place, *entries), _natural(path, place, one, "entries")),
+                ledger_id,
+                max(counted, confirmed + 1) if ledger_id == confirmed_in else counted,
                 max(_natural(path, place, *size), _natural(path, place, one, "size")),
                 bool(one.get("offloaded")),
                 one.get("metadata") if isinstance(one.get("metadata"), str) else None,
             )
         )
     return ledgers
+
+
+def _last_confirmed(path: str, stats: dict[str, Any]) -> tuple[int, int]:
+    """(ledger, last entry of it that is acknowledged), -1 each where none is, or nothing is said."""
+    said = stats.get("lastConfirmedEntry")
+    if said is None:
+        return -1, -1
+    found = _POSITION.fullmatch(said) if isinstance(said, str) else None
+    ledger, entry = (int(number) for number in found.groups()) if found else (-2, -2)
+    if not (-1 <= ledger <= MAX_INT64 // 4 and -1 <= entry <= MAX_INT64 // 4):
+        raise InputError.at(path, "lastConfirmedEntry", f"{json.dumps(said)} is no position", '"LEDGER:ENTRY"')
+    return ledger, entry
 
 
 def _natural(path: str, place: str, table: dict[str, Any], key: str) -> int:

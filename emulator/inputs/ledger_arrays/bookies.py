@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.faults.bookies import BookieState, BookieTimeline, bookie_timelines, store_outages
+from emulator.faults.bookies import NO_FAULT, BookieState, BookieTimeline, bookie_causes, bookie_timelines, store_outages
 from emulator.faults.kinds import FaultRow
 from emulator.rounds.bookkeeper.constants import (
     CLEAN_STOP,
@@ -44,6 +44,7 @@ class BookieArrays:
         self.place = {broker: place for place, broker in enumerate(self.ids)}
         known = [(b.id, b.rack) for b in brokers]
         timelines = bookie_timelines(faults, known, scenario.rounds, scenario.session_timeout_rounds)
+        causes = bookie_causes(faults, known, scenario.rounds)
         left: dict[int, int] = {}
         for command in scenario.commands:
             if command.kind == DECOMMISSION and command.broker is not None:
@@ -52,15 +53,18 @@ class BookieArrays:
         bookies: list[tuple[int, ...]] = []
         spans: list[tuple[int, ...]] = []
         for broker in brokers:
-            own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER))
+            own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
             bookies.append((broker.id, -1 if broker.rack is None else racks[broker.rack], len(spans), len(own)))
-            spans += [*own, (FOREVER, 0)]
+            spans += [*own, (FOREVER, 0, NO_FAULT)]
         self.bookies, self.spans = tuple(bookies), tuple(spans)
         self.store = (*((at, int(up)) for at, up in store_outages(faults, scenario.rounds)), (FOREVER, 0))
 
 
-def spans_of(timeline: BookieTimeline | None, left: int) -> list[tuple[int, int]]:
-    """(first round, status) of a bookie's spans; what happens in one round only has a span of one round."""
+def spans_of(timeline: BookieTimeline | None, left: int, causes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """(first round, status, cause) of a bookie's spans; what happens in one round only has a span of one round.
+
+    `left`: round in which it is decommissioned, FOREVER: never. `causes`: as of bookie_causes.
+    """
     timeline = timeline or BookieTimeline([0], [BookieState()])
     steps: dict[int, int] = {}
     was_dead = False
@@ -70,14 +74,18 @@ def spans_of(timeline: BookieTimeline | None, left: int) -> list[tuple[int, int]
         if status & HAPPENS:
             steps.setdefault(at + 1, status & ~HAPPENS)
         was_dead = state.dead
-    if left != FOREVER and left not in steps:
-        before = [at for at in steps if at < left]
-        steps[left] = steps[max(before)] & ~HAPPENS if before else 0
-    spans: list[tuple[int, int]] = []
+    for edge in (*(at for at, _ in causes), *([] if left == FOREVER else [left])):
+        if edge not in steps:
+            before = [at for at in steps if at < edge]
+            steps[edge] = steps[max(before)] & ~HAPPENS if before else 0
+    spans: list[tuple[int, int, int]] = []
+    cause, ahead = NO_FAULT, list(causes)
     for at in sorted(steps):
+        while ahead and ahead[0][0] <= at:
+            cause = ahead.pop(0)[1]
         status = steps[at] | (DECOMMISSIONED if at >= left else 0)
-        if not spans or spans[-1][1] != status or status & HAPPENS:
-            spans.append((at, status))
+        if not spans or spans[-1][1:] != (status, cause) or status & HAPPENS:
+            spans.append((at, status, cause))
     return spans
 
 

@@ -21,7 +21,7 @@ ON_THE_WAY = {"drop_adds": DROP_ADDS, "delay_adds": DELAY_ADDS}
 
 
 class Feed(NamedTuple):
-    """Rows of records.WorkloadSpan, Command, OnTheWay and EntrySize, and the rounds of client_crash faults.
+    """Rows of records.WorkloadSpan, Command, OnTheWay, Crash and EntrySize.
 
     `rows`: the workload's; `of_remote_store`: faults of it.
     """
@@ -29,7 +29,7 @@ class Feed(NamedTuple):
     workload: Spans
     commands: Spans
     on_the_way: Spans
-    crashes: tuple[int, ...]
+    crashes: Spans
     sizes: Spans
     rows: tuple[WorkloadRow, ...]
     of_remote_store: tuple[FaultRow, ...]
@@ -53,7 +53,7 @@ def feeds_of_topic(
             numbers[key] = len(feeds)
             mine = [f for f in own_faults if f.partition in (None, ledger)]
             asked = [c for c in own_commands if c.partition in (None, ledger)]
-            crashes = tuple(sorted(f.from_round for f in mine if f.kind == "client_crash"))
+            crashes = tuple(sorted((f.from_round, f.fault_id) for f in mine if f.kind == "client_crash"))
             own = tuple(rows[n][0] for n in by_ledger[ledger])
             feeds.append(
                 Feed(
@@ -115,6 +115,7 @@ def on_the_way(faults: Sequence[FaultRow], place: dict[int, int]) -> Spans:
             fault.to_round,
             fault.from_offset or 0,
             FOREVER if fault.to_offset is None else fault.to_offset,
+            fault.fault_id,
         )
         for fault in faults
         if fault.kind in ON_THE_WAY and fault.broker in place

@@ -16,7 +16,7 @@ from emulator.inputs.ledger_arrays.settings import settings_of
 from emulator.inputs.ledger_arrays.start import start_ledgers, state_of
 from emulator.inputs.ledger_arrays.weights import ledger_weights
 from emulator.ledger_configs import is_managed
-from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE
+from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE, NO_FAULT
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import State
@@ -24,6 +24,7 @@ from emulator.rounds.records import rows
 from emulator.scenario import Scenario
 
 Given = Mapping[str, Any]
+NO_CRASH = (FOREVER, NO_FAULT)
 
 
 class Block(NamedTuple):
@@ -111,7 +112,8 @@ def _of_feeds(gathered: GatheredInputs, of_ledger: np.ndarray, feeds: Sequence[F
         "on_the_way": [len(feed.on_the_way) for feed in feeds],
         "first_size": [gathered.sizes.put(feed.sizes) for feed in feeds],
         "size_count": [len(feed.sizes) for feed in feeds],
-        "crash_round": [min(feed.crashes, default=FOREVER) for feed in feeds],
+        "crash_round": [min(feed.crashes, default=NO_CRASH)[0] for feed in feeds],
+        "crash_fault": [min(feed.crashes, default=NO_CRASH)[1] for feed in feeds],
     }
     return {name: np.array(values, np.int64)[of_ledger] for name, values in of_feeds.items()}
 

@@ -12,6 +12,7 @@ from emulator.rounds.bookkeeper.constants import (
     MAX_ENSEMBLE,
     NEVER,
     NO_ENTRY,
+    NO_FAULT,
     NO_LAC,
     NOWHERE,
     OF_THE_WRITER,
@@ -40,6 +41,7 @@ def empty_bookies(places: np.ndarray, first: np.ndarray | int, inputs: Inputs) -
     own.broker, own.rack, own.span = bookies.broker[at], bookies.rack[at], bookies.first_span[at]
     own.explicit_lac = NO_LAC
     own.missed_since, own.open_run = NEVER, NOWHERE
+    own.cause = own.damage_cause = own.filling_cause = NO_FAULT
     return own
 
 
@@ -49,6 +51,7 @@ def start_ledgers(ledgers: Any) -> None:
     ledgers.lac = ledgers.lac_told = NO_LAC
     ledgers.max_in_flight = 1
     ledgers.state, ledgers.writer, ledgers.error = OPEN, WRITING, OK
+    ledgers.stop_cause = ledgers.close_cause = ledgers.impaired_cause = NO_FAULT
 
 
 def state_of(ledgers: Any, ensembles: np.ndarray, inputs: Inputs, given: Mapping[int, Given]) -> State:

@@ -14,9 +14,9 @@ from emulator.inputs.ledger_arrays.gather import GatheredInputs
 from emulator.inputs.ledger_arrays.of_ledgers import Feed, Spans, feeds_of_topic, workload_spans
 from emulator.inputs.ledger_arrays.settings import settings_of, topic_settings_of
 from emulator.inputs.ledger_arrays.weights import topic_weights
-from emulator.inputs.remote_store import store_bytes, store_is_up
+from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
 from emulator.ledger_configs import effective, is_managed
-from emulator.rounds.bookkeeper.constants import CREATE, FOREVER, NO_LIMIT, NOBODY
+from emulator.rounds.bookkeeper.constants import CREATE, FOREVER, NO_FAULT, NO_LIMIT, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger as LedgerRecord
 from emulator.rounds.bookkeeper.topics.play_block import empty_lists
@@ -78,6 +78,7 @@ def read_topic_block(payload: bytes) -> TopicBlock:
     owner = rows(Owner, 1)
     owner.phase, owner.part, owner.to_message = CREATE, NOBODY, FOREVER
     owner.waits_for = owner.waits_for_too = NOBODY
+    owner.cause = NO_FAULT
     state = TopicState(
         topics,
         packed_empty(width_of(LedgerRecord), len(topics)),
@@ -99,7 +100,7 @@ def _topic_rows(
 ) -> Any:
     """Records of a topic's partitions; `of_topic`: by partition the number of its feed."""
     own = rows(Topic, topic.partitions)
-    own.end, own.offloading = scenario.rounds, NOBODY
+    own.end, own.offloading, own.crash_cause = scenario.rounds, NOBODY, NO_FAULT
     own.settings = gathered.settings.put((tuple(settings_of(scenario, topic).values()),))
     own.no_workload = gathered.workload.put(workload_spans((), scenario.rounds))
     for number, feed in enumerate(feeds):
@@ -134,16 +135,17 @@ def _of_feed(gathered: GatheredInputs, scenario: Scenario, config: Any, feed: Fe
         "on_the_way": len(feed.on_the_way),
         "first_size": gathered.sizes.put(feed.sizes),
         "size_count": len(feed.sizes),
-        "crash": gathered.crashes.put((*((at,) for at in feed.crashes), (FOREVER,))),
+        "crash": gathered.crashes.put((*feed.crashes, (FOREVER, NO_FAULT))),
         "remote_span": gathered.remote_spans.put(remote_spans(scenario, feed.of_remote_store)),
     }
 
 
 def remote_spans(scenario: Scenario, faults: Sequence[FaultRow]) -> Spans:
-    """(first round, whether the remote store is there, bytes of a copy that it takes in a round), the last one at FOREVER."""
+    """(first round, whether the remote store is there, bytes of a copy that it takes in a round, the outage); last: FOREVER."""
     spans: list[tuple[int, ...]] = []
     for edge in sorted({0, *(edge for f in faults for edge in (f.from_round, f.to_round) if edge < scenario.rounds)}):
         now = [f for f in faults if f.from_round <= edge < f.to_round]
         taken = store_bytes(scenario.remote_storage.copy_bytes_per_second, now, scenario.round_ms, FOREVER)
-        spans.append((edge, int(store_is_up(now)), NO_LIMIT if taken is None else taken))
-    return (*spans, (FOREVER, 0, NO_LIMIT))
+        outage = min((f.fault_id for f in now if f.kind == STORE_FAULTS[0]), default=NO_FAULT)
+        spans.append((edge, int(store_is_up(now)), NO_LIMIT if taken is None else taken, outage))
+    return (*spans, (FOREVER, 0, NO_LIMIT, NO_FAULT))

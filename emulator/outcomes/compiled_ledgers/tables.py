@@ -13,11 +13,13 @@ from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.outcomes.compiled_ledgers.view import LedgerView
 from emulator.outcomes.compiled_ledgers.violations import violation_rows
 from emulator.rounds.bookkeeper.constants import (
+    ALL_BETWEEN,
     CLOSED,
     DONE,
     ERRORS,
     EVENT_KINDS,
     NO_ENTRY,
+    NO_FAULT,
     NOBODY,
     PENDING,
     PHASES,
@@ -32,6 +34,9 @@ TABLES = (
     "partitions", "outcomes", "events", "ledgers", "fragments", "entries", "bookies", "ledger_clients", "violations", "topics",
 )  # fmt: skip
 """Output tables whose rows a block has."""
+
+LOSSES = ("acked_lost", "acked_unreadable", "acked_under_replicated")
+"""Columns of `outcomes`, `ledgers` and `topics`, and fields of Ledger."""
 
 BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES}
 """By name the columns of what a block gives."""
@@ -93,7 +98,7 @@ def of_ledgers(view: LedgerView) -> dict[str, np.ndarray]:
     return {
         "appended": ledgers.next_entry - ledgers.first_own_entry,
         "acked": ledgers.lac + 1 - ledgers.first_own_entry,
-        "acked_lost": np.maximum(ledgers.lac + 1 - end, 0),
+        **{name: ledgers[name] for name in LOSSES},
         "refused": ledgers.refused_fenced + ledgers.refused_closed + ledgers.failed_adds,
         "elections": ledgers.ensemble_changes,
         "hw": ledgers.lac + 1,
@@ -117,6 +122,7 @@ def ledger_columns(view: LedgerView) -> dict[str, Any]:
             "error": texts_at(ERRORS, ledgers.error, null=0),
             "writer": texts_at(WRITER_STATES, ledgers.writer),
             "underreplicated": np.diff(view.lists.replacements.offsets),
+            **{name: ledgers[name] for name in LOSSES},
         }
     )
 
@@ -142,6 +148,7 @@ def _clients(view: LedgerView) -> pa.Table:
     tables = []
     for client, name in (("recovery", "recoveries"), ("reader", "openings"), ("close", "closes")):
         owners, offsets = view.owners(name), getattr(view.lists, name).offsets
+        attempt_error = view.records(name).attempt_error if name == "recoveries" else np.full(len(owners), PENDING)
         if name == "closes":
             error = view.lists.closes.words[:, 0]
             phase = np.full(len(owners), DONE)
@@ -157,6 +164,7 @@ def _clients(view: LedgerView) -> pa.Table:
             "phase": texts_at(PHASES, phase),
             "last_entry": nullable(last_entry, NO_ENTRY),
             "error": texts_at(ERRORS, error, null=PENDING),
+            "attempt_error": texts_at(ERRORS, attempt_error, null=PENDING),
         }
         tables.append(table_of("ledger_clients", len(owners), columns))
     return pa.concat_tables(tables)
@@ -171,6 +179,8 @@ def event_rows(view: LedgerView, of_lists: bool) -> pa.Table:
         "broker": nullable(told.broker, NOBODY),
         "from_offset": nullable(told.from_entry, NO_ENTRY),
         "to_offset": nullable(told.to_entry, NO_ENTRY),
+        "records": nullable(told.entries, ALL_BETWEEN),
+        "cause": nullable(told.cause, NO_FAULT),
     }
     if of_lists:
         columns["ledger"] = nullable(told.in_list, NOBODY)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import lists_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
-from emulator.outcomes.compiled_ledgers.tables import common_tables, event_rows, ledger_columns, no_brokers, of_ledgers
+from emulator.outcomes.compiled_ledgers.tables import LOSSES, common_tables, event_rows, ledger_columns, no_brokers, of_ledgers
 from emulator.outcomes.compiled_ledgers.view import BROKERS, LedgerView
 from emulator.outcomes.compiled_ledgers.violations import violation_rows
 from emulator.rounds.bookkeeper.constants import CLOSED, NEVER, NOBODY, NOT_YET, ROLLED_OVER_BY
@@ -47,7 +47,7 @@ def topic_block_tables(
         "partitions": _partitions(view, counts, spare),
         "outcomes": _outcomes(view, state, counts, of_all, spare),
         "events": event_rows(view, of_lists=True),
-        "ledgers": table_of("ledgers", len(ledgers), ledger_columns(view) | _of_list(view, parts)),
+        "ledgers": table_of("ledgers", len(ledgers), ledger_columns(view) | _losses(view, parts) | _of_list(view, parts)),
         "violations": violation_rows(view, of_lists=True),
         "topics": _topics(view, state, counts, of_all),
     }
@@ -55,8 +55,7 @@ def topic_block_tables(
 
 def _sums(view: LedgerView, parts: Any, topics: int) -> dict[str, np.ndarray]:
     """By topic, sums over its ledgers."""
-    ledgers, each = view.ledgers, of_ledgers(view)
-    each["acked_lost"] = np.where(parts.dropped_round != NEVER, ledgers.lac + 1, each["acked_lost"])
+    ledgers, each = view.ledgers, of_ledgers(view) | _losses(view, parts)
     read = np.where(ledgers.state == CLOSED, ledgers.last_entry, ledgers.lac) + 1
     listed = (parts.deleted_round == NEVER) & (parts.dropped_round == NEVER)
     deleted = parts.deleted_round != NEVER
@@ -71,6 +70,16 @@ def _sums(view: LedgerView, parts: Any, topics: int) -> dict[str, np.ndarray]:
         sums[name] = np.zeros(topics, np.int64)
         np.add.at(sums[name], view.unit, values)
     return sums
+
+
+def _losses(view: LedgerView, parts: Any) -> dict[str, np.ndarray]:
+    """By ledger: all of one that a list was written over is lost; of a deleted one it is only what was behind its end."""
+    ledgers = view.ledgers
+    dropped, deleted = parts.dropped_round != NEVER, parts.deleted_round != NEVER
+    behind = np.where(ledgers.state == CLOSED, np.maximum(ledgers.lac - ledgers.last_entry, 0), 0)
+    lost = np.where(dropped, ledgers.lac + 1, np.where(deleted, behind, ledgers.acked_lost))
+    others = {name: np.where(dropped | deleted, 0, ledgers[name]) for name in LOSSES}
+    return others | {"acked_lost": lost}
 
 
 def _newest(view: LedgerView, counts: np.ndarray, spare: Sequence[Sequence[int]], in_order: bool) -> pa.Array:
@@ -119,7 +128,7 @@ def _of_list(view: LedgerView, parts: Any) -> dict[str, Any]:
 
 def _topics(view: LedgerView, state: TopicState, counts: np.ndarray, of_all: dict[str, np.ndarray]) -> pa.Table:
     topics: Any = state.topics
-    summed = ("acked", "acked_lost", "readable", "messages_deleted", "ledgers_listed", "ledgers_deleted")
+    summed = ("acked", *LOSSES, "readable", "messages_deleted", "ledgers_listed", "ledgers_deleted")
     columns = view.names.at(np.arange(len(counts))) | {name: of_all[name] for name in summed}
     columns |= {
         "messages": topics.messages,

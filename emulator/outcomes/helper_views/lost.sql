@@ -1,5 +1,6 @@
--- Partitions that miss acknowledged records at the end, one row for each event that lost some (null without one).
--- lost_at_event can sum to more than acked_lost: records lost at one election can come back at the next.
+-- Partitions and ledgers that miss acknowledged records at the end, one row for each event that lost some (null without one).
+-- lost_at_event can sum to more than acked_lost: records lost at one election can come back at the next. new_leader is of a ledger the
+-- bookie that had the last copies.
 SELECT
   o.scenario_id,
   o.topic,
@@ -9,7 +10,7 @@ SELECT
   e.round,
   e.from_offset,
   e.to_offset,
-  e.to_offset - e.from_offset AS lost_at_event,
+  coalesce(e.records, e.to_offset - e.from_offset) AS lost_at_event,
   e.broker AS new_leader,
   e.leader_epoch,
   e.fault_kind,

@@ -6,7 +6,7 @@
 -- has it otherwise: a leader that was not ready in the round advances nothing; nor does one whose ISR is smaller than
 -- min.insync.replicas (KIP-966); and since a high watermark never falls, it may be above a member that lost records or was not
 -- heard yet. end_by_cache is where the leader's cache ends the replica's last epoch, or the largest one below it, by a window
--- over its entries (OffsetsForLeaderEpoch), end_of_run what the run's leader answers; no answer: its cache has nothing to say.
+-- over its entries (OffsetsForLeaderEpoch), end_of_run what the run's leader answers; no answer: its cache has nothing to say. Kafka's.
 WITH members AS (
   SELECT
     scenario_id,

@@ -2,7 +2,8 @@
 --
 -- One row for each scenario, base first, summed over all its partitions. leaderless and under_min_isr are
 -- partition-seconds: one partition leaderless for a second counts 1. What a setting gains in one column it often pays
--- in another: less lost against more refused or longer leaderless.
+-- in another: less lost against more refused or longer leaderless. Of ledgers leaderless is unwritable, elections are ensemble changes,
+-- and what only Kafka has is 0.
 SELECT
   s.name AS scenario,
   s.protocol,

@@ -2,7 +2,7 @@
 --
 -- p50, p99 and max are over the topic's partitions. Without a leader nobody reads or writes; under
 -- min.insync.replicas acks=all writers are refused. A p50 of 0 with a high max is a few partitions hit hard; a high
--- p50 is the whole topic.
+-- p50 is the whole topic. Of ledgers and their topics leaderless rounds are those in which nothing could be written.
 SELECT
   s.name AS scenario,
   a.topic,

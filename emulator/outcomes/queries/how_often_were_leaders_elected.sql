@@ -1,7 +1,8 @@
 -- How often did each topic elect leaders, clean and unclean?
 --
 -- Clean elections cost a short pause; unclean ones put a leader without all committed records in charge. Many
--- elections on one partition (most_on_one_partition) are a flapping broker or leadership moving to and fro.
+-- elections on one partition (most_on_one_partition) are a flapping broker or leadership moving to and fro. Of ledgers, which have no
+-- leaders, it is ensemble changes, all of them clean.
 SELECT
   s.name AS scenario,
   o.topic,

@@ -3,11 +3,13 @@
 -- preferred: partitions with the broker first in the replica list; led_elsewhere: those of them that another broker
 -- leads or none does, and imbalance_percent their share (Kafka's rebalance acts above
 -- leader.imbalance.per.broker.percentage, 10 by default). leads_over_mean: 1.0 is an even share of all leaders, 2.0
--- twice as many.
+-- twice as many. Of Kafka's partitions: ledgers have no leader, and scenarios of ledgers only no rows.
 WITH ends AS (
   SELECT o.scenario_id, o.leader, element_at(p.replicas, 1) AS preferred
   FROM outcomes o
   JOIN partitions p ON p.scenario_id = o.scenario_id AND p.topic = o.topic AND p.partition = o.partition
+  JOIN scenarios s ON s.scenario_id = o.scenario_id
+  WHERE s.protocol NOT LIKE 'bookkeeper%'
 ),
 sides AS (
   SELECT scenario_id, preferred AS broker, 1 AS preferred, if(leader != preferred, 1, 0) AS led_elsewhere, 0 AS leads
@@ -15,7 +17,7 @@ sides AS (
   UNION ALL
   SELECT scenario_id, leader, 0, 0, 1 FROM ends WHERE leader >= 0
   UNION ALL
-  SELECT scenario_id, broker, 0, 0, 0 FROM brokers
+  SELECT scenario_id, broker, 0, 0, 0 FROM brokers WHERE scenario_id IN (SELECT scenario_id FROM ends)
 ),
 brokers_at_end AS (
   SELECT

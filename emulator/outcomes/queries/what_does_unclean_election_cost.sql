@@ -3,7 +3,7 @@
 -- Compares base with each variant, topic by topic, where they differ in unclean elections: `unclean` is the scenario
 -- with more of them, `clean` the other. lost_more: acknowledged records lost on top; saved_seconds: partition-seconds
 -- without a leader less; lost_per_saved_second puts a price on it. Needs a variant that differs in
--- unclean.leader.election.enable.
+-- unclean.leader.election.enable. Kafka's: ledgers have no leaders.
 WITH topics AS (
   SELECT
     o.scenario_id,

@@ -3,7 +3,7 @@
 -- Shows the partition that lost most acknowledged records (then the one longest without a leader); for another one
 -- put its names into `chosen`. Read downwards: a fault, the ISR shrinking, the election and its epoch, what the new
 -- leader lacked (acked_lost), the old one cutting its log when it came back (truncate: from its old log end to its
--- new one).
+-- new one). Of a ledger: bookies that lost entries, adds that timed out and the ensemble changes after them, recoveries, repair.
 WITH chosen AS (
   SELECT scenario_id, topic, partition
   FROM outcomes
@@ -30,8 +30,9 @@ ORDER BY
   e.round,
   array_position(
     array(
-      'log_damaged', 'fenced', 'unfenced', 'isr_shrink', 'leader_lost', 'election', 'unclean_election', 'acked_lost',
-      'committed_lost', 'truncate', 'isr_expand'
+      'log_damaged', 'fenced', 'unfenced', 'isr_shrink', 'leader_lost', 'election', 'unclean_election', 'entries_lost', 'acked_lost',
+      'committed_lost', 'truncate', 'isr_expand', 'limbo_entered', 'add_failed', 'ensemble_change', 'recovery_started', 'fence',
+      'ledger_closed', 'underreplicated', 'copied', 'rereplicated', 'filled', 'limbo_left'
     ),
     e.kind
   ),

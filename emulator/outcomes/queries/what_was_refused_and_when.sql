@@ -3,7 +3,8 @@
 -- Records of acks=all producers answered with NOT_ENOUGH_REPLICAS, topic by topic in slices of 100 rounds. What is
 -- refused on and on counts in the slice in which that begins; first_round and last_begins say when it first and last
 -- began there. Refused records are not retried here.
--- share_of_offered: of all the topic was sent in the whole run, how much was refused in this slice.
+-- share_of_offered: of all the topic was sent in the whole run, how much was refused in this slice. Kafka's: what the writer of a ledger
+-- was refused is in the table ledgers.
 WITH offered AS (
   SELECT scenario_id, topic, sum(appended + refused) AS records FROM outcomes GROUP BY scenario_id, topic
 ),

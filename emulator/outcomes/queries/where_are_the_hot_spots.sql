@@ -1,7 +1,8 @@
 -- Where are the hot spots: which brokers do the others fetch most from?
 --
 -- bytes_out is what a broker served to other brokers in the run, per_cent its share of all, times_mean how often it has the mean of
--- brokers; without a run these are empty, and leads and followers (how many brokers follow it in some partition) tell.
+-- brokers; without a run these are empty, and leads and followers (how many brokers follow it in some partition) tell. Kafka's: bookies
+-- are fetched from by clients only.
 SELECT
   scenario_id,
   broker,

@@ -2,7 +2,7 @@
 --
 -- mean and peak are MB/s (10^6 bytes) over time buckets; peak_in and peak_out name the rounds of the bucket they fell
 -- into. A peak far above the mean, after a fault's end, is followers catching up; compare it with the network and
--- with replication throttles. in is fetched from leaders, out is served to followers.
+-- with replication throttles. in is fetched from leaders, out is served to followers. Kafka's: no rows of bookies.
 WITH rates AS (
   SELECT
     b.scenario_id,

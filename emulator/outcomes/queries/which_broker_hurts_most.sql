@@ -2,10 +2,17 @@
 --
 -- Faults are put together by the broker or rack they struck, the costliest first: acknowledged records lost at the
 -- elections they caused, then partition-rounds without a leader (a partition leaderless for one round counts 1; the
--- time until the failure was noticed is in it, for faults that stop the broker).
+-- time until the failure was noticed is in it, for faults that stop the broker). Of ledgers only the acknowledged entries count that
+-- were lost for the fault: they have no leader.
 WITH costs AS (
   SELECT
-    scenario_id, cause, topic, partition, to_offset - from_offset AS acked_lost, 0 AS leaderless_rounds, 0 AS vacancies
+    scenario_id,
+    cause,
+    topic,
+    partition,
+    coalesce(records, to_offset - from_offset) AS acked_lost,
+    0 AS leaderless_rounds,
+    0 AS vacancies
   FROM events
   WHERE kind = 'acked_lost'
   UNION ALL

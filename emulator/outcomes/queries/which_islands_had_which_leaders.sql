@@ -2,7 +2,7 @@
 --
 -- One row for each range of rounds, island and traced partition (emulator run --trace) while there was more than one island.
 -- leaders are brokers of the island that led the controller's epoch; zombies led one that was over. lost is how many records
--- of the partition that were acknowledged some election lost, all of the run's.
+-- of the partition that were acknowledged some election lost, all of the run's. Kafka's: ledgers have no leaders.
 WITH parted AS (
   SELECT * FROM (SELECT *, count(*) OVER (PARTITION BY scenario_id, from_round) AS islands FROM islands) WHERE islands > 1
 ),

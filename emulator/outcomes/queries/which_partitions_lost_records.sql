@@ -3,6 +3,8 @@
 -- One row for each election that cost records, the worst partitions first. acked_lost: what the partition misses at
 -- the end; lost_at_event: what this election dropped, offsets from_offset to to_offset - 1 (some may have come back
 -- later). The fault columns say what took the old leader away; an unclean new_leader or acks=1 is the usual reason.
+-- Ledgers: one row for each time that entries were lost, new_leader is the bookie that had the last copies (null: the ledger ends
+-- below them), and lost_at_event of the entries from from_offset to to_offset - 1 are gone.
 SELECT
   s.name AS scenario,
   l.topic,

@@ -1,7 +1,7 @@
 -- Which partitions took longest to get their full ISR back, and after what?
 --
 -- One row for each stretch with members missing, the longest 50. regained_in_round null: still missing at the end,
--- counted until then. Long stretches after short faults mean that followers catch up slowly.
+-- counted until then. Long stretches after short faults mean that followers catch up slowly. Kafka's: ledgers have no ISR.
 SELECT
   s.name AS scenario,
   r.topic,

@@ -3,7 +3,7 @@
 -- One row for each branch, those that nothing reached first: what the run cannot have tested. partitions: how many
 -- partitions of all scenarios reached it; first: where it was reached earliest, to be looked at with
 -- `emulator explain`. Needs `--trace`: only traced partitions count, and without any there are no rows. The rules are
--- in docs/kafka_rounds.md.
+-- in docs/kafka_rounds.md. Kafka's: ledgers have no such trace.
 WITH branches AS (
   SELECT branch
   FROM VALUES

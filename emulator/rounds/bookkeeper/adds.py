@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
-from emulator.rounds.bookkeeper.constants import CHANGING, DROP_ADDS, LATER, NO_ANSWER, NOW, NOWHERE, REFUSED, TAKEN, WRITER
+from emulator.rounds.bookkeeper.constants import (
+    CHANGING,
+    DROP_ADDS,
+    LATER,
+    NO_ANSWER,
+    NO_FAULT,
+    NOW,
+    NOWHERE,
+    REFUSED,
+    TAKEN,
+    WRITER,
+)
 from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
@@ -53,10 +64,16 @@ def request(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, entry: in
     one.sent_round = sent_round
     one.awaited = 1
     one.answer = NO_ANSWER
-    is_lost = is_dead(lists, ledger, slot)
-    if client == WRITER and meets_fault(inputs, ledger, DROP_ADDS, bookie_at(lists, ledger, slot).place, entry):
-        is_lost = True
-    one.on_the_way = 0 if is_lost else 1
+    one.on_the_way = 1
+    one.cause = NO_FAULT
+    if is_dead(lists, ledger, slot):
+        one.on_the_way = 0
+        one.cause = bookie_at(lists, ledger, slot).cause
+    elif client == WRITER:
+        dropped_by = fault_on_the_way(inputs, ledger, DROP_ADDS, bookie_at(lists, ledger, slot).place, entry)
+        if dropped_by != NO_FAULT:
+            one.on_the_way = 0
+            one.cause = dropped_by
 
 
 @compiled
@@ -72,15 +89,15 @@ def is_before(client: int, entry: int, index: int, sent_round: int, other: Reque
 
 
 @compiled
-def meets_fault(inputs: Inputs, ledger: Ledger, kind: int, place: int, entry: int) -> bool:
-    """Whether an add of the writer to a bookie is dropped, or held up, in this round."""
+def fault_on_the_way(inputs: Inputs, ledger: Ledger, kind: int, place: int, entry: int) -> int:
+    """The fault that drops an add of the writer to a bookie, or holds it up, in this round; NO_FAULT: none."""
     for at in range(ledger.first_on_the_way, ledger.first_on_the_way + ledger.on_the_way):
         fault = inputs.on_the_way[at]
         if fault.kind != kind or fault.place != place or not fault.from_round <= ledger.now < fault.to_round:
             continue
         if fault.from_entry <= entry < fault.to_entry:
-            return True
-    return False
+            return fault.fault
+    return NO_FAULT
 
 
 @compiled
@@ -118,31 +135,37 @@ def resend(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, replaced: 
 
 
 @compiled
-def take_failures(lists: Lists, settings: Settings, ledger: Ledger, client: int) -> bool:
-    """Give up on requests to dead bookies, and on those that timed out; whether somebody is to be replaced NOW."""
+def next_failure(lists: Lists, settings: Settings, ledger: Ledger, client: int) -> bool:
+    """Give up on requests to dead bookies, and on those that timed out, in the order in which bookies take them.
+
+    It stops at the first for which somebody is to be replaced NOW; False: there is none any more.
+    """
     for at in every(ledger.requests):
         one = lists.requests[at]
         if one.client != client or not one.awaited:
             continue
         if is_dead(lists, ledger, one.bookie) or ledger.now - one.sent_round >= settings.add_timeout_rounds:
             one.awaited = 0
-            fail(lists, settings, ledger, client, one.entry, one.index)
-    return has_failures(lists, ledger, client, NOW)
+            cause = bookie_at(lists, ledger, one.bookie).cause if is_dead(lists, ledger, one.bookie) else one.cause
+            fail(lists, settings, ledger, client, one.entry, one.index, cause)
+            if has_failures(lists, ledger, client, NOW):
+                return True
+    return False
 
 
 @compiled
-def fail(lists: Lists, settings: Settings, ledger: Ledger, client: int, entry: int, index: int) -> None:
+def fail(lists: Lists, settings: Settings, ledger: Ledger, client: int, entry: int, index: int, cause: int) -> None:
     """A bookie failed one add: of a completed one it is replaced LATER, of another NOW."""
     row = own_ensemble(ledger, client)
     add = lists.adds[add_of(lists, ledger, client, entry)]
     if not settings.delay_ensemble_change:
-        note_failure(lists, ledger, client, LATER if add.completed else NOW, index, lists.own[row, index])
+        note_failure(lists, ledger, client, LATER if add.completed else NOW, index, lists.own[row, index], cause)
     elif not add.completed:
         add.failed |= 1 << index
         if size(add.failed) > settings.write_quorum - settings.ack_quorum:
             for one in range(settings.ensemble_size):
                 if has(add.failed, one):
-                    note_failure(lists, ledger, client, NOW, one, lists.own[row, one])
+                    note_failure(lists, ledger, client, NOW, one, lists.own[row, one], cause)
 
 
 @compiled
@@ -155,7 +178,7 @@ def add_of(lists: Lists, ledger: Ledger, client: int, entry: int) -> int:
 
 
 @compiled
-def note_failure(lists: Lists, ledger: Ledger, client: int, when: int, index: int, slot: int) -> None:
+def note_failure(lists: Lists, ledger: Ledger, client: int, when: int, index: int, slot: int, cause: int) -> None:
     """The bookie at an index is to be replaced; an index stands once."""
     found = NOWHERE
     for at in every(ledger.failures):
@@ -169,7 +192,14 @@ def note_failure(lists: Lists, ledger: Ledger, client: int, when: int, index: in
     failure.when = when
     failure.index = index
     failure.bookie = slot
+    failure.cause = cause
     ledger.failures.changes += 1
+
+
+@compiled
+def cause_of_newest(lists: Lists, ledger: Ledger) -> int:
+    """The fault behind the newest recovery, which is taken for who fenced the writer; NO_FAULT without one."""
+    return lists.recoveries[last(ledger.recoveries)].cause if ledger.recoveries.count > 0 else NO_FAULT
 
 
 @compiled
@@ -199,7 +229,7 @@ def merge_failures(lists: Lists, ledger: Ledger, client: int, when: int, into: i
     for at in every(ledger.failures):
         failure = lists.failures[at]
         if failure.client == client and failure.when == when:
-            note_failure(lists, ledger, client, into, failure.index, failure.bookie)
+            note_failure(lists, ledger, client, into, failure.index, failure.bookie, failure.cause)
     forget_failures(lists, ledger, client, when)
 
 
@@ -229,7 +259,7 @@ def take_answers_of(lists: Lists, settings: Settings, ledger: Ledger, client: in
         elif one.answer == REFUSED and not add.completed:
             fenced_off = True
         elif not settings.delay_ensemble_change:
-            note_failure(lists, ledger, client, LATER, one.index, one.bookie)
+            note_failure(lists, ledger, client, LATER, one.index, one.bookie, cause_of_newest(lists, ledger))
     return fenced_off
 
 

@@ -9,6 +9,7 @@ from emulator.rounds.bookkeeper.constants import (
     FENCE_EVENT,
     NEVER,
     NO_ENTRY,
+    NO_FAULT,
     NO_LAC,
     NOWHERE,
     UNHEARD,
@@ -79,12 +80,15 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     bookie.rack = row.rack
     bookie.span = span_of(inputs, ledger, place)
     bookie.status = inputs.bookie_spans[bookie.span].status
+    bookie.cause = inputs.bookie_spans[bookie.span].cause
     bookie.fenced = 0
     bookie.flushed_fence = 0
     bookie.explicit_lac = NO_LAC
     bookie.limbo = 0
     bookie.filling = 0
     bookie.damaged = 0
+    bookie.damage_cause = NO_FAULT
+    bookie.filling_cause = NO_FAULT
     bookie.missed_since = NEVER
     bookie.open_run = NOWHERE
     bookie.has_to = 0
@@ -94,9 +98,9 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
 
 
 @compiled
-def fence(lists: Lists, ledger: Ledger, slot: int) -> None:
+def fence(lists: Lists, ledger: Ledger, slot: int, cause: int) -> None:
     """From now on the bookie takes adds of recoveries only."""
     bookie = bookie_at(lists, ledger, slot)
     if not bookie.fenced:
-        tell(lists, ledger, FENCE_EVENT, bookie.broker, NO_ENTRY, NO_ENTRY)
+        tell(lists, ledger, FENCE_EVENT, bookie.broker, NO_ENTRY, NO_ENTRY, cause)
     bookie.fenced = 1

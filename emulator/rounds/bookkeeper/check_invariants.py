@@ -18,10 +18,11 @@ from emulator.rounds.bookkeeper.invariants import (
     RECOVERY_ENDS,
     VALID_FRAGMENTS,
 )
+from emulator.rounds.bookkeeper.lost_entries import next_edge
 from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import is_running
-from emulator.rounds.bookkeeper.stored import end_of, has_entry
+from emulator.rounds.bookkeeper.stored import has_entry
 from emulator.rounds.lists import append, every, last
 
 
@@ -95,23 +96,6 @@ def first_without_holder(lists: Lists, settings: Settings, ledger: Ledger, from_
                 return near
         entry = edge
     return NO_ENTRY
-
-
-@compiled
-def next_edge(lists: Lists, ledger: Ledger, entry: int, end: int) -> int:
-    """The first entry behind one at which a fragment or what some bookie has begins or ends."""
-    edge = end
-    for at in every(ledger.fragments):
-        first = lists.fragments[at].first_entry
-        if entry < first < edge:
-            edge = first
-    for at in every(ledger.stored):
-        first, run_end = lists.stored[at].from_entry, end_of(lists, ledger, at)
-        if entry < first < edge:
-            edge = first
-        if entry < run_end < edge:
-            edge = run_end
-    return edge
 
 
 @compiled

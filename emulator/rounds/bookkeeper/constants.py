@@ -8,6 +8,8 @@ NO_LAC = -1
 """Nothing is confirmed; also the last entry of an empty ledger."""
 NO_ENTRY = -2
 """There is none: the last entry of a ledger that isn't closed, what is null in a table."""
+ALL_BETWEEN = -1
+"""Of an event: it is about all entries that it names."""
 NOBODY = -1
 """No bookie, no index, no client."""
 NOWHERE = -1
@@ -16,6 +18,8 @@ NEVER = -1
 """A round before the run."""
 FOREVER = 1 << 40
 """A round, or an entry, behind everything."""
+NO_FAULT = -1
+"""The cause of what no fault is behind: a command, a setting, the workload."""
 NO_LIMIT = -1
 """Of a setting: there is no such limit, or it never happens."""
 
@@ -42,10 +46,14 @@ PHASES = ("mark", "fence", "read", "write", "close", "done", "failed")
 PENDING = -1
 """The error of what has no answer yet."""
 ERRORS = (
-    "OK", "LedgerFencedException", "LedgerClosedException", "BKNotEnoughBookiesException", "BKMetadataVersionException",
-    "ReadException", "UnexpectedConditionException",
+    "OK", "LedgerFencedException", "LedgerClosedException", "NotEnoughBookiesException", "MetadataVersionException",
+    "ReadException", "UnexpectedConditionException", "LedgerRecoveryException",
 )  # fmt: skip
-OK, LEDGER_FENCED, LEDGER_CLOSED, NOT_ENOUGH_BOOKIES, METADATA_VERSION, READ_EXCEPTION, UNEXPECTED_CONDITION = range(7)
+"""As BKException.Code names them."""
+(
+    OK, LEDGER_FENCED, LEDGER_CLOSED, NOT_ENOUGH_BOOKIES, METADATA_VERSION, READ_EXCEPTION, UNEXPECTED_CONDITION,
+    LEDGER_RECOVERY,
+) = range(len(ERRORS))  # fmt: skip
 
 WRITER = -1
 """The writer's number among the clients; recoveries count from 0."""
@@ -82,10 +90,10 @@ DROP_ADDS, DELAY_ADDS = range(2)
 EVENT_KINDS = (
     "ensemble_change", "recovery_started", "ledger_closed", "fence", "entries_lost", "add_failed", "underreplicated", "copied",
     "rereplicated", "filled", "limbo_entered", "limbo_left", "ledger_created", "ledger_rolled_over", "ledger_deleted",
-    "take_over", "offload_started", "offload_failed", "offloaded", "bookies_freed",
+    "take_over", "offload_started", "offload_failed", "offloaded", "bookies_freed", "acked_lost",
 )  # fmt: skip
 (
     ENSEMBLE_CHANGE, RECOVERY_STARTED, LEDGER_CLOSED_EVENT, FENCE_EVENT, ENTRIES_LOST, ADD_FAILED, UNDERREPLICATED, COPIED,
     REREPLICATED, FILLED, LIMBO_ENTERED, LIMBO_LEFT, LEDGER_CREATED, LEDGER_ROLLED_OVER, LEDGER_DELETED,
-    TAKE_OVER_EVENT, OFFLOAD_STARTED, OFFLOAD_FAILED, OFFLOADED, BOOKIES_FREED,
+    TAKE_OVER_EVENT, OFFLOAD_STARTED, OFFLOAD_FAILED, OFFLOADED, BOOKIES_FREED, ACKED_LOST,
 ) = range(len(EVENT_KINDS))  # fmt: skip

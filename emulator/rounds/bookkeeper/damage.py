@@ -19,6 +19,7 @@ from emulator.rounds.bookkeeper.constants import (
 )
 from emulator.rounds.bookkeeper.fragments import index_in
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.lost_entries import tell_last_copies
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.stored import flush, lose
@@ -38,13 +39,16 @@ def damage(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, slo
     if not loses_unflushed and not loses_disk:
         return
     bookie.damaged = 1
+    bookie.damage_cause = bookie.cause
+    tell_last_copies(lists, settings, ledger, slot, loses_disk)
     lost_from, lost_to = lose(lists, inputs, ledger, slot, loses_disk)
     if loses_disk:
         bookie.flushed_fence = 0
     if lost_from != NO_ENTRY:
-        tell(lists, ledger, ENTRIES_LOST, bookie.broker, lost_from, lost_to)
+        tell(lists, ledger, ENTRIES_LOST, bookie.broker, lost_from, lost_to, bookie.cause)
     if lost_from != NO_ENTRY or bookie.fenced:
         ledger.impaired = 1
+        ledger.impaired_cause = bookie.cause
     bookie.fenced = bookie.flushed_fence
     bookie.explicit_lac = NO_LAC
 
@@ -60,14 +64,15 @@ def check_returned(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -
         if not is_member(lists, inputs, ledger, slot):
             continue
         bookie.filling = 1
+        bookie.filling_cause = bookie.damage_cause
         if rules.damaged_are_fenced:
-            fence(lists, ledger, slot)
+            fence(lists, ledger, slot, bookie.damage_cause)
         if ledger.state == CLOSED:
             continue
         if rules.limbo_is_unknown and not bookie.limbo:
-            tell_of_bookie(lists, ledger, LIMBO_ENTERED, slot)
+            tell_of_bookie(lists, ledger, LIMBO_ENTERED, slot, bookie.damage_cause)
             bookie.limbo = 1
-        start_recovery(lists, ledger, slot, 1)
+        start_recovery(lists, ledger, slot, 1, bookie.damage_cause)
 
 
 @compiled

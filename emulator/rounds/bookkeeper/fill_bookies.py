@@ -55,9 +55,9 @@ def fill(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> None:
     if not complete:
         return
     bookie = bookie_at(lists, ledger, slot)
-    tell_of_bookie(lists, ledger, FILLED, slot)
+    tell_of_bookie(lists, ledger, FILLED, slot, bookie.filling_cause)
     if bookie.limbo:
-        tell_of_bookie(lists, ledger, LIMBO_LEFT, slot)
+        tell_of_bookie(lists, ledger, LIMBO_LEFT, slot, bookie.filling_cause)
     bookie.limbo = 0
     bookie.filling = 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import CLOSED
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.lost_entries import count_losses
 from emulator.rounds.bookkeeper.quorums import holds
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, lac_of, last_stored
@@ -13,7 +14,7 @@ from emulator.rounds.lists import every
 
 @compiled
 def finish(lists: Lists, inputs: Inputs, ledger: Ledger, first_message: int) -> None:
-    """Last entry, LAC, entries and bytes of each bookie, and bytes that a reader gets.
+    """Last entry, LAC, entries and bytes of each bookie, bytes that a reader gets, entries lost, unreadable, under-replicated.
 
     `first_message`: the message of the ledger's topic that is its entry 0; sizes are of messages.
     """
@@ -42,6 +43,7 @@ def finish(lists: Lists, inputs: Inputs, ledger: Ledger, first_message: int) -> 
     for slot in range(ledger.bookies.count):
         bookie = lists.bookies[ledger.bookies.start + slot]
         bookie.entries = held(lists, settings, ledger, slot, 0, bookie.last_entry + 1)
+    count_losses(lists, settings, ledger)
 
 
 @compiled

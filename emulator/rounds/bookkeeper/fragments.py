@@ -77,7 +77,9 @@ def same_ensemble(one: np.ndarray, row: int, other: np.ndarray, other_row: int, 
 
 
 @compiled
-def put_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger, first_entry: int, ensembles: np.ndarray, row: int) -> None:
+def put_ensemble(
+    lists: Lists, inputs: Inputs, ledger: Ledger, first_entry: int, ensembles: np.ndarray, row: int, cause: int
+) -> None:
     """Entries from one on go to an ensemble, says the metadata: a new fragment, or another ensemble of that very one."""
     at = fragment_at(lists, ledger, first_entry)
     size = inputs.settings[ledger.settings].ensemble_size
@@ -91,7 +93,7 @@ def put_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger, first_entry: int,
     copy_ensemble(ensembles, row, lists.ensembles, at)
     note_changed_fragment(ledger, first_entry)
     ledger.ensemble_changes += 1
-    tell_of_entries(lists, ledger, ENSEMBLE_CHANGE, first_entry, NO_ENTRY)
+    tell_of_entries(lists, ledger, ENSEMBLE_CHANGE, first_entry, NO_ENTRY, cause)
 
 
 @compiled

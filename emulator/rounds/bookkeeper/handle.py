@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.adds import meets_fault
+from emulator.rounds.bookkeeper.adds import fault_on_the_way
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_heard
-from emulator.rounds.bookkeeper.constants import DELAY_ADDS, FENCE, OF_THE_WRITER, REFUSED, TAKEN, WRITER
+from emulator.rounds.bookkeeper.constants import DELAY_ADDS, FENCE, NO_FAULT, OF_THE_WRITER, REFUSED, TAKEN, WRITER
 from emulator.rounds.bookkeeper.fragments import last_found
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
@@ -20,10 +20,17 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     settings = inputs.settings[ledger.settings]
     for at in every(ledger.requests):
         one = lists.requests[at]
-        if not one.on_the_way or one.sent_round > ledger.now or not is_heard(lists, ledger, one.bookie):
+        if not one.on_the_way or one.sent_round > ledger.now:
             continue
         bookie = bookie_at(lists, ledger, one.bookie)
-        if one.client == WRITER and meets_fault(inputs, ledger, DELAY_ADDS, bookie.place, one.entry):
+        if not is_heard(lists, ledger, one.bookie):
+            one.cause = bookie.cause
+            continue
+        held_up_by = NO_FAULT
+        if one.client == WRITER:
+            held_up_by = fault_on_the_way(inputs, ledger, DELAY_ADDS, bookie.place, one.entry)
+        if held_up_by != NO_FAULT:
+            one.cause = held_up_by
             continue
         one.on_the_way = 0
         if one.client == WRITER and bookie.fenced:
@@ -47,5 +54,5 @@ def ask_for_lac(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery
     for index in range(inputs.settings[ledger.settings].ensemble_size):
         slot = lists.found_ensembles[fragment, index]
         if is_heard(lists, ledger, slot) and not has(recovery.heard, index):
-            fence(lists, ledger, slot)
+            fence(lists, ledger, slot, recovery.cause)
             recovery.said |= 1 << index

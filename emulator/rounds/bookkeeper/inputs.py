@@ -47,6 +47,7 @@ class BookieSpan(Record):
 
     from_round: int = constant("its first round")
     status: int = constant("bits")
+    cause: int = constant("fault_id of the strongest fault in force on it, else of the last that was, NO_FAULT")
 
 
 class StoreSpan(Record):
@@ -104,6 +105,7 @@ class OnTheWay(Record):
     to_round: int = constant("end")
     from_entry: int = constant("first entry")
     to_entry: int = constant("end")
+    fault: int = constant("its fault_id")
 
 
 class EntrySize(Record):
@@ -137,12 +139,14 @@ class RemoteSpan(Record):
     from_round: int = constant("its first round")
     up: int = constant("1: it is there")
     copy_bytes: int = constant("bytes that it takes of a copy in a round; NO_LIMIT: any number")
+    outage: int = constant("fault_id of the outage in which it is away, NO_FAULT")
 
 
 class Crash(Record):
     """A crash of the broker that serves a topic. A topic's last one is at FOREVER."""
 
     at_round: int = constant("round")
+    fault: int = constant("its fault_id, NO_FAULT")
 
 
 class Inputs(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import is_registered, slot_of
-from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NO_ENTRY, NOBODY
+from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NO_ENTRY, NO_FAULT, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.lists import every
@@ -33,6 +33,18 @@ def replace(
         ensembles[row, index] = slot_of(lists, inputs, ledger, place)
         is_other = True
     return is_other, True
+
+
+@compiled
+def cause_of_change(lists: Lists, inputs: Inputs, ledger: Ledger, ensembles: np.ndarray, row: int, client: int, when: int) -> int:
+    """The fault behind an ensemble change: for which the first bookie, by index, is replaced; NO_FAULT: none is."""
+    for index in range(inputs.settings[ledger.settings].ensemble_size):
+        for at in every(ledger.failures):
+            failure = lists.failures[at]
+            is_of_change = failure.client == client and failure.when == when and failure.index == index
+            if is_of_change and ensembles[row, index] == failure.bookie:
+                return failure.cause
+    return NO_FAULT
 
 
 @compiled

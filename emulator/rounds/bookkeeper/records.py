@@ -26,6 +26,7 @@ class FoundFragment(Record):
     client: int = constant("the recovery")
     is_change: int = constant("1: an ensemble change of its own")
     first_entry: int = constant("entry")
+    cause: int = constant("of a change: fault behind it")
 
 
 class Bookie(Record):
@@ -36,12 +37,15 @@ class Bookie(Record):
     rack: int = constant("number of its rack, -1 without one")
     span: int = compared("place in Inputs.bookie_spans of what is in force; changes with its status")
     status: int = compared("bits")
+    cause: int = compared("fault behind what happens to it, as of BookieSpan")
     fenced: int = compared("1: it refuses adds but of recoveries")
     flushed_fence: int = compared("1: so it does after it lost what wasn't flushed")
     explicit_lac: int = compared("LAC that it was told beside adds")
     limbo: int = compared("1: it doesn't know what it lost (BP-46)")
     filling: int = compared("1: it gets what it lacks")
     damaged: int = compared("1: it lost something since it was last up")
+    damage_cause: int = compared("fault by which it was damaged last")
+    filling_cause: int = compared("fault for which it gets what it lacks")
     missed_since: int = compared("round from which on the auditor misses it, NEVER: it doesn't")
     open_run: int = compared("number of the run that its next entry goes on with, NOWHERE: none")
     has_to: int = counter("end of that run: it has its share of all entries below")
@@ -99,6 +103,7 @@ class Request(Record):
     on_the_way: int = constant("1: the bookie hasn't got it yet")
     awaited: int = constant("1: the client waits for its answer")
     answer: int = constant("NO_ANSWER, TAKEN or REFUSED; of this round")
+    cause: int = constant("fault that kept it from being answered last")
 
 
 class FailedBookie(Record):
@@ -108,6 +113,7 @@ class FailedBookie(Record):
     when: int = constant("NOW, CHANGING or LATER")
     index: int = constant("index in the ensemble")
     bookie: int = constant("slot of who was there")
+    cause: int = constant("fault behind the request that failed")
 
 
 class Recovery(Record):
@@ -115,6 +121,7 @@ class Recovery(Record):
 
     origin: int = compared("BY_COMMAND, BY_WORKER, the slot of a bookie, or an owner")
     retry: int = compared("1: a failed attempt begins anew")
+    cause: int = compared("fault behind its start")
     started_round: int = compared("round")
     phase: int = compared("MARK, ...")
     attempting: int = compared("1: an attempt is under way, so that answers to adds count")
@@ -123,7 +130,8 @@ class Recovery(Record):
     marked_round: int = counter("round in which it marked the ledger")
     base_lac: int = compared("LAC that it starts from")
     lac: int = compared("last entry that it recovered")
-    error: int = compared("of ERRORS, PENDING")
+    error: int = compared("what its client is told, of ERRORS, PENDING")
+    attempt_error: int = compared("what made its last failed attempt fail, PENDING: none did")
     fenced_round: int = compared("round in which it was done fencing, NEVER")
     closed_round: int = compared("round in which it closed the ledger, NEVER")
     written: int = compared("last entry that Qa bookies had, with all before it, when it was done fencing")
@@ -147,6 +155,7 @@ class Replacement(Record):
     target: int = constant("slot of who replaces it, NOBODY: not chosen yet")
     next_entry: int = constant("entries below it are copied")
     copied: int = constant("1: all are")
+    cause: int = constant("fault for which the lost one is missed")
 
 
 class Ledger(Record):
@@ -162,6 +171,7 @@ class Ledger(Record):
     first_on_the_way: int = constant("place of what first happens to adds on their way")
     on_the_way: int = constant("so many")
     crash_round: int = constant("round in which the writer crashes, FOREVER")
+    crash_fault: int = constant("fault_id of that crash")
     first_size: int = constant("place of the sizes of what it is given")
     size_count: int = constant("so many")
     given_bytes: int = constant("bytes of the entries that were there before the run")
@@ -177,6 +187,8 @@ class Ledger(Record):
     state: int = compared("OPEN, IN_RECOVERY or CLOSED")
     last_entry: int = compared("last entry once closed, else NO_ENTRY")
     closed_by: int = compared("number of the client that closed it, else NO_ENTRY")
+    close_cause: int = compared("fault behind its close")
+    offloaded: int = compared("1: a remote store has all of it")
     fragments: List = part_of(List, "in the order in which they were added")
     # The writer
     writer: int = compared("of WRITER_STATES")
@@ -189,6 +201,7 @@ class Ledger(Record):
     close_asked: int = compared("closes that the application waits for")
     closes: List = part_of(List, "what was answered to closes")
     error: int = compared("what the last operation came to")
+    stop_cause: int = compared("fault for which the writer stopped")
     # Clients
     own: List = part_of(List, "ensembles that clients write to, the writer's first, then of each recovery")
     recoveries: List = part_of(List, "in the order of their start")
@@ -214,6 +227,7 @@ class Ledger(Record):
     ensemble_changes: int = compared("changes of the ensemble")
     adds_resent: int = compared("adds in flight that went to bookies which came into the ensemble")
     impaired: int = compared("1: a bookie lost entries of it, or its fence, to a fault")
+    impaired_cause: int = compared("the last such fault")
     broken: int = compared("mask of invariants that did not hold at the end of the last round")
     played: int = scratch("rounds that were not leapt over")
     # Of one round
@@ -224,6 +238,9 @@ class Ledger(Record):
     ends_otherwise: int = scratch("1: it was closed, or a fragment of a closed ledger changed")
     # At the run's end
     read_bytes: int = scratch("bytes of the entries that a reader gets")
+    acked_lost: int = scratch("acknowledged entries behind its end, or that no bookie has")
+    acked_unreadable: int = scratch("others that no bookie of their write set has which is heard")
+    acked_under_replicated: int = scratch("others that fewer than Qw bookies of their write set have which are heard")
 
 
 class Event(Record):
@@ -236,6 +253,8 @@ class Event(Record):
     broker: int = constant("bookie id, NOBODY: null")
     from_entry: int = constant("entry")
     to_entry: int = constant("entry")
+    entries: int = constant("so many of these it is about, ALL_BETWEEN: all, or it names none")
+    cause: int = constant("fault_id of the fault behind it, NO_FAULT")
 
 
 class Violation(Record):

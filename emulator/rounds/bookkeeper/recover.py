@@ -14,9 +14,11 @@ from emulator.rounds.bookkeeper.constants import (
     IN_RECOVERY,
     LATER,
     LEDGER_CLOSED_EVENT,
+    LEDGER_RECOVERY,
     MARK,
     NEVER,
     NO_ENTRY,
+    NO_FAULT,
     NO_LAC,
     NOT_ENOUGH_BOOKIES,
     NOW,
@@ -30,15 +32,16 @@ from emulator.rounds.bookkeeper.constants import (
 )
 from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
-from emulator.rounds.bookkeeper.inputs import Inputs, Rules
-from emulator.rounds.bookkeeper.placement import replace
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.lost_entries import tell_behind_end
+from emulator.rounds.bookkeeper.placement import cause_of_change, replace
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
 from emulator.rounds.bookkeeper.tell import tell_of_entries
 from emulator.rounds.lists import append, every, keep_first, last
 
 
 @compiled
-def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int) -> None:
+def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int, cause: int) -> None:
     """Another client opens the ledger with recovery, from the next step 2 on; not if it is about it already."""
     for at in every(ledger.recoveries):
         other = lists.recoveries[at]
@@ -47,6 +50,7 @@ def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int) -> Non
     recovery = lists.recoveries[append(ledger.recoveries)]
     recovery.origin = origin
     recovery.retry = retry
+    recovery.cause = cause
     recovery.started_round = ledger.now
     recovery.phase = MARK
     recovery.attempting = 0
@@ -56,6 +60,7 @@ def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int) -> Non
     recovery.base_lac = NO_LAC
     recovery.lac = NO_LAC
     recovery.error = PENDING
+    recovery.attempt_error = PENDING
     recovery.fenced_round = NEVER
     recovery.closed_round = NEVER
     recovery.written = NO_LAC
@@ -88,7 +93,7 @@ def mark(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> None:
         return
     if ledger.state == OPEN:
         ledger.state = IN_RECOVERY
-        tell_of_entries(lists, ledger, RECOVERY_STARTED, NO_ENTRY, NO_ENTRY)
+        tell_of_entries(lists, ledger, RECOVERY_STARTED, NO_ENTRY, NO_ENTRY, recovery.cause)
     end_attempt(lists, ledger, recovery, number)
     recovery.phase = FENCE
     recovery.attempting = 1
@@ -102,6 +107,7 @@ def mark(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> None:
         fragment.client = number
         fragment.is_change = 0
         fragment.first_entry = lists.fragments[at].first_entry
+        fragment.cause = NO_FAULT
         copy_ensemble(lists.ensembles, at, lists.found_ensembles, new)
     copy_ensemble(lists.ensembles, last(ledger.fragments), lists.own, own_ensemble(ledger, number))
 
@@ -118,14 +124,22 @@ def close(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, numb
     for at in every(ledger.found):
         change = lists.found[at]
         if change.client == number and change.is_change:
-            put_ensemble(lists, inputs, ledger, change.first_entry, lists.found_ensembles, at)
-    ledger.state = CLOSED
-    ledger.last_entry = recovery.lac
-    ledger.closed_by = number
-    ledger.ends_otherwise = 1
-    tell_of_entries(lists, ledger, LEDGER_CLOSED_EVENT, NO_ENTRY, recovery.lac)
+            put_ensemble(lists, inputs, ledger, change.first_entry, lists.found_ensembles, at, change.cause)
+    close_ledger(lists, inputs.settings[ledger.settings], ledger, recovery.lac, number, recovery.cause)
     recovery.closed_round = ledger.now
     be_done(ledger, recovery)
+
+
+@compiled
+def close_ledger(lists: Lists, settings: Settings, ledger: Ledger, last_entry: int, client: int, cause: int) -> None:
+    """CLOSED for good, by the writer or a recovery."""
+    ledger.state = CLOSED
+    ledger.last_entry = last_entry
+    ledger.closed_by = client
+    ledger.close_cause = cause
+    ledger.ends_otherwise = 1
+    tell_of_entries(lists, ledger, LEDGER_CLOSED_EVENT, NO_ENTRY, last_entry, cause)
+    tell_behind_end(lists, settings, ledger)
 
 
 @compiled
@@ -150,12 +164,16 @@ def be_done(ledger: Ledger, recovery: Recovery) -> None:
 
 @compiled
 def fail_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int, error: int) -> None:
-    """The attempt fails, and its ensemble changes are forgotten; it marks the ledger anew in the next round, or has failed."""
+    """The attempt fails, and its ensemble changes are forgotten; it marks the ledger anew in the next round, or has failed.
+
+    Whatever it was, the client is told LedgerRecoveryException (LedgerOpenOp).
+    """
     end_attempt(lists, ledger, recovery, number)
-    recovery.error = error
+    recovery.error = LEDGER_RECOVERY
+    recovery.attempt_error = error
     recovery.phase = MARK if recovery.retry else FAILED
     if not recovery.retry:
-        ledger.error = error
+        ledger.error = LEDGER_RECOVERY
 
 
 @compiled
@@ -196,6 +214,7 @@ def replace_failed(
     row = own_ensemble(ledger, number)
     before = append(ledger.own)
     copy_ensemble(lists.own, row, lists.own, before)
+    cause = cause_of_change(lists, inputs, ledger, lists.own, row, number, when)
     is_other, all_replaced = replace(lists, inputs, ledger, lists.own, row, number, when)
     forget_failures(lists, ledger, number, when)
     replaced = 0
@@ -207,12 +226,12 @@ def replace_failed(
         fail_attempt(lists, ledger, recovery, number, NOT_ENOUGH_BOOKIES)
         return
     if is_other:
-        note_change(lists, ledger, number, recovery.lac + 1, row)
+        note_change(lists, ledger, number, recovery.lac + 1, row, cause)
     resend(lists, inputs, ledger, number, replaced, sent_round)
 
 
 @compiled
-def note_change(lists: Lists, ledger: Ledger, number: int, first_entry: int, row: int) -> None:
+def note_change(lists: Lists, ledger: Ledger, number: int, first_entry: int, row: int, cause: int) -> None:
     """A recovery's own change: entries from one on go to its ensemble."""
     found = NOWHERE
     for at in every(ledger.found):
@@ -225,5 +244,6 @@ def note_change(lists: Lists, ledger: Ledger, number: int, first_entry: int, row
     change.client = number
     change.is_change = 1
     change.first_entry = first_entry
+    change.cause = cause
     copy_ensemble(lists.own, row, lists.found_ensembles, found)
     ledger.found.changes += 1

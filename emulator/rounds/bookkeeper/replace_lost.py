@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.bookies import is_heard, is_registered_here, slot_of
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registered_here, slot_of
 from emulator.rounds.bookkeeper.constants import (
     BY_WORKER,
     CLOSED,
@@ -12,10 +12,12 @@ from emulator.rounds.bookkeeper.constants import (
     MAX_ENSEMBLE,
     NEVER,
     NO_ENTRY,
+    NO_FAULT,
     NOBODY,
     NOWHERE,
     REREPLICATED,
     UNDERREPLICATED,
+    UNREGISTERED,
 )
 from emulator.rounds.bookkeeper.copy_entry import copy_entry
 from emulator.rounds.bookkeeper.damage import is_member
@@ -50,7 +52,7 @@ def commit_replacements(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         ledger.fragments.changes += 1
         note_changed_fragment(ledger, task.first_entry)
         broker = lists.bookies[ledger.bookies.start + task.target].broker
-        tell(lists, ledger, REREPLICATED, broker, task.first_entry, task.next_entry)
+        tell(lists, ledger, REREPLICATED, broker, task.first_entry, task.next_entry, task.cause)
     keep_first(ledger.replacements, kept - ledger.replacements.start)
 
 
@@ -111,7 +113,15 @@ def publish(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> None
         task.target = NOBODY
         task.next_entry = first_entry
         task.copied = 0
-        tell(lists, ledger, UNDERREPLICATED, lists.bookies[ledger.bookies.start + slot].broker, first_entry, NO_ENTRY)
+        task.cause = cause_of_missing(lists, ledger, slot)
+        tell(lists, ledger, UNDERREPLICATED, bookie_at(lists, ledger, slot).broker, first_entry, NO_ENTRY, task.cause)
+
+
+@compiled
+def cause_of_missing(lists: Lists, ledger: Ledger, slot: int) -> int:
+    """The fault for which a bookie isn't registered; NO_FAULT: it was decommissioned."""
+    bookie = bookie_at(lists, ledger, slot)
+    return bookie.cause if bookie.status & UNREGISTERED else NO_FAULT
 
 
 @compiled
@@ -142,7 +152,7 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
         return False
     if ledger.state != CLOSED and fragment == last(ledger.fragments):
         if ledger.now - task.published_round >= settings.grace_rounds:
-            start_recovery(lists, ledger, BY_WORKER, 1)
+            start_recovery(lists, ledger, BY_WORKER, 1, task.cause)
         return False
     has_target = task.target != NOBODY and is_registered_here(lists, ledger, task.target)
     if not has_target or index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY:
@@ -160,7 +170,7 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
     if task.next_entry >= end:
         task.copied = 1
         broker = lists.bookies[ledger.bookies.start + task.target].broker
-        tell(lists, ledger, COPIED, broker, task.first_entry, task.next_entry)
+        tell(lists, ledger, COPIED, broker, task.first_entry, task.next_entry, task.cause)
     return True
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
 from emulator.rounds.bookkeeper.constants import (
     BY_COMMAND,
     CHECK_LEDGER,
     CLOSE_LEDGER,
     CLOSING,
-    DEAD,
     FENCED_OFF,
     FOREVER,
     HAPPENS,
     LEDGER_CLOSED,
     NO_ENTRY,
+    NO_FAULT,
     NO_LIMIT,
+    NOBODY,
     OPEN_NO_RECOVERY,
     PENDING,
     RECOVER_LEDGER,
@@ -36,10 +38,11 @@ def take_inputs(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> N
     settings = inputs.settings[ledger.settings]
     something_returns = False
     follow_bookies(lists, inputs, ledger)
-    for at in every(ledger.bookies):
-        if lists.bookies[at].status & HAPPENS:
-            damage(lists, inputs, settings, ledger, at - ledger.bookies.start)
-            something_returns |= lists.bookies[at].status & RESTARTED != 0
+    slot = next_struck(lists, ledger, NOBODY)
+    while slot != NOBODY:  # in the order of the bookies' ids
+        damage(lists, inputs, settings, ledger, slot)
+        something_returns |= bookie_at(lists, ledger, slot).status & RESTARTED != 0
+        slot = next_struck(lists, ledger, bookie_at(lists, ledger, slot).place)
     lose_what_is_on_the_way(lists, ledger)
     if ledger.crash_round == ledger.now:
         crash_writer(lists, ledger)
@@ -67,6 +70,20 @@ def follow_bookies(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         while inputs.bookie_spans[bookie.span + 1].from_round <= ledger.now:
             bookie.span += 1
         bookie.status = inputs.bookie_spans[bookie.span].status
+        bookie.cause = inputs.bookie_spans[bookie.span].cause
+
+
+@compiled
+def next_struck(lists: Lists, ledger: Ledger, behind: int) -> int:
+    """The slot of the next bookie, by id, to which something happens in this very round; NOBODY if there is none."""
+    found = NOBODY
+    for slot in range(ledger.bookies.count):
+        bookie = bookie_at(lists, ledger, slot)
+        if bookie.status & HAPPENS == 0 or bookie.place <= behind:
+            continue
+        if found == NOBODY or bookie.place < bookie_at(lists, ledger, found).place:
+            found = slot
+    return found
 
 
 @compiled
@@ -90,8 +107,9 @@ def lose_what_is_on_the_way(lists: Lists, ledger: Ledger) -> None:
     """Messages on the way to a dead bookie are lost."""
     for at in every(ledger.requests):
         one = lists.requests[at]
-        if lists.bookies[ledger.bookies.start + one.bookie].status & DEAD:
+        if one.on_the_way and is_dead(lists, ledger, one.bookie):
             one.on_the_way = 0
+            one.cause = bookie_at(lists, ledger, one.bookie).cause
 
 
 @compiled
@@ -103,13 +121,19 @@ def crash_writer(lists: Lists, ledger: Ledger) -> None:
 
 
 @compiled
+def cause_of_crash(ledger: Ledger) -> int:
+    """The client_crash that took the writer, NO_FAULT: none did."""
+    return ledger.crash_fault if ledger.crash_round <= ledger.now else NO_FAULT
+
+
+@compiled
 def obey(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """What an administrator, or the application, does."""
     command = inputs.commands[ledger.command]
     if command.kind == CLOSE_LEDGER:
         ask_to_close(lists, ledger)
     elif command.kind == RECOVER_LEDGER:
-        start_recovery(lists, ledger, BY_COMMAND, command.retry)
+        start_recovery(lists, ledger, BY_COMMAND, command.retry, cause_of_crash(ledger))
     elif command.kind == OPEN_NO_RECOVERY:
         opening = lists.openings[append(ledger.openings)]
         opening.at_round = ledger.now
@@ -126,9 +150,10 @@ def ask_to_close(lists: Lists, ledger: Ledger) -> None:
         return
     ledger.close_asked += 1
     if ledger.writer == WRITING:
-        fail_adds(lists, ledger, LEDGER_CLOSED)
+        fail_adds(lists, ledger, LEDGER_CLOSED, NO_FAULT)
         ledger.writer = CLOSING
     elif ledger.writer == FENCED_OFF:
+        ledger.stop_cause = NO_FAULT
         ledger.writer = CLOSING
 
 
@@ -137,4 +162,7 @@ def fill_members(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """check_ledger: all bookies of the ledger get what they lack."""
     for at in every(ledger.fragments):
         for index in range(inputs.settings[ledger.settings].ensemble_size):
-            lists.bookies[ledger.bookies.start + lists.ensembles[at, index]].filling = 1
+            bookie = bookie_at(lists, ledger, lists.ensembles[at, index])
+            if not bookie.filling:
+                bookie.filling = 1
+                bookie.filling_cause = NO_FAULT

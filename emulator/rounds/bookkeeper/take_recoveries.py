@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.adds import acknowledge, complete, take_answers_of, take_failures
+from emulator.rounds.bookkeeper.adds import acknowledge, complete, next_failure, take_answers_of
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_dead, is_heard
 from emulator.rounds.bookkeeper.constants import (
     AGAIN,
@@ -51,10 +51,10 @@ def take_recoveries(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) 
 @compiled
 def take_adds(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, recovery: Recovery, number: int) -> None:
     """Answers to the entry that it writes back; with Qa of them it looks for the next one. Who failed is replaced at once."""
-    if take_failures(lists, settings, ledger, number):
+    while next_failure(lists, settings, ledger, number):
         replace_failed(lists, inputs, ledger, recovery, number, NOW, ledger.now + 1)
-    if not recovery.attempting:
-        return
+        if not recovery.attempting:
+            return
     take_answers_of(lists, settings, ledger, number)
     complete(lists, settings, ledger, number)
     if recovery.phase == WRITE and acknowledge(lists, ledger, number):
@@ -97,7 +97,7 @@ def read(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, n
         slot = lists.found_ensembles[fragment, write_index(settings, entry, place)]
         answer = as_taken(say(lists, settings, ledger, slot, entry), rules)
         if is_heard(lists, ledger, slot) and rules.recovery_reads_fence:
-            fence(lists, ledger, slot)
+            fence(lists, ledger, slot, recovery.cause)
         if answer == NO:
             said_no += 1
         if answer == FOUND:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import (
+    cause_of_newest,
     forget_adds,
     forget_failures,
     has_failures,
@@ -19,10 +20,8 @@ from emulator.rounds.bookkeeper.constants import (
     IN_RECOVERY,
     LATER,
     LEDGER_CLOSED,
-    LEDGER_CLOSED_EVENT,
     LEDGER_FENCED,
     METADATA_VERSION,
-    NO_ENTRY,
     NOT_ENOUGH_BOOKIES,
     NOW,
     OK,
@@ -32,10 +31,10 @@ from emulator.rounds.bookkeeper.constants import (
 )
 from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
-from emulator.rounds.bookkeeper.inputs import Inputs, Rules
-from emulator.rounds.bookkeeper.placement import replace
+from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.placement import cause_of_change, replace
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.recover import recoveries_use_store
+from emulator.rounds.bookkeeper.recover import close_ledger, recoveries_use_store
 from emulator.rounds.bookkeeper.replace_lost import commit_replacements
 from emulator.rounds.bookkeeper.tell import tell_of_entries
 from emulator.rounds.lists import append, every, keep_first, last
@@ -47,7 +46,7 @@ def use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> Non
     if ledger.writer == WRITING and ledger.changing:
         change_ensemble(lists, inputs, ledger)
     if ledger.writer == CLOSING:
-        close_by_writer(lists, ledger)
+        close_by_writer(lists, inputs.settings[ledger.settings], ledger)
     answer_closes(lists, ledger)
     recoveries_use_store(lists, inputs, ledger, rules)
     commit_replacements(lists, inputs, ledger)
@@ -57,29 +56,31 @@ def use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> Non
 def change_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """The writer's ensemble change: the failed bookies that still are at their indices are replaced."""
     if ledger.state == CLOSED:
-        stop(lists, ledger, LEDGER_CLOSED, False)
+        stop(lists, ledger, LEDGER_CLOSED, False, ledger.close_cause)
         return
     if ledger.state == IN_RECOVERY:
-        stop(lists, ledger, LEDGER_FENCED, True)
+        stop(lists, ledger, LEDGER_FENCED, True, cause_of_newest(lists, ledger))
         return
     row, fragment = own_ensemble(ledger, WRITER), last(ledger.fragments)
     forget_who_is_gone(lists, ledger, fragment)
     # A row of its own for the new ensemble: the writer writes to the old one until its changes are done.
     new = append(ledger.own)
     copy_ensemble(lists.ensembles, fragment, lists.own, new)
+    cause = cause_of_change(lists, inputs, ledger, lists.own, new, WRITER, CHANGING)
     is_other, all_replaced = replace(lists, inputs, ledger, lists.own, new, WRITER, CHANGING)
     if is_other:
-        put_ensemble(lists, inputs, ledger, ledger.lac + 1, lists.own, new)
+        put_ensemble(lists, inputs, ledger, ledger.lac + 1, lists.own, new, cause)
     keep_first(ledger.own, ledger.own.count - 1)
     if not all_replaced:
-        stop(lists, ledger, NOT_ENOUGH_BOOKIES, False)
+        stop(lists, ledger, NOT_ENOUGH_BOOKIES, False, cause)
         return
+    fragment = last(ledger.fragments)
     forget_failures(lists, ledger, WRITER, CHANGING)
-    if has_failures(lists, ledger, WRITER, LATER):
-        merge_failures(lists, ledger, WRITER, LATER, CHANGING)
+    merge_failures(lists, ledger, WRITER, LATER, CHANGING)
+    forget_who_is_gone(lists, ledger, fragment)
+    if has_failures(lists, ledger, WRITER, CHANGING):
         return
     ledger.changing = 0
-    fragment = last(ledger.fragments)
     replaced = 0
     for index in range(inputs.settings[ledger.settings].ensemble_size):
         if lists.own[row, index] != lists.ensembles[fragment, index]:
@@ -102,22 +103,23 @@ def forget_who_is_gone(lists: Lists, ledger: Ledger, fragment: int) -> None:
 
 
 @compiled
-def stop(lists: Lists, ledger: Ledger, error: int, knows_of_recovery: bool) -> None:
+def stop(lists: Lists, ledger: Ledger, error: int, knows_of_recovery: bool, cause: int) -> None:
     """An error that no other bookie mends: all adds fail, and the writer closes the ledger unless it knows of a recovery."""
-    fail_adds(lists, ledger, error)
+    fail_adds(lists, ledger, error, cause)
     ledger.writer = FENCED_OFF if knows_of_recovery else CLOSING
 
 
 @compiled
-def fail_adds(lists: Lists, ledger: Ledger, error: int) -> None:
+def fail_adds(lists: Lists, ledger: Ledger, error: int, cause: int) -> None:
     """The writer's adds in flight fail, and it wants no ensemble change any more."""
+    ledger.stop_cause = cause
     failed = forget_writer(lists, ledger)
     if failed:
         ledger.failed_adds += failed
         ledger.error = error
         if error == LEDGER_FENCED:
             ledger.told_fenced = 1
-        tell_of_entries(lists, ledger, ADD_FAILED, ledger.lac + 1, ledger.next_entry)
+        tell_of_entries(lists, ledger, ADD_FAILED, ledger.lac + 1, ledger.next_entry, cause)
 
 
 @compiled
@@ -130,21 +132,11 @@ def forget_writer(lists: Lists, ledger: Ledger) -> int:
 
 
 @compiled
-def close_by_writer(lists: Lists, ledger: Ledger) -> None:
+def close_by_writer(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """Close at the LAC. This overrides a recovery that isn't done; whoever closed first has the last word."""
     if ledger.state != CLOSED:
-        close_ledger(lists, ledger, ledger.lac, WRITER)
+        close_ledger(lists, settings, ledger, ledger.lac, WRITER, ledger.stop_cause)
     ledger.writer = SHUT
-
-
-@compiled
-def close_ledger(lists: Lists, ledger: Ledger, last_entry: int, client: int) -> None:
-    """CLOSED for good."""
-    ledger.state = CLOSED
-    ledger.last_entry = last_entry
-    ledger.closed_by = client
-    ledger.ends_otherwise = 1
-    tell_of_entries(lists, ledger, LEDGER_CLOSED_EVENT, NO_ENTRY, last_entry)
 
 
 @compiled

@@ -109,10 +109,12 @@ def _outcomes(played: Played, accounts: Accounts) -> DataFrame:
         of_tiers = tables.tiers.groupBy("pid").agg(*(F.sum(name).alias(name) for name in TIER_COUNTERS))
         rows, more = rows.join(of_tiers, "pid"), TIER_COUNTERS
     rows = rows.join(accounts.sums(), "pid", "left")
-    zero = [name for name in OUTPUT_TABLES["outcomes"].names if name not in (*rows.columns, "topic", "partition")]
+    others = [field for field in OUTPUT_TABLES["outcomes"] if field.name not in (*rows.columns, "topic", "partition")]
+    more_columns = {field.name: F.lit(None if field.nullable else 0).cast(field.dataType) for field in others}
     lost = {name: F.expr(f"coalesce({name}, 0L)") for name in ("acked", "acked_lost", "committed_lost")}
     kept = ("pid", "scenario_id", "topic_id", "leader", "leader_epoch", "isr", "elr", "hw", "leo", *lost)
-    return rows.withColumns(lost | {name: F.lit(0) for name in zero}).select(*kept, *COUNTERS, *REPLICA_COUNTERS, *more, *zero)
+    every = rows.withColumns(lost | more_columns)
+    return every.select(*kept, *COUNTERS, *REPLICA_COUNTERS, *more, *more_columns)
 
 
 def _events(spark: SparkSession, inputs: RunInputs, played: Played, accounts: Accounts) -> DataFrame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .bookie import NO_LAC, OK, Bookie
+from .causes import cause_of_bookie, numbered
 from .metadata import Fragment, Metadata
 from .placement import LOWEST_FREE_ID, Placement
 from .recovery import Recovery
@@ -43,11 +44,15 @@ class Ledger:
         self.settings = settings_of(case)
         self.quorums = self.settings.quorums
         self.rules: Rules = case.get("rules", REAL)
-        self.faults = list(case.get("faults", []))
+        self.faults = numbered(case.get("faults", []))
         self.statuses = _statuses(case)
         self.decommissioned = set(decommissioned)
         self.damaged: set[int] = set()
         self.lost_to_faults = False  # some bookie lost an entry of it, or its fence
+        self.damage_causes: dict[int, int | None] = {}
+        self.last_damage: int | None = None
+        """The fault that took an entry or a fence last."""
+        self.offloaded = False
         self.bookies = {broker: Bookie(broker) for broker in case["brokers"]}
         self.placement = Placement(
             policy=case.get("placement", LOWEST_FREE_ID),
@@ -119,20 +124,37 @@ class Ledger:
         """The bookies that an ensemble may take."""
         return [one for one in self.statuses if self.status(one).registered and one not in self.decommissioned]
 
-    def start_recovery(self, name: str, retry: bool = True) -> None:
+    def cause_of(self, broker: int) -> int | None:
+        """The fault behind what happens to a bookie in this round."""
+        return cause_of_bookie(broker, self.case.get("racks", {}).get(broker), self.faults, self.now)
+
+    @property
+    def newest_cause(self) -> int | None:
+        """The fault behind the newest recovery."""
+        return self.recoveries[-1].cause if self.recoveries else None
+
+    def start_recovery(self, name: str, retry: bool = True, cause: int | None = None) -> None:
         """Let another client open the ledger with recovery, unless it is about it."""
         if any(one.name == name and one.running for one in self.recoveries):
             return
-        recovery = Recovery(name, self.metadata, self.quorums, self.settings, self.placement, self.rules, retry)
+        recovery = Recovery(name, self.metadata, self.quorums, self.settings, self.placement, self.rules, retry, cause)
         recovery.started_round = self.now
         self.recoveries.append(recovery)
         self.coverage["recovery"] += 1
 
-    def event(self, kind: str, broker: int | None = None, from_offset: int | None = None, to_offset: int | None = None) -> None:
-        """Note what happened."""
-        self.events.append(
-            {"round": self.now, "kind": kind, "broker": broker, "from_offset": from_offset, "to_offset": to_offset}
-        )
+    def event(
+        self,
+        kind: str,
+        broker: int | None = None,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        *,
+        cause: int | None,
+        records: int | None = None,
+    ) -> None:
+        """Note what happened; `cause`: the fault behind it, `records`: how many entries it is about, if not all of these."""
+        own = {"kind": kind, "broker": broker, "from_offset": from_offset, "to_offset": to_offset}
+        self.events.append({"round": self.now, **own, "cause": cause, "records": records})
 
     def reader_lac(self) -> int | None:
         """What a client without recovery takes for the LAC: the largest of the answers, None if too few answer."""

@@ -10,10 +10,11 @@ OPEN, IN_RECOVERY, CLOSED = "OPEN", "IN_RECOVERY", "CLOSED"
 
 @dataclass
 class Fragment:
-    """From its first entry on, until the next fragment's, entries go to this ensemble."""
+    """From its first entry on, until the next fragment's, entries go to this ensemble. `cause`: the fault behind a change."""
 
     first_entry: int
     ensemble: list[int]
+    cause: int | None = None
 
 
 @dataclass
@@ -25,6 +26,7 @@ class Metadata:
     last_entry: int | None = None
     writes: int = 0
     closed_by: str | None = None
+    close_cause: int | None = None
     recovering: list[str] = field(default_factory=list)
 
     @property
@@ -36,9 +38,9 @@ class Metadata:
         """The fragments as a client that opens the ledger now knows them."""
         return [Fragment(fragment.first_entry, list(fragment.ensemble)) for fragment in self.fragments]
 
-    def put_ensemble(self, first_entry: int, ensemble: Sequence[int]) -> None:
+    def put_ensemble(self, first_entry: int, ensemble: Sequence[int], cause: int | None = None) -> None:
         """Entries from `first_entry` on go to this ensemble: a new fragment, or another ensemble of that very fragment."""
-        put_ensemble(self.fragments, first_entry, ensemble)
+        put_ensemble(self.fragments, first_entry, ensemble, cause)
         self.writes += 1
 
     def mark_in_recovery(self) -> None:
@@ -47,19 +49,19 @@ class Metadata:
             self.state = IN_RECOVERY
             self.writes += 1
 
-    def close(self, last_entry: int, by: str) -> None:
+    def close(self, last_entry: int, by: str, cause: int | None = None) -> None:
         """CLOSED for good."""
-        self.state, self.last_entry, self.closed_by = CLOSED, last_entry, by
+        self.state, self.last_entry, self.closed_by, self.close_cause = CLOSED, last_entry, by, cause
         self.writes += 1
 
 
-def put_ensemble(fragments: list[Fragment], first_entry: int, ensemble: Sequence[int]) -> None:
+def put_ensemble(fragments: list[Fragment], first_entry: int, ensemble: Sequence[int], cause: int | None = None) -> None:
     """Add a fragment at the end, or replace the ensemble of the one that starts at this entry."""
     for fragment in fragments:
         if fragment.first_entry == first_entry:
-            fragment.ensemble = list(ensemble)
+            fragment.ensemble, fragment.cause = list(ensemble), cause
             return
-    fragments.append(Fragment(first_entry, list(ensemble)))
+    fragments.append(Fragment(first_entry, list(ensemble), cause))
 
 
 def fragment_of(fragments: Sequence[Fragment], entry: int) -> Fragment:

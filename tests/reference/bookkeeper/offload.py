@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .repair import holders
 from .status import covers
 
 if TYPE_CHECKING:
@@ -39,13 +40,14 @@ def _copy(topic: Topic) -> None:
     if part.deleted_round is not None or _faults(topic, "remote_storage_outage"):
         part.copied_bytes, topic.offloading = 0, None  # nothing of it stays
         if part.deleted_round is None:
-            topic.event("offload_failed", part)
+            topic.event("offload_failed", part, _faults(topic, "remote_storage_outage")[0]["fault_id"])
         return
     if not _is_readable(part):
         return
     part.copied_bytes = min(topic.bytes_of(part), part.copied_bytes + _bytes_a_round(topic, part))
     if part.copied_bytes == topic.bytes_of(part):
         part.offloaded_round, topic.offloading = topic.now, None
+        part.ledger.offloaded = True
         topic.event("offloaded", part)
 
 
@@ -57,18 +59,13 @@ def _bytes_a_round(topic: Topic, part: Part) -> int:
 
 
 def _faults(topic: Topic, kind: str) -> list[Any]:
-    return [fault for fault in topic.case.get("faults", []) if fault["kind"] == kind and covers(fault, topic.now)]
+    return [fault for fault in topic.faults if fault["kind"] == kind and covers(fault, topic.now)]
 
 
 def _is_readable(part: Part) -> bool:
-    """Of every entry some bookie that should have it is heard."""
+    """Every entry is on some bookie that should have it and is heard."""
     ledger = part.ledger
-    for fragment in ledger.metadata.fragments:
-        heard = [ledger.is_heard(bookie) for bookie in fragment.ensemble]
-        for first in range(len(heard)):
-            if not any(heard[(first + i) % len(heard)] for i in range(ledger.quorums.write)):
-                return False
-    return True
+    return all(any(ledger.is_heard(one) for one in holders(ledger, entry)) for entry in range(part.entries))
 
 
 def _is_due(topic: Topic, part: Part) -> bool:

@@ -11,12 +11,14 @@ from .placement import Placement, stays
 from .quorums import END, NO, RECOVERED, UNKNOWN, Quorums, read_verdict
 from .rules import Rules
 from .settings import Settings
-from .window import Message, Window
+from .window import CauseOf, Failure, Message, Window, bookies_of, cause_of_change
 
 MARK, FENCE, READ, WRITE, CLOSE, DONE, FAILED = "mark", "fence", "read", "write", "close", "done", "failed"
 OK = "OK"
 READ_EXCEPTION, UNEXPECTED_CONDITION = "ReadException", "UnexpectedConditionException"
-NOT_ENOUGH_BOOKIES = "BKNotEnoughBookiesException"
+NOT_ENOUGH_BOOKIES = "NotEnoughBookiesException"
+LEDGER_RECOVERY = "LedgerRecoveryException"
+"""What the client is told of an attempt that fails, whatever it was."""
 
 Say = Callable[[int], str | None]
 """What a bookie answers, None if it isn't heard."""
@@ -33,6 +35,7 @@ class Recovery:
     placement: Placement
     rules: Rules
     retry: bool = True
+    cause: int | None = None
     started_round: int = 0
     phase: str = MARK
     attempt: int = 0
@@ -44,6 +47,7 @@ class Recovery:
     base_lac: int = NO_LAC
     lac: int = NO_LAC
     error: str | None = None
+    attempt_error: str | None = None
     fenced_in_round: int | None = None
     closed_in_round: int | None = None
 
@@ -99,8 +103,8 @@ class Recovery:
             self._fail(UNEXPECTED_CONDITION)
             return
         for change in self.changes:
-            put_ensemble(self.metadata.fragments, change.first_entry, change.ensemble)
-        self.metadata.close(self.lac, by=self.name)
+            put_ensemble(self.metadata.fragments, change.first_entry, change.ensemble, change.cause)
+        self.metadata.close(self.lac, by=self.name, cause=self.cause)
         self.closed_in_round = now
         self._done()
 
@@ -110,7 +114,7 @@ class Recovery:
 
     def _fail(self, error: str) -> None:
         """Give up this attempt; the next one begins anew, with the ensembles that the metadata has."""
-        self.error, self.window = error, None
+        self.error, self.attempt_error, self.window = LEDGER_RECOVERY, error, None
         self.phase = MARK if self.retry else FAILED
 
     # Step 3 ---------------------------------------------------------------------------------------------------------
@@ -127,15 +131,15 @@ class Recovery:
             messages += self.window.send(self.entry, self.base_lac, now)
         return messages
 
-    def replace(self, failed: Mapping[int, int], registered: Iterable[int], now: int) -> list[Message]:
+    def replace(self, failed: Mapping[int, Failure], registered: Iterable[int], now: int) -> list[Message]:
         """Change the ensemble of its own writes; nobody else learns of it before the close."""
         assert self.window is not None
-        ensemble = self.placement.replace(self.window.ensemble, failed, registered)
-        if stays(ensemble, failed):
+        ensemble = self.placement.replace(self.window.ensemble, bookies_of(failed), registered)
+        if stays(ensemble, bookies_of(failed)):
             self._fail(NOT_ENOUGH_BOOKIES)
             return []
         if ensemble != self.window.ensemble:
-            put_ensemble(self.changes, self.entry, ensemble)
+            put_ensemble(self.changes, self.entry, ensemble, cause_of_change(self.window.ensemble, failed))
         return self.window.change_ensemble(ensemble, now)
 
     # Step 6 ---------------------------------------------------------------------------------------------------------
@@ -188,13 +192,15 @@ class Recovery:
         is_dead: Callable[[int], bool],
         registered: Iterable[int],
         now: int,
+        cause_of: CauseOf,
     ) -> list[Message]:
         """Take the answers to adds; return what goes to new bookies, in the next round."""
         assert self.window is not None
-        failed = self.window.take_failures(is_dead, now)
-        resent = self.replace(failed, registered, now + 1) if failed else []
-        if self.window is None:
-            return []
+        resent: list[Message] = []
+        while failed := self.window.next_failure(is_dead, now, cause_of):
+            resent += self.replace(failed, registered, now + 1)
+            if self.window is None:
+                return []
         for message, answer in answers:
             self.window.take_answer(message, answer)
         self.window.complete()

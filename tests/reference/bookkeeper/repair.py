@@ -28,6 +28,7 @@ class Replacement:
     target: int | None = None
     next_entry: int = 0
     copied: bool = False
+    cause: int | None = None
 
 
 @dataclass
@@ -35,7 +36,8 @@ class Repair:
     """What there is to repair of one ledger; `lost_since`: from which round on the auditor misses a bookie."""
 
     replacements: list[Replacement] = field(default_factory=list)
-    filling: set[int] = field(default_factory=set)
+    filling: dict[int, int | None] = field(default_factory=dict)
+    """Bookies that get what they lack, and the fault for which they do."""
     lost_since: dict[int, int] = field(default_factory=dict)
     copied_entries: int = 0
 
@@ -48,7 +50,7 @@ def commit_replacements(ledger: Ledger) -> None:
             assert task.target is not None
             fragment.ensemble[task.index] = task.target
             ledger.metadata.writes += 1
-            ledger.event("rereplicated", task.target, fragment.first_entry, task.next_entry)
+            ledger.event("rereplicated", task.target, fragment.first_entry, task.next_entry, cause=task.cause)
         ledger.repair.replacements.remove(task)
 
 
@@ -76,8 +78,9 @@ def _publish(ledger: Ledger, bookie: int) -> None:
         for index, one in enumerate(fragment.ensemble):
             if one == bookie and (fragment.first_entry, index, one) not in known:
                 task = Replacement(fragment.first_entry, index, one, ledger.now, next_entry=fragment.first_entry)
+                task.cause = None if ledger.status(bookie).registered else ledger.cause_of(bookie)
                 ledger.repair.replacements.append(task)
-                ledger.event("underreplicated", bookie, fragment.first_entry)
+                ledger.event("underreplicated", bookie, fragment.first_entry, cause=task.cause)
 
 
 def copy(ledger: Ledger) -> None:
@@ -112,7 +115,7 @@ def _work_on(ledger: Ledger, task: Replacement) -> bool:
         task.next_entry += 1
     task.copied = task.next_entry >= end
     if task.copied:
-        ledger.event("copied", task.target, fragment.first_entry, task.next_entry)
+        ledger.event("copied", task.target, fragment.first_entry, task.next_entry, cause=task.cause)
     return True
 
 
@@ -129,7 +132,7 @@ def _recover_after_grace(ledger: Ledger, task: Replacement) -> None:
     """The last fragment of an open ledger may still change: after the grace period the worker closes it by recovery."""
     waited = ledger.now - task.published_round >= ledger.settings.open_ledger_grace_rounds
     if waited and not any(one.name == AUTORECOVERY and one.running for one in ledger.recoveries):
-        ledger.start_recovery(AUTORECOVERY)
+        ledger.start_recovery(AUTORECOVERY, cause=task.cause)
 
 
 def _fill(ledger: Ledger, bookie: int) -> None:
@@ -150,11 +153,11 @@ def _fill(ledger: Ledger, bookie: int) -> None:
             else:
                 complete = False
     if complete:
-        ledger.event("filled", bookie)
+        cause = ledger.repair.filling.pop(bookie)
+        ledger.event("filled", bookie, cause=cause)
         if ledger.bookies[bookie].limbo:
-            ledger.event("limbo_left", bookie)
+            ledger.event("limbo_left", bookie, cause=cause)
         ledger.bookies[bookie].limbo = False
-        ledger.repair.filling.discard(bookie)
 
 
 def _copy_entry(ledger: Ledger, fragment: Fragment, entry: int, target: int) -> bool:

@@ -116,6 +116,28 @@ def repair_schedule(seed: int) -> dict[str, Any]:
     return {**case, "brokers": brokers, "config": config, "faults": faults, "commands": commands}
 
 
+def loss_schedule(seed: int) -> dict[str, Any]:
+    """A schedule in which bookies of the first ensemble lose their disks, or what they haven't flushed, one after the other."""
+    rng = random.Random(f"bookkeeper/losses/{seed}")
+    case = repair_schedule(seed)
+    config = {
+        **case["config"],
+        "journalWriteData": rng.random() < 0.3,
+        "dataIntegrityCheckingEnabled": rng.random() < 0.3,
+        "autoRecoveryDaemonEnabled": rng.random() < 0.3,
+        "flushInterval": rng.choice((500, 1500, 60_000)),
+    }
+    faults = [one for one in case["faults"][:4] if one["kind"] not in ("client_crash", "metadata_store_outage")]
+    begin = rng.randint(2, TROUBLE_ROUNDS)
+    for broker in rng.sample(case["replicas"], rng.randint(1, len(case["replicas"]))):
+        kind = rng.choice(("disk_loss", "disk_loss", "power_loss", "broker_crash"))
+        from_round = max(0, begin + rng.randint(-2, 2))
+        faults.append(
+            {"kind": kind, "broker": broker, "from_round": from_round, "to_round": from_round + rng.choice((1, 2, 5, 70))}
+        )
+    return {**case, "config": config, "faults": faults}
+
+
 def topic_schedule(seed: int) -> dict[str, Any]:
     """A schedule for a topic that is a list of ledgers (topics.py): small ledgers, takeovers, crashes, retention.
 

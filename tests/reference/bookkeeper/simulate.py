@@ -24,13 +24,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import invariants
-from .bookie import OK
+from .bookie import OK, Bookie
+from .causes import cause_of_crash, fault_on_the_way
 from .ledger import Case, Ledger, Opening
-from .metadata import CLOSED
+from .losses import tell_behind_end, tell_last_copies, tell_lost_when_acknowledged
+from .metadata import CLOSED, IN_RECOVERY
 from .quorums import FOUND, UNKNOWN
 from .recovery import FENCE, READ, Recovery
 from .repair import audit, commit_replacements, copy
-from .status import add_is_dropped, add_is_held, covers, writer_is_gone
+from .status import covers, writer_is_gone
 from .window import Message
 from .writer import CRASHED
 
@@ -79,37 +81,54 @@ def play_round(ledger: Ledger) -> None:
 
 def take_inputs(ledger: Ledger) -> None:
     """Step 1: what bookies lost, who is back, what the application and administrators want, what there is to write."""
-    settings, now = ledger.settings, ledger.now
+    now = ledger.now
     for bookie in ledger.bookies.values():
-        status = ledger.status(bookie.broker)
-        if status.clean_stop:
-            bookie.flush()
-        lost: list[int] = []
-        was_fenced = bookie.fenced
-        damaged = (status.crashed and not settings.journal) or (status.power_lost and not settings.journal_synced)
-        if damaged:
-            lost = bookie.lose_unflushed()
-        if status.disk_lost:
-            lost = sorted({*lost, *bookie.lose_everything()})
-        if lost:
-            ledger.event("entries_lost", bookie.broker, lost[0], lost[-1] + 1)
-        if damaged or status.disk_lost:
-            ledger.damaged.add(bookie.broker)
-        if lost or (was_fenced and not bookie.fenced):
-            ledger.lost_to_faults = True
+        _damage(ledger, bookie)
+    for message in ledger.network:
+        if ledger.is_dead(message.bookie):
+            _keep_back(ledger, message, ledger.cause_of(message.bookie))
     ledger.network = [message for message in ledger.network if not ledger.is_dead(message.bookie)]
     if writer_is_gone(ledger.faults, now) and ledger.writer.state != CRASHED:
         ledger.writer.crash()
     for command in ledger.case.get("commands", []):
         if command["round"] == now:
             _obey(ledger, command)
-    if any(ledger.status(one).restarted for one in ledger.bookies) and settings.integrity_check:
+    if any(ledger.status(one).restarted for one in ledger.bookies) and ledger.settings.integrity_check:
         _check_returned(ledger)
     for row in ledger.case.get("workload", []):
         if covers(row, now):
             ledger.writer.queued += row["records_per_round"]
     in_force = [row.get("max_in_flight", 1) for row in ledger.case.get("workload", []) if covers(row, now)]
     ledger.writer.window_size = max(in_force, default=ledger.writer.window_size)
+
+
+def _damage(ledger: Ledger, bookie: Bookie) -> None:
+    """What this round's crash, power loss or disk loss takes."""
+    settings, status, cause = ledger.settings, ledger.status(bookie.broker), ledger.cause_of(bookie.broker)
+    if status.clean_stop:
+        bookie.flush()
+    damaged = (status.crashed and not settings.journal) or (status.power_lost and not settings.journal_synced)
+    if not damaged and not status.disk_lost:
+        return
+    was_fenced = bookie.fenced
+    lost = bookie.lose_unflushed() if damaged else []
+    if status.disk_lost:
+        lost = sorted({*lost, *bookie.lose_everything()})
+    if lost:
+        ledger.event("entries_lost", bookie.broker, lost[0], lost[-1] + 1, cause=cause)
+        tell_last_copies(ledger, bookie.broker, lost, cause)
+    if lost or was_fenced:
+        ledger.last_damage, ledger.lost_to_faults = cause, True
+    ledger.damaged.add(bookie.broker)
+    ledger.damage_causes[bookie.broker] = cause
+
+
+def _keep_back(ledger: Ledger, message: Message, cause: int | None) -> None:
+    """Note what keeps a request from being answered."""
+    windows = [ledger.writer.window, *(recovery.window for recovery in ledger.recoveries if recovery.window is not None)]
+    for window in windows:
+        if window.client == message.client and window.ensemble[message.index] == message.bookie:
+            window.keep_back(message, cause)
 
 
 def _check_returned(ledger: Ledger) -> None:
@@ -121,15 +140,16 @@ def _check_returned(ledger: Ledger) -> None:
         ledger.damaged.discard(broker)
         if not any(broker in fragment.ensemble for fragment in ledger.metadata.fragments):
             continue
-        ledger.repair.filling.add(broker)
+        cause = ledger.damage_causes[broker]
+        ledger.repair.filling[broker] = cause
         if ledger.rules.damaged_are_fenced and not bookie.fenced:
-            ledger.event("fence", broker)
+            ledger.event("fence", broker, cause=cause)
             bookie.fenced = True
         if ledger.metadata.state != CLOSED:
             if ledger.rules.limbo_is_unknown and not bookie.limbo:
-                ledger.event("limbo_entered", broker)
+                ledger.event("limbo_entered", broker, cause=cause)
                 bookie.limbo = True
-            ledger.start_recovery(f"bookie-{broker}")
+            ledger.start_recovery(f"bookie-{broker}", cause=cause)
 
 
 def _obey(ledger: Ledger, command: Mapping[str, Any]) -> None:
@@ -137,11 +157,13 @@ def _obey(ledger: Ledger, command: Mapping[str, Any]) -> None:
     if kind == "close_ledger":
         ledger.writer.ask_to_close()
     elif kind == "recover_ledger":
-        ledger.start_recovery(f"recovery-{len(ledger.recoveries)}", command.get("retry", True))
+        cause = cause_of_crash(ledger.faults, ledger.now)
+        ledger.start_recovery(f"recovery-{len(ledger.recoveries)}", command.get("retry", True), cause)
     elif kind == "open_no_recovery":
         ledger.openings.append(Opening(ledger.now))
     elif kind == "check_ledger":
-        ledger.repair.filling |= {one for fragment in ledger.metadata.fragments for one in fragment.ensemble}
+        for one in {one for fragment in ledger.metadata.fragments for one in fragment.ensemble}:
+            ledger.repair.filling.setdefault(one, None)
     elif kind == "decommission_bookie":
         ledger.decommissioned.add(command["broker"])
     else:
@@ -154,17 +176,18 @@ def use_store(ledger: Ledger) -> None:
         return
     metadata = ledger.metadata
     state, ensembles = metadata.state, {one.first_entry: tuple(one.ensemble) for one in metadata.fragments}
-    _put_on_the_way(ledger, ledger.writer.use_store(ledger.registered, ledger.now))
+    _put_on_the_way(ledger, ledger.writer.use_store(ledger.registered, ledger.now, ledger.newest_cause))
     for recovery in ledger.recoveries:
+        was_open = metadata.state == "OPEN"
         recovery.use_store(ledger.now)
+        if was_open and metadata.state == IN_RECOVERY:
+            ledger.event("recovery_started", cause=recovery.cause)
     for fragment in metadata.fragments:
         if ensembles.get(fragment.first_entry) != tuple(fragment.ensemble):
-            ledger.event("ensemble_change", None, fragment.first_entry)
-    if metadata.state != state:
-        kind = "ledger_closed" if metadata.state == CLOSED else "recovery_started"
-        ledger.event(kind, None, None, metadata.last_entry)
-        if metadata.state == CLOSED and state == "OPEN" and metadata.closed_by != "writer":
-            ledger.event("recovery_started")
+            ledger.event("ensemble_change", None, fragment.first_entry, cause=fragment.cause)
+    if metadata.state != state and metadata.state == CLOSED:
+        ledger.event("ledger_closed", None, None, metadata.last_entry, cause=metadata.close_cause)
+        tell_behind_end(ledger)
     commit_replacements(ledger)
 
 
@@ -184,8 +207,14 @@ def send(ledger: Ledger) -> None:
 
 def _put_on_the_way(ledger: Ledger, messages: list[Message]) -> None:
     for message in messages:
-        dropped = not message.recovery and add_is_dropped(ledger.faults, message.bookie, message.entry, message.sent_round)
-        if not dropped and not ledger.is_dead(message.bookie):
+        dropped_by = None
+        if not message.recovery:
+            dropped_by = fault_on_the_way(ledger.faults, "drop_adds", message.bookie, message.entry, message.sent_round)
+        if ledger.is_dead(message.bookie):
+            _keep_back(ledger, message, ledger.cause_of(message.bookie))
+        elif dropped_by is not None:
+            _keep_back(ledger, message, dropped_by)
+        else:
             ledger.network.append(message)
 
 
@@ -197,8 +226,16 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
     answers: dict[str, list[tuple[Message, str]]] = {}
     waiting = []
     for message in sorted(ledger.network, key=lambda one: (one.recovery, one.sent_round, one.entry, one.index)):
-        held = not message.recovery and add_is_held(ledger.faults, message.bookie, message.entry, ledger.now)
-        if held or message.sent_round > ledger.now or not ledger.is_heard(message.bookie):
+        if message.sent_round > ledger.now:
+            waiting.append(message)
+            continue
+        held_by = None
+        if not ledger.is_heard(message.bookie):
+            held_by = ledger.cause_of(message.bookie)
+        elif not message.recovery:
+            held_by = fault_on_the_way(ledger.faults, "delay_adds", message.bookie, message.entry, ledger.now)
+        if held_by is not None:
+            _keep_back(ledger, message, held_by)
             waiting.append(message)
             continue
         answer = ledger.bookies[message.bookie].add(message.entry, message.lac, message.recovery)
@@ -218,7 +255,7 @@ def _ask_for_lac(ledger: Ledger, recovery: Recovery) -> dict[int, tuple[str, int
         if ledger.is_heard(broker) and index not in recovery.heard:
             bookie = ledger.bookies[broker]
             if not bookie.fenced:
-                ledger.event("fence", broker)
+                ledger.event("fence", broker, cause=recovery.cause)
             bookie.fenced = True
             ledger.asked[broker] += ["fence", "read -1 ok"]
             said[index] = (UNKNOWN if bookie.limbo else OK, bookie.lac)
@@ -230,13 +267,16 @@ def take_answers(
 ) -> None:
     """Step 6: clients take what the look brought them (step 5)."""
     now = ledger.now
-    for entry in ledger.writer.take_answers(answers.get("writer", []), ledger.is_dead, now):
+    newest = ledger.newest_cause
+    acknowledged = ledger.writer.take_answers(answers.get("writer", []), ledger.is_dead, now, ledger.cause_of, newest)
+    for entry in acknowledged:
         ledger.acked_in_round[entry] = now
+    tell_lost_when_acknowledged(ledger, acknowledged)
     for recovery in ledger.recoveries:
         phase = recovery.phase
         if recovery.window is not None:
             own = answers.get(recovery.window.client, [])
-            _put_on_the_way(ledger, recovery.take_answers(own, ledger.is_dead, ledger.registered, now))
+            _put_on_the_way(ledger, recovery.take_answers(own, ledger.is_dead, ledger.registered, now, ledger.cause_of))
         if phase == FENCE:
             said = lacs[recovery.name]
             verdicts = {index: answer for index, (answer, _) in said.items()}
@@ -259,7 +299,7 @@ def _read(ledger: Ledger, recovery: Recovery) -> None:
         ledger.asked[broker] += ["fence", f"read {entry} {'ok' if found else 'NoEntry'}"]
         if ledger.rules.recovery_reads_fence:
             if not ledger.bookies[broker].fenced:
-                ledger.event("fence", broker)
+                ledger.event("fence", broker, cause=recovery.cause)
                 ledger.coverage["fenced_by_read"] += 1
             ledger.bookies[broker].fenced = True
 

@@ -66,28 +66,11 @@ def writer_is_gone(faults: Sequence[Fault], round_: int) -> bool:
     return any(fault["kind"] == "client_crash" and fault["from_round"] <= round_ for fault in faults)
 
 
-def add_is_dropped(faults: Sequence[Fault], bookie: int, entry: int, round_: int) -> bool:
-    """Tell whether what the writer sends of this entry to this bookie in `round_` is lost on the way."""
-    return any(_on_the_way(fault, "drop_adds", bookie, entry, round_) for fault in faults)
-
-
-def add_is_held(faults: Sequence[Fault], bookie: int, entry: int, round_: int) -> bool:
-    """Tell whether what the writer sent of this entry to this bookie is still held on the way in `round_`."""
-    return any(_on_the_way(fault, "delay_adds", bookie, entry, round_) for fault in faults)
-
-
-def _on_the_way(fault: Fault, kind: str, bookie: int, entry: int, round_: int) -> bool:
-    if fault["kind"] != kind or fault["broker"] != bookie or not covers(fault, round_):
-        return False
-    to_offset = fault.get("to_offset")
-    return bool(fault.get("from_offset", 0) <= entry and (to_offset is None or entry < to_offset))
-
-
 def bookie_rounds(
     bookie: int, rack: object, faults: Sequence[Fault], rounds: int, session_timeout_rounds: int
 ) -> list[BookieRound]:
     """Follow one bookie through rounds 0 to `rounds` - 1; decommissioning is not a fault and comes on top."""
-    own = [fault for fault in faults if _concerns(fault, bookie, rack)]
+    own = [fault for fault in faults if concerns(fault, bookie, rack)]
     history: list[BookieRound] = []
     was_dead = was_up = False
     unheard_since: int | None = None
@@ -125,7 +108,8 @@ def bookie_rounds(
     return history
 
 
-def _concerns(fault: Fault, bookie: int, rack: object) -> bool:
+def concerns(fault: Fault, bookie: int, rack: object) -> bool:
+    """Tell whether a fault of bookies strikes this one, or its rack."""
     if fault["kind"] == "rack_loss":
         return rack is not None and str(fault["rack"]) == str(rack)
     return fault.get("broker") == bookie

@@ -21,7 +21,10 @@ def stored(entries: dict[int, dict[int, int]], lac: int = -1, **more: Any) -> di
 
 
 def recovered(result: Result) -> tuple[str | None, int]:
-    return result.ledger.recoveries[0].error, result.ledger.recoveries[0].lac
+    """What the first recovery's client is told, or what made it fail, and where it is."""
+    recovery = result.ledger.recoveries[0]
+    assert recovery.error != "LedgerRecoveryException" or recovery.attempt_error is not None
+    return recovery.attempt_error if recovery.error == "LedgerRecoveryException" else recovery.error, recovery.lac
 
 
 def test_no_bookie_answers() -> None:
@@ -42,7 +45,7 @@ def test_silent_bookies_are_waited_for() -> None:
 def test_nowhere_to_write_back() -> None:
     given = case(bookies=3, initial=stored({1: {0: -1}}), faults=[crash(broker, 2, 20) for broker in (1, 2, 3)])
     result = simulate({**given, "commands": [ONCE]})
-    assert recovered(result)[0] == "BKNotEnoughBookiesException"
+    assert recovered(result)[0] == "NotEnoughBookiesException"
     assert end_of(result.ledger) == ("IN_RECOVERY", None)
     assert fragments(result.ledger) == {0: [1, 2, 3]}
     result = simulate({**given, "commands": [RECOVER]})
@@ -61,7 +64,8 @@ def test_ensemble_added_by_another_while_writing_back() -> None:
     ledger = play(Ledger(case(commands=[ONCE], initial=stored({1: {0: -1}}), faults=[crash(2, 2)])), 2)
     ledger.metadata.put_ensemble(1, [1, 5, 3])
     play(ledger, 10)
-    assert ledger.recoveries[0].error == "UnexpectedConditionException"
+    assert ledger.recoveries[0].error == "LedgerRecoveryException"
+    assert ledger.recoveries[0].attempt_error == "UnexpectedConditionException"
 
 
 def test_bookie_dead_from_the_start() -> None:

@@ -170,5 +170,10 @@ def test_offloading_by_size_and_time() -> None:
 def test_an_outage_of_the_remote_store_ends_a_copy() -> None:
     away = [fault("remote_storage_outage", None, 6, 20), fault("slow_remote_storage", None, 20, 30, bytes_per_second=0)]
     played = topic(workload=[adds(0, 5)], config=OFFLOAD, faults=away, copy_bytes_per_second=2000)
-    told = [(round_, kind) for round_, kind, _ in played.events if kind.startswith("offload")]
-    assert told == [(4, "offload_started"), (6, "offload_failed"), (20, "offload_started"), (33, "offloaded")]
+    told = [(round_, kind, cause) for round_, kind, _, cause in played.events if kind.startswith("offload")]
+    assert told == [
+        (4, "offload_started", None),
+        (6, "offload_failed", 0),
+        (20, "offload_started", None),
+        (33, "offloaded", None),
+    ]

@@ -14,8 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .causes import numbered
 from .invariants import Violation, Watch
 from .ledger import Ledger
+from .losses import losses
 from .metadata import CLOSED
 from .offload import DEFAULTS as OFFLOAD_DEFAULTS
 from .offload import offload
@@ -85,6 +87,8 @@ class Owner:
     queue: list[int] = field(default_factory=list)
     part: Part | None = None
     waits_for: list[Part] = field(default_factory=list)
+    cause: int | None = None
+    """The fault for which it adds its next ledger."""
 
     @property
     def name(self) -> str:
@@ -96,6 +100,16 @@ class Owner:
         """Messages that it was given and hasn't acknowledged."""
         in_flight = 0 if self.part is None else len(self.part.messages) - self.part.ledger.writer.lac - 1
         return len(self.queue) + in_flight
+
+
+def losses_of(part: Part) -> tuple[int, int, int]:
+    """Acknowledged entries of a ledger of the list that are lost, unreadable and under-replicated at the end."""
+    lac, last = part.ledger.writer.lac, part.ledger.metadata.last_entry
+    if part.dropped_round is not None:
+        return lac + 1, 0, 0
+    if part.deleted_round is not None:
+        return 0 if last is None else max(0, lac - last), 0, 0
+    return losses(part.ledger)
 
 
 class Topic:
@@ -115,8 +129,11 @@ class Topic:
         self.unwritable_rounds = 0
         self.unacked_rounds = 0
         self.violations: list[Violation] = []
-        self.events: list[tuple[int, str, int | None]] = []
-        """(round, kind, number of the ledger)."""
+        self.faults = numbered(case.get("faults", []))
+        self.crash_cause: int | None = None
+        """The client_crash that took who serves the topic."""
+        self.events: list[tuple[int, str, int | None, int | None]] = []
+        """(round, kind, number of the ledger, cause)."""
 
     @property
     def alive(self) -> list[Part]:
@@ -133,9 +150,9 @@ class Topic:
         """The ledgers of the list."""
         return [part for part in self.alive if part.dropped_round is None]
 
-    def event(self, kind: str, part: Part | None = None) -> None:
+    def event(self, kind: str, part: Part | None = None, cause: int | None = None) -> None:
         """Note what happened."""
-        self.events.append((self.now, kind, None if part is None else part.number))
+        self.events.append((self.now, kind, None if part is None else part.number, cause))
 
     @property
     def readable(self) -> list[int]:
@@ -188,11 +205,14 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
 def _take_inputs(topic: Topic) -> None:
     for command in topic.case.get("commands", []):
         if command["kind"] == "take_over" and command["round"] == topic.now:
-            topic.owners.append(Owner(len(topic.owners), RECOVER))
-            topic.event("take_over")
-    for fault in topic.case.get("faults", []):
-        if fault["kind"] == "client_crash" and fault["from_round"] == topic.now and topic.owners[-1].part is None:
-            topic.owners[-1].phase = STOPPED
+            topic.owners.append(Owner(len(topic.owners), RECOVER, cause=topic.crash_cause))
+            topic.crash_cause = None
+            topic.event("take_over", cause=topic.owners[-1].cause)
+    for fault in topic.faults:
+        if fault["kind"] == "client_crash" and fault["from_round"] == topic.now:
+            topic.crash_cause = fault["fault_id"]
+            if topic.owners[-1].part is None:
+                topic.owners[-1].phase = STOPPED
     for row in topic.case.get("workload", []):
         if covers(row, topic.now):
             due = range(topic.messages, topic.messages + row["records_per_round"])
@@ -207,7 +227,7 @@ def _use_list(topic: Topic, owner: Owner) -> None:
         owner.waits_for = topic.listed[-FENCE_LAST:]
         for part in owner.waits_for:
             if part.freed_round is None:
-                part.ledger.start_recovery(owner.name)
+                part.ledger.start_recovery(owner.name, cause=owner.cause)
         owner.phase = WAIT
     elif owner.phase == WAIT and all(part.ledger.metadata.state == CLOSED for part in owner.waits_for):
         owner.phase = CREATE
@@ -225,7 +245,8 @@ def _use_list(topic: Topic, owner: Owner) -> None:
         if owner.version != topic.version and part not in owner.known:
             part.dropped_round = topic.now  # the list that is written doesn't have it
     topic.parts.append(owner.part)
-    topic.event("ledger_created", owner.part)
+    topic.event("ledger_created", owner.part, owner.cause)
+    owner.cause = None
     topic.version += 1
     owner.version, owner.known = topic.version, topic.listed
     owner.phase = WRITE
@@ -234,7 +255,7 @@ def _use_list(topic: Topic, owner: Owner) -> None:
 def _new_part(topic: Topic, owner: Owner) -> Part:
     """The n-th ledger takes its bookies from number n on, among those that are registered."""
     own = {key: value for key, value in topic.case.items() if key not in ("replicas", "initial")}
-    faults = [one for one in topic.case.get("faults", []) if one["kind"] != "client_crash" or one["from_round"] > topic.now]
+    faults = [one for one in topic.faults if one["kind"] != "client_crash" or one["from_round"] > topic.now]
     commands = [one for one in topic.case.get("commands", []) if one["kind"] in PASSED_ON]
     left = {one["broker"] for one in commands if one["kind"] == "decommission_bookie" and one["round"] <= topic.now}
     case = {**own, "workload": [], "commands": commands, "faults": faults}
@@ -270,8 +291,8 @@ def _take_results(topic: Topic, owner: Owner) -> None:
         owner.part, owner.phase = None, STOPPED
     elif writer.state in (SHUT, FENCED_OFF):
         owner.queue = part.messages[writer.lac + 1 :] + owner.queue
-        _roll_over(topic, part, FAILURE)
-        owner.part, owner.phase = None, CREATE
+        _roll_over(topic, part, FAILURE, writer.stop_cause)
+        owner.part, owner.phase, owner.cause = None, CREATE, writer.stop_cause
     elif writer.state == WRITING and (why := _why_full(topic, part)) is not None:
         _roll_over(topic, part, why)
         owner.phase = CLOSE  # nothing new; what is in flight gets done
@@ -279,10 +300,10 @@ def _take_results(topic: Topic, owner: Owner) -> None:
             writer.ask_to_close()
 
 
-def _roll_over(topic: Topic, part: Part, why: str) -> None:
+def _roll_over(topic: Topic, part: Part, why: str, cause: int | None = None) -> None:
     if part.rolled_over is None:
         part.rolled_over = why
-        topic.event("ledger_rolled_over", part)
+        topic.event("ledger_rolled_over", part, cause)
 
 
 def _why_full(topic: Topic, part: Part) -> str | None:

@@ -7,11 +7,14 @@ is replaced with the next add.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .bookie import FENCED, OK
 from .quorums import Quorums
+
+CauseOf = Callable[[int], int | None]
+"""The fault behind what happens to a bookie."""
 
 
 @dataclass
@@ -27,15 +30,37 @@ class Message:
     sent_round: int
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A bookie that failed an add, and is to be replaced; the fault behind it."""
+
+    bookie: int
+    cause: int | None
+
+
+def bookies_of(failed: Mapping[int, Failure]) -> dict[int, int]:
+    """By index the bookies that failed."""
+    return {index: failure.bookie for index, failure in failed.items()}
+
+
+def cause_of_change(ensemble: Sequence[int], failed: Mapping[int, Failure]) -> int | None:
+    """The fault behind an ensemble change: for which the first bookie that still is at its index is replaced."""
+    return next((failed[index].cause for index in sorted(failed) if ensemble[index] == failed[index].bookie), None)
+
+
 @dataclass
 class PendingAdd:
-    """One entry: its header's LAC, which indices it waits for (with the round of sending), and their answers."""
+    """One entry: its header's LAC, which indices it waits for (with the round of sending), and their answers.
+
+    `kept_back`: by index the fault that kept its request from being answered last.
+    """
 
     entry: int
     lac: int
     waiting: dict[int, int] = field(default_factory=dict)
     acked: set[int] = field(default_factory=set)
     failed: set[int] = field(default_factory=set)
+    kept_back: dict[int, int | None] = field(default_factory=dict)
     completed: bool = False
 
 
@@ -51,7 +76,7 @@ class Window:
     delay_ensemble_change: bool
     pending: list[PendingAdd] = field(default_factory=list)
     acknowledged: list[PendingAdd] = field(default_factory=list)
-    failed_later: dict[int, int] = field(default_factory=dict)
+    failed_later: dict[int, Failure] = field(default_factory=dict)
 
     def send(self, entry: int, lac: int, now: int) -> list[Message]:
         """Send a new entry to its write set."""
@@ -77,23 +102,35 @@ class Window:
                 messages.append(self._request(add, index, now))
         return messages
 
-    def take_failures(self, is_dead: Callable[[int], bool], now: int) -> dict[int, int]:
-        """Give up on requests to dead bookies and on those that timed out; return whom to replace now, by index.
+    def next_failure(self, is_dead: Callable[[int], bool], now: int, cause_of: CauseOf) -> dict[int, Failure]:
+        """Give up on requests to dead bookies and on those that timed out, up to the first for which somebody is replaced now.
 
+        Returns whom, by index; nobody when no request fails any more.
         An answer of this very round comes too late for one that timed out, not for one of a completed add.
         """
-        now_failed: dict[int, int] = {}
-        for add, index in list(self._requests()):
+        for add, index in sorted(self._requests(), key=lambda one: (one[0].waiting[one[1]], one[0].entry, one[1])):
             bookie = self.ensemble[index]
             if not is_dead(bookie) and now - add.waiting[index] < self.timeout_rounds:
                 continue
             del add.waiting[index]
-            now_failed.update(self._fail(add, index))
-        self._forget_answered()
-        return now_failed
+            cause = cause_of(bookie) if is_dead(bookie) else add.kept_back.get(index)
+            failed = self._fail(add, index, cause)
+            self._forget_answered()
+            if failed:
+                return failed
+        return {}
 
-    def take_answer(self, message: Message, answer: str) -> bool:
-        """Note an answer; return True if it says that this client is fenced off, unless the add was complete before."""
+    def keep_back(self, message: Message, cause: int | None) -> None:
+        """Note what kept a request from being answered, if it is still waited for."""
+        for add in (*self.pending, *self.acknowledged):
+            if add.entry == message.entry and add.waiting.get(message.index) == message.sent_round:
+                add.kept_back[message.index] = cause
+
+    def take_answer(self, message: Message, answer: str, newest_cause: int | None = None) -> bool:
+        """Note an answer; return True if it says that this client is fenced off, unless the add was complete before.
+
+        `newest_cause`: the fault behind the newest recovery, which is taken for who fenced it.
+        """
         add = next((one for one in (*self.pending, *self.acknowledged) if one.entry == message.entry), None)
         if add is None or self.ensemble[message.index] != message.bookie or message.index not in add.waiting:
             return False
@@ -102,7 +139,7 @@ class Window:
             add.acked.add(message.index)
         elif answer == FENCED and (add.completed or add not in self.pending):
             if not self.delay_ensemble_change:
-                self.failed_later[message.index] = message.bookie
+                self.failed_later[message.index] = Failure(message.bookie, newest_cause)
         elif answer == FENCED:
             return True
         self._forget_answered()
@@ -125,6 +162,7 @@ class Window:
 
     def _request(self, add: PendingAdd, index: int, now: int) -> Message:
         add.waiting[index] = now
+        add.kept_back[index] = None
         return Message(self.client, add.entry, add.lac, index, self.ensemble[index], self.recovery, now)
 
     def _requests(self) -> Iterator[tuple[PendingAdd, int]]:
@@ -132,18 +170,18 @@ class Window:
             for index in sorted(add.waiting):
                 yield add, index
 
-    def _fail(self, add: PendingAdd, index: int) -> dict[int, int]:
+    def _fail(self, add: PendingAdd, index: int, cause: int | None) -> dict[int, Failure]:
         """Whom this failure of one add at one index wants replaced now."""
         if add.completed:
             if not self.delay_ensemble_change:
-                self.failed_later[index] = self.ensemble[index]
+                self.failed_later[index] = Failure(self.ensemble[index], cause)
             return {}
         if not self.delay_ensemble_change:
-            return {index: self.ensemble[index]}
+            return {index: Failure(self.ensemble[index], cause)}
         add.failed.add(index)
         if len(add.failed) <= self.quorums.write - self.quorums.ack:
             return {}
-        return {one: self.ensemble[one] for one in add.failed}
+        return {one: Failure(self.ensemble[one], cause) for one in add.failed}
 
     def _forget_answered(self) -> None:
         self.acknowledged = [add for add in self.acknowledged if add.waiting]

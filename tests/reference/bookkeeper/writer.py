@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from .bookie import NO_LAC
 from .metadata import CLOSED, IN_RECOVERY, Metadata
 from .placement import Placement, stays
-from .window import Message, Window
+from .window import CauseOf, Failure, Message, Window, bookies_of, cause_of_change
 
 LEDGER_FENCED, LEDGER_CLOSED = "LedgerFencedException", "LedgerClosedException"
-NOT_ENOUGH_BOOKIES, METADATA_VERSION = "BKNotEnoughBookiesException", "BKMetadataVersionException"
+NOT_ENOUGH_BOOKIES, METADATA_VERSION = "NotEnoughBookiesException", "MetadataVersionException"
 OK = "OK"
 
 WRITING, CLOSING, SHUT, FENCED_OFF, CRASHED = "writing", "closing", "shut", "fenced_off", "crashed"
@@ -30,7 +30,9 @@ class Writer:
     next_entry: int = 0
     queued: int = 0
     window_size: int = 1
-    changing: dict[int, int] | None = None
+    changing: dict[int, Failure] | None = None
+    change_cause: int | None = None
+    stop_cause: int | None = None
     lac_told: int = NO_LAC
     results: list[tuple[int, str]] = field(default_factory=list)
     closes: list[str] = field(default_factory=list)
@@ -56,15 +58,18 @@ class Writer:
         self.close_asked += 1
         if self.state == WRITING:
             self._fail_adds(LEDGER_CLOSED)
-            self.state, self.changing = CLOSING, None
+            self.state, self.changing, self.stop_cause = CLOSING, None, None
         elif self.state == FENCED_OFF:
-            self.state = CLOSING
+            self.state, self.stop_cause = CLOSING, None
 
     # Step 2 ---------------------------------------------------------------------------------------------------------
 
-    def use_store(self, registered: Iterable[int], now: int) -> list[Message]:
-        """Carry out the ensemble change or the close that was wanted; the store is up. Return what is sent again."""
-        messages = self._change_ensemble(registered, now) if self.writes and self.changing is not None else []
+    def use_store(self, registered: Iterable[int], now: int, newest_cause: int | None = None) -> list[Message]:
+        """Carry out the ensemble change or the close that was wanted; the store is up. Return what is sent again.
+
+        `newest_cause`: the fault behind the newest recovery.
+        """
+        messages = self._change_ensemble(registered, now, newest_cause) if self.writes and self.changing is not None else []
         if self.state == CLOSING:
             self._close()
         while self.close_asked and self.state == SHUT:
@@ -72,24 +77,27 @@ class Writer:
             self.closes.append(METADATA_VERSION if self.metadata.last_entry != self.lac else OK)
         return messages
 
-    def _change_ensemble(self, registered: Iterable[int], now: int) -> list[Message]:
+    def _change_ensemble(self, registered: Iterable[int], now: int, newest_cause: int | None) -> list[Message]:
         metadata, window = self.metadata, self.window
         if metadata.state == CLOSED:
-            self._stop(LEDGER_CLOSED)
+            self._stop(LEDGER_CLOSED, metadata.close_cause)
             return []
         if metadata.state == IN_RECOVERY:
-            self._stop(LEDGER_FENCED, knows_of_recovery=True)
+            self._stop(LEDGER_FENCED, newest_cause, knows_of_recovery=True)
             return []
-        failed = {index: one for index, one in (self.changing or {}).items() if metadata.last.ensemble[index] == one}
+        changing = self.changing or {}
+        self.change_cause = cause_of_change(metadata.last.ensemble, changing)
+        failed = {index: one for index, one in bookies_of(changing).items() if metadata.last.ensemble[index] == one}
         if failed:
             ensemble = self.placement.replace(metadata.last.ensemble, failed, registered)
             if ensemble != metadata.last.ensemble:
-                metadata.put_ensemble(self.lac + 1, ensemble)
+                metadata.put_ensemble(self.lac + 1, ensemble, self.change_cause)
             if stays(ensemble, failed):
-                self._stop(NOT_ENOUGH_BOOKIES)
+                self._stop(NOT_ENOUGH_BOOKIES, self.change_cause)
                 return []
-        if window.failed_later:
-            self.changing, window.failed_later = window.failed_later, {}
+        later, window.failed_later = window.failed_later, {}
+        self.changing = {index: one for index, one in later.items() if metadata.last.ensemble[index] == one.bookie}
+        if self.changing:
             return []
         self.changing = None
         return window.change_ensemble(metadata.last.ensemble, now)
@@ -97,7 +105,7 @@ class Writer:
     def _close(self) -> None:
         """Close at the LAC. This overrides a recovery that isn't done; whoever closed first has the last word."""
         if self.metadata.state != CLOSED:
-            self.metadata.close(self.lac, by="writer")
+            self.metadata.close(self.lac, by="writer", cause=self.stop_cause)
         self.state = SHUT
 
     # Step 3 ---------------------------------------------------------------------------------------------------------
@@ -119,15 +127,21 @@ class Writer:
 
     # Step 6 ---------------------------------------------------------------------------------------------------------
 
-    def take_answers(self, answers: Iterable[tuple[Message, str]], is_dead: Callable[[int], bool], now: int) -> list[int]:
+    def take_answers(
+        self,
+        answers: Iterable[tuple[Message, str]],
+        is_dead: Callable[[int], bool],
+        now: int,
+        cause_of: CauseOf,
+        newest_cause: int | None = None,
+    ) -> list[int]:
         """Failures first, then the fence, then what was stored; return the entries that are acknowledged now."""
         if not self.writes:
             return []
-        failed = self.window.take_failures(is_dead, now)
-        if failed:
+        while failed := self.window.next_failure(is_dead, now, cause_of):
             self._want_replaced(failed)
-        if any(self.window.take_answer(message, answer) for message, answer in answers):
-            self._stop(LEDGER_FENCED)
+        if any(self.window.take_answer(message, answer, newest_cause) for message, answer in answers):
+            self._stop(LEDGER_FENCED, newest_cause)
             return []
         self.window.complete()
         if self.changing is not None:
@@ -137,7 +151,7 @@ class Writer:
         self.lac = acknowledged[-1] if acknowledged else self.lac
         return acknowledged
 
-    def _want_replaced(self, failed: dict[int, int]) -> None:
+    def _want_replaced(self, failed: dict[int, Failure]) -> None:
         later = self.window.failed_later
         if self.changing is not None:
             later.update(failed)
@@ -145,10 +159,11 @@ class Writer:
             self.changing = {**later, **failed}
             later.clear()
 
-    def _stop(self, error: str, knows_of_recovery: bool = False) -> None:
+    def _stop(self, error: str, cause: int | None, knows_of_recovery: bool = False) -> None:
         """An error that no other bookie mends: all adds fail, and the ledger is closed unless it is known to be recovered."""
         self._fail_adds(error)
         self.state, self.changing = FENCED_OFF if knows_of_recovery else CLOSING, None
+        self.stop_cause = cause
 
     def _fail_adds(self, error: str) -> None:
         self.results += [(add.entry, error) for add in self.window.pending]

@@ -11,10 +11,12 @@ import numpy as np
 
 from emulator.inputs.ledger_arrays import Block, read_ledgers
 from emulator.rounds.bookkeeper.constants import (
+    ALL_BETWEEN,
     DONE,
     ERRORS,
     EVENT_KINDS,
     NO_ENTRY,
+    NO_FAULT,
     NOBODY,
     OF_THE_WRITER,
     PENDING,
@@ -26,7 +28,7 @@ from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario
-from tests.bookkeeper.by_reference import OF_METADATA, first_rounds
+from tests.bookkeeper.by_reference import LOSSES, OF_METADATA, first_rounds
 
 Row = dict[str, Any]
 
@@ -99,6 +101,8 @@ def of_rounds(game: Played, place: int) -> Row:
             None if e.broker == NOBODY else int(e.broker),
             None if e.from_entry == NO_ENTRY else int(e.from_entry),
             None if e.to_entry == NO_ENTRY else int(e.to_entry),
+            None if e.cause == NO_FAULT else int(e.cause),
+            None if e.entries == ALL_BETWEEN else int(e.entries),
         )
         for e in events
         if EVENT_KINDS[e.kind] in OF_METADATA
@@ -117,9 +121,11 @@ def of_rounds(game: Played, place: int) -> Row:
         "entries": entries,
         "bookies": dict(sorted(known.items())),
         "limbo": {int(b.broker) for b in bookies if b.limbo} & set(known),
+        "losses": tuple(int(ledger[name]) for name in LOSSES),
         "entries_copied": int(ledger.entries_copied),
         "underreplicated": len(list_of(game, "replacements", place)),
         "recoveries": [(PHASES[r.phase], error_of(r.error), int(r.lac) if r.phase == DONE else None) for r in recoveries],
+        "attempts": [error_of(r.attempt_error) for r in recoveries],
         "openings": [(None if o.lac == NO_ENTRY else int(o.lac), error_of(o.error)) for o in openings],
         "closes": [ERRORS[answer] for answer in list_of(game, "closes", place)[:, 0]],
         "acked": int(ledger.lac) + 1 - int(ledger.first_own_entry),

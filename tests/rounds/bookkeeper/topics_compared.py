@@ -11,7 +11,7 @@ import numpy as np
 
 from emulator.inputs.ledger_arrays import TopicBlock, read_topics
 from emulator.inputs.ledger_arrays.prepare import Block
-from emulator.rounds.bookkeeper.constants import EVENT_KINDS, NEVER, NO_ENTRY, NOBODY, ROLLED_OVER_BY
+from emulator.rounds.bookkeeper.constants import ALL_BETWEEN, EVENT_KINDS, NEVER, NO_ENTRY, NO_FAULT, NOBODY, ROLLED_OVER_BY
 from emulator.rounds.bookkeeper.invariants import NAMES
 from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.records import Ledger
@@ -20,7 +20,7 @@ from emulator.rounds.bookkeeper.topics.records import Owner, Part
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario
-from tests.bookkeeper.by_reference import first_rounds
+from tests.bookkeeper.by_reference import LOSSES, first_rounds
 from tests.bookkeeper.topics_by_reference import _OF_GONE, _OF_THE_TOPIC, OF_TOPICS, _flat
 from tests.rounds.bookkeeper.compared import Played, Row, of_rounds
 
@@ -53,8 +53,10 @@ def of_rounds_of_topic(game: PlayedTopics, place: int) -> Row:
     ended = [_of_ledger(game, first + number, parts[number]) for number in range(end - first)]
     listed = (parts.deleted_round == NEVER) & (parts.dropped_round == NEVER)
     entries = np.where(ledgers.last_entry == NO_ENTRY, ledgers.lac, ledgers.last_entry) + 1
+    own_losses = [one["losses"] for one in ended]
     events = [e for e in game.told.events if e.ledger == place and EVENT_KINDS[e.kind] != "add_failed"]
     return _flat(ended) | {
+        "losses": tuple(sum(one[at] for one in own_losses) for at in range(len(LOSSES))),
         "acked": sorted(m for part, one in zip(parts, ledgers, strict=True) for m in _messages(part, int(one.lac) + 1)),
         "readable": int(entries[listed].sum()),
         "listed": int(listed.sum()),
@@ -75,10 +77,12 @@ def _messages(part: Any, count: int) -> range:
 
 def _event(e: Any) -> tuple[Any, ...]:
     kind, number = EVENT_KINDS[e.kind], None if e.in_list == NOBODY else int(e.in_list)
+    cause = None if e.cause == NO_FAULT else int(e.cause)
     if kind in OF_TOPICS:
-        return (int(e.at_round), kind, number)
+        return (int(e.at_round), kind, number, cause)
     entries = [None if entry == NO_ENTRY else int(entry) for entry in (e.from_entry, e.to_entry)]
-    return (int(e.at_round), kind, None if e.broker == NOBODY else int(e.broker), number, *entries)
+    broker, records = (None if one == nobody else int(one) for one, nobody in ((e.broker, NOBODY), (e.entries, ALL_BETWEEN)))
+    return (int(e.at_round), kind, broker, number, *entries, cause, records)
 
 
 def _of_ledger(game: PlayedTopics, number: int, part: Any) -> Row:
@@ -89,6 +93,7 @@ def _of_ledger(game: PlayedTopics, number: int, part: Any) -> Row:
         name: None if part[name] == NEVER else int(part[name])
         for name in ("created_round", "closed_round", "deleted_round", "offloaded_round")
     }
+    own["losses"] = _losses(ended, part)
     last = ended["writer_lac"] if ended["last_entry"] is None else ended["last_entry"]
     return own | {
         "owner": int(part.owner),
@@ -97,3 +102,11 @@ def _of_ledger(game: PlayedTopics, number: int, part: Any) -> Row:
         **{name: ended[name] for name in kept},
         "messages": list(_messages(part, last + 1)),
     }
+
+
+def _losses(ended: Row, part: Any) -> Any:
+    if part.dropped_round != NEVER:
+        return (ended["writer_lac"] + 1, 0, 0)
+    if part.deleted_round != NEVER:
+        return (0 if ended["last_entry"] is None else max(0, ended["writer_lac"] - ended["last_entry"]), 0, 0)
+    return ended["losses"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.bookies import is_heard
 from emulator.rounds.bookkeeper.constants import (
     BOOKIES_FREED,
     NEVER,
@@ -14,11 +13,10 @@ from emulator.rounds.bookkeeper.constants import (
     OFFLOADED,
 )
 from emulator.rounds.bookkeeper.inputs import Inputs
-from emulator.rounds.bookkeeper.quorums import write_index
+from emulator.rounds.bookkeeper.lost_entries import next_edge, readable_copies
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, tell_of_part
-from emulator.rounds.lists import every
 
 
 @compiled
@@ -47,7 +45,7 @@ def go_on_copying(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic
         part.copied_bytes = 0
         topic.offloading = NOBODY
         if part.deleted_round == NEVER:
-            tell_of_part(lists, topic, OFFLOAD_FAILED, number)
+            tell_of_part(lists, topic, OFFLOAD_FAILED, number, remote.outage)
         return
     if not is_readable(lists, inputs, ledger):
         return
@@ -55,22 +53,21 @@ def go_on_copying(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic
     part.copied_bytes = size if remote.copy_bytes == NO_LIMIT else min(size, part.copied_bytes + remote.copy_bytes)
     if part.copied_bytes == size:
         part.offloaded_round = topic.now
+        ledger.offloaded = 1
         topic.offloading = NOBODY
         tell_of_part(lists, topic, OFFLOADED, number)
 
 
 @compiled
 def is_readable(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
-    """Whether some bookie of every write set is heard."""
-    settings = inputs.settings[ledger.settings]
-    for at in every(ledger.fragments):
-        for first in range(settings.ensemble_size):
-            heard = 0
-            for place in range(settings.write_quorum):
-                if is_heard(lists, ledger, lists.ensembles[at, write_index(settings, first, place)]):
-                    heard += 1
-            if heard == 0:
+    """Whether every entry is on some heard bookie of its write set."""
+    settings, end, entry = inputs.settings[ledger.settings], ledger.last_entry + 1, 0
+    while entry < end:
+        edge = next_edge(lists, ledger, entry, end)
+        for near in range(entry, min(entry + settings.ensemble_size, edge)):
+            if readable_copies(lists, settings, ledger, near) == 0:
                 return False
+        entry = edge
     return True
 
 

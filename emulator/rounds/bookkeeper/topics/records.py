@@ -37,6 +37,7 @@ class Owner(Record):
     to_message: int = compared("end of its messages, FOREVER: it gets those to come")
     waits_for: int = compared("number of a ledger that it waits for, NOBODY")
     waits_for_too: int = compared("number of another one, NOBODY")
+    cause: int = compared("fault for which it adds its next ledger")
 
 
 class Topic(Record):
@@ -64,6 +65,7 @@ class Topic(Record):
     remote_span: int = compared("place of what is in force of the remote store")
     version: int = compared("how often the list was written")
     messages: int = counter("messages that were due so far")
+    crash_cause: int = compared("client_crash that took the last owner, NO_FAULT: none did")
     offloading: int = compared("number of the ledger that is copied to the remote store, NOBODY")
     ledgers: List = part_of(List, "all ledgers that it ever had, in the order of their creation")
     owners: List = part_of(List, "who serves the topic, the last one, and who did")

@@ -9,6 +9,7 @@ from emulator.rounds.bookkeeper.constants import (
     LEDGER_CREATED,
     NEVER,
     NO_ENTRY,
+    NO_FAULT,
     NO_LAC,
     NOBODY,
     NOT_YET,
@@ -59,7 +60,7 @@ def read_list(lists: Lists, topics: TopicLists, topic: Topic, owner: Owner, numb
     owner.waits_for_too = listed_before(topics, topic, owner.waits_for) if owner.waits_for != NOBODY else NOBODY
     for waited in (owner.waits_for_too, owner.waits_for):
         if waited != NOBODY and topics.parts[topic.ledgers.start + waited].freed_round == NEVER:
-            start_recovery(lists, topics.ledgers[topic.ledgers.start + waited], OWNERS - number, 1)
+            start_recovery(lists, topics.ledgers[topic.ledgers.start + waited], OWNERS - number, 1, owner.cause)
     owner.phase = WAIT
 
 
@@ -102,7 +103,8 @@ def add_ledger(
             if is_listed(part):
                 part.dropped_round = topic.now
     note_part(topics.parts[at], owner, owner_number, topic.now)
-    tell_of_part(lists, topic, LEDGER_CREATED, number, owner.from_message)
+    tell_of_part(lists, topic, LEDGER_CREATED, number, owner.cause, owner.from_message)
+    owner.cause = NO_FAULT
     topic.version += 1
     owner.version = topic.version
     owner.known_parts = topic.ledgers.count
@@ -123,6 +125,7 @@ def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> 
     ledger.first_on_the_way = topic.first_on_the_way
     ledger.on_the_way = topic.on_the_way
     ledger.crash_round = inputs.crashes[topic.crash].at_round
+    ledger.crash_fault = inputs.crashes[topic.crash].fault
     ledger.first_size = topic.first_size
     ledger.size_count = topic.size_count
     ledger.given_bytes = 0
@@ -136,6 +139,9 @@ def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> 
     ledger.state = OPEN
     ledger.last_entry = NO_ENTRY
     ledger.closed_by = NO_ENTRY
+    ledger.close_cause = NO_FAULT
+    ledger.stop_cause = NO_FAULT
+    ledger.offloaded = 0
     ledger.writer = WRITING
     ledger.lac = NO_LAC
     ledger.lac_told = NO_LAC
@@ -155,6 +161,7 @@ def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> 
     ledger.ensemble_changes = 0
     ledger.adds_resent = 0
     ledger.impaired = 0
+    ledger.impaired_cause = NO_FAULT
     ledger.broken = 0
     ledger.played = 0
 

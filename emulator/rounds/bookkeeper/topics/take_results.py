@@ -14,6 +14,7 @@ from emulator.rounds.bookkeeper.constants import (
     FENCED_OFF,
     LEDGER_ROLLED_OVER,
     NEVER,
+    NO_FAULT,
     NOBODY,
     NOT_YET,
     SHUT,
@@ -65,12 +66,13 @@ def look_at(lists: Lists, inputs: Inputs, topic: Topic, owner: Owner, part: Part
     if ledger.writer == WRITER_CRASHED or taken_over:
         leave(owner, part, ledger, STOPPED)
     elif ledger.writer in (SHUT, FENCED_OFF):
-        roll_over(lists, topic, part, owner.part, BY_FAILURE)
+        roll_over(lists, topic, part, owner.part, BY_FAILURE, ledger.stop_cause)
+        owner.cause = ledger.stop_cause
         leave(owner, part, ledger, CREATE)
     elif ledger.writer == WRITING:
         why = why_full(inputs, topic, part, ledger)
         if why != NOT_YET:
-            roll_over(lists, topic, part, owner.part, why)
+            roll_over(lists, topic, part, owner.part, why, NO_FAULT)
             owner.phase = CLOSE_LEDGER_FIRST  # nothing new; what is in flight gets done
             if pending(lists, ledger, WRITER) == 0:
                 ask_to_close(lists, ledger)
@@ -85,11 +87,11 @@ def leave(owner: Owner, part: Part, ledger: Ledger, phase: int) -> None:
 
 
 @compiled
-def roll_over(lists: Lists, topic: Topic, part: Part, number: int, why: int) -> None:
+def roll_over(lists: Lists, topic: Topic, part: Part, number: int, why: int, cause: int) -> None:
     """Note why, once."""
     if part.rolled_over == NOT_YET:
         part.rolled_over = why
-        tell_of_part(lists, topic, LEDGER_ROLLED_OVER, number)
+        tell_of_part(lists, topic, LEDGER_ROLLED_OVER, number, cause)
 
 
 @compiled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.constants import FOREVER, NOBODY, RECOVER, STOPPED, TAKE_OVER, TAKE_OVER_EVENT
+from emulator.rounds.bookkeeper.constants import FOREVER, NO_FAULT, NOBODY, RECOVER, STOPPED, TAKE_OVER, TAKE_OVER_EVENT
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
@@ -20,8 +20,10 @@ def take_topic_inputs(lists: Lists, topics: TopicLists, inputs: Inputs, topic: T
         topic.command += 1
     while inputs.crashes[topic.crash].at_round <= topic.now:
         owner = topics.owners[last(topic.owners)]
-        if inputs.crashes[topic.crash].at_round == topic.now and owner.part == NOBODY:
-            owner.phase = STOPPED  # it writes no ledger, and adds none
+        if inputs.crashes[topic.crash].at_round == topic.now:
+            topic.crash_cause = inputs.crashes[topic.crash].fault
+            if owner.part == NOBODY:
+                owner.phase = STOPPED  # it writes no ledger, and adds none
         topic.crash += 1
     while inputs.workload[topic.workload + 1].from_round <= topic.now:
         topic.workload += 1
@@ -45,4 +47,6 @@ def take_over(lists: Lists, topics: TopicLists, topic: Topic) -> None:
     owner.to_message = FOREVER
     owner.waits_for = NOBODY
     owner.waits_for_too = NOBODY
-    tell_of_part(lists, topic, TAKE_OVER_EVENT, NOBODY)
+    owner.cause = topic.crash_cause
+    topic.crash_cause = NO_FAULT
+    tell_of_part(lists, topic, TAKE_OVER_EVENT, NOBODY, owner.cause)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.bookkeeper.constants import CLOSED, NEVER, NO_ENTRY, NOBODY
+from emulator.rounds.bookkeeper.constants import ALL_BETWEEN, CLOSED, NEVER, NO_ENTRY, NO_FAULT, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Part, Topic, TopicLists
@@ -44,7 +44,7 @@ def bytes_of(inputs: Inputs, topic: Topic, ledger: Ledger) -> int:
 
 
 @compiled
-def tell_of_part(lists: Lists, topic: Topic, kind: int, number: int, message: int = NO_ENTRY) -> None:
+def tell_of_part(lists: Lists, topic: Topic, kind: int, number: int, cause: int = NO_FAULT, message: int = NO_ENTRY) -> None:
     """An event of the topic, about one of its ledgers or, NOBODY, about itself; `message`: the one that it is about."""
     event = lists.events[append(lists.filled[0].events)]
     event.ledger = topic.place
@@ -54,3 +54,5 @@ def tell_of_part(lists: Lists, topic: Topic, kind: int, number: int, message: in
     event.broker = NOBODY
     event.from_entry = message
     event.to_entry = NO_ENTRY
+    event.entries = ALL_BETWEEN
+    event.cause = cause

@@ -1,0 +1,53 @@
+"""The fault behind what happens (docs/bookkeeper_rounds.md, "Causes"): a fault's number is its place among the case's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.reference.broker_status import kind_at_broker
+
+from .status import DEAD_KINDS, concerns, covers
+
+STRENGTH = ("disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation")
+EQUALS = {"rack_loss": "broker_crash"}
+
+Fault = Mapping[str, Any]
+
+
+def numbered(faults: Sequence[Fault]) -> list[dict[str, Any]]:
+    """The faults with their numbers, which they keep when some are left out."""
+    return [{"fault_id": number, **fault} for number, fault in enumerate(faults)]
+
+
+def cause_of_bookie(bookie: int, rack: object, faults: Sequence[Fault], now: int) -> int | None:
+    """The strongest fault in force on the bookie, else the last that was, by `numbered` faults; None: there was none yet."""
+    own = [fault for fault in faults if fault["kind"] in STRENGTH and concerns(fault, bookie, rack)]
+    for round_ in range(now, -1, -1):
+        held = [(_rank(fault), fault["fault_id"]) for fault in own if covers(fault, round_)]
+        if held:
+            return int(min(held)[1])
+    return None
+
+
+def _rank(fault: Fault) -> int:
+    kind = kind_at_broker(fault)
+    assert kind in (*DEAD_KINDS, "broker_pause", "isolation")
+    return STRENGTH.index(EQUALS.get(kind, kind))
+
+
+def fault_on_the_way(faults: Sequence[Fault], kind: str, bookie: int, entry: int, now: int) -> int | None:
+    """The first fault of a kind (drop_adds, delay_adds) that gets hold of an add of the writer to a bookie in this round."""
+    for fault in faults:
+        if fault["kind"] != kind or fault["broker"] != bookie or not covers(fault, now):
+            continue
+        to_offset = fault.get("to_offset")
+        if fault.get("from_offset", 0) <= entry and (to_offset is None or entry < to_offset):
+            return int(fault["fault_id"])
+    return None
+
+
+def cause_of_crash(faults: Sequence[Fault], now: int) -> int | None:
+    """The client_crash that took the writer: the first one."""
+    crashes = [(fault["from_round"], fault["fault_id"]) for fault in faults if fault["kind"] == "client_crash"]
+    return min(crashes)[1] if crashes and min(crashes)[0] <= now else None

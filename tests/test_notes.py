@@ -55,6 +55,14 @@ def test_local_log_starts_with_nothing_remote_below_them(tmp_path: Path) -> None
     assert notes(tmp_path, more=one.replace("local_log_start_offset = 5", "log_start_offset = 5")) == []
 
 
+def test_ledgers_have_no_moments(tmp_path: Path) -> None:
+    crash = '[[faults]]\nkind = "broker_crash"\nbroker = 1\nfrom_round = 5\nmoment = 0.5\n'
+    variant = '[[variants]]\nname = "l"\nprotocol = "bookkeeper"\n'
+    told = ["moment of faults has no effect on ledgers: they play whole rounds (scenario l)"]
+    assert notes(tmp_path, more=crash) == []
+    assert notes(tmp_path, more=crash + variant) == told
+
+
 def workload(*rows: str) -> str:
     """Rows of the workload of topic t that say so."""
     return "".join(f'[[workload]]\ntopic = "*"\nrecord_bytes = 10\n{row}\n' for row in rows)
@@ -105,14 +113,6 @@ def test_draws_of_nothing_are_told(tmp_path: Path) -> None:
     assert notes(tmp_path, more=seeds) == told
     assert notes(tmp_path, 'placement = "random"', more=seeds) == []
     assert notes(tmp_path, more=seeds + drawn) == []
-
-
-def test_ledgers_have_no_moments(tmp_path: Path) -> None:
-    crash = '[[faults]]\nkind = "broker_crash"\nbroker = 1\nfrom_round = 5\nmoment = 0.5\n'
-    variant = '[[variants]]\nname = "l"\nprotocol = "bookkeeper"\n'
-    told = ["moment of faults has no effect on ledgers: they play whole rounds (scenario l)"]
-    assert notes(tmp_path, more=crash) == []
-    assert notes(tmp_path, more=crash + variant) == told
 
 
 def test_a_note_of_some_scenarios_names_them(tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _broker("replica.fetch.response.max.bytes", int, 10_485_760, _INT),
     _broker("replica.fetch.wait.max.ms", int, 500, _INT),
     _broker("replica.high.watermark.checkpoint.interval.ms", int, 5_000, _POSITIVE_LONG),
+    _broker("broker.session.timeout.ms", int, 9_000, _POSITIVE_INT),
     _broker("auto.leader.rebalance.enable", bool, True),
     _broker("leader.imbalance.check.interval.seconds", int, 300, _POSITIVE_LONG),
     _topic("segment.bytes", int, 1_073_741_824, _SEGMENT_BYTES),
@@ -113,6 +114,8 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     _topic("segment.ms", int, WEEK_MS, _POSITIVE_LONG),
     _broker("log.roll.ms", int, WEEK_MS, _POSITIVE_LONG, of="segment.ms"),
     _broker("log.roll.hours", int, 168, _POSITIVE_INT, of="segment.ms", factor=HOUR_MS),
+    _topic("max.message.bytes", int, 1_048_588, _INT),
+    _broker("message.max.bytes", int, 1_048_588, _INT, of="max.message.bytes"),
     _topic("flush.messages", int, NEVER, _POSITIVE_LONG),
     _broker("log.flush.interval.messages", int, NEVER, _POSITIVE_LONG, of="flush.messages"),
     _topic("flush.ms", int, NEVER, _LONG),
@@ -160,8 +163,6 @@ _RECORDED: tuple[ConfigKey, ...] = (
     # What it was for before the copier and expiration pools took over; expiry waits for no thread.
     _broker("remote.log.manager.thread.pool.size", int, 10, _POSITIVE_INT),
     # cleaning, records, indexes, files
-    _topic("max.message.bytes", int, 1_048_588, _INT),
-    _broker("message.max.bytes", int, 1_048_588, _INT, of="max.message.bytes"),
     _topic("compression.type", str, "producer", choices=_COMPRESSIONS),
     _topic("segment.index.bytes", int, 10_485_760, _INDEX_BYTES),
     _broker("log.index.size.max.bytes", int, 10_485_760, _INDEX_BYTES, of="segment.index.bytes"),
@@ -188,7 +189,6 @@ _RECORDED: tuple[ConfigKey, ...] = (
     _broker("replica.fetch.min.bytes", int, 1, _INT),
     _broker("num.replica.fetchers", int, 1, _POSITIVE_INT),
     _broker("leader.imbalance.per.broker.percentage", int, 10, _INT),
-    _broker("broker.session.timeout.ms", int, 9_000, _POSITIVE_INT),
     _broker("broker.heartbeat.interval.ms", int, 2_000, _POSITIVE_INT),
     _broker("controlled.shutdown.enable", bool, True),
     _broker("default.replication.factor", int, 1, _POSITIVE_INT),
@@ -201,6 +201,28 @@ _RECORDED: tuple[ConfigKey, ...] = (
 KEYS: Mapping[str, ConfigKey] = {row.name: row for row in _WITH_EFFECT} | {
     row.name: replace(row, effect=False) for row in _RECORDED
 }
+
+
+OF_ONE_BROKER = frozenset(
+    {
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.fetch.max.bytes",
+        "replica.fetch.response.max.bytes",
+        "replica.fetch.wait.max.ms",
+        "remote.log.manager.copier.thread.pool.size",
+        "remote.log.manager.copy.max.bytes.per.second",
+        "follower.fetch.last.tiered.offset.enable",
+        "remote.log.index.file.cache.total.size.bytes",
+        "remote.log.manager.fetch.max.bytes.per.second",
+        "remote.log.reader.threads",
+        "remote.log.reader.max.pending.tasks",
+    }
+)
+"""Keys that an alter_config of one broker changes."""
+
+AT_START = frozenset({"broker.session.timeout.ms", "max.message.bytes", "message.max.bytes"})
+"""Keys that have an effect from the start of a run on: what an alter_config says of them comes too late."""
 
 
 def find_problem(key: str, value: object, for_topic: bool, keys: Mapping[str, ConfigKey] | None = None) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ import click
 
 from emulator.errors import MAX_LINE_CHARS, EnvironmentProblem, InputError, one_line
 
-DONE, VIOLATED, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, VIOLATED, BAD_INPUT, FAILED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 DEBUG_VARIABLE = "EMULATOR_DEBUG"
 MAX_ERROR_CHARS = 1_000
 SHOW_CURSOR = b"\x1b[?25h"
@@ -22,24 +23,26 @@ SHOW_CURSOR = b"\x1b[?25h"
 
 @dataclass
 class Invocation:
-    """What holds for a whole command line, wherever the flag stands in it."""
+    """What holds for a whole command line: whether stack traces are shown, its arguments, what goes on if it is interrupted."""
 
     verbose: bool = False
+    arguments: Sequence[str] = ()
+    resume: str = ""
 
 
 def run_command_line(commands: click.Group, program: str, arguments: Sequence[str]) -> int:
     """Runs a command line of `commands`, whose callbacks return an exit code or None; returns the exit code.
 
     0: done; 1: what the command says (an invariant was violated); 2: bad input, `InputError` and click's errors of
-    usage; 3: the run itself failed, also for what the machine lacks; 130: interrupted. A reader of standard output that
-    has seen enough and closes it is no error. The stack trace of a failure is only shown when `Invocation.verbose` or
-    the variable EMULATOR_DEBUG is set.
+    usage; 3: the run itself failed, also for what the machine lacks; 130: interrupted; 143: told
+    to end (SIGTERM). A reader of standard output that has seen enough and closes it is no error. The stack trace of a failure
+    is only shown when `Invocation.verbose` or the variable EMULATOR_DEBUG is set.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a file name may hold what the terminal's encoding does not
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _invoke(commands, program, list(arguments), Invocation(bool(os.environ.get(DEBUG_VARIABLE))))
+        code = _invoke(commands, program, list(arguments), Invocation(bool(os.environ.get(DEBUG_VARIABLE)), arguments))
         sys.stdout.flush()
     except BrokenPipeError:
         # What is still buffered must not fail at exit.
@@ -56,23 +59,35 @@ def fail(code: int, message: str, shown: BaseException | None = None) -> int:
     return code
 
 
-def end_at_interrupts(end_java: Callable[[], None]) -> None:
+def interrupted(resume: str, what: str = "interrupted") -> str:
+    """Returns what is said of an interrupt; `resume`: the command that goes on, empty where there is none."""
+    return f"{what}; go on with: {resume}" if resume else what
+
+
+def end_at_interrupts(end_java: Callable[[], None], resume: str = "") -> None:
     """From now on an interrupt (Ctrl-C) ends the process after `end_java`, with one line and code 130; a second at once.
+
+    SIGTERM does so with code 143. `resume`: as of `interrupted`.
 
     For a process whose Spark has started: Spark's own handler asks Java to cancel in the midst of whatever is being asked, which
     fails with stack traces. What is left behind is what a killed run leaves: no table, and checkpoints to resume from.
     """
 
-    def end(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    def end(number: int, _: object) -> None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+        logging.disable()  # threads that ask Java something now fail, and py4j logs the stack
         if sys.stderr.isatty():
             os.write(2, SHOW_CURSOR)
         end_java()
-        os.write(2, b"\nerror: interrupted\n")
-        os._exit(INTERRUPTED)
+        is_term = number == signal.SIGTERM
+        said = interrupted(resume, "told to end" if is_term else "interrupted")
+        os.write(2, f"\nerror: {one_line(said, MAX_LINE_CHARS)}\n".encode(errors="backslashreplace"))
+        os._exit(TERMINATED if is_term else INTERRUPTED)
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, end)
+        signal.signal(signal.SIGTERM, end)
 
 
 def _invoke(commands: click.Group, program: str, arguments: list[str], invocation: Invocation) -> int:
@@ -93,7 +108,7 @@ def _invoke(commands: click.Group, program: str, arguments: list[str], invocatio
     except InputError as error:
         return fail(BAD_INPUT, str(error))
     except (KeyboardInterrupt, click.Abort):
-        return fail(INTERRUPTED, "interrupted")
+        return fail(INTERRUPTED, interrupted(invocation.resume))
     except BrokenPipeError:
         raise
     except EnvironmentProblem as error:

@@ -31,6 +31,9 @@ class Progress:
         self._scenarios = 0
         self._started = self._last_line = 0.0
         self._latest: tuple[int, int, int, int] | None = None
+        self._round_ms = 0
+        self._jobs = 0
+        self._before: tuple[int, int] = (0, 0)
 
     def __enter__(self) -> Progress:
         return self
@@ -38,9 +41,13 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._stop_bar()
 
-    def start(self, total_rounds: int, partitions: int, scenarios: int) -> None:
-        """Begins: `total_rounds` of the longest scenario, `partitions` summed over the `scenarios`."""
-        self._total_rounds, self._scenarios = total_rounds, scenarios
+    def start(self, total_rounds: int, partitions: int, scenarios: int, round_ms: int = 0) -> None:
+        """Begins: `total_rounds` of the longest scenario, `partitions` summed over the `scenarios`.
+
+        `round_ms`: what a round stands for, 0 where that is not told.
+        """
+        self._total_rounds, self._scenarios, self._round_ms = total_rounds, scenarios, round_ms
+        self._jobs, self._before = 0, (0, 0)
         self._started = self._last_line = time.monotonic()
         self._latest = (0, partitions, 0, 0)
         if self._quiet:
@@ -51,6 +58,14 @@ class Progress:
             self._bar.start()
         else:
             self._write_line()
+
+    def of_jobs(self, count: int) -> None:
+        """Tells of how many jobs the run is; the iterations of `advance` are those that are done."""
+        self._jobs = count
+
+    def resumed(self, rounds_done: int, replica_rounds: int) -> None:
+        """Tells what an earlier run has done: rates and the time left are of what this one does."""
+        self._before = (rounds_done, replica_rounds)
 
     def advance(self, rounds_done: int, partitions_running: int, iterations: int, replica_rounds: int) -> None:
         """Tells where the run is; all four count from its start, `rounds_done` of the slowest partition."""
@@ -66,9 +81,11 @@ class Progress:
         if self._latest is not None and not self._quiet:
             _, _, iterations, replica_rounds = self._latest
             seconds = time.monotonic() - self._started
+            played = replica_rounds - self._before[1]
+            of_time = f" ({self._time_of(self._total_rounds)})" if self._round_ms else ""
             self._write(
-                f"{self._total_rounds} rounds done in {seconds:.1f} s, {counted(iterations, 'iteration')}, "
-                f"{scaled(replica_rounds / max(seconds, 1e-3))} replica-rounds/s"
+                f"{self._total_rounds} rounds{of_time} done in {seconds:.1f} s, {self._iterations(iterations)}, "
+                f"{scaled(played / max(seconds, 1e-3))} replica-rounds/s"
             )
         self._latest = None
 
@@ -84,18 +101,25 @@ class Progress:
         if self._scenarios > 1:
             parts[0] += f" in {self._scenarios} scenarios"
         if iterations:
-            parts += [
-                counted(iterations, "iteration"),
-                f"{scaled(replica_rounds / max(seconds, 1e-3))} replica-rounds/s",
-            ]
-        if 0 < rounds_done < self._total_rounds:
-            parts.append(f"{duration(seconds * (self._total_rounds - rounds_done) / rounds_done)} left")
+            played = replica_rounds - self._before[1]
+            parts += [self._iterations(iterations), f"{scaled(played / max(seconds, 1e-3))} replica-rounds/s"]
+        done = rounds_done - self._before[0]
+        if done > 0 and rounds_done < self._total_rounds:
+            parts.append(f"{duration(seconds * (self._total_rounds - rounds_done) / done)} left")
         return ", ".join(parts)
 
     def _write_line(self) -> None:
         rounds_done = self._latest[0] if self._latest else 0
-        self._write(f"round {rounds_done} of {self._total_rounds}, {self._detail()}")
+        times = f" ({self._time_of(rounds_done)} of {self._time_of(self._total_rounds)})" if self._round_ms else ""
+        self._write(f"round {rounds_done} of {self._total_rounds}{times}, {self._detail()}")
         self._last_line = time.monotonic()
+
+    def _time_of(self, rounds: int) -> str:
+        """The emulated time of rounds."""
+        return duration(rounds * self._round_ms / 1000)
+
+    def _iterations(self, iterations: int) -> str:
+        return f"{iterations} of {counted(self._jobs, 'job')} done" if self._jobs else counted(iterations, "iteration")
 
     def _write(self, line: str) -> None:
         self._stream.write(line + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import uuid
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from pyspark.sql import functions as F
 
 import emulator
 from emulator.engine.choice import NAMES, engines_of
+from emulator.engine.estimate import estimate_lines, joined, refuse_full_disk
 from emulator.engine.identity import FOLDER, fingerprint, source_digest
 from emulator.engine.interface import Engine, Playing, Size
 from emulator.engine.job_files import JobFiles
@@ -26,7 +28,7 @@ from emulator.engine.resuming import Resuming
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.joined import Tables, joined_tables
 from emulator.outcomes.scenarios import scenario_rows
-from emulator.progress import Progress
+from emulator.progress import Progress, duration
 from emulator.scenario import Run, Scenario
 from emulator.schema import OUTPUT_TABLES
 from emulator.session import is_connect
@@ -77,6 +79,7 @@ def run_emulation(
         }  # fmt: skip
         identity = {what: fingerprint(value) for what, value in same.items()}
         engines = engines_of(run, traced, mode, identity, state_at)
+        refuse_full_disk(out, joined([e.work for e in engines]))
         resuming = _resuming(spark, out, engines, identity)
         resuming.open(resume, progress.note)
         parts = [e.play(Playing(spark, output, progress, resume)) for e in engines]
@@ -102,7 +105,7 @@ def run_emulation(
         progress.note(graph_went(out))
     lines = [
         f"{len(run.scenarios)} scenarios, {size.partitions} partitions ({size.distinct} distinct),"
-        f" {max(s.rounds for s in run.scenarios)} rounds: {size.replica_rounds} replica-rounds in"
+        f" {_with_time(run, ' rounds')}: {size.replica_rounds} replica-rounds in"
         f" {time.monotonic() - clock:.1f} s, tables in {out}"
     ]
     found = violations if isinstance(violations, int) else _counted(spark, output, violations)
@@ -147,11 +150,18 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Se
     return [
         f"scenarios: {len(names)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
         f"partitions: {size.partitions} ({size.distinct} distinct)",
-        f"rounds: {max(s.rounds for s in run.scenarios)} of {run.scenarios[0].round_ms} ms",
+        f"rounds: {_with_time(run)}, {run.scenarios[0].round_ms} ms each",
         f"rows: {size.rows} for {size.replicas} replicas, {size.replica_rounds} replica-rounds",
         f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
         *(line for e in engines for line in e.plan()),
+        *estimate_lines(joined([e.work for e in engines]), os.cpu_count() or 1),
     ]
+
+
+def _with_time(run: Run, word: str = "") -> str:
+    """The rounds of the longest scenario, followed by `word`, and the time that they stand for."""
+    longest = max(run.scenarios, key=lambda scenario: scenario.rounds)
+    return f"{longest.rounds}{word} ({duration(longest.rounds * longest.round_ms / 1000)})"
 
 
 def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:

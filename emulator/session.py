@@ -23,6 +23,7 @@ import emulator.spark
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.spark.classic import connect_to_submitted, has_context, is_of_same_context, java_process
 from emulator.spark.java import default_driver_memory_bytes, refuse_java
+from emulator.spark.quiet_start import without_incubator_warning
 from emulator.spark.spark_errors import SPARK_ERRORS
 
 JAVA_END_SECONDS_MAX = 10
@@ -137,7 +138,8 @@ def _build(master: str | None, conf: dict[str, str], app_name: str) -> SparkSess
     if not submitted:
         refuse_java()
     try:
-        _ours = _started(app_name, _settings(master, conf, submitted))
+        with without_incubator_warning():
+            _ours = _started(app_name, _settings(master, conf, submitted))
     except SPARK_ERRORS as error:
         raise EnvironmentProblem(f"Spark could not start: {_first_line(error)}") from error
     return _ours
@@ -163,7 +165,8 @@ def _build_remote(remote: str, conf: dict[str, str], app_name: str) -> SparkSess
         with warnings.catch_warnings():
             if remote.startswith("local"):  # of each setting that its server has already, and a session cannot have
                 warnings.simplefilter("ignore")
-            spark = _started(app_name, settings | {"spark.remote": remote})
+            with without_incubator_warning():
+                spark = _started(app_name, settings | {"spark.remote": remote})
         spark.range(1).collect()  # the first that a server, and not the client alone, answers
     except SPARK_ERRORS as error:
         raise EnvironmentProblem(f"Spark Connect at {remote} could not be reached: {_first_line(error)}") from error

@@ -8,10 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.session import get_session, stop_if_ours
+from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
     "test_golden.py", "test_packed_cluster.py",
-    "test_differential.py", "test_cluster.py", "test_leaps.py", "test_random_leaps.py", "test_tiered_leaps.py",
+    "test_differential.py", "test_leaps.py", "test_random_leaps.py", "test_tiered_leaps.py",
     "test_tier_mutants.py", "test_consumers.py", "test_tiered_differential.py", "test_topics_differential.py",
     "test_tier_schedules.py", "test_consumers_differential.py", "test_ledgers_differential.py", "test_quotas.py",
     "test_copies.py", "test_sometimes.py", "test_ledgers_leaps.py", "test_quorum_report.py", "test_topics_leaps.py",
@@ -27,6 +28,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
 
 
+FOR_A_HANDFUL_OF_ROWS = {
+    # Java's better compiler takes half of all time, and what it makes is hardly used again.
+    "spark.driver.defaultJavaOptions": QUICK_JAVA["JDK_JAVA_OPTIONS"],
+    # Likewise Spark's of queries: working a few rows out takes less than compiling does.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Settings of a session that plans thousands of queries, each over next to nothing."""
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A small local session, started by the first test that asks for it."""
@@ -35,6 +47,7 @@ def spark() -> Iterator[SparkSession]:
         conf={
             "spark.driver.memory": "4g",
             "spark.sql.shuffle.partitions": "2",
+            **FOR_A_HANDFUL_OF_ROWS,
         },
         app_name="emulator-tests",
     )

@@ -228,6 +228,8 @@ def test_dry_run_says_what_would_run(scenario: str, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr()
     assert "partitions" in printed.out
     assert "rounds" in printed.out
+    for told in ("time: about ", "memory: about ", "disk: about "):
+        assert sum(line.startswith(told) for line in printed.out.splitlines()) == 1, told
     assert printed.err == ""
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 
@@ -279,7 +281,7 @@ def test_options_of_rounds_that_are_gone_are_taken(scenario: str, engine: FakeEn
             "error: the run failed: ValueError: two\\nlines (--verbose or EMULATOR_DEBUG=1 shows the stack trace)\n",
         ),
         (MemoryError(), [], 3, "error: the run failed: MemoryError: "),
-        (KeyboardInterrupt(), [], 130, "error: interrupted\n"),
+        (KeyboardInterrupt(), [], 130, "error: interrupted; go on with: emulator run "),
     ],
 )
 def test_exit_codes_of_a_run(

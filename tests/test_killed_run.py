@@ -9,9 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
-from emulator.exits import INTERRUPTED
+from emulator.exits import INTERRUPTED, TERMINATED
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OutputDirectory
 from tests.engine_helpers import QUICK_JAVA, read_table
@@ -35,8 +36,8 @@ acks = "all"
 START_SECONDS_MAX = 120
 
 
-def kill_amid_run(folder: Path, out: Path, interrupt: bool = False) -> int:
-    """Start a run that traces everything, and kill it with its JVM, or interrupt it, once its first job begins.
+def kill_amid_run(folder: Path, out: Path, told: signal.Signals | None = None) -> int:
+    """Start a run that traces everything, and kill it with its JVM, or send it a signal, once its first job begins.
 
     Its exit code; what it said is in `folder`/log.
     """
@@ -54,8 +55,8 @@ def kill_amid_run(folder: Path, out: Path, interrupt: bool = False) -> int:
                 assert process.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < give_up_at, (folder / "log").read_text()
                 time.sleep(0.2)
-            if interrupt:
-                process.send_signal(signal.SIGINT)
+            if told is not None:
+                process.send_signal(told)
                 process.wait(30)
         finally:
             if process.poll() is None:
@@ -64,12 +65,18 @@ def kill_amid_run(folder: Path, out: Path, interrupt: bool = False) -> int:
     return process.returncode
 
 
-def test_an_interrupted_run_says_so_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("told", "code", "said"), [(signal.SIGINT, INTERRUPTED, "interrupted"), (signal.SIGTERM, TERMINATED, "told to end")]
+)
+def test_an_interrupted_run_says_in_one_line_how_to_go_on(told: signal.Signals, code: int, said: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert kill_amid_run(tmp_path, out, interrupt=True) == INTERRUPTED
-    *_, last = (tmp_path / "log").read_text().splitlines()
-    assert last == "error: interrupted"
-    assert "Traceback" not in (tmp_path / "log").read_text()
+    assert kill_amid_run(tmp_path, out, told) == code
+    log = (tmp_path / "log").read_text()
+    *_, last = log.splitlines()
+    assert last.startswith(f"error: {said}; go on with: emulator run {tmp_path / 'endless.toml'} --out {out} --trace all ")
+    assert last.endswith(" --resume")
+    assert "Traceback" not in log
+    assert "incubator" not in log
     assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
 
 

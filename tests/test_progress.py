@@ -47,6 +47,22 @@ def test_plain_lines_come_at_most_every_two_seconds(clock: list[float]) -> None:
     ]
 
 
+def test_jobs_emulated_time_and_what_an_earlier_run_did(clock: list[float]) -> None:
+    stream = io.StringIO()
+    with Progress(stream) as reported:
+        reported.start(1000, 8, 1, round_ms=500)
+        reported.of_jobs(4)
+        reported.resumed(500, 12_000)
+        clock[0] += 10
+        reported.advance(750, 2, 3, 18_000)
+        reported.finish()
+    assert stream.getvalue().splitlines() == [
+        "round 0 of 1000 (0 s of 8 min 20 s), 8 partitions running",
+        "round 750 of 1000 (6 min 15 s of 8 min 20 s), 2 partitions running, 3 of 4 jobs done, 600 replica-rounds/s, 10 s left",
+        "1000 rounds (8 min 20 s) done in 10.0 s, 3 of 4 jobs done, 600 replica-rounds/s",
+    ]
+
+
 def test_quiet_says_nothing() -> None:
     stream = io.StringIO()
     reported = Progress(stream, quiet=True)

@@ -46,7 +46,7 @@ def test_contract_example() -> None:
     assert orders.config == {"min.insync.replicas": 2, "unclean.leader.election.enable": False}
     assert base.workload.to_pylist() == [
         {"topic": "orders", "partitions": None, "from_round": 0, "to_round": 2000, "records_per_round": 5,
-         "record_bytes": 1000, "acks": "all", "max_in_flight": None}
+         "records_per_second": None, "record_bytes": 1000, "acks": "all", "max_in_flight": None}
     ]  # fmt: skip
     (fault,) = base.faults.to_pylist()
     assert {key: value for key, value in fault.items() if value is not None} == {
@@ -152,9 +152,9 @@ records_per_round = 1
     )
     assert base.brokers == (Broker(10, "a"), Broker(20, "b"), Broker(30, "c"))
     assert [tuple(row.values()) for row in base.workload.to_pylist()] == [
-        ("orders", None, 0, 50, 1, 1000, "all", None),
-        ("orders", "0-2,5", 0, 50, 5, 1000, "1", None),
-        ("ord*", None, 0, 20, 7, 1000, "all", None),
+        ("orders", None, 0, 50, 1, None, 1000, "all", None),
+        ("orders", "0-2,5", 0, 50, 5, None, 1000, "1", None),
+        ("ord*", None, 0, 20, 7, None, 1000, "all", None),
     ]
     kept = ("kind", "to_round", "broker", "peer", "direction", "rack")
     assert [tuple(row[key] for key in kept) for row in base.faults.to_pylist()] == [

@@ -201,6 +201,8 @@ LINES = [
     ("--each broker --fault power_loss", '--fault: "power_loss" is not KIND:FROM-TO; allowed: KIND:FROM-TO, as in'),
     ("--each broker --fault power_loss:9-x", "is not KIND:FROM-TO"),
     ("--each broker --fault power_loss:9-3", "fault.to_round: 3 is not after from_round"),
+    ("--each broker --fault power_loss:9m-1.5m", "fault.to_round: 180 is not after from_round"),
+    ("--each broker --fault power_loss:9m-3w", "is not KIND:FROM-TO"),
     ("--each disk --fault power_loss:9-10", "'disk' is not one of 'broker', 'rack', 'pair'"),
     ("--set min.insync.replicas", '--set: "min.insync.replicas" is not KEY=VALUE,...; allowed: as in'),
     ("--set min.insync.replicas=", "is not KEY=VALUE,..."),

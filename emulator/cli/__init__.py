@@ -25,6 +25,7 @@ from emulator.cli.import_kafka import import_kafka_command
 from emulator.cli.import_rates import import_rates_command
 from emulator.cli.pack import pack_command
 from emulator.cli.printing import PROGRAM
+from emulator.cli.report import report_command
 from emulator.cli.run import run_command
 from emulator.cli.sql import sql_command
 from emulator.cli.sweep import sweep_command
@@ -62,6 +63,7 @@ for _command in (
     sweep_command,
     sql_command,
     compare_command,
+    report_command,
     graph_command,
     explain_command,
     check_command,

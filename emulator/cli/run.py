@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM, print_lines
 from emulator.cli.sessions import refuse_other_contents
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.exits import DONE, VIOLATED, fail
+from emulator.exits import DONE, VIOLATED, Invocation, fail
 from emulator.options import (
     common,
     on_spark,
@@ -87,7 +88,8 @@ def run_command(
         return DONE
     from emulator.progress import Progress
 
-    with sessions.session(master, conf, f"{PROGRAM} run {run.name}") as spark, Progress() as progress:
+    resume_with = "" if engine == "relational" else _resume_with()
+    with sessions.session(master, conf, f"{PROGRAM} run {run.name}", resume_with) as spark, Progress() as progress:
         if engine == "relational":
             from emulator.rounds.relational.run import run_relational
 
@@ -101,6 +103,15 @@ def run_command(
         asking = f'{PROGRAM} sql {out} "SELECT * FROM violations"'
         return fail(VIOLATED, f"invariants were violated {summary.violations} times: {asking}")
     return DONE
+
+
+def _resume_with() -> str:
+    """The command that goes on with this run, noted for an interrupt."""
+    invocation = click.get_current_context().find_object(Invocation)
+    assert invocation is not None
+    asked = [*invocation.arguments, *([] if "--resume" in invocation.arguments else ["--resume"])]
+    invocation.resume = shlex.join([PROGRAM, *asked])
+    return invocation.resume
 
 
 def _tell_without_effect(engine: str | None, checkpoint_every: int | None) -> None:

@@ -59,14 +59,14 @@ def asking(folder: str, engine: str | None, master: str | None, conf: Mapping[st
 
 
 @contextmanager
-def session(master: str | None, conf: Mapping[str, str], app_name: str) -> Iterator[SparkSession]:
-    """Holds a session for one command; one that was there before stays."""
+def session(master: str | None, conf: Mapping[str, str], app_name: str, resume: str = "") -> Iterator[SparkSession]:
+    """Holds a session for one command; one that was there before stays. `resume`: as of exits.interrupted."""
     from emulator.session import end_java, get_session, is_there, stop_if_ours
 
     found = is_there()
     spark = get_session(master, conf, app_name)
     if not found:
-        end_at_interrupts(end_java)
+        end_at_interrupts(end_java, resume)
     try:
         yield spark
     finally:

@@ -22,15 +22,20 @@ if TYPE_CHECKING:
 
 QUESTIONS = {"case": "@which_case_is_worst", "topic": "@which_setting_suits_which_topic"}
 MOST_ROWS = 20
-FAULT = re.compile(r"(?P<kind>[a-z_]+)(:(?P<first>[0-9]{1,10})(-(?P<end>[0-9]{1,10}))?)?(?P<clients>\+clients)?")
-FAULT_ALLOWED = "KIND:FROM-TO, as in power_loss:100-220, KIND:FROM, until the end"
+WHEN = r"[0-9]{1,10}(?:\.[0-9]{1,9})?(?:ms|s|m|h|d)?"
+FAULT = re.compile(rf"(?P<kind>[a-z_]+)(:(?P<first>{WHEN})(-(?P<end>{WHEN}))?)?(?P<clients>\+clients)?")
+FAULT_ALLOWED = "KIND:FROM-TO, as in power_loss:100-220 or power_loss:10m-12m, KIND:FROM, until the end"
 
 
 @click.command("sweep")
 @click.argument("scenario", metavar="SCENARIO.toml")
 @click.option("--out", metavar="DIR", help="Folder (any Hadoop URI) for the tables; those of an earlier run are replaced.")
 @click.option("--each", type=click.Choice(["broker", "rack", "pair"]), help="Strike each of them in turn, by --fault.")
-@click.option("--fault", metavar="KIND:FROM-TO", help="What strikes, in rounds FROM to TO - 1, as in power_loss:100-220.")
+@click.option(
+    "--fault",
+    metavar="KIND:FROM-TO",
+    help="What strikes in rounds FROM to TO - 1, as power_loss:100-220 or power_loss:10m-12m.",
+)
 @click.option(
     "--set", "settings", metavar="[TOPIC:]KEY=VALUE,...", multiple=True, help="Values of a setting; several are allowed."
 )
@@ -102,12 +107,17 @@ def _fault(path: str, text: str) -> dict[str, Any]:
     found = FAULT.fullmatch(text)
     if found is None or found["first"] is None:
         raise InputError.at(path, "--fault", f"{quoted(text)} is not KIND:FROM-TO", FAULT_ALLOWED)
-    fault: dict[str, Any] = {"kind": found["kind"], "from_round": int(found["first"])}
+    fault: dict[str, Any] = {"kind": found["kind"], "from_round": _when(found["first"])}
     if found["end"] is not None:
-        fault["to_round"] = int(found["end"])
+        fault["to_round"] = _when(found["end"])
     if found["clients"]:
         fault["clients"] = True
     return fault
+
+
+def _when(text: str) -> int | str:
+    """A round, or a time for the scenario file to divide."""
+    return int(text) if text.isdigit() else text
 
 
 def _setting(path: str, text: str) -> tuple[str | None, str, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
 
 import numpy as np
@@ -15,6 +15,7 @@ from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
+from emulator.engine.estimate import Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
@@ -22,6 +23,7 @@ from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
+from emulator.inputs.arrays.segments_of_run import segments_of_run
 from emulator.inputs.arrays.shared import shares_budgets
 from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
@@ -32,7 +34,7 @@ from emulator.outcomes.invariants import OF_PARTITIONS, OF_READS, invariant_tabl
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.outcomes.written_events import summed_count_rows, summed_counts
-from emulator.progress import Progress
+from emulator.progress import Progress, counted, duration
 from emulator.scenario import Scenario
 
 STATES = "replica_states"
@@ -84,22 +86,48 @@ class CompiledEngine:
         return prepare(self._scenarios, self._traced, self._leaps, self._bucket_rounds)
 
     @cached_property
+    def _is_traced(self) -> np.ndarray:
+        """By place."""
+        return np.concatenate([self._traced[s.scenario_id] for s in self._scenarios])
+
+    @cached_property
     def _weights(self) -> np.ndarray:
         """By place, how much there is to do: about replica-rounds that are played in the same time."""
         prepared = self._prepared
-        traced = np.concatenate([self._traced[s.scenario_id] for s in self._scenarios])
         of_rows = WEIGHT_OF_ROWS + WEIGHT_OF_TRACE * len(self._state_at)
         played = prepared.weights.copy()
         for at, (first, end) in self._shared.items():
             edges = self._scenarios[at].rounds / self._scenarios[at].quota_window_rounds
             played[first:end] = np.maximum(played[first:end], edges * WEIGHT_OF_EDGE * prepared.slots[first:end])
-        return played * np.where(traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
+        return played * np.where(self._is_traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
 
     @cached_property
     def size(self) -> Size:
         """How much it has to do."""
         slots, rounds = self._prepared.slots, self._prepared.rounds
         return Size(len(slots), len(slots), int(slots.sum()), int(slots.sum()), int((slots * rounds).sum()))
+
+    @cached_property
+    def work(self) -> Work:
+        """The same, as an estimate of time and room needs it."""
+        prepared, states = self._prepared, len(self._state_at)
+        told = np.where(self._is_traced, prepared.rounds, 0) + states
+        segments, copies = np.sum([segments_of_run(scenario) for scenario in self._scenarios], axis=0).tolist()
+        rows = int((told * prepared.slots).sum())
+        weight = float(self._weights.sum())
+        return Work(weight, self.size.rows, rows, segments, copies, not self.is_small, tuple(self._causes()))
+
+    def _causes(self) -> Iterator[str]:
+        """What keeps rounds from being leapt over, in words."""
+        if not self._leaps:
+            yield "mode plain plays every round"
+        if self._shared:
+            sharing = [self._scenarios[at] for at in self._shared]
+            windows = max(-(-scenario.rounds // scenario.quota_window_rounds) for scenario in sharing)
+            many = counted(len(sharing), "scenario")
+            yield f"partitions share budgets in {many}: up to {counted(windows, 'window')}, each played while a budget binds"
+        if groups := {consumer.group for scenario in self._scenarios for consumer in scenario.consumers}:
+            yield f"what {counted(len(groups), 'consumer group')} read back is played round by round, remote reads above all"
 
     @property
     def is_small(self) -> bool:
@@ -118,9 +146,9 @@ class CompiledEngine:
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
-        progress = playing.progress
+        progress, longest = playing.progress, max(self._scenarios, key=lambda scenario: scenario.rounds)
         warm_up(self._prepared, progress, in_one_block=self.is_small)
-        progress.start(max(s.rounds for s in self._scenarios), self.size.partitions, len(self._scenarios))
+        progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
         tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()
         return tables | {
@@ -199,7 +227,11 @@ class CompiledEngine:
         def is_done(rounds: int) -> None:
             jobs.advance(len(jobs.done), before + own * rounds / scenario.rounds)
 
-        steps = Steps(spark, files, self._prepared, at, blocks, names, self._state_at, is_done)
+        def resumes(round_: int) -> None:
+            seconds = round_ * scenario.round_ms / 1000
+            jobs.playing.progress.note(f"resuming at round {round_} ({duration(seconds)}) of scenario {scenario.name}")
+
+        steps = Steps(spark, files, self._prepared, at, blocks, names, self._state_at, is_done, resumes)
         rows, saturated = steps.play()
         return rows.select(*self._told), saturated
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
+from emulator.engine.estimate import Work
 from emulator.outcomes.joined import Tables
 from emulator.progress import Progress
 from emulator.storage import OutputDirectory
@@ -75,6 +76,10 @@ class Engine(Protocol):
     @property
     def size(self) -> Size:
         """How much it has to do."""
+
+    @property
+    def work(self) -> Work:
+        """The same, as an estimate of time and room needs it."""
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> Kept:
         """What it keeps in a folder under the output folder `uri`."""

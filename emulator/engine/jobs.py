@@ -34,6 +34,10 @@ class Advance:
     size: Size
     rounds: int
 
+    def resumed(self, share: float) -> None:
+        """An earlier run has done this part."""
+        self.progress.resumed(int(self.rounds * share), int(self.size.replica_rounds * share))
+
     def __call__(self, jobs: int, share: float) -> None:
         """So many jobs are done, and this part of the run."""
         left = round(self.size.partitions * (1 - share))
@@ -66,6 +70,11 @@ class Jobs:
             self.plan = self.make_plan(cores(self.playing.spark))
             self.files.begin(self.plan)
         self.done = self.files.done(self.plan, self.schema)
+        jobs = self._with_blocks
+        self.advance.progress.of_jobs(len(jobs))
+        if self.done:
+            self.advance.resumed(self.share)
+            self.advance.progress.note(f"resuming: {len(self.done)} of {len(jobs)} jobs are done, {self.share:.0%} of the run")
 
     @property
     def schema(self) -> StructType:

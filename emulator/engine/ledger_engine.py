@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from emulator import compiled
 from emulator.engine.blocks import JOB_WEIGHT, SMALL_WEIGHT, Plan, plan_blocks
+from emulator.engine.estimate import Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
@@ -78,6 +79,11 @@ class LedgerEngine:
         return Size(ledgers, ledgers, bookies, bookies, sum(rounds * ensembles.size for rounds, ensembles in own))
 
     @property
+    def work(self) -> Work:
+        """The same, as an estimate of time and room needs it."""
+        return Work(float(self._weights.sum()), self.size.rows, by_jobs=not self.is_small)
+
+    @property
     def is_small(self) -> bool:
         """Whether the driver plays it, without a Spark job."""
         return float(self._weights.sum()) <= SMALL_WEIGHT
@@ -97,7 +103,7 @@ class LedgerEngine:
         progress, size = playing.progress, self.size
         self.warm_up(progress)
         advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
-        progress.start(advance.rounds, size.partitions, len(self._scenarios))
+        progress.start(advance.rounds, size.partitions, len(self._scenarios), self._scenarios[0].round_ms)
         tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
         progress.finish()
         return tables | {

@@ -68,9 +68,11 @@ def states_scenario(
                 raise InputError(f"play: {name}[{at}]: unknown column {unknown[0]}; allowed: {listing(schema.names)}")
     found = replace(
         scenario,
-        workload=resolve_workload([rows_of_list(places, ("workload",), workload, WORKLOAD_SCHEMA)], counts, END),
+        workload=resolve_workload([rows_of_list(places, ("workload",), workload, WORKLOAD_SCHEMA)], counts, END, round_ms),
         faults=resolve_faults([rows_of_list(places, ("faults",), faults, FAULT_SCHEMA)], scenario.brokers, counts, END),
     )
+    if found.workload.column("records_per_second").null_count < found.workload.num_rows:
+        raise InputError("play: workload: records_per_second is no whole number of records a round; allowed: one that is")
     refuse_others(found, 1)
     return found
 

@@ -14,12 +14,15 @@ from emulator.spark.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
 
 SECONDS_BETWEEN_LOOKS = 1.0
 
+LOOKS_BETWEEN_WORDS = 5
+"""Looks after which the same number is told again: the time goes on, and what is left of it changes."""
+
 _NO_TRACKER: tuple[type[Exception], ...] = (AttributeError, *SPARK_ERRORS)
 
 
 @contextmanager
 def watching(spark: SparkSession, tasks: int, tell: Callable[[int], None]) -> Iterator[None]:
-    """While the block runs, `tell` how many tasks of a stage of so many have ended, each time that it is more.
+    """While the block runs, `tell` how many tasks of a stage of so many have ended, when it is more and every few seconds.
 
     It is called in a thread of its own. Spark Connect, which has no status tracker, tells nothing.
     """
@@ -40,13 +43,14 @@ def watching(spark: SparkSession, tasks: int, tell: Callable[[int], None]) -> It
 
 
 def _watch(tracker: Any, others: set[int], tasks: int, tell: Callable[[int], None], ended: threading.Event) -> None:
-    told = 0
+    told = silent = 0
     while not ended.wait(SECONDS_BETWEEN_LOOKS):
         try:
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds() if stage not in others]
         except SPARK_OR_FILE_ERRORS:  # Java is going down
             return
         completed = max((stage.numCompletedTasks for stage in stages if stage and stage.numTasks == tasks), default=0)
-        if completed > told and not ended.is_set():
-            told = completed
+        silent += 1
+        if (completed > told or (stages and silent >= LOOKS_BETWEEN_WORDS)) and not ended.is_set():
+            told, silent = max(told, completed), 0
             tell(told)

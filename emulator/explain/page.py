@@ -55,7 +55,7 @@ def page(story: Story) -> str:
     body = [
         f"<h1>What happened to {escape(name)}</h1>",
         *(f"<p>{escape(text)}</p>" for text in heading(story)),
-        f'<ul class="legend">{"".join(_legend())}</ul>',
+        f'<ul class="legend">{"".join(legend())}</ul>',
         f'<div class="drawing">\n{svg(story)}\n</div>',
         f"<h2>At the end of round {rows.scenario['rounds'] - 1}</h2>",
         _table(("broker", "role", "log end", "high watermark", "in ISR", "leader epochs"), _end_rows(story)),
@@ -77,7 +77,8 @@ def _end_rows(story: Story) -> Iterator[Sequence[str]]:
         yield str(end["broker"]), end["role"], str(end["leo"]), str(end["hw"]), in_isr, epochs
 
 
-def _legend() -> Iterator[str]:
+def legend() -> Iterator[str]:
+    """Yields what the drawing's lines, arrows and shapes mean, as items of a list."""
     for role, meaning in _ROLE_MEANINGS.items():
         line = f'<path d="M0 8H26" {ROLE_STROKES[role]} fill="none"/>'
         yield _item(line, meaning)

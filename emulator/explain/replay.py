@@ -35,8 +35,24 @@ def with_replay(rows: PartitionRows, run: Row, first: int, last: int, progress: 
     `run`: the row of table `runs`. Raises InputError for a partition that cannot be played again, and where it ends otherwise
     than in the run's tables; EnvironmentProblem where its rounds are too many for a machine that cannot compile them.
     """
-    scenario = _scenario(run, rows)
-    tables = _play(replace(scenario, events=None), rows.topic, rows.partition, progress)
+    return with_replays([(rows, first, last)], run, progress)[0]
+
+
+def with_replays(
+    told: Sequence[tuple[PartitionRows, int, int]], run: Row, progress: Progress, also_sharing: bool = True
+) -> list[PartitionRows]:
+    """Likewise of several partitions of one scenario, each with its first and last round; all of them are played at once.
+
+    `also_sharing`: also where all partitions of the scenario have to be played; else InputError is raised there.
+    """
+    scenario = _scenario(run, [rows for rows, _, _ in told])
+    if not also_sharing and shares_budgets(scenario):
+        raise InputError("partitions share what their brokers have, and all of them would have to be played again")
+    played = _play(replace(scenario, events=None), [(rows.topic, rows.partition) for rows, _, _ in told], progress)
+    return [_replayed(rows, first, last, scenario, tables) for (rows, first, last), tables in zip(told, played, strict=True)]
+
+
+def _replayed(rows: PartitionRows, first: int, last: int, scenario: Scenario, tables: Mapping[str, pa.Table]) -> PartitionRows:
     written = written_rows(tables["events"], [scenario])
     stored = {"outcomes": [rows.outcome], "replicas": rows.ends, "leader_epochs": rows.leader_epochs}
     _refuse_others({**tables, "events": written}, stored | {"events": rows.events, "violations": rows.violations})
@@ -45,32 +61,35 @@ def with_replay(rows: PartitionRows, run: Row, first: int, last: int, progress: 
     return replace(rows, events=events, trace=trace, controllers=controllers)
 
 
-def _scenario(run: Row, rows: PartitionRows) -> Scenario:
+def _scenario(run: Row, told: Sequence[PartitionRows]) -> Scenario:
     """The scenario of the rows, as the run stored it."""
     found = {scenario.scenario_id: scenario for scenario in load_stored(run).scenarios}
-    scenario = found.get(rows.scenario["scenario_id"])
+    scenario = found.get(told[0].scenario["scenario_id"])
     partitions = {} if scenario is None else {topic.name: topic.partitions for topic in scenario.topics}
-    if scenario is None or rows.partition >= partitions.get(rows.topic, 0):
-        raise InputError(f"{run['scenario_path']} as it was run has no partition {rows.topic}:{rows.partition}")
+    for rows in told:
+        if scenario is None or rows.partition >= partitions.get(rows.topic, 0):
+            raise InputError(f"{run['scenario_path']} as it was run has no partition {rows.topic}:{rows.partition}")
+    assert scenario is not None
     return scenario
 
 
-def _play(scenario: Scenario, topic: str, partition: int, progress: Progress) -> Mapping[str, pa.Table]:
-    """All tables of the partition, with a trace of every round."""
-    names = [one.name for one in scenario.topics]
+def _play(scenario: Scenario, chosen: Sequence[tuple[str, int]], progress: Progress) -> list[Mapping[str, pa.Table]]:
+    """All tables of each of these partitions, with a trace of every round."""
     sizes = [one.partitions for one in scenario.topics]
-    place = sum(sizes[: names.index(topic)]) + partition
+    starts = dict(zip((one.name for one in scenario.topics), np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
+    places = np.unique([starts[topic] + partition for topic, partition in chosen])
     traced = np.zeros(sum(sizes), bool)
-    traced[place] = True
+    traced[places] = True
     shares = shares_budgets(scenario)
     prepared = prepare([scenario], {scenario.scenario_id: traced}, shares, scenario.rounds)
     if shares:
         progress.note(f"partitions share what their brokers have: all {len(traced)} are played again")
         warm_up(prepared, progress)
         tables = play_shared(0, shared_payload(prepared, 0))
-        return {name: _of_partition(tables[name], topic, partition) for name in TABLES}
-    warm_up(prepared, progress, np.array([place]))
-    return play_payload(0, prepared.block(np.array([place])))
+    else:
+        warm_up(prepared, progress, places, in_one_block=True)
+        tables = play_payload(0, prepared.block(places))
+    return [{name: _of_partition(tables[name], *each) for name in TABLES} for each in chosen]
 
 
 def _of_partition(table: pa.Table, topic: str, partition: int) -> pa.Table:

@@ -35,9 +35,14 @@ def run_sql(
     parse_reading(sql)
     own = own_session(spark)
     register_run(own, uri, sql, prices, query.startswith("@"))
+    return ask_registered(own, sql)
+
+
+def ask_registered(session: SparkSession, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """The column names of a query's answer and an iterator over its rows, in a session that has the views it asks for."""
     with quiet_query_errors():
         try:
-            answer = own.sql(sql)
+            answer = session.sql(sql)
             columns = list(answer.columns)
         except SPARK_ERRORS as error:
             raise InputError(f"SQL: {condensed(error)}") from error

@@ -71,7 +71,7 @@ def write_picture(report: Sequence[Row], over_time: Sequence[Row], path: str) ->
 
     # Text stays text, and ids of parts do not change.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "emulator", "font.size": 9}):
-        drawn = _figure(report, over_time)
+        drawn = tiering_figure(report, over_time)
         with writing("--picture", path):
             drawn.savefig(path, metadata=FORMATS[_format_of(path)])
 
@@ -80,7 +80,8 @@ def _format_of(path: str) -> str:
     return Path(path).suffix.removeprefix(".").lower()
 
 
-def _figure(report: Sequence[Row], over_time: Sequence[Row]) -> Figure:
+def tiering_figure(report: Sequence[Row], over_time: Sequence[Row]) -> Figure:
+    """Returns the figure, drawn with whatever settings of matplotlib hold."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, layout="constrained")

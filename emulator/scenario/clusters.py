@@ -8,9 +8,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.configs import ConfigValue
+from emulator.configs import ConfigValue, effective
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.scenario.commands import check_config
+from emulator.scenario.durations import rounds_of
 from emulator.scenario.imported import Imported, exists, read_import
 from emulator.scenario.imported_ledgers import LEDGERS_FILE, ImportedLedgers, read_ledger_import
 from emulator.scenario.model import Broker
@@ -18,9 +19,11 @@ from emulator.scenario.places import Places
 from emulator.scenario.protocols import PROTOCOLS
 from emulator.scenario.rows import TableFiles
 from emulator.scenario.scaling import scale_import
-from emulator.scenario.shapes import INT_MAX, LONG_MAX, MAX_BROKERS, ClusterShape
+from emulator.scenario.shapes import INT_MAX, LONG_MAX, MAX_BROKERS, ClusterShape, ScenarioShape
 from emulator.scenario.table_files import Column, resolve_path
 
+SESSION_TIMEOUT = "broker.session.timeout.ms"
+QUOTA_WINDOW_MS = 10_000
 ELR_FEATURE = "eligible.leader.replicas.version"
 SOURCES = ("brokers", "brokers_file", "import")
 _LIMITS = {"network_bytes_per_second": 1, "disk_bytes_per_second": 1, "page_cache_bytes": 0}
@@ -95,6 +98,25 @@ def resolve_features(places: Places, shape: ClusterShape) -> dict[str, int]:
         if type(level) is not int or level not in (0, 1):
             raise places.error(here, f"{quoted(level)} is no level of it", "0 or 1")
     return {ELR_FEATURE: 0, **shape.features}
+
+
+def session_timeout_rounds(shape: ScenarioShape, config: Mapping[str, ConfigValue]) -> int:
+    """Rounds after which a broker that is not heard of is fenced: as the file says, else those of broker.session.timeout.ms.
+
+    `config`: the cluster's. Bookies, which have no such key, have its default.
+    """
+    given = shape.cluster.session_timeout_rounds
+    return given or rounds_of(session_timeout_ms(config), shape.round_ms)
+
+
+def session_timeout_ms(config: Mapping[str, ConfigValue]) -> int:
+    """broker.session.timeout.ms of a cluster's config."""
+    return int(effective(config, {}, SESSION_TIMEOUT))
+
+
+def quota_window_rounds(shape: ScenarioShape) -> int:
+    """Rounds after which what is limited is shared out again: as the file says, else those of QUOTA_WINDOW_MS."""
+    return shape.cluster.quota_window_rounds or rounds_of(QUOTA_WINDOW_MS, shape.round_ms)
 
 
 def _check_source(places: Places, shape: ClusterShape) -> None:

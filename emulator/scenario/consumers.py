@@ -13,6 +13,7 @@ from emulator.errors import did_you_mean, listing, quoted
 from emulator.scenario.globs import matching_topics, parse_partitions
 from emulator.scenario.model import ConsumerRow
 from emulator.scenario.places import Location, Places
+from emulator.scenario.rates import records_a_round
 from emulator.scenario.rows import rows_of_list
 from emulator.scenario.shapes import INT_MAX, LONG_MAX, ConsumerShape, ScenarioShape
 from emulator.scenario.workload import check_partitions
@@ -53,6 +54,8 @@ CONSUMER_KEYS: Mapping[str, ConsumerKey] = {
     "metadata.max.age.ms": ConsumerKey(300_000, span=(0, LONG_MAX)),
     "fetch.max.wait.ms": ConsumerKey(500),
 }
+IDLE_KEYS = ("fetch.max.wait.ms",)
+"""Those without effect: what is there is read in every round."""
 
 
 def resolve_consumers(places: Places, shape: ScenarioShape, partitions: Mapping[str, int]) -> tuple[ConsumerRow, ...]:
@@ -71,12 +74,12 @@ def resolve_consumers(places: Places, shape: ScenarioShape, partitions: Mapping[
     rows = rows_of_list(places, ("consumers",), [one.model_dump() for one in shapes], _ROWS)
     rows.check_interval()
     check_partitions(rows, rows.check_topics(partitions))
-    resolved = tuple(_resolve(places, ("consumers", at), one, shape.rounds) for at, one in enumerate(shapes))
+    resolved = tuple(_resolve(places, ("consumers", at), one, shape.rounds, shape.round_ms) for at, one in enumerate(shapes))
     _check_groups(places, shapes, resolved, partitions)
     return resolved
 
 
-def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int) -> ConsumerRow:
+def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int, round_ms: int) -> ConsumerRow:
     for key, value in shape.config.items():
         known = CONSUMER_KEYS.get(key)
         if known is None:
@@ -84,6 +87,11 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int) 
             raise places.error((*here, "config", key), problem, listing(CONSUMER_KEYS))
         if not known.takes(value):
             raise places.error((*here, "config", key), f"{quoted(value)} is not a value of {quoted(key)}", known.allowed)
+    if shape.records_per_second is not None and shape.records_per_round is not None:
+        raise places.error((*here, "records_per_second"), "stands beside records_per_round", "one of the two")
+    if shape.records_per_second is not None and records_a_round(shape.records_per_second, round_ms).denominator > 1:
+        problem = f"{shape.records_per_second} is no whole number of records a round"
+        raise places.error((*here, "records_per_second"), problem, "one that is, or longer rounds")
     config = {key: shape.config.get(key, known.default) for key, known in CONSUMER_KEYS.items()}
     reset = str(config["auto.offset.reset"])
     start = _start(places, here, shape.start, reset)
@@ -94,7 +102,7 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int) 
         start=start,
         reset=reset,
         reads_committed=config["isolation.level"] == "read_committed",
-        records_per_round=shape.records_per_round,
+        records_per_round=records_per_round(shape, round_ms),
         bytes_per_round=shape.bytes_per_round,
         fetch_bytes=min(int(config["max.partition.fetch.bytes"]), int(config["fetch.max.bytes"])),
         max_age_ms=int(config["metadata.max.age.ms"]),
@@ -102,7 +110,14 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int) 
         to_round=max(rounds, shape.from_round + 1) if shape.to_round is None else shape.to_round,
         rack=shape.rack,
         members=shape.members,
+        idle_keys=tuple(key for key in IDLE_KEYS if key in shape.config),
     )
+
+
+def records_per_round(shape: ConsumerShape, round_ms: int) -> int | None:
+    """Records that a group takes of a partition in a round, None: any number."""
+    per_second = shape.records_per_second
+    return shape.records_per_round if per_second is None else int(records_a_round(per_second, round_ms))
 
 
 def _start(places: Places, here: Location, given: object, reset: str) -> str | int:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from emulator.errors import did_you_mean, listing, quoted
 from emulator.faults.kinds import DIRECTIONS, FAULT_KINDS, FAULT_SCHEMA, SLOWNESS
+from emulator.scenario.durations import milliseconds, rounds_of
 from emulator.scenario.model import Broker
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows
@@ -22,6 +23,9 @@ SEED_STRIDE = 0x9E3779B97F4A7C15  # far apart, so that no generator repeats one 
 EMULATED = tuple(FAULT_KINDS)
 STALLING = "slow_remote_storage"
 """The kind that may leave nothing: a copy waits then."""
+MEAN_DURATION_MS = 60_000
+"""Mean duration of a drawn fault that nothing is said of."""
+_DURATIONS = {"mean_duration_rounds", "duration_rounds_min", "duration_rounds_max"}
 OF_EVERY_KIND = ("kind", "from_round", "to_round", "name")
 FAULT_FILE_COLUMNS: Mapping[str, Column] = {
     field.name: Column(field.type, required=field.name in ("kind", "from_round")) for field in FAULT_SCHEMA
@@ -40,11 +44,12 @@ def resolve_faults(sources: Sequence[Rows], brokers: Sequence[Broker], partition
 
 
 def draw_generators(
-    places: Places, generators: Sequence[Mapping[str, Any]], brokers: Sequence[Broker], rounds: int, seed: int
+    places: Places, generators: Sequence[Mapping[str, Any]], brokers: Sequence[Broker], rounds: int, seed: int, round_ms: int
 ) -> list[Rows]:
     """Draws the fault rows of each generator; the same scenario seed and generator index give the same rows.
 
-    Raises InputError for an unknown generator, or parameters it does not take.
+    `round_ms`: what times such as "10m" are divided by, and the mean duration where nothing is said of it. Raises InputError for
+    an unknown generator, or parameters it does not take.
     """
     from emulator.faults.generators import GENERATORS, generate, parameter_problems  # only where there are some
 
@@ -55,7 +60,9 @@ def draw_generators(
         if not isinstance(kind, str) or kind not in GENERATORS:
             found = "is missing" if kind is None else f"unknown kind {quoted(kind)}{did_you_mean(str(kind), GENERATORS)}"
             raise places.error(("fault_generators", index, "kind"), found, listing(GENERATORS))
-        params = {key: value for key, value in given.items() if key != "kind"}
+        params = {key: _in_rounds(key, value, round_ms) for key, value in given.items() if key != "kind"}
+        if "mean_duration_rounds" in GENERATORS[kind].parameters and not _DURATIONS & params.keys():
+            params["mean_duration_rounds"] = MEAN_DURATION_MS / round_ms
         if isinstance(params.get("racks"), list):
             params["racks"] = [str(rack) if type(rack) is int else rack for rack in params["racks"]]
         for key, problem in parameter_problems(kind, params, known):
@@ -69,6 +76,14 @@ def draw_generators(
         table = generate(kind, params, known, rounds, (seed + index * SEED_STRIDE) % 2**63)
         drawn.append(Rows(table, places.file, partial(_drawn_place, places.name("fault_generators", index))))
     return drawn
+
+
+def _in_rounds(key: str, value: Any, round_ms: int) -> Any:
+    """A parameter of a generator; of those in rounds, a time as so many rounds: of means exactly, of all others whole ones."""
+    ms = milliseconds(value) if isinstance(value, str) and "round" in key else None
+    if ms is None:
+        return value
+    return float(ms / round_ms) if key in ("mtbf_rounds", "mean_duration_rounds") else rounds_of(ms, round_ms)
 
 
 def _drawn_place(generator: str, row: int, column: str) -> str:

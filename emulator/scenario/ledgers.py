@@ -76,6 +76,9 @@ def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faul
     if has_ledgers(protocol):
         if pc.any(pc.not_equal(workload.column("acks"), "all")).as_py():
             raise places.error(("workload",), "acks: a ledger's adds are acknowledged by ackQuorumSize bookies", 'acks = "all"')
+        if workload.column("records_per_second").null_count < workload.num_rows:
+            problem = "records_per_second: a ledger takes whole entries a round"
+            raise places.error(("workload",), problem, "a rate that is a whole number of entries a round, or longer rounds")
         return
     if workload.column("max_in_flight").null_count < workload.num_rows:
         raise places.error(("workload",), "max_in_flight: Kafka's producers are not limited by it", 'protocol = "bookkeeper"')
@@ -129,6 +132,7 @@ def resolve_ledgers(
     brokers: Sequence[Broker],
     config: Mapping[str, ConfigValue],
     faults: pa.Table,
+    session_timeout_rounds: int,
     imported: Sequence[Topic] = (),
 ) -> tuple[Topic, ...]:
     """The ledgers of every topic with their first ensembles: as the file has them, else by the policy; the imported ones first.
@@ -141,7 +145,7 @@ def resolve_ledgers(
         read_fault_rows(faults, shape.rounds),
         [(b.id, b.rack) for b in brokers],
         min(shape.rounds, 1),
-        shape.cluster.session_timeout_rounds,
+        session_timeout_rounds,
     )
     away = {bookie for bookie, timeline in timelines.items() if not timeline.states[0].registered}
     registered = [b for b in brokers if b.id not in away]

@@ -12,9 +12,17 @@ from pydantic import ValidationError
 from emulator.configs import ConfigValue
 from emulator.faults.kinds import FAULT_SCHEMA, microseconds
 from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
-from emulator.scenario.clusters import check_protocol, resolve_cluster, resolve_config, resolve_features
+from emulator.scenario.clusters import (
+    check_protocol,
+    quota_window_rounds,
+    resolve_cluster,
+    resolve_config,
+    resolve_features,
+    session_timeout_rounds,
+)
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
 from emulator.scenario.consumers import resolve_consumers
+from emulator.scenario.durations import ROUND_MS, round_ms_of
 from emulator.scenario.event_kinds import resolve_events
 from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolve_faults
 from emulator.scenario.imported import Imported
@@ -96,7 +104,7 @@ def scenario_of(name: str, data: Mapping[str, Any]) -> Scenario:
 
 def _check_shape(places: Places) -> ScenarioShape:
     try:
-        return ScenarioShape.model_validate(places.data)
+        return ScenarioShape.model_validate(places.data, context={ROUND_MS: round_ms_of(places.data)})
     except ValidationError as error:
         raise places.shape_error(error) from None
 
@@ -137,15 +145,16 @@ def _resolve(
         remote = imported.remote_segments["topic"].unique().to_pylist() if isinstance(imported, Imported) else ()
         check_tiered_topics(places, shape, topics, config, remote)
         partitions = {topic.name: topic.partitions for topic in topics}
-    workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds)
+    session_rounds = session_timeout_rounds(shape, config)
+    workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds, shape.round_ms)
     fault_sources = _fault_sources(places, shape, folder, files)
-    fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed)
+    fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed, shape.round_ms)
     faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)
     if both:
         workload, faults = own_rows(shape.protocol, workload, faults)
     refuse_other_systems(places, shape.protocol, workload, faults)
     if ledgers:
-        topics = resolve_ledgers(places, shape, brokers, config, faults, own)
+        topics = resolve_ledgers(places, shape, brokers, config, faults, session_rounds, own)
     initial_file = _initial_file(places, shape, topics, config, folder, files)
     initial = _initial(places, shape, topics, brokers, config, imported, initial_file)
     kinds = LEDGER_COMMANDS if ledgers else COMMAND_KINDS
@@ -162,8 +171,8 @@ def _resolve(
         seed=shape.seed,
         mode=shape.mode,
         brokers=brokers,
-        session_timeout_rounds=shape.cluster.session_timeout_rounds,
-        quota_window_rounds=shape.cluster.quota_window_rounds,
+        session_timeout_rounds=session_rounds,
+        quota_window_rounds=quota_window_rounds(shape),
         fetching=_fetching(shape.cluster),
         config=config,
         features=resolve_features(places, shape.cluster),

@@ -23,13 +23,15 @@ WORKLOAD_SCHEMA: pa.Schema = pa.schema(
         ("from_round", pa.int64()),
         ("to_round", pa.int64()),
         ("records_per_round", pa.int64()),
+        ("records_per_second", pa.float64()),
         ("record_bytes", pa.int64()),
         ("acks", pa.string()),
         ("max_in_flight", pa.int64()),
     ]
 )
 """Appends per round in [from_round, to_round): topic a glob, partitions "0-3,7" (null: all), acks "0", "1" or "all",
-max_in_flight: adds of a ledger that may be unacknowledged (null: 1)."""
+max_in_flight: adds of a ledger that may be unacknowledged (null: 1). records_per_second: null where whole records a round say it;
+else records_per_round is what is whole of it."""
 
 INITIAL_PARTITIONS_SCHEMA: pa.Schema = pa.schema(
     [
@@ -124,7 +126,8 @@ class ConsumerRow:
     """What a group does with some partitions in [from_round, to_round): a row of `consumers`, checked.
 
     start: an offset, "earliest" or "latest"; reset: auto.offset.reset. fetch_bytes: the least of what limits the bytes of a
-    fetch. records_per_round, bytes_per_round None: any number. members: consumers of the group, None: one for each partition.
+    fetch. records_per_round, bytes_per_round None: any number. members: consumers of the group, None: one for each
+    partition. idle_keys: those of its config that have no effect.
     """
 
     group: str
@@ -141,6 +144,7 @@ class ConsumerRow:
     to_round: int
     rack: str | None
     members: int | None
+    idle_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

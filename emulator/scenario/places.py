@@ -96,6 +96,8 @@ def _describe(detail: ErrorDetails) -> tuple[Location, str, str | None]:
     value = quoted(detail["input"])
     if kind == "not_a_moment":
         return location, f"{value} is no moment of a round", str(context["allowed"])
+    if kind == "no_duration":
+        return location, f"{value} is of the wrong type", str(context["allowed"])
     if kind in TYPES_ALLOWED:
         return location, f"{value} is of the wrong type", TYPES_ALLOWED[kind]
     if kind == "literal_error":

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from emulator.scenario.durations import DEFAULT_ROUND_MS, InRounds
 from emulator.scenario.model import TIME_BUCKETS
 
 SegmentState = Literal["COPY_STARTED", "COPY_FINISHED", "DELETE_STARTED", "DELETE_FINISHED"]
@@ -51,12 +52,15 @@ TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 Path = Annotated[str, Field(min_length=1, max_length=4096)]
 Rack = Annotated[str, BeforeValidator(_rack_name), Field(min_length=1, max_length=200)]
 Moment = Annotated[float, BeforeValidator(_moment)]
-Round = Annotated[int, Field(ge=0, le=MAX_ROUNDS)]
+Round = Annotated[int, Field(ge=0, le=MAX_ROUNDS), InRounds]
+Rounds = Annotated[int, Field(ge=1, le=MAX_ROUNDS), InRounds]
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
 PartitionId = Annotated[int, Field(ge=0, lt=MAX_PARTITIONS)]
 Epoch = Annotated[int, Field(ge=0, le=INT_MAX)]
 Offset = Annotated[int, Field(ge=0, le=LONG_MAX)]
 Long = Annotated[int, Field(ge=-LONG_MAX, le=LONG_MAX)]
+LongRound = Annotated[Long, InRounds]
+"""A round whose range is looked at where it is resolved."""
 EpochEntry = Annotated[list[Offset], Field(min_length=2, max_length=2)]
 RoundTrip = Annotated[float, Field(ge=MIN_ROUND_TRIP_MS, le=MAX_ROUND_MS)]
 Replicas = Annotated[list[BrokerId], Field(min_length=1, max_length=MAX_REPLICAS)]
@@ -95,11 +99,11 @@ class ClusterShape(Shape):
     import_folder: Path | None = Field(None, alias="import")
     scale: ScaleShape | None = None
     racks: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
-    session_timeout_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 18
+    session_timeout_rounds: Rounds | None = None
     network_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     disk_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     page_cache_bytes: Annotated[int, Field(ge=0, le=LONG_MAX)] | None = None
-    quota_window_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = 20
+    quota_window_rounds: Rounds | None = None
     fetch_round_trip_ms: RoundTrip = 1
     fetch_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] = 200_000_000
     fetches_per_round: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
@@ -128,9 +132,10 @@ class WorkloadShape(Shape):
     name: Name | None = None
     topic: Name
     partitions: Name | None = None
-    from_round: Long = 0
-    to_round: Long | None = None
-    records_per_round: Long
+    from_round: LongRound = 0
+    to_round: LongRound | None = None
+    records_per_round: Long | None = None
+    records_per_second: float | None = None
     record_bytes: Long = 1000
     acks: Literal["0", "1", "all"] = "all"
     max_in_flight: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
@@ -145,9 +150,10 @@ class ConsumerShape(Shape):
     partitions: Name | None = None
     start: Any = None
     records_per_round: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
+    records_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     bytes_per_round: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
-    from_round: Long = 0
-    to_round: Long | None = None
+    from_round: LongRound = 0
+    to_round: LongRound | None = None
     rack: Rack | None = None
     members: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
     config: dict[str, Any] = {}
@@ -157,8 +163,8 @@ class FaultShape(Shape):
     """A fault in an interval of rounds; which of the columns it needs is its kind's."""
 
     kind: str
-    from_round: Long
-    to_round: Long | None = None
+    from_round: LongRound
+    to_round: LongRound | None = None
     broker: BrokerId | None = None
     peer: BrokerId | None = None
     direction: Literal["both", "out", "in"] | None = None
@@ -169,7 +175,7 @@ class FaultShape(Shape):
     round_trip_ms: RoundTrip | None = None
     name: Name | None = None
     clients: bool | None = None
-    lag_rounds: Long | None = None
+    lag_rounds: LongRound | None = None
     from_offset: Offset | None = None
     to_offset: Offset | None = None
     power: bool | None = None
@@ -264,7 +270,7 @@ class RemoteStorageShape(Shape):
 
     copy_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     metadata: Literal["topic", "list"] = "topic"
-    metadata_lag_rounds: Annotated[int, Field(ge=0, le=INT_MAX)] = 0
+    metadata_lag_rounds: Annotated[int, Field(ge=0, le=INT_MAX), InRounds] = 0
     on_leadership_lost: Literal["cancel", "finish"] = "cancel"
     aux_state: Literal["remote", "leader"] = "remote"
     read_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
@@ -285,8 +291,8 @@ class ScenarioShape(Shape):
 
     name: Name | None = None
     protocol: str = "kafka"
-    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)]
-    round_ms: Annotated[int, Field(ge=1, le=MAX_ROUND_MS)] = 500
+    rounds: Rounds
+    round_ms: Annotated[int, Field(ge=1, le=MAX_ROUND_MS)] = DEFAULT_ROUND_MS
     seed: Annotated[int, Field(ge=0, le=LONG_MAX)] = 0
     mode: Literal["plain", "leap"] = "leap"
     time_buckets: Annotated[int, Field(ge=1, le=MAX_TIME_BUCKETS)] = TIME_BUCKETS

@@ -20,6 +20,7 @@ from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA
 from emulator.ledger_configs import LEDGER_KEYS
 from emulator.scenario.both_systems import own_rows
 from emulator.scenario.clusters import ELR_FEATURE
+from emulator.scenario.durations import ROUND_MS
 from emulator.scenario.faults import resolve_faults
 from emulator.scenario.globs import known_topics_listed, matching_topics
 from emulator.scenario.ledgers import has_ledgers, refuse_other_systems
@@ -70,7 +71,8 @@ def resolve_sweeps(
     found: list[Scenario] = []
     taken, ids = {scenario.name for _, scenario in starts}, count(len(starts))
     for start in starts:
-        for scenario in _cases(_Start(*start, both), sweeps, resolve):
+        own = _of_rounds(sweeps, places, start[1].round_ms)
+        for scenario in _cases(_Start(*start, both), own, resolve):
             if len(found) == MOST_CASES:
                 raise places.error(("sweeps",), f"make more than {MOST_CASES} cases", f"up to {MOST_CASES} combinations")
             if scenario.name in taken:
@@ -78,6 +80,12 @@ def resolve_sweeps(
             taken.add(scenario.name)
             found.append(replace(scenario, scenario_id=next(ids)))
     return found
+
+
+def _of_rounds(sweeps: Sequence[SweepShape], places: Places, round_ms: int) -> list[SweepShape]:
+    """The sweeps of a start with rounds of so many milliseconds: times of faults are divided by them."""
+    given = places.data["sweeps"]
+    return [SweepShape.model_validate(given[at], context={ROUND_MS: round_ms}) for at in range(len(sweeps))]
 
 
 def _check(places: Places, at: int, sweep: SweepShape) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import posixpath
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.scenario.list_texts import ListTextError, list_text_allowed, lists_of_texts
 
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 CSV_BOOLEANS = ("true", "false", "1", "0")
 WHOLE_FILE = "file"
 _CHUNK_BYTES = 1 << 20
@@ -188,6 +190,8 @@ def _is_castable(found: pa.DataType, wanted: pa.DataType) -> bool:
         return pa.types.is_large_string(found) or pa.types.is_string(found) or pa.types.is_integer(found)
     if pa.types.is_integer(wanted):
         return bool(pa.types.is_integer(found))
+    if pa.types.is_floating(wanted):
+        return bool(pa.types.is_integer(found) or pa.types.is_floating(found))
     if pa.types.is_list(wanted):
         is_list = pa.types.is_list(found) or pa.types.is_large_list(found)
         return is_list and _is_castable(found.value_type, wanted.value_type)
@@ -263,6 +267,8 @@ def _is_value_of(value: str, wanted: pa.DataType) -> bool:
         return True
     if pa.types.is_boolean(wanted):
         return value.strip().lower() in CSV_BOOLEANS
+    if pa.types.is_floating(wanted):
+        return NUMBER.match(value.strip()) is not None
     digits = value.strip().removeprefix("-")
     bits = wanted.bit_width
     return digits.isascii() and digits.isdigit() and len(digits) < 20 and -(2 ** (bits - 1)) <= int(value) < 2 ** (bits - 1)
@@ -271,5 +277,7 @@ def _is_value_of(value: str, wanted: pa.DataType) -> bool:
 def _csv_values(wanted: pa.DataType) -> str:
     if pa.types.is_boolean(wanted):
         return "true or false"
+    if pa.types.is_floating(wanted):
+        return "a number"
     bits = wanted.bit_width
     return f"an integer from {-(2 ** (bits - 1))} to {2 ** (bits - 1) - 1}"

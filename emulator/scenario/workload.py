@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from emulator.scenario.globs import PARTITIONS_ALLOWED, PARTITIONS_PATTERN, parse_partitions
 from emulator.scenario.model import WORKLOAD_SCHEMA
+from emulator.scenario.rates import in_rounds
 from emulator.scenario.rows import Rows
 from emulator.scenario.shapes import MAX_RECORD_BYTES, MAX_RECORDS_PER_ROUND
 from emulator.scenario.table_files import Column
@@ -18,18 +19,18 @@ ACKS = ("0", "1", "all")
 DEFAULT_RECORD_BYTES = 1000
 
 WORKLOAD_FILE_COLUMNS: Mapping[str, Column] = {
-    name: Column(WORKLOAD_SCHEMA.field(name).type, required=name in ("topic", "records_per_round"))
-    for name in WORKLOAD_SCHEMA.names
+    name: Column(WORKLOAD_SCHEMA.field(name).type, required=name == "topic") for name in WORKLOAD_SCHEMA.names
 } | {"name": Column(pa.string())}
 
 
-def resolve_workload(sources: list[Rows], partitions: Mapping[str, int], rounds: int) -> pa.Table:
+def resolve_workload(sources: list[Rows], partitions: Mapping[str, int], rounds: int, round_ms: int) -> pa.Table:
     """Checks workload rows and fills in what they leave out; returns WORKLOAD_SCHEMA, sources in their order.
 
-    `partitions`: by topic name. An absent to_round becomes the end of the run. Raises InputError for the first row
+    `partitions`: by topic name. An absent to_round becomes the end of the run, records a second whole records a round, where
+    they are. Raises InputError for the first row
     with an impossible interval or number, an unknown topic, or partitions that it does not have.
     """
-    return pa.concat_tables([_resolve(rows, partitions, rounds) for rows in sources])
+    return pa.concat_tables([_resolve(rows, partitions, rounds, round_ms) for rows in sources])
 
 
 def fill_to_round(from_round: pa.ChunkedArray, to_round: pa.ChunkedArray, rounds: int) -> pa.ChunkedArray:
@@ -38,7 +39,7 @@ def fill_to_round(from_round: pa.ChunkedArray, to_round: pa.ChunkedArray, rounds
     return pc.coalesce(to_round, end)
 
 
-def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int) -> pa.Table:
+def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int, round_ms: int) -> pa.Table:
     table = rows.table
     filled = {
         "from_round": pc.fill_null(table.column("from_round"), 0),
@@ -55,7 +56,8 @@ def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int) -> pa.Table
     rows.refuse(acks, "acks", "{value} is not known", '"0", "1" or "all"')
     check_partitions(rows, rows.check_topics(partitions))
     ends = fill_to_round(table.column("from_round"), table.column("to_round"), rounds)
-    return table.set_column(table.column_names.index("to_round"), "to_round", ends).select(WORKLOAD_SCHEMA.names)
+    table = table.set_column(table.column_names.index("to_round"), "to_round", ends).select(WORKLOAD_SCHEMA.names)
+    return in_rounds(Rows(table, rows.file, rows.place), rounds, round_ms)
 
 
 def check_partitions(rows: Rows, limits: np.ndarray) -> None:

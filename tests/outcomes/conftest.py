@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
+from emulator.outcomes.ask import resolve
+from emulator.outcomes.sql import ask_registered, own_session, register_run
+from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS
 from tests import output_tables
 
 DATA = Path(__file__).parent / "data"
+
+Answer = tuple[list[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -26,3 +33,17 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "small run [1] {a,b}*"
     output_tables.write_tables(json.loads((DATA / "small_run.json").read_text("utf-8")), folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def ask_spark(spark: SparkSession, small_run: Path) -> Callable[[str], Answer]:
+    """Asks Spark of the hand-made run, in one session that has all views; a query that is asked again is not worked out again."""
+    session = own_session(spark)
+    register_run(session, str(small_run), " ".join([*ALL_COLUMNS, *HELPER_VIEWS]))
+
+    @cache
+    def ask(query: str) -> Answer:
+        columns, rows = ask_registered(session, resolve(query))
+        return columns, list(rows)
+
+    return ask

@@ -1,4 +1,4 @@
-"""Questions answered by DuckDB: the rows of Spark, to the byte, and nothing read but the run."""
+"""Questions answered by DuckDB: nothing is read but the run. That the rows are Spark's, to the byte, test_queries.py shows."""
 
 from __future__ import annotations
 
@@ -18,34 +18,20 @@ from emulator.cli import main
 from emulator.errors import InputError
 from emulator.outcomes import duckdb_tables, queries
 from emulator.outcomes.ask import Asker
-from emulator.outcomes.compare import compare_sql
 from emulator.outcomes.duckdb_sql import OnlySpark, run_duckdb
 from emulator.outcomes.formats import write_answer
 from emulator.outcomes.only_reads import parse_reading
-from emulator.outcomes.quorum_report import quorum_report_sql
-from emulator.outcomes.sql import run_sql
-from emulator.outcomes.tiering_picture import OVER_TIME
-from emulator.outcomes.tiering_report import tiering_report_sql
 from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, names_in, with_sources
 from emulator.table_columns import TABLE_COLUMNS
 from tests.golden.answers import rounded
 from tests.golden.cases import CASES
 from tests.golden.shown import TABLES
 from tests.golden.tables import LATER_ANSWERS
-from tests.outcomes.asked_of_both import DOES_MORE, ONLY_SPARK, SAME
+from tests.outcomes.asked_of_both import DOES_MORE, ONLY_SPARK
 from tests.output_tables import write_tables
 
 ANSWERS = Path(__file__).parent / "data" / "answers"
 MADE_UP = ("run_id", "versions", "scenario_path")
-REPORTS = {
-    "compare": compare_sql(),
-    "compare by topic": compare_sql(["topic"]),
-    "tiering": tiering_report_sql(),
-    "tiering by topic": tiering_report_sql(["topic"]),
-    "quorums": quorum_report_sql(),
-    "quorums by topic": quorum_report_sql(["topic"]),
-    "over time": OVER_TIME,
-}
 
 
 def no_spark() -> SparkSession:
@@ -66,25 +52,6 @@ def text(columns: list[str], rows: Any, form: str) -> str:
 @pytest.mark.parametrize("name", sorted(queries()))
 def test_bundled_questions_have_their_worked_answers(name: str, small_run: Path) -> None:
     assert text(*by_duckdb(small_run, f"@{name}"), "csv") == (ANSWERS / f"{name}.csv").read_text("utf-8")
-
-
-def test_tables_views_reports_and_questions_are_sparks_to_the_byte(spark: SparkSession, small_run: Path) -> None:
-    """Rows of tables and views have no order of their own; the reports and questions have."""
-    asked = {name: f"SELECT * FROM {name}" for name in [*ALL_COLUMNS, *HELPER_VIEWS]} | REPORTS
-    # A set, in no order.
-    asked["leader_rounds"] = "SELECT * EXCEPT (replicas), array_sort(replicas) AS replicas FROM leader_rounds"
-    asked |= {f"@{name}": f"@{name}" for name in queries()} | {sql: sql for sql in SAME}
-    differing = []
-    for name, sql in asked.items():
-        columns, rows = run_sql(str(small_run), sql, spark)
-        by_spark = list(rows)
-        own_columns, own = by_duckdb(small_run, sql)
-        for form in ("json", "csv", "table"):
-            expected, found = text(columns, by_spark, form).splitlines(), text(own_columns, own, form).splitlines()
-            if name in ALL_COLUMNS or name in HELPER_VIEWS:
-                expected, found = sorted(expected), sorted(found)
-            differing += [(name, form, found, expected)] if found != expected else []
-    assert not differing
 
 
 def test_golden_answers_of_spark_are_duckdbs(tmp_path: Path) -> None:

@@ -203,12 +203,15 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
     What is appended in this round is acknowledged in the next one at the earliest: so only what waited before it counts.
     """
     counts, working = partition.ledger.counts, partition.working_leader()
-    due = [(str(row["acks"]), records_due(row, partition.now)) for row in partition.case.get("workload", [])]
+    rows, round_ms = partition.case.get("workload", []), partition.case["round_ms"]
+    due = sum(records_due(row, partition.now, round_ms) for row in rows)
     taken = counts["appended"] - partition.appended_before
     acks = working is not None and working[1].hw > hw_at_start[working[1].broker]
-    on_append = sum(records for acks_of_row, records in due if acks_of_row != "all")
+    most = partition.settings.max_message_bytes
+    taken_at_once = [row for row in rows if str(row["acks"]) != "all" and row["record_bytes"] <= most]
+    on_append = sum(records_due(row, partition.now, round_ms) for row in taken_at_once)
     acks = acks or (taken > 0 and on_append > 0)
-    waits = partition.unacked > 0 or sum(records for _, records in due) > taken
+    waits = partition.unacked > 0 or due > taken
     counts["unwritable_rounds"] += waits and not acks
     last = partition.client_leader
     partition.unacked = 0 if on_append > 0 or last is None else max(last.log.leo - last.hw, 0)

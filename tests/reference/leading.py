@@ -11,7 +11,9 @@ Choices where docs/kafka_rounds.md is silent:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from .elr import change_isr
@@ -41,10 +43,11 @@ def append(partition: Partition) -> None:
     refused = 0
     isr_is_enough = len(partition.isr_known_to(leadership)) >= partition.settings.min_insync_replicas
     for index, row in enumerate(partition.case.get("workload", [])):
-        count = records_due(row, partition.now)
+        count = records_due(row, partition.now, partition.case["round_ms"])
         if count == 0:
             continue
-        if str(row["acks"]) == "all" and not isr_is_enough:
+        too_large = row["record_bytes"] > partition.settings.max_message_bytes
+        if too_large or (str(row["acks"]) == "all" and not isr_is_enough):
             refused += count
             continue
         first = replica.log.leo
@@ -65,10 +68,21 @@ def append(partition: Partition) -> None:
     _delete_records(partition, replica)
 
 
-def records_due(row: Mapping[str, Any], now: int) -> int:
+def records_due(row: Mapping[str, Any], now: int, round_ms: int) -> int:
+    """Records of a row in a round; of a rate in seconds, what brings the row to floor(rate x time since its start)."""
     to_round = row.get("to_round")
-    in_force = row["from_round"] <= now and (to_round is None or now < to_round)
-    return int(row["records_per_round"]) if in_force else 0
+    if now < row["from_round"] or (to_round is not None and now >= to_round):
+        return 0
+    if row.get("records_per_second") is None:
+        return int(row["records_per_round"])
+    passed = now - row["from_round"]
+    before, after = (records_by(row["records_per_second"], rounds * round_ms) for rounds in (passed, passed + 1))
+    return after - before
+
+
+def records_by(records_per_second: float, ms: int) -> int:
+    """floor(rate x time), with the rate as it is written."""
+    return math.floor(Decimal(str(records_per_second)) * ms / 1000)
 
 
 def _cover_append(partition: Partition, leadership: Leadership) -> None:

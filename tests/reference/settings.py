@@ -36,6 +36,9 @@ class Settings:
         self._cluster = dict(cluster)
         self._topic = dict(topic)
         self._brokers: dict[int, dict[str, Any]] = {}
+        known = (topic.get("max.message.bytes"), cluster.get("max.message.bytes"), cluster.get("message.max.bytes"), 1_048_588)
+        self.max_message_bytes: int = next(most for most in known if most is not None)
+        """Above it a record is refused; as it is at the start."""
         self._found: dict[str, Any] = {}  # what was looked up since the last change
 
     def alter(self, command: Mapping[str, Any]) -> None:

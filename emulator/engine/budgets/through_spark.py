@@ -23,7 +23,7 @@ from emulator.inputs.arrays import Prepared
 
 class Steps:
     """The steps of a scenario, given by its place. `blocks`: places of partitions; `names`: the tables that are told; `done`: is
-    called with the rounds that are.
+    called with the rounds that are, `resumes` with the round that a run goes on at.
 
     A step that is done already, in a run that was interrupted, is not played again.
     """
@@ -38,8 +38,10 @@ class Steps:
         names: Sequence[str],
         state_at: Sequence[int],
         done: Callable[[int], None],
+        resumes: Callable[[int], None],
     ) -> None:
         self._spark, self._files, self._names, self._state_at, self._done = spark, files, names, state_at, done
+        self._resumes, self._found = resumes, 0
         self._prepared, self._scenario, self._blocks = prepared, scenario, blocks
         self._shared, _ = prepared.shared_of(scenario)
         self._count = 0
@@ -79,7 +81,11 @@ class Steps:
         """Play one more step from where the last one that was kept ended."""
         number = self._count
         if not self._files.is_done(number):
+            if number and number == self._found:
+                self._resumes(step.from_round)
             self._files.write(number, self._played(step))
+        else:
+            self._found = number + 1
         self._count += 1
         if keeps:
             self._keep(number)

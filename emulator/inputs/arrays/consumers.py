@@ -10,7 +10,7 @@ import numpy as np
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, spread
 from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.topics import TopicPlaces
-from emulator.inputs.arrays.workload import FROM, RECORD_BYTES, RECORDS, TO, Workloads
+from emulator.inputs.arrays.workload import FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE, Workloads, uneven_rounds
 from emulator.inputs.consumers import MOST_BYTES, MOST_RECORDS, groups_of
 from emulator.inputs.storage_settings import whole_rounds
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_POLICY, NO_RACK, Want
@@ -149,5 +149,6 @@ def _workload_bytes(lists: PackedLists, rounds: int) -> np.ndarray:
     """By workload, the bytes that it has for a partition in the whole run."""
     rows = lists.rows
     in_force = np.maximum(np.minimum(rows[:, TO], rounds) - rows[:, FROM], 0)
-    sums = np.concatenate([[0], np.cumsum(in_force * rows[:, RECORDS] * rows[:, RECORD_BYTES])])
+    records = in_force * rows[:, RECORDS] + uneven_rounds(rows, rounds)
+    sums = np.concatenate([[0], np.cumsum(np.where(rows[:, TOO_LARGE], 0, records * rows[:, RECORD_BYTES]))])
     return sums[lists.offsets[1:]] - sums[lists.offsets[:-1]]

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
-from emulator.inputs.arrays.workload import ACKED_ON_APPEND, FROM, RECORD_BYTES, RECORDS, TO
+from emulator.inputs.arrays.rates import in_whole_rounds
+from emulator.inputs.arrays.workload import ACKED_ON_APPEND, FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE
 from emulator.rounds.kafka.records import FOREVER, UNKNOWN, Batch, Pattern, WorkloadSpan
 from emulator.rounds.records import rows
 
@@ -26,7 +27,12 @@ class Appends(NamedTuple):
 
 def appends(lists: PackedLists, sizes: np.ndarray) -> Appends:
     """The spans of these workloads, with their patterns and those of single records of these `sizes`."""
+    lists = in_whole_rounds(lists)
     round_, workload, at, row = _in_force(lists)
+    is_large = lists.rows[row, TOO_LARGE] != 0
+    too_large = np.zeros(len(round_), np.int64)
+    np.add.at(too_large, at[is_large], lists.rows[row[is_large], RECORDS])
+    at, row = at[~is_large], row[~is_large]
     content = lists.rows[row][:, [RECORDS, RECORD_BYTES, ACKED_ON_APPEND]]
     counts = np.bincount(at, minlength=len(round_))
     free = content[:, 2] != 0
@@ -37,6 +43,7 @@ def appends(lists: PackedLists, sizes: np.ndarray) -> Appends:
     every, unconditional, of_sizes = np.split(pattern, [len(round_), 2 * len(round_)])
     begins = np.diff(workload, prepend=-1) > 0
     differs = begins | (np.diff(every, prepend=-2) != 0) | (np.diff(unconditional, prepend=-2) != 0)
+    differs |= np.diff(too_large, prepend=-1) != 0
     kept = np.flatnonzero(differs)
     first_span = offsets_of(np.bincount(workload[kept], minlength=len(lists.counts)) + 1)
     spans = rows(WorkloadSpan, int(first_span[-1]))
@@ -45,6 +52,7 @@ def appends(lists: PackedLists, sizes: np.ndarray) -> Appends:
     spans["from_round"][places] = round_[kept]
     spans["pattern"][places] = every[kept]
     spans["unconditional"][places] = unconditional[kept]
+    spans["too_large"][places] = too_large[kept]
     return Appends(spans, patterns, packed, first_span[:-1], of_sizes)
 
 

@@ -17,7 +17,7 @@ from emulator.inputs.arrays.settings import settings_of_topics
 from emulator.inputs.arrays.stale import StaleTable, stale_classes
 from emulator.inputs.arrays.storage import ever_tiered, given_remote, keeps_segments, stores_of_partitions, tiers_of_topics
 from emulator.inputs.arrays.topics import TopicPlaces
-from emulator.inputs.arrays.workload import workloads
+from emulator.inputs.arrays.workload import uneven_rounds, workloads
 from emulator.rounds.kafka.records import DELETE_TOPIC, FOREVER
 from emulator.scenario import Scenario
 
@@ -110,6 +110,9 @@ def scenario_columns(
     of_brokers = np.add.reduceat(brokers.changes[placement.broker], placement.first)
     lists = (settings, "settings", 2), (command_lists, "command", 1), (workload.lists, "workload", 0)
     changes = of_brokers + sum(of_kind.counts[columns[name]] - ends for of_kind, name, ends in lists)
+    uneven = uneven_rounds(workload.lists.rows, scenario.rounds)
+    of_rates = np.concatenate([[0], np.cumsum(uneven)])[workload.lists.offsets]
+    changes = changes + 2 * np.diff(of_rates)[columns["workload"]]
     played = np.minimum(scenario.rounds, PLAYED_AT_LEAST + PLAYED_PER_CHANGE * changes + scenario.rounds / LEAPT_ROUNDS)
     weights = np.where(flags | (not leaps), scenario.rounds, played) * placement.slots
     return ScenarioColumns(

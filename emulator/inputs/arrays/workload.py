@@ -8,14 +8,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from emulator.configs import effective
+from emulator.errors import InputError
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
 from emulator.rounds.kafka.records import FOREVER
 from emulator.scenario import Scenario
 from emulator.scenario.globs import parse_partitions
+from emulator.scenario.rates import records_a_round
 
-FROM, TO, RECORDS, RECORD_BYTES, ACKED_ON_APPEND = range(5)
-"""Columns of a workload row as numbers."""
+FROM, TO, RECORDS, RECORD_BYTES, ACKED_ON_APPEND, MORE, OF, TOO_LARGE = range(8)
+"""Columns of a workload row as numbers: MORE of OF rounds have one record more than RECORDS (rates.py); TOO_LARGE: 1 if no leader
+takes its records.
+"""
+
+MAX_MESSAGE_BYTES = "max.message.bytes"
+MOST_UNEVEN_ROUNDS = 8_000_000
+"""Rounds with a record more that all workloads of a scenario may have together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,7 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
     """The workloads of a scenario's partitions."""
     table = _numbers(scenario)
     row, first, last = ranges_of_rows(scenario, places)
+    table, row = _with_too_large(scenario, places, table, row, first)
     # Partitions between two neighbouring ends of ranges have the same rows: they are a segment.
     is_begin = np.zeros(places.partition_count + 1, bool)
     is_begin[0] = is_begin[first] = is_begin[last + 1] = True
@@ -47,7 +57,7 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
     acked = np.zeros(len(begins), np.int64)
     firsts = np.flatnonzero(np.diff(segment, prepend=-1))
     acked[segment[firsts]] = table[of_range[firsts], ACKED_ON_APPEND]
-    appends = (table[:, RECORDS] > 0) & (table[:, FROM] < scenario.rounds)
+    appends = (table[:, RECORDS] + table[:, MORE] > 0) & (table[:, FROM] < scenario.rounds)
     segment, of_range = segment[appends[of_range]], of_range[appends[of_range]]
     example, content = distinct_rows([table[:, column] for column in range(table.shape[1])])
     counts = np.bincount(segment, minlength=len(begins))
@@ -55,6 +65,11 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
     examples, of_segment = distinct_rows([sequence, acked])
     rows_of = spread(offsets_of(counts)[examples], counts[examples])
     lists = PackedLists(table[example[content[of_range[rows_of]]]], offsets_of(counts[examples]))
+    if (uneven := int(uneven_rounds(lists.rows, scenario.rounds).sum())) > MOST_UNEVEN_ROUNDS:
+        problem = f"workload: records_per_second gives {uneven} rounds a record more than the others (scenario {scenario.name})"
+        raise InputError(
+            f"{problem}; allowed: up to {MOST_UNEVEN_ROUNDS}: rates that are whole records a round, or longer rounds"
+        )
     sizes = np.diff(begins, append=places.partition_count)
     return Workloads(np.repeat(of_segment, sizes), lists, acked[examples])
 
@@ -64,9 +79,40 @@ def _numbers(scenario: Scenario) -> np.ndarray:
     table = scenario.workload
     columns = [table.column(n).to_numpy() for n in ("from_round", "to_round", "records_per_round", "record_bytes")]
     columns.append(pc.not_equal(table.column("acks"), "all").to_numpy())
-    numbers = np.column_stack([column.astype(np.int64) for column in columns])
+    more, of = np.zeros(table.num_rows, np.int64), np.ones(table.num_rows, np.int64)
+    per_second = table.column("records_per_second")
+    has_rest = np.flatnonzero(pc.is_valid(per_second).to_numpy())
+    for row in has_rest.tolist():
+        rate = records_a_round(per_second[row].as_py(), scenario.round_ms)
+        more[row], of[row] = rate.numerator % rate.denominator, rate.denominator
+    numbers = np.column_stack([*(column.astype(np.int64) for column in columns), more, of, np.zeros_like(more)])
     numbers[numbers[:, TO] >= scenario.rounds, TO] = FOREVER
+    numbers[has_rest, TO] = np.maximum(np.minimum(numbers[has_rest, TO], scenario.rounds), numbers[has_rest, FROM])
     return numbers
+
+
+def _with_too_large(
+    scenario: Scenario, places: TopicPlaces, table: np.ndarray, row: np.ndarray, first: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(the rows, those of them that ranges have) where records above their topic's max.message.bytes are rows of their own.
+
+    `row`, `first`: of ranges, each within a topic, the row and the first partition.
+    """
+    most = np.array([effective(scenario.config, topic.config, MAX_MESSAGE_BYTES) for topic in scenario.topics], np.int64)
+    topic = np.searchsorted(places.first, first, "right") - 1
+    is_large = table[row, RECORD_BYTES] > most[topic]
+    if not is_large.any():
+        return table, row
+    refused = table.copy()
+    refused[:, TOO_LARGE] = 1
+    return np.concatenate([table, refused]), row + is_large * len(table)
+
+
+def uneven_rounds(rows: np.ndarray, rounds: int) -> np.ndarray:
+    """By row of a workload, how many of its rounds have a record more than the others."""
+    in_force = np.maximum(np.minimum(rows[:, TO], rounds) - rows[:, FROM], 0)
+    found: np.ndarray = in_force // rows[:, OF] * rows[:, MORE] + in_force % rows[:, OF] * rows[:, MORE] // rows[:, OF]
+    return found
 
 
 def ranges_of_rows(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

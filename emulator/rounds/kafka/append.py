@@ -25,19 +25,20 @@ from emulator.rounds.slots import size
 
 @compiled_into_callers
 def append(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> int:
-    """Step 3, for a T that is ready. Returns records refused with NOT_ENOUGH_REPLICAS.
+    """Step 3, for a T that is ready. Returns records refused, with NOT_ENOUGH_REPLICAS or RECORD_TOO_LARGE.
 
-    acks=all is refused while the ISR that T knows is smaller than min.insync.replicas; acks 0 and 1 are acknowledged now.
+    acks=all is refused while the ISR that T knows is smaller than min.insync.replicas; acks 0 and 1 are acknowledged now. Records
+    above max.message.bytes are refused whatever acks they have (UnifiedLog.analyzeAndValidateRecords).
     """
     replica = replicas[part.client_leader]
     if replica.status & CLIENTS_CUT:
         return 0
     settings, workload = inputs.settings[part.settings], inputs.workload[part.workload]
     delete_records(lists, inputs, part, replica)
-    chosen, refused = workload.pattern, 0
+    chosen, refused = workload.pattern, workload.too_large
     if chosen != UNKNOWN and size(part.known_isr) < settings.min_insync_replicas:
         chosen = workload.unconditional
-        refused = inputs.patterns[workload.pattern].records
+        refused += inputs.patterns[workload.pattern].records
         if chosen != UNKNOWN:
             refused -= inputs.patterns[chosen].records
     if chosen != UNKNOWN:
@@ -93,8 +94,11 @@ def delete_records(lists: Lists, inputs: Inputs, part: Partition, replica: Repli
 @compiled_into_callers
 def records_due(inputs: Inputs, part: Partition) -> int:
     """Records that clients want to write in this round."""
-    chosen = inputs.workload[part.workload].pattern
-    return 0 if chosen == UNKNOWN else inputs.patterns[chosen].records
+    workload = inputs.workload[part.workload]
+    due = workload.too_large
+    if workload.pattern != UNKNOWN:
+        due += inputs.patterns[workload.pattern].records
+    return due
 
 
 @compiled_into_callers

@@ -242,6 +242,7 @@ class WorkloadSpan(Record):
     from_round: int = constant("its first round")
     pattern: int = constant("all batches of a round; UNKNOWN: none")
     unconditional: int = constant("those of acks 0 and 1, which a small ISR does not refuse; UNKNOWN: none")
+    too_large: int = constant("records beside them that are above max.message.bytes")
 
 
 class Pattern(Record):

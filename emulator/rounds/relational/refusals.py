@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
+from emulator.configs import effective
 from emulator.errors import InputError
 from emulator.scenario import Run, Scenario
 from emulator.scenario.model import RemoteStorage
@@ -35,6 +37,15 @@ def lacking(scenario: Scenario) -> Iterator[str]:
     """What of a scenario these rounds don't have."""
     if scenario.protocol not in PROTOCOLS:
         yield f"protocol {scenario.protocol}"
+    if scenario.workload.column("records_per_second").null_count < scenario.workload.num_rows:
+        yield "records_per_second that is no whole number of records a round"
+    if any(
+        row["record_bytes"] > int(effective(scenario.config, topic.config, "max.message.bytes"))
+        for row in scenario.workload.to_pylist()
+        for topic in scenario.topics
+        if fnmatchcase(topic.name, row["topic"])
+    ):
+        yield "records above max.message.bytes"
     if scenario.consumers:
         yield "consumers"
     if any(b.network_bytes_per_second is not None or b.disk_bytes_per_second is not None for b in scenario.brokers):

@@ -58,7 +58,9 @@ def rows_for(rows: list[dict[str, Any]], topic: str, partition: int) -> list[dic
 @pytest.mark.parametrize("seed", range(25))
 def test_partitions_have_the_rows_that_name_them(tmp_path: Path, seed: int) -> None:
     rows = random_rows(random.Random(seed))
-    scenario = replace(scenario_of(WHOLE, tmp_path), workload=pa.Table.from_pylist(rows, WORKLOAD_SCHEMA))
+    scenario = scenario_of(WHOLE, tmp_path)
+    config = {**scenario.config, "max.message.bytes": 2**31 - 1}
+    scenario = replace(scenario, config=config, workload=pa.Table.from_pylist(rows, WORKLOAD_SCHEMA))
     prepared = prepare([scenario], {}, True, 60)
     told = Told(read_block(prepared.block(np.arange(prepared.partition_count))))
     for place in range(prepared.partition_count):

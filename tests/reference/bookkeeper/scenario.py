@@ -27,7 +27,7 @@ def read_scenario(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
                 "round_ms": scenario.get("round_ms", 500),
                 "brokers": brokers,
                 "racks": {} if racks is None else {broker: (broker - 1) % racks for broker in brokers},
-                "session_timeout_rounds": cluster.get("session_timeout_rounds", 18),
+                "session_timeout_rounds": cluster.get("session_timeout_rounds", -(-9_000 // scenario.get("round_ms", 500))),
                 "config": cluster.get("config", {}),
                 "topic_config": topic.get("config", {}),
                 "placement": topic.get("placement", "lowest_free_id"),

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..leading import records_by
 from ..log import Log
 from ..tiered.metadata import RemoteSegment
 
@@ -34,7 +35,10 @@ def _workload_bytes(case: Case) -> int:
     for row in case.get("workload") or ():
         to_round = row.get("to_round")
         rounds = min(case["rounds"], case["rounds"] if to_round is None else to_round) - row["from_round"]
-        total += max(0, rounds) * row["records_per_round"] * row["record_bytes"]
+        rounds = max(0, rounds)
+        per_second = row.get("records_per_second")
+        records = rounds * row["records_per_round"] if per_second is None else records_by(per_second, rounds * case["round_ms"])
+        total += records * row["record_bytes"]
     return total
 
 

@@ -1,0 +1,200 @@
+"""The report's charts: what was unavailable when, and what brokers carried, at a handful of brokers and at hundreds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emulator.report.chart import PLACEHOLDERS, chart
+from emulator.report.markup import Row
+from emulator.report.style import LIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_FAULTS = 14
+"""Faults that each have a row of the timeline; more share one for each kind."""
+
+_WIDTH = 11.0
+_SPANS = ((2 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+_SATURATED = ("network_in_saturated_rounds", "network_out_saturated_rounds", "disk_saturated_rounds", "throttled_rounds")
+
+
+def time_unit(total_seconds: float) -> tuple[float, str]:
+    """Returns how many seconds the unit of an axis of so many has, and its name."""
+    return next((seconds, name) for least, seconds, name in _SPANS if total_seconds >= least)
+
+
+def timeline(
+    scenario: Row, without_leader: Sequence[Row], short: Sequence[Row], losses: Sequence[Row], faults: Sequence[Row]
+) -> str:
+    """Returns the chart of partitions without a leader and with a short ISR, of losses, and of faults, over time.
+
+    `without_leader`, `short`: changes by round; `losses`: records by round; `faults`: rows of report/questions.py, FAULTS.
+    """
+    from matplotlib.figure import Figure
+
+    rounds, seconds = int(scenario["rounds"]), float(scenario["rounds"]) * scenario["round_ms"] / 1000
+    scale, unit = time_unit(seconds)
+    each = scenario["round_ms"] / 1000 / scale
+    lanes = _lanes(faults, rounds)
+    heights = [1.5, 1.5, *([1.0] if losses else []), *([0.22 * len(lanes) + 0.1] if lanes else [])]
+    figure = Figure(figsize=(_WIDTH, sum(heights) + 0.42 * len(heights) + 0.5), layout="constrained")
+    axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+    _steps(axes[0], without_leader, rounds, each, "gone", "Partitions without a leader")
+    _steps(axes[1], short, rounds, each, "short", "Under-replicated partitions (ISR smaller than the replica list)")
+    if losses:
+        _sticks(axes[2], losses, each)
+    if lanes:
+        _bars(axes[-1], lanes, each)
+    axes[-1].set_xlabel(unit)
+    axes[-1].set_xlim(0, rounds * each)
+    above = axes[0].secondary_xaxis("top", functions=(lambda x: x / each, lambda x: x * each))
+    above.set_xlabel("round", fontsize=8)
+    above.tick_params(labelsize=8)
+    above.xaxis.set_major_formatter("{x:,.0f}")
+    return chart(figure, "timeline", "Partitions without a leader and under-replicated, losses, and faults over time")
+
+
+def levels(changes: Sequence[Row], rounds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the rounds at which a count changes, from 0 to the end, and the count from each of them on."""
+    at = np.array([0, *(row["round"] for row in changes), rounds], np.int64)
+    counts = np.cumsum([0, *(row["change"] for row in changes), 0])
+    within = np.clip(at, 0, rounds)
+    last = np.append(np.diff(within) > 0, True)  # of several at one place the last holds
+    return within[last], counts[last]
+
+
+def _steps(axes: Axes, changes: Sequence[Row], rounds: int, each: float, colour: str, title: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    at, counts = levels(changes, rounds)
+    axes.fill_between(at * each, counts, step="post", color=PLACEHOLDERS[colour], alpha=0.35, linewidth=0)
+    axes.step(at * each, counts, where="post", color=PLACEHOLDERS[colour], linewidth=1.2)
+    axes.set_title(title)
+    axes.set_ylim(0, max(1, int(counts.max())) * 1.08)
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(axis="y", linewidth=0.5)
+
+
+def _sticks(axes: Axes, losses: Sequence[Row], each: float) -> None:
+    at = [row["round"] * each for row in losses]
+    records = [row["records"] for row in losses]
+    axes.vlines(at, 0, records, color=PLACEHOLDERS["lost"], linewidth=2)
+    axes.plot(at, records, ".", color=PLACEHOLDERS["lost"])
+    axes.set_title("Acknowledged records lost at elections")
+    axes.set_ylim(0, max(records) * 1.12)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(axis="y", linewidth=0.5)
+
+
+def _lanes(faults: Sequence[Row], rounds: int) -> list[tuple[str, list[tuple[int, int]]]]:
+    """Rows of bars, from above: a name and the rounds [from, to) of each."""
+    there = [fault for fault in faults if fault["fault_id"] is not None]
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for fault in sorted(there, key=lambda fault: (fault["from_round"], fault["fault_id"])):
+        start = min(max(fault["from_round"], 0), rounds)
+        end = rounds if fault["to_round"] is None else min(max(fault["to_round"], start), rounds)
+        words = f"{fault['kind']} {fault['struck']}".strip() if len(there) <= MOST_FAULTS else str(fault["kind"])
+        spans.setdefault(words, []).append((start, end))
+    return [(name if len(of) == 1 else f"{name} ×{len(of)}", of) for name, of in spans.items()]
+
+
+def _bars(axes: Axes, lanes: Sequence[tuple[str, list[tuple[int, int]]]], each: float) -> None:
+    for place, (_, spans) in enumerate(lanes):
+        bars = [(start * each, max(end - start, 0.5) * each) for start, end in spans]
+        colour, seen = PLACEHOLDERS["fault"], 0.6 if len(bars) < 4 else 0.4
+        axes.broken_barh(bars, (place - 0.36, 0.72), facecolors=colour, edgecolors=colour, linewidth=1, alpha=seen)
+    axes.set_yticks(range(len(lanes)), [name for name, _ in lanes], fontsize=8)
+    axes.set_ylim(len(lanes) - 0.5, -0.5)
+    axes.set_title("Faults in force")
+    axes.tick_params(axis="y", length=0)
+
+
+def traffic(scenario: Row, rows: Sequence[Row]) -> str:
+    """Returns the chart of bytes fetched and served by each broker over time. `rows`: of BROKER_ROUNDS."""
+    figure, panels, frame = _panels(scenario, rows, 2)
+    seconds = np.diff(frame.edges) * frame.unit_seconds
+    both = [frame.of(rows, name) / seconds / 1e6 for name in ("bytes_in", "bytes_out")]
+    most = max(float(np.nanmax(each, initial=0.0)) for each in both)
+    for axes, values, title in zip(panels, both, ("Fetched from other brokers", "Served to other brokers"), strict=True):
+        drawn = frame.draw(axes, values, title, "heat", most)
+    figure.colorbar(drawn, ax=list(panels), label="MB/s", pad=0.01)
+    return chart(figure, "traffic", "Replication traffic by broker over time")
+
+
+def saturation(scenario: Row, rows: Sequence[Row]) -> str:
+    """Returns the chart of how long budgets and throttles held each broker back; empty where none did."""
+    kinds = [name for name in _SATURATED if any(row[name] for row in rows)]
+    if not kinds:
+        return ""
+    figure, panels, frame = _panels(scenario, rows, len(kinds))
+    for axes, name in zip(panels, kinds, strict=True):
+        values = 100 * frame.of(rows, name) / frame.of(rows, None)
+        drawn = frame.draw(axes, values, name.removesuffix("_rounds").replace("_", " "), "hot", 100.0)
+    figure.colorbar(drawn, ax=list(panels), label="% of rounds", pad=0.01)
+    return chart(figure, "saturation", "Share of rounds in which a budget or throttle held a broker back")
+
+
+class _Frame:
+    """Brokers and the edges of time buckets, as a grid."""
+
+    def __init__(self, scenario: Row, rows: Sequence[Row]) -> None:
+        seconds = float(scenario["rounds"]) * scenario["round_ms"] / 1000
+        self.unit_seconds, self.unit = time_unit(seconds)
+        self.brokers = sorted({row["broker"] for row in rows})
+        self.starts = sorted({row["from_round"] for row in rows})
+        ends = max(row["to_round"] for row in rows)
+        self.edges = np.array([*self.starts, ends]) * scenario["round_ms"] / 1000 / self.unit_seconds
+        self._places = {broker: place for place, broker in enumerate(self.brokers)}
+        self._buckets = {start: place for place, start in enumerate(self.starts)}
+
+    def of(self, rows: Sequence[Row], name: str | None) -> NDArray[np.float64]:
+        """A column by broker and bucket; None: how many rounds the bucket has."""
+        grid = np.full((len(self.brokers), len(self.starts)), np.nan)
+        for row in rows:
+            value = row["to_round"] - row["from_round"] if name is None else row[name]
+            grid[self._places[row["broker"]], self._buckets[row["from_round"]]] = value
+        return grid
+
+    def draw(self, axes: Axes, values: NDArray[np.float64], title: str, colour: str, most: float) -> Any:
+        """Colours a cell the more the larger its value; none at 0."""
+        drawn = axes.pcolormesh(
+            self.edges,
+            np.arange(len(self.brokers) + 1) - 0.5,
+            values,
+            cmap=_shades(colour),
+            vmin=0,
+            vmax=most or 1,
+            rasterized=True,
+        )
+        axes.set_title(title)
+        axes.set_xlabel(self.unit)
+        axes.set_ylim(len(self.brokers) - 0.5, -0.5)
+        step = max(1, -(-len(self.brokers) // 25))
+        shown = list(range(0, len(self.brokers), step))
+        axes.set_yticks(shown, [str(self.brokers[place]) for place in shown], fontsize=8)
+        axes.set_ylabel("broker")
+        return drawn
+
+
+def _panels(scenario: Row, rows: Sequence[Row], count: int) -> tuple[Figure, Sequence[Axes], _Frame]:
+    from matplotlib.figure import Figure
+
+    frame = _Frame(scenario, rows)
+    height = min(max(0.24 * len(frame.brokers) + 1.1, 2.0), 6.5)
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained", dpi=150)
+    return figure, figure.subplots(1, count, squeeze=False, sharey=True)[0], frame
+
+
+def _shades(colour: str) -> Any:
+    """From nothing to a colour that reads on white and on black."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    full = to_rgb(LIGHT[colour])
+    return LinearSegmentedColormap.from_list(colour, [(*full, 0.04), (*full, 1.0)])

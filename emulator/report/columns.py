@@ -1,0 +1,97 @@
+"""The columns of the report's tables: what each is called on the page, and how its values read."""
+
+from __future__ import annotations
+
+from html import escape
+
+from emulator.report.markup import Column, rate, seconds, size
+from emulator.report.stories import story_id
+
+
+def _linked(name: tuple[str, int, bool]) -> str:
+    topic, partition, has_story = name
+    text = escape(f"{topic}:{partition}")
+    return f'<a href="#{escape(story_id(topic, partition))}">{text}</a>' if has_story else text
+
+
+ALIKE = "A row stands for all partitions of its topic with the same replicas that went through the same; alike: how many."
+_AVAILABILITY = (
+    Column("without a leader", "leaderless_seconds", seconds, bar=True),
+    Column("unwritable", "unwritable_seconds", seconds, bar=True),
+    Column("under min ISR", "under_min_isr_seconds", seconds, bar=True),
+)
+OF_SCENARIOS = (
+    Column("scenario", "name"),
+    Column("protocol", "protocol"),
+    Column("acknowledged", "acked"),
+    Column("lost", "acked_lost", bar=True),
+    Column("partitions with loss", "partitions_with_loss"),
+    Column("refused", "refused", bar=True),
+    *_AVAILABILITY,
+    Column("longest without a leader", "longest_leaderless_seconds", seconds),
+    Column("unclean elections", "unclean_elections"),
+    Column("replicated", "replicated_bytes", size),
+)
+BY_TOPIC = (
+    Column("topic", "topic"),
+    Column("partitions", "partitions"),
+    Column("acknowledged", "acked"),
+    Column("lost", "acked_lost", bar=True),
+    Column("partitions with loss", "partitions_with_loss"),
+    Column("refused", "refused", bar=True),
+    *_AVAILABILITY,
+    Column("under-replicated", "under_replicated_seconds", seconds, bar=True),
+)
+BY_FAULT = (
+    Column("fault", "fault_id"),
+    Column("kind", "kind"),
+    Column("struck", "struck"),
+    Column("from round", "from_round"),
+    Column("from", "from_seconds", seconds),
+    Column("to", "to_seconds", seconds),
+    Column("lost at elections", "lost_at_elections", bar=True),
+    Column("of these at unclean ones", "lost_at_unclean_elections"),
+    Column("partitions with loss", "partitions_hit"),
+    Column("without a leader", "leaderless_seconds", seconds, bar=True),
+    Column("partitions without a leader", "leaderless_partitions"),
+)
+BY_BROKER = (
+    Column("struck", "struck"),
+    Column("faults", "faults"),
+    Column("lost at elections", "lost_at_elections", bar=True),
+    Column("without a leader", "leaderless_seconds", seconds, bar=True),
+    Column("partitions hit", "partitions_hit"),
+)
+OF_VIOLATIONS = (
+    Column("invariant", "invariant"),
+    Column("partitions", "partitions"),
+    Column("times", "times"),
+    Column("first in round", "first_round"),
+    Column("witness", "witness"),
+)
+OF_BROKERS = (
+    Column("broker", "broker", str),
+    Column("rack", "rack"),
+    Column("fetched", "bytes_in", size, bar=True),
+    Column("served", "bytes_out", size, bar=True),
+    Column("peak fetched", "peak_in", rate),
+    Column("peak served", "peak_out", rate),
+    Column("most on disk", "most_local_bytes", size),
+    Column("down", "down_seconds", seconds, bar=True),
+    Column("network in full", "network_in_saturated_seconds", seconds, bar=True),
+    Column("network out full", "network_out_saturated_seconds", seconds, bar=True),
+    Column("disk full", "disk_saturated_seconds", seconds, bar=True),
+    Column("throttled", "throttled_seconds", seconds, bar=True),
+)
+OF_WORST = (
+    Column("partition", "name", _linked),
+    Column("alike", "alike"),
+    Column("replicas", "replicas"),
+    Column("acknowledged", "acked"),
+    Column("lost", "acked_lost", bar=True),
+    *_AVAILABILITY,
+    Column("refused", "refused", bar=True),
+    Column("cut from logs", "truncated"),
+    Column("elections", "elections"),
+    Column("unclean ones", "unclean_elections"),
+)

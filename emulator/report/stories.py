@@ -1,0 +1,117 @@
+"""The worst partitions' stories, as `emulator explain` tells them, each a part of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from emulator.errors import EnvironmentProblem, InputError
+from emulator.explain.ledger import ledger_lines
+from emulator.explain.page import legend
+from emulator.explain.reading import Subject, read_partition
+from emulator.explain.replay import with_replays
+from emulator.explain.rows import PartitionRows
+from emulator.explain.story import Moment, Story, tell
+from emulator.explain.summary import fault_line, heading, violation_line
+from emulator.explain.svg import svg
+from emulator.outcomes.ask import Asker
+from emulator.progress import Progress
+from emulator.report.markup import Row, bullets, inline, paragraph
+from emulator.scenario.protocols import LEDGER_PROTOCOLS
+
+MOST_ROUNDS = 2_000
+"""Of a longer run a story has this many rounds around the worst one."""
+
+MOST_MOMENTS = 60
+"""Rounds with something to tell that a story has, around the worst one."""
+
+LONGEST_REPLAY_SECONDS = 60.0
+"""Where partitions share budgets, all are played again; of a run that took longer, stories have no rounds between events."""
+
+_WORST_KINDS = ("acked_lost", "leader_lost", "unclean_election", "log_damaged", "refused", "isr_shrink")
+
+
+def story_id(topic: str, partition: int) -> str:
+    """Returns the place of a story on the page."""
+    return f"story-{topic}-{partition}"
+
+
+def stories(tables: Asker, scenario: Row, run: Row | None, worst: Sequence[Row], progress: Progress) -> Iterator[str]:
+    """Yields a part of the page for each of the worst partitions (questions.WORST)."""
+    if scenario["protocol"] in LEDGER_PROTOCOLS:
+        for row in worst:
+            subject = Subject(scenario, row["topic"], row["partition"], 0, scenario["rounds"] - 1)
+            yield _framed(row, f"<pre>{escape(chr(10).join(ledger_lines(tables, subject)))}</pre>")
+        return
+    read = [_read(tables, scenario, row) for row in worst]
+    for row, (rows, first, last) in zip(worst, _played(read, run, progress), strict=True):
+        story = _shortened(tell(rows, first, last))
+        lines = [*(map(fault_line, rows.faults)), *map(violation_line, rows.violations)]
+        told = f"emulator explain {tables.uri} --topic {rows.topic} --partition {rows.partition}"
+        shown = "" if scenario["scenario_id"] == 0 else f" --scenario {scenario['name']}"
+        yield _framed(
+            row,
+            *map(paragraph, heading(story)),
+            f'<div class="drawing">\n{inline(svg(story))}\n</div>',
+            bullets(lines[:12]),
+            paragraph(f"All of it: {told}{shown}", "soft"),
+        )
+
+
+def legend_list() -> str:
+    """Returns what the drawings' lines, arrows and shapes mean."""
+    return f'<ul class="legend drawing whole">{"".join(legend())}</ul>'
+
+
+def _framed(row: Row, *parts: str) -> str:
+    name = f"{row['topic']}:{row['partition']}"
+    inner = "\n".join(parts)
+    return f'<article id="{escape(story_id(row["topic"], row["partition"]))}">\n<h3>{escape(name)}</h3>\n{inner}\n</article>'
+
+
+def _read(tables: Asker, scenario: Row, row: Row) -> tuple[PartitionRows, int, int]:
+    end = scenario["rounds"] - 1
+    whole = Subject(scenario, row["topic"], row["partition"], 0, end)
+    if end < MOST_ROUNDS:
+        return read_partition(tables, whole)
+    worst = _worst_round(read_partition(tables, Subject(scenario, row["topic"], row["partition"], 0, 0))[0])
+    first = min(max(0, worst - MOST_ROUNDS // 2), end + 1 - MOST_ROUNDS)
+    return read_partition(tables, Subject(scenario, row["topic"], row["partition"], first, first + MOST_ROUNDS - 1))
+
+
+def _worst_round(rows: PartitionRows) -> int:
+    for kind in _WORST_KINDS:
+        rounds = [event["round"] for event in rows.events if event["kind"] == kind]
+        if rounds:
+            return int(min(rounds))
+    return 0
+
+
+def _played(
+    read: Sequence[tuple[PartitionRows, int, int]], run: Row | None, progress: Progress
+) -> list[tuple[PartitionRows, int, int]]:
+    """The same with every round, where they can be played again; what keeps them from it is said."""
+    todo = [place for place, (rows, _, _) in enumerate(read) if not rows.trace]
+    told = list(read)
+    if run is None or not todo:
+        return told
+    try:
+        again = with_replays([read[place] for place in todo], run, progress, (run["seconds"] or 0) <= LONGEST_REPLAY_SECONDS)
+    except (InputError, EnvironmentProblem) as error:
+        progress.note(f"stories are told from events alone: {error}")
+        return told
+    for place, rows in zip(todo, again, strict=True):
+        told[place] = (rows, *read[place][1:])
+    return told
+
+
+def _shortened(story: Story) -> Story:
+    """The story, or the part of it around its worst round that has MOST_MOMENTS."""
+    moments = [part for part in story.parts if isinstance(part, Moment)]
+    if len(moments) <= MOST_MOMENTS:
+        return story
+    worst = _worst_round(story.rows)
+    at = next((place for place, moment in enumerate(moments) if moment.round >= worst), 0)
+    start = min(max(0, at - MOST_MOMENTS // 2), len(moments) - MOST_MOMENTS)
+    shown = moments[start : start + MOST_MOMENTS]
+    return tell(story.rows, shown[0].round, shown[-1].round)

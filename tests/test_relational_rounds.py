@@ -79,26 +79,6 @@ def test_rounds_without_controllers_equal_reference(spark: SparkSession, tmp_pat
     assert_like_reference(tables, {"burst": batch})
 
 
-def test_several_fetches_a_round_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
-    """Four of them, or as many as fit, over links some of which are far; with acks=all alone nobody has last moments."""
-    drawn = {f"fetching-{seed}": cut_short(random_batch(seed, 40, fetching=True), 7) for seed in (11, 2)}
-    batches = {name: {**batch, "cases": [all_acks(case) for case in batch["cases"]]} for name, batch in drawn.items()}
-    for name, batch in batches.items():
-        (tmp_path / f"{name}.toml").write_text(to_toml(batch))
-    run = run_of(tmp_path / f"{name}.toml" for name in batches)
-    assert [scenario.fetching.per_round for scenario in run.scenarios] == [None, 4]
-    run_relational(run, str(tmp_path / "out"), spark, trace="all")
-    tables = {name: read_table(tmp_path / "out" / name) for name in OUTPUT_TABLES if (tmp_path / "out" / name).is_dir()}
-    assert_like_reference(tables, batches)
-    several = [kafka.simulate(case).coverage["several_fetches"] for batch in batches.values() for case in cases_of(batch)]
-    assert sum(several) >= 20
-
-
-def all_acks(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The case with acks=all, its faults in the rounds of a burst."""
-    return {**case, "workload": [{**row, "acks": "all"} for row in case["workload"]], "faults": burst(case)}
-
-
 CRASH = """
 rounds = 40
 [cluster]

@@ -18,6 +18,7 @@ from emulator.errors import MAX_LINE_CHARS, EnvironmentProblem, InputError, one_
 DONE, VIOLATED, BAD_INPUT, FAILED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 DEBUG_VARIABLE = "EMULATOR_DEBUG"
 MAX_ERROR_CHARS = 1_000
+NO_SPACE = "No space left on device"
 SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -115,7 +116,10 @@ def _invoke(commands: click.Group, program: str, arguments: list[str], invocatio
         return fail(FAILED, str(error), error if invocation.verbose else None)
     except Exception as error:
         hint = "" if invocation.verbose else f" (--verbose or {DEBUG_VARIABLE}=1 shows the stack trace)"
-        return fail(FAILED, f"the run failed: {_reason(error)}{hint}", error if invocation.verbose else None)
+        reason, shown = _reason(error), error if invocation.verbose else None
+        if NO_SPACE in reason:
+            return fail(FAILED, interrupted(invocation.resume, "no space is left on the disk: make room"), shown)
+        return fail(FAILED, f"the run failed: {reason}{hint}", shown)
 
 
 def _reason(error: Exception) -> str:

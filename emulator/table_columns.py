@@ -169,7 +169,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("acked", _LONG, "records acknowledged to clients"),
         Column("acked_lost", _LONG, "acknowledged records absent from the final leader's log"),
         Column("committed_lost", _LONG, "records once below a leader's high watermark, absent likewise"),
-        Column("refused", _LONG, "records refused with NOT_ENOUGH_REPLICAS"),
+        Column("refused", _LONG, "records refused with NOT_ENOUGH_REPLICAS or RECORD_TOO_LARGE"),
         Column("truncated", _LONG, "records cut from logs, summed over replicas"),
         Column("elections", _LONG, "elections of a leader, unclean and preferred ones included"),
         Column("unclean_elections", _LONG, "elections of a replica outside ISR and ELR"),

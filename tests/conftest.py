@@ -11,15 +11,14 @@ from emulator.session import get_session, stop_if_ours
 from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
-    "test_golden.py", "test_packed_cluster.py",
-    "test_differential.py", "test_leaps.py", "test_random_leaps.py", "test_tiered_leaps.py",
-    "test_tier_mutants.py", "test_consumers.py", "test_tiered_differential.py", "test_topics_differential.py",
-    "test_tier_schedules.py", "test_consumers_differential.py", "test_ledgers_differential.py", "test_quotas.py",
-    "test_copies.py", "test_sometimes.py", "test_ledgers_leaps.py", "test_quorum_report.py", "test_topics_leaps.py",
-    "test_repair_leaps.py", "test_alike.py", "test_protocol_schedules.py", "test_metamorphic.py", "test_retention.py",
-    "test_ledger_repair.py", "test_duckdb.py", "test_killed_run.py", "test_relational_rounds.py", "test_kip_405.py",
+    "test_relational_rounds.py", "test_golden.py", "test_kip_405.py", "test_queries.py", "test_packed_cluster.py",
+    "test_topics.py", "test_compiled.py", "test_sometimes.py", "test_steps.py", "test_retention.py",
+    "test_differential.py", "test_copies_against_reference.py", "test_relational_check.py", "test_ledger_jobs.py",
+    "test_metamorphic.py", "test_killed_run.py", "test_world_changes.py", "test_jobs.py", "test_event_kinds.py",
+    "test_against_reference.py", "test_ledgers_differential.py", "test_sweeps.py", "test_mixed.py",
+    "test_initial_file.py", "test_schedules.py", "test_duckdb.py",
 )  # fmt: skip
-"""Files of half a minute and more, the longest first."""
+"""Files of a quarter of a minute of CPU time and more, about the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -280,6 +280,12 @@ def test_options_of_rounds_that_are_gone_are_taken(scenario: str, engine: FakeEn
             3,
             "error: the run failed: ValueError: two\\nlines (--verbose or EMULATOR_DEBUG=1 shows the stack trace)\n",
         ),
+        (
+            OSError(28, "No space left on device"),
+            [],
+            3,
+            "error: no space is left on the disk: make room; go on with: emulator run ",
+        ),
         (MemoryError(), [], 3, "error: the run failed: MemoryError: "),
         (KeyboardInterrupt(), [], 130, "error: interrupted; go on with: emulator run "),
     ],

@@ -9,7 +9,9 @@ from itertools import zip_longest
 
 from emulator.explain.fetches import LOST, Message
 from emulator.explain.marks import AFTER_FETCHES, CONTROLLER, NBSP, Mark
+from emulator.explain.rows import Row
 from emulator.explain.story import ABSENT, Moment, Quiet, State, Story
+from emulator.explain.times import times_of
 
 STATE = "state"
 
@@ -77,14 +79,16 @@ def blocks(story: Story, widths: Widths) -> Iterator[Block]:
     """Yields the story's parts in lines, with no text wider than it may be."""
     for part in story.parts:
         if isinstance(part, Quiet):
-            yield Block("", part.states, part.faulty, tuple(_quiet_lines(part, widths)))
+            yield Block("", part.states, part.faulty, tuple(_quiet_lines(part, story.rows.scenario, widths)))
         else:
             yield Block(str(part.round), part.states, part.faulty, tuple(_moment_lines(part, widths)))
 
 
-def _quiet_lines(part: Quiet, widths: Widths) -> Iterator[Across]:
+def _quiet_lines(part: Quiet, scenario: Row, widths: Widths) -> Iterator[Across]:
     rounds = f"round {part.first}" if part.first == part.last else f"rounds {part.first}-{part.last}"
-    for at, text in enumerate(textwrap.wrap(f"{rounds}: {part.text}", widths.across)):
+    for at, text in enumerate(
+        textwrap.wrap(f"{rounds} ({times_of(scenario, part.first, part.last)}): {part.text}", widths.across)
+    ):
         yield Across("quiet", text, at == 0)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from emulator.errors import InputError
 from emulator.explain.reading import Subject, ask, read_faults
 from emulator.explain.rows import Row
+from emulator.explain.times import time_of, times_of
 from emulator.outcomes.ask import Asker
 
 _OF_LISTS_FIRST = ("take_over", "ledger_created")
@@ -34,12 +35,12 @@ def ledger_lines(tables: Asker, subject: Subject, number: int | None = None) -> 
         return ask(tables, f"SELECT * FROM {table} WHERE {subject.here} {more}")
 
     here, of_scenario = f"{subject.topic}:{subject.partition}", f"scenario {chosen['name']} ({chosen['protocol']})"
-    heading = f"{here}, {of_scenario}, rounds {first} to {last}"
+    heading = f"{here}, {of_scenario}, rounds {first} to {last} ({times_of(chosen, first, last)})"
     topic = rows("topics")
     _refuse_other_ledger(here, topic, number)
     if topic and number is None:
         of_list = [event for event in rows("events") if event["kind"] in _OF_LISTS]
-        told = _happenings(read_faults(tables, subject, ())[1], of_list, first, last)
+        told = _happenings(read_faults(tables, subject, ())[1], of_list, subject)
         return [f"topic {heading}", "", *_list_lines(topic[0], rows("ledgers", "ORDER BY ledger")), "", *told]
     own = f"AND ledger = {number or 0}"
     (ledger,) = rows("ledgers", own)
@@ -49,7 +50,7 @@ def ledger_lines(tables: Asker, subject: Subject, number: int | None = None) -> 
     lines += [_state(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
     concerned = sorted({b for f in fragments for b in f["ensemble"]} | {b["broker"] for b in bookies})
     faults = read_faults(tables, subject, concerned)[1]
-    lines += _happenings(faults, rows("events", own if topic else ""), first, last)
+    lines += _happenings(faults, rows("events", own if topic else ""), subject)
     clients = rows("ledger_clients", f"{own} ORDER BY client, number")
     lines += ["", *(_client(client) for client in clients)] if clients else []
     lines += ["", "bookies at the end:", *(_bookie(bookie) for bookie in bookies)]
@@ -93,7 +94,7 @@ def _state(ledger: Row) -> str:
     return f"{ledger['state']}{end}{told}"
 
 
-def _happenings(faults: Sequence[Row], events: Sequence[Row], first: int, last: int) -> list[str]:
+def _happenings(faults: Sequence[Row], events: Sequence[Row], subject: Subject) -> list[str]:
     """One line per fault's begin and end, and per event, by round."""
     told: list[tuple[int, int, str]] = []
     for fault in faults:
@@ -101,7 +102,8 @@ def _happenings(faults: Sequence[Row], events: Sequence[Row], first: int, last: 
         name = f"fault {fault['fault_id']}, {fault['kind']}{on},"
         told += [(fault["from_round"], -2, f"{name} begins"), (fault["to_round"], -1, f"{name} is over")]
     told += [(event["round"], _ORDER.index(event["kind"]), _event(event)) for event in events]
-    return [f"round {round_}: {text}" for round_, _, text in sorted(told) if first <= round_ <= last]
+    in_rounds = [(round_, text) for round_, _, text in sorted(told) if subject.first <= round_ <= subject.last]
+    return [f"round {round_} ({time_of(subject.scenario, round_)}): {text}" for round_, text in in_rounds]
 
 
 def _event(event: Row) -> str:

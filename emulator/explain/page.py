@@ -62,7 +62,7 @@ def page(story: Story) -> str:
         "<h2>Outcome</h2>",
         _table([label for label, _ in outcome_counts(rows)], [[value for _, value in outcome_counts(rows)]]),
         "<h2>Faults</h2>",
-        _list(map(fault_line, rows.faults)),
+        _list(fault_line(fault, rows.scenario) for fault in rows.faults),
         "<h2>Violations</h2>",
         _list(map(violation_line, rows.violations), "bad"),
     ]

@@ -9,6 +9,7 @@ from emulator.explain.layout import violation_words
 from emulator.explain.marks import fault_words
 from emulator.explain.rows import PartitionRows, Row
 from emulator.explain.story import Story
+from emulator.explain.times import times_of
 
 _COUNTS = ("appended", "acked", "acked_lost", "committed_lost", "refused", "truncated", "elections", "unclean_elections")
 
@@ -19,7 +20,7 @@ def heading(story: Story) -> Iterator[str]:
     yield (
         f"{rows.topic}:{rows.partition} in scenario {scenario['name']} ({scenario['protocol']}), replicas"
         f" {', '.join(map(str, rows.replicas))}; rounds {story.first}-{story.last} of {scenario['rounds']},"
-        f" {scenario['round_ms']} ms each"
+        f" {scenario['round_ms']} ms each ({times_of(scenario, story.first, story.last)})"
     )
     yield (
         "A round's last line is its end: role, epoch (e), log end (leo) and high watermark (hw), both exclusive; a..b includes b."
@@ -38,7 +39,7 @@ def summary(rows: PartitionRows) -> Iterator[str]:
     if rows.faults:
         yield "Faults"
         for fault in rows.faults:
-            yield f"  {fault_line(fault)}"
+            yield f"  {fault_line(fault, rows.scenario)}"
     yield "Violations" if rows.violations else "Violations: none"
     for violation in rows.violations:
         yield f"  {violation_line(violation)}"
@@ -83,10 +84,11 @@ def outcome_counts(rows: PartitionRows) -> Iterator[tuple[str, str]]:
     yield "leaderless", f"{rows.outcome['leaderless_rounds'] * rows.scenario['round_ms'] / 1000:g} s"
 
 
-def fault_line(fault: Row) -> str:
-    """Returns a fault with its id and rounds."""
-    to = "the end" if fault["to_round"] is None else f"round {fault['to_round'] - 1}"
-    return f"{fault['fault_id']}: {fault_words(fault)}, round {fault['from_round']} to {to}"
+def fault_line(fault: Row, scenario: Row) -> str:
+    """Returns a fault with its id, its rounds, and the time that they stand for."""
+    start, end = fault["from_round"], fault["to_round"]
+    to, last = ("the end", scenario["rounds"] - 1) if end is None else (f"round {end - 1}", end - 1)
+    return f"{fault['fault_id']}: {fault_words(fault)}, round {start} to {to} ({times_of(scenario, start, last)})"
 
 
 def violation_line(violation: Row) -> str:

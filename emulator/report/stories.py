@@ -46,7 +46,7 @@ def stories(tables: Asker, scenario: Row, run: Row | None, worst: Sequence[Row],
     read = [_read(tables, scenario, row) for row in worst]
     for row, (rows, first, last) in zip(worst, _played(read, run, progress), strict=True):
         story = _shortened(tell(rows, first, last))
-        lines = [*(map(fault_line, rows.faults)), *map(violation_line, rows.violations)]
+        lines = [*(fault_line(fault, scenario) for fault in rows.faults), *map(violation_line, rows.violations)]
         told = f"emulator explain {tables.uri} --topic {rows.topic} --partition {rows.partition}"
         shown = "" if scenario["scenario_id"] == 0 else f" --scenario {scenario['name']}"
         yield _framed(

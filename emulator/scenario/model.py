@@ -126,8 +126,8 @@ class ConsumerRow:
     """What a group does with some partitions in [from_round, to_round): a row of `consumers`, checked.
 
     start: an offset, "earliest" or "latest"; reset: auto.offset.reset. fetch_bytes: the least of what limits the bytes of a
-    fetch. records_per_round, bytes_per_round None: any number. members: consumers of the group, None: one for each
-    partition. idle_keys: those of its config that have no effect.
+    fetch. records_per_round, bytes_per_round None: any number. members: consumers of the group, None: one for each partition.
+    idle_keys: those of its config that have no effect.
     """
 
     group: str

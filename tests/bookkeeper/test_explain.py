@@ -24,13 +24,13 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_the_story_of_a_ledger(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(folder), "--topic", "ledger", "--partition", "0"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "ledger ledger:0, scenario base (bookkeeper), rounds 0 to 35"
+    assert lines[0] == "ledger ledger:0, scenario base (bookkeeper), rounds 0 to 35 (0 to 18 s)"
     assert "  entries from 0 on: bookies [1, 2, 3]" in lines
     rounds = [line for line in lines if line.startswith("round ")]
     assert rounds == sorted(rounds, key=lambda line: int(line.split()[1].rstrip(":")))
-    assert "round 8: fault 1, broker_crash on bookie 1, begins" in rounds
-    assert "round 10: a recovery marked the ledger IN_RECOVERY" in rounds
-    assert "round 10: bookie 2 was fenced" in rounds
+    assert "round 8 (4 s): fault 1, broker_crash on bookie 1, begins" in rounds
+    assert "round 10 (5 s): a recovery marked the ledger IN_RECOVERY" in rounds
+    assert "round 10 (5 s): bookie 2 was fenced" in rounds
     assert any(line.startswith("recovery 0: ") for line in lines)
     assert any(line.startswith("  2: last entry 5, LAC 4, fenced") for line in lines)
 
@@ -38,7 +38,7 @@ def test_the_story_of_a_ledger(folder: Path, capsys: pytest.CaptureFixture[str])
 def test_rounds_may_be_chosen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(folder), "--topic", "ledger", "--partition", "0", "--rounds", "8-9"]) == 0
     rounds = [line for line in capsys.readouterr().out.splitlines() if line.startswith("round ")]
-    assert rounds == ["round 8: fault 1, broker_crash on bookie 1, begins"]
+    assert rounds == ["round 8 (4 s): fault 1, broker_crash on bookie 1, begins"]
 
 
 def test_a_ledger_has_no_page(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ def test_some_rounds_of_a_variant(explain: Callable[..., int], capsys: pytest.Ca
 def test_a_partition_without_a_trace(explain: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert explain("--topic", TOPIC, "--partition", "1", "--scenario", "1") == 0
     printed = capsys.readouterr()
-    assert "rounds 0-3: no events" in printed.out
+    assert "rounds 0-3 (0 to 2 s): no events" in printed.out
     assert printed.err == f"not traced: emulator run SCENARIO.toml --trace {TOPIC}:1 gives every round\n"
 
 

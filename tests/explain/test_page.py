@@ -164,11 +164,11 @@ def test_the_page_tells_the_whole_story() -> None:
         "elected, epoch 1",
         "ACKED LOST 20..29 of epoch 0",
         "diverges: cut to 20",
-        "rounds 1-3: steady, +5 records a round, leo 5 → 20, hw 0 → 15",
+        "rounds 1-3 (0.5 to 2 s): steady, +5 records a round, leo 5 → 20, hw 0 → 15",
         "VIOLATION of AckedNeverLost (fault 0)",
         "final tables: LogMatching: {&quot;broker&quot;: 1, &quot;other&quot;: 3}",
         "<td>e0: 0..19, e1: 20..57</td>",
-        "0: isolation of 1 &quot;zombie leader&quot;, round 4 to round 9",
+        "0: isolation of 1 &quot;zombie leader&quot;, round 4 to round 9 (2 to 5 s)",
         "zombie: leads an epoch that is over",
     ):
         assert words in text, words

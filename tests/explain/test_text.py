@@ -63,7 +63,7 @@ def test_a_window_tells_of_its_rounds_and_of_the_faults_in_force() -> None:
 
 def test_a_window_of_one_round_without_a_trace() -> None:
     text = "\n".join(text_lines(tell(untraced(ZOMBIE), 2, 2)))
-    assert "round 2: no events" in text
+    assert "round 2 (1 to 1.5 s): no events" in text
 
 
 def test_the_last_rounds_of_a_fault_are_told_of_without_a_trace() -> None:

@@ -136,3 +136,22 @@ def test_isr_that_begins_short_counts_as_full_until_it_has_grown(
     write_tables({"scenarios": [{**scenario, "overrides": {}}], "events": events}, tmp_path)
     sql = "SELECT from_round, to_round, rounds, most_lacking FROM isr_recoveries"
     assert list(run_sql(str(tmp_path), sql, spark)[1]) == [(20, None, 30, 2)]
+
+
+@pytest.mark.parametrize(
+    ("elected", "lost", "full"), [("election", True, 40), ("unclean_election", True, 40), ("unclean_election", False, 45)]
+)
+def test_who_is_elected_into_an_empty_isr_is_back(
+    spark: SparkSession, tmp_path: Path, write_tables: WriteTables, elected: str, lost: bool, full: int
+) -> None:
+    """With eligible leader replicas the leader leaves the ISR as its last member; else it stays there until 2 takes its place."""
+    last = [(20, "isr_shrink", 1)] if lost else []
+    more = [] if lost else [(45, "isr_expand", 3)]
+    changes = [(10, "isr_shrink", 2), (20, "leader_lost", 1), *last, (30, elected, 2), (40, "isr_expand", 1), *more]
+    begins = [] if lost else [(12, "isr_shrink", 3)]
+    base = {"scenario_id": 0, "topic": "t", "partition": 0}
+    scenario = {"scenario_id": 0, "name": "base", "protocol": "kafka", "rounds": 50, "round_ms": 500, "mode": "plain"}
+    events = [{**base, "round": r, "kind": kind, "broker": broker} for r, kind, broker in sorted(changes + begins)]
+    write_tables({"scenarios": [{**scenario, "overrides": {}}], "events": events}, tmp_path)
+    sql = "SELECT from_round, to_round, most_lacking FROM isr_recoveries"
+    assert list(run_sql(str(tmp_path), sql, spark)[1]) == [(10, full, 2)]

@@ -103,7 +103,9 @@ def _batches(partition: Partition, leadership: Leadership, moment: Moment) -> li
     """What counts of the round's workload."""
     isr_is_enough = len(leadership.known_isr) >= partition.settings.min_insync_replicas
     rows = enumerate(partition.case.get("workload", []))
-    batches = [Batch(at, records_due(row, partition.now), row["record_bytes"], str(row["acks"])) for at, row in rows]
+    round_ms, most = partition.settings.round_ms, partition.settings.max_message_bytes
+    batches = [Batch(at, records_due(row, partition.now, round_ms), row["record_bytes"], str(row["acks"])) for at, row in rows]
+    batches = [b for b in batches if b.record_bytes <= most]
     return [b for b in batches if b.records > 0 and (b.acks != "all" or (moment.given and isr_is_enough))]
 
 

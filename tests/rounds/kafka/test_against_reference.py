@@ -57,6 +57,10 @@ def test_late_news(tmp_path: Path, seed: int) -> None:
     assert_equal(tmp_path, random_batch(seed, 50, elr=True, late_news=True))
 
 
+def test_last_moments_with_one_fetch_a_round(tmp_path: Path) -> None:
+    assert_equal(tmp_path, random_batch(32, 100, moments=True))
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3, 11])
 def test_several_fetches_a_round_and_last_moments(tmp_path: Path, seed: int) -> None:
     """So many, or as many as fit, over links some of which are far; leaders die at some moment of a round."""

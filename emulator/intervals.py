@@ -1,13 +1,13 @@
-"""The confidence interval of a share of random trials, whether these are draws of who fails or whole scenarios.
-
-Shares of one run's partitions are another matter, and SQL: outcomes/compare.py.
-"""
+"""Confidence intervals of shares: of independent trials (draws of who fails, whole scenarios), and of partitions by draws."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+RESAMPLES = 10_000
+"""Of a bootstrap: the error of its bounds is then well below what a few draws can tell."""
 
 _HALVINGS = 60  # of an interval of 1: beyond what a double tells apart
 
@@ -59,3 +59,28 @@ def _where_above(rising: Callable[[float], float], level: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) >= level else (middle, high)
     return high
+
+
+def cluster_bootstrap(
+    counts: Sequence[int], sizes: Sequence[int], confidence: float = 0.95, resamples: int = RESAMPLES
+) -> tuple[float, float] | None:
+    """The bootstrap interval of a share of things that come in clusters, as partitions in draws of the same faults.
+
+    `counts` of `sizes` things in each cluster have it. Whole clusters are drawn again with replacement, as many as there are, and
+    the bounds are the percentiles of the shares that this gives; the same clusters give the same bounds. With few clusters it
+    holds the true share in less than `confidence` of cases (tests/test_intervals.py: in nine of ten with 20, in three of four
+    with 5). None: all clusters have the same share, or there is one, which says nothing of others.
+    Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), 2.4 and 3.8; Field and Welsh, JRSS B 69 (2007).
+    """
+    import numpy as np
+
+    of, among = np.array(counts, np.int64), np.array(sizes, np.int64)
+    if (among <= 0).any():
+        raise ValueError(f"{list(sizes)}: a cluster of nothing")
+    if (of * among[0] == of[0] * among).all():
+        return None
+    chosen = np.random.default_rng(0).multinomial(len(of), np.full(len(of), 1 / len(of)), size=resamples)
+    shares = (chosen @ of) / (chosen @ among)
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(shares, [tail, 100 - tail])
+    return float(low), float(high)

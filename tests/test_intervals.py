@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import product
 from math import comb
 
+import numpy as np
 import pytest
 
-from emulator.intervals import clopper_pearson
+from emulator.intervals import clopper_pearson, cluster_bootstrap
 
 
 @pytest.mark.parametrize(
@@ -73,3 +75,34 @@ def test_it_holds_the_share_in_95_of_100_cases(share: float) -> None:
 def test_impossible_counts(hits: int, trials: int) -> None:
     with pytest.raises(ValueError, match="hits in"):
         clopper_pearson(hits, trials)
+
+
+def test_bounds_of_a_bootstrap_are_those_of_all_ways_to_draw_again() -> None:
+    """Six clusters of several sizes: 46,656 ways."""
+    counts, sizes = (0, 3, 10, 1, 7, 0), (10, 12, 20, 10, 8, 15)
+    shares = sorted(sum(counts[i] for i in chosen) / sum(sizes[i] for i in chosen) for chosen in product(range(6), repeat=6))
+    exact = (shares[len(shares) * 25 // 1000], shares[len(shares) * 975 // 1000])
+    assert cluster_bootstrap(counts, sizes) == pytest.approx(exact, abs=0.01)
+    assert cluster_bootstrap(counts, sizes) == cluster_bootstrap(counts, sizes)
+
+
+def test_clusters_that_say_the_same_have_no_interval() -> None:
+    assert cluster_bootstrap([3], [10]) is None
+    assert cluster_bootstrap([0, 0, 0], [10, 20, 5]) is None
+    assert cluster_bootstrap([2, 4], [10, 20]) is None
+    with pytest.raises(ValueError, match="a cluster of nothing"):
+        cluster_bootstrap([0, 0], [10, 0])
+
+
+@pytest.mark.parametrize(("clusters", "least", "most"), [(5, 0.7, 0.9), (20, 0.87, 0.97)])
+def test_how_often_a_bootstrap_of_few_clusters_holds_the_share(clusters: int, least: float, most: float) -> None:
+    """100 partitions whose chance varies from draw to draw, 0.3 in the mean; as if they were independent it held in few."""
+    draw, held, held_if_independent = np.random.default_rng(1), 0, 0
+    for _ in range(200):
+        counts = draw.binomial(100, draw.beta(1.5, 3.5, size=clusters)).tolist()
+        low, high = cluster_bootstrap(counts, [100] * clusters, resamples=1000) or (0.0, 0.0)
+        held += low <= 0.3 <= high
+        low, high = clopper_pearson(sum(counts), 100 * clusters)
+        held_if_independent += low <= 0.3 <= high
+    assert least <= held / 200 <= most
+    assert held_if_independent / 200 < 0.5

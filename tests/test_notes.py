@@ -51,6 +51,58 @@ def test_ledgers_have_no_moments(tmp_path: Path) -> None:
     assert notes(tmp_path, more=crash + variant) == told
 
 
+def workload(*rows: str) -> str:
+    """Rows of the workload of topic t that say so."""
+    return "".join(f'[[workload]]\ntopic = "*"\nrecord_bytes = 10\n{row}\n' for row in rows)
+
+
+def test_acks_below_all_are_told(tmp_path: Path) -> None:
+    of_all, of_one, of_none = (f'records_per_round = 5\nacks = "{acks}"' for acks in ("all", "1", "0"))
+    one = "acks=1 of topic t: the leader alone acknowledges; what followers lack when it goes is lost"
+    none = "acks=0 of topic t: producers wait for nobody; what is lost of it, they are not told"
+    assert notes(tmp_path, more=workload(of_all)) == []
+    assert notes(tmp_path, more=workload(of_all, of_one)) == [one]
+    assert notes(tmp_path, more=workload(of_none, of_one)) == [one, none]
+    assert notes(tmp_path, more=workload('records_per_round = 0\nacks = "1"')) == []
+
+
+def test_min_insync_replicas_of_less_than_acks_all_are_told(tmp_path: Path) -> None:
+    told = "min.insync.replicas of topic t guards what is sent with acks=all only, not with acks 0 or 1"
+    of_all, of_one = (workload(f'records_per_round = 5\nacks = "{acks}"') for acks in ("all", "1"))
+    two = 'config = { "min.insync.replicas" = 2 }'
+    assert notes(tmp_path, two, more=of_all) == []
+    assert notes(tmp_path, two, more=of_one)[1:] == notes(tmp_path, cluster=two, more=of_one)[1:] == [told]
+    assert len(notes(tmp_path, 'config = { "min.insync.replicas" = 1 }', more=of_one)) == 1
+
+
+def test_a_throttle_of_no_replicas_is_told(tmp_path: Path) -> None:
+    rate = 'config = { "leader.replication.throttled.rate" = 1000 }'
+    told = ["leader.replication.throttled.rate limits nothing: no topic has leader.replication.throttled.replicas"]
+    assert notes(tmp_path, cluster=rate) == told
+    assert notes(tmp_path, 'config = { "follower.replication.throttled.replicas" = "*" }', rate) == told
+    assert notes(tmp_path, 'config = { "leader.replication.throttled.replicas" = "0:1" }', rate) == []
+    at_broker = '[[commands]]\nround = 5\nkind = "alter_config"\nbroker = 1\n'
+    later = at_broker + 'config = { "follower.replication.throttled.rate" = 1000 }\n'
+    assert notes(tmp_path, more=later) == [told[0].replace("leader", "follower")]
+
+
+def test_faults_after_the_end_are_told(tmp_path: Path) -> None:
+    faults = "".join(
+        f'[[faults]]\nkind = "broker_crash"\nbroker = 1\nfrom_round = {at}\nto_round = 900\n' for at in (99, 100, 250)
+    )
+    assert notes(tmp_path, more=faults) == [
+        "the last round is 99: nothing comes of broker_crash from round 100, broker_crash from round 250"
+    ]
+
+
+def test_draws_of_nothing_are_told(tmp_path: Path) -> None:
+    seeds, drawn = "[[sweeps]]\nseeds = 3\n", '[[fault_generators]]\nkind = "random_failures"\ncount = 1\nfrom_round = 5\n'
+    told = ["seeds: all 3 draws are the same, for the file draws neither faults nor replicas"]
+    assert notes(tmp_path, more=seeds) == told
+    assert notes(tmp_path, 'placement = "random"', more=seeds) == []
+    assert notes(tmp_path, more=seeds + drawn) == []
+
+
 def test_a_note_of_some_scenarios_names_them(tmp_path: Path) -> None:
     variant = '[[variants]]\nname = "v"\ntopics = [{ name = "t", config = { "cleanup.policy" = "compact" } }]\n'
     assert [note.endswith("(scenario v)") for note in notes(tmp_path, more=variant)] == [True]

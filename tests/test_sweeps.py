@@ -255,6 +255,13 @@ def test_the_sweep_command_hands_everything_on(
     assert capsys.readouterr().out.startswith("scenarios: 3 (base, seed 7, seed 8)")
 
 
+def test_run_draws_so_many_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.toml").write_text(BASE, "utf-8")
+    assert main(["run", str(tmp_path / "s.toml"), "--dry-run", "--seeds", "2"]) == 0
+    assert capsys.readouterr().out.startswith("scenarios: 3 (base, seed 7, seed 8)")
+    assert main(["run", str(tmp_path / "s.toml"), "--dry-run", "--seeds", "0"]) == 2
+
+
 def test_racks_that_there_are_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = BASE.replace("racks = 2\n", "") + f'[[sweeps]]\neach = "rack"\nfault = {FAULT % repr("power_loss")}\n'
     (tmp_path / "s.toml").write_text(text)

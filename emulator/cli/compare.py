@@ -30,7 +30,8 @@ from emulator.options import (
     type=click.Choice(["losses", "tiering", "quorums", "placement"]),
     default="losses",
     show_default=True,
-    help="losses, with 95 % confidence intervals of every share; tiering: bytes, requests, risks and money; quorums:"
+    help="losses and what guarding against them costs, of several draws with 95 % confidence intervals;"
+    " tiering: bytes, requests, risks and money; quorums:"
     " what ledgers' quorums and partitions' ISRs come to under the same faults; or placement: how likely broker failures"
     " lose data, from the replica sets and as emulated.",
 )
@@ -55,7 +56,7 @@ def compare_command(
 
     The reports tiering and quorums have a column for each scenario; as CSV and JSON, as the other one, a row.
     """
-    from emulator.outcomes.compare import compare_sql
+    from emulator.outcomes.compare import compare, compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
     from emulator.outcomes.placement_report import placement_report
     from emulator.outcomes.prices import load_prices
@@ -81,7 +82,10 @@ def compare_command(
     refuse_missing_folder(folder, master, conf)
     with sessions.asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
         rows: Iterable[tuple[Any, ...]]
-        columns, rows = tables.ask(query, price_table)
+        if report == "losses":
+            columns, rows = compare(tables.ask, groups)
+        else:
+            columns, rows = tables.ask(query, price_table)
         tell_unwritten(tables, query)
         if picture is not None:
             rows = list(rows)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="DIR", help="Folder (any Hadoop URI) for the tables; those of an earlier run are replaced.")
 @click.option("--mode", type=click.Choice(["plain", "leap"]), help="Default: the scenario file's. The result is the same.")
 @click.option("--trace", metavar="none|all|TOPIC:PARTITION,...", default="none", help="Partitions to trace each round of.")
+@click.option("--seeds", metavar="N", type=click.IntRange(min=1), help="Draw everything that is drawn N times, in one job.")
 @click.option("--state-at", metavar="ROUND,...", help="Rounds at whose end every replica is a row of replica_states.")
 @click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
 @click.option(
@@ -50,6 +51,7 @@ def run_command(
     out: str | None,
     mode: str | None,
     trace: str,
+    seeds: int | None,
     state_at: str | None,
     resume: bool,
     checkpoint_every: int | None,
@@ -64,7 +66,7 @@ def run_command(
         raise InputError("--out: no folder is given; allowed: a local path or a Hadoop URI")
     from emulator.scenario import load_run
 
-    run = load_run(scenario)
+    run = load_run(scenario, None if seeds is None else with_seeds(scenario, seeds))
     trace = check_trace(run, trace)
     rounds = check_state_at(run, state_at)
     if engine == "relational":
@@ -120,6 +122,14 @@ def _tell_without_effect(engine: str | None, checkpoint_every: int | None) -> No
         click.echo("note: --engine expressions has no effect: compiled rounds play every scenario", err=True)
     if checkpoint_every is not None:
         click.echo("note: --checkpoint-every has no effect: every job of a long run is kept to go on from", err=True)
+
+
+def with_seeds(path: str, seeds: int) -> str:
+    """The text of a scenario file with a sweep of so many seeds after its own sweeps."""
+    from emulator.scenario.sweeps import sweep_text
+    from emulator.scenario.toml_text import read_toml
+
+    return read_toml(path)[0] + sweep_text(path, None, None, [], seeds)
 
 
 def check_trace(run: Run, trace: str) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
+
+import pyarrow.compute as pc
 
 from emulator.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, effective
 from emulator.errors import listing
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.durations import rounds_of
+from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Run, Scenario, Topic
 
 MOST_NAMED = 3
@@ -24,7 +28,8 @@ def notes_of(run: Run) -> list[str]:
     everywhere = len(run.scenarios)
     idle = sorted({key for scenario in run.scenarios for key in keys_without_effect(scenario)})
     told = [f"no effect here: {', '.join(idle)}"] if idle else []
-    return told + [note if len(names) == everywhere else f"{note} ({_some('scenario', names)})" for note, names in having.items()]
+    notes = [note if len(names) == everywhere else f"{note} ({_some('scenario', names)})" for note, names in having.items()]
+    return [*told, *notes, *_same_draws(run)]
 
 
 def keys_without_effect(scenario: Scenario) -> Iterator[str]:
@@ -47,8 +52,11 @@ def _notes(scenario: Scenario) -> Iterator[str]:
     if scenario.protocol.startswith("kafka"):
         yield from _session_timeout(scenario)
         yield from _compaction(scenario)
+        yield from _acks(scenario)
+        yield from _throttles(scenario)
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
         yield "moment of faults has no effect on ledgers: they play whole rounds"
+    yield from _late_faults(scenario)
 
 
 def _session_timeout(scenario: Scenario) -> Iterator[str]:
@@ -67,7 +75,12 @@ def _compaction(scenario: Scenario) -> Iterator[str]:
 
 def policies(scenario: Scenario, topic: Topic) -> set[ConfigValue]:
     """Every cleanup.policy that a topic has in the run."""
-    return {effective(*both, "cleanup.policy") for both in configurations(scenario, topic)}
+    return values(scenario, topic, "cleanup.policy")
+
+
+def values(scenario: Scenario, topic: Topic, key: str) -> set[ConfigValue]:
+    """Every value that a config key has for a topic in the run."""
+    return {effective(*both, key) for both in configurations(scenario, topic)}
 
 
 def configurations(scenario: Scenario, topic: Topic) -> Iterator[tuple[Mapping[str, ConfigValue], Mapping[str, ConfigValue]]]:
@@ -81,7 +94,76 @@ def configurations(scenario: Scenario, topic: Topic) -> Iterator[tuple[Mapping[s
             yield dict(cluster), dict(own)
 
 
+def _acks(scenario: Scenario) -> Iterator[str]:
+    """Who is told what: ProducerConfig, acks; min.insync.replicas is asked of acks=all alone (ReplicaManager.appendRecords)."""
+    topics = topics_by_acks(scenario)
+    if topics["1"]:
+        yield f"acks=1 of {_some('topic', topics['1'])}: the leader alone acknowledges; what followers lack when it goes is lost"
+    if topics["0"]:
+        yield f"acks=0 of {_some('topic', topics['0'])}: producers wait for nobody; what is lost of it, they are not told"
+    asking_less = {*topics["0"], *topics["1"]}
+    unguarded = [
+        topic.name
+        for topic in scenario.topics
+        if topic.name in asking_less and any(int(value) > 1 for value in values(scenario, topic, "min.insync.replicas"))
+    ]
+    if unguarded:
+        yield f"min.insync.replicas of {_some('topic', unguarded)} guards what is sent with acks=all only, not with acks 0 or 1"
+
+
+def topics_by_acks(scenario: Scenario) -> dict[str, list[str]]:
+    """The topics that are sent records with acks "0", "1" and "all", in their order."""
+    whole, fraction = (scenario.workload.column(f"records_per_{unit}") for unit in ("round", "second"))
+    is_sent = pc.or_(pc.not_equal(whole, 0), pc.greater(pc.fill_null(fraction, 0), 0))
+    pairs = scenario.workload.filter(is_sent).group_by(["topic", "acks"]).aggregate([]).to_pylist()
+    names, found = dict.fromkeys(topic.name for topic in scenario.topics), {acks: set[str]() for acks in ("0", "1", "all")}
+    for pair in pairs:
+        found[pair["acks"]].update(matching_topics(pair["topic"], names))
+    return {acks: [name for name in names if name in of_acks] for acks, of_acks in found.items()}
+
+
+def _throttles(scenario: Scenario) -> Iterator[str]:
+    """KIP-73: a rate is for the replicas that a topic lists."""
+    changed = [command.config or {} for command in scenario.commands if command.kind == "alter_config"]
+    for side in ("leader", "follower"):
+        rate, listed = f"{side}.replication.throttled.rate", f"{side}.replication.throttled.replicas"
+        is_set = any(rate in config for config in (scenario.config, *changed))
+        if is_set and not any(value for topic in scenario.topics for value in values(scenario, topic, listed)):
+            yield f"{rate} limits nothing: no topic has {listed}"
+
+
+def _late_faults(scenario: Scenario) -> Iterator[str]:
+    """Faults that begin when the run is over."""
+    late = scenario.faults.filter(pc.greater_equal(scenario.faults.column("from_round"), scenario.rounds))
+    if late.num_rows:
+        first = late.slice(0, MOST_NAMED).select(["kind", "from_round"]).to_pylist()
+        told = listing(_few([f"{row['kind']} from round {row['from_round']}" for row in first], late.num_rows))
+        yield f"the last round is {scenario.rounds - 1}: nothing comes of {told}"
+
+
+def _same_draws(run: Run) -> Iterator[str]:
+    """A sweep over seeds of a file in which nothing is drawn, neither faults nor replicas."""
+    draws: dict[str, list[Scenario]] = {}
+    for scenario in run.scenarios:
+        if "sweep.seed" in scenario.overrides:
+            others = {name: value for name, value in scenario.overrides.items() if name != "sweep.seed"}
+            draws.setdefault(str(sorted(others.items())), []).append(scenario)
+    for same in draws.values():
+        if len(same) > 1 and all(_is_drawn_alike(same[0], other) for other in same[1:]):
+            yield f"seeds: all {len(same)} draws are the same, for the file draws neither faults nor replicas"
+            return
+
+
+def _is_drawn_alike(one: Scenario, other: Scenario) -> bool:
+    of_both: Sequence[tuple[Any, Any]] = list(zip(one.topics, other.topics, strict=True))
+    return one.faults.equals(other.faults) and all((a.assignment == b.assignment).all() for a, b in of_both)
+
+
 def _some(what: str, names: list[str]) -> str:
     """Up to MOST_NAMED names, and how many more there are."""
-    few = [*names[:MOST_NAMED], *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])]
-    return f"{what}{'s' if len(names) > 1 else ''} {listing(few)}"
+    return f"{what}{'s' if len(names) > 1 else ''} {listing(_few(names, len(names)))}"
+
+
+def _few(names: list[str], count: int) -> list[str]:
+    """Up to MOST_NAMED of `count` names, and how many more there are."""
+    return [*names[:MOST_NAMED], *([f"{count - MOST_NAMED} more"] if count > MOST_NAMED else [])]

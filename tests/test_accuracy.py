@@ -1,0 +1,77 @@
+"""docs/accuracy.md states figures: what can be worked out again from the tests' data and the defaults is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.configs import KEYS
+from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
+from emulator.scenario.durations import rounds_of
+from emulator.scenario.shapes import ScenarioShape
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "accuracy.md").read_text("utf-8")
+CELLS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| ")]
+REFERENCE, DATA = ROOT / "tests" / "reference" / "data", ROOT / "tests" / "data"
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def compared(system: str) -> list[str]:
+    """What is said to be compared, and how it differs, of the only row that begins so."""
+    found = [cells[2:] for cells in CELLS if len(cells) == 4 and cells[0].startswith(system) and cells[0] != "system"]
+    assert len(found) == 1, system
+    return found[0]
+
+
+@pytest.mark.parametrize("trace", "abc")
+def test_steps_of_traces(trace: str) -> None:
+    steps = read(REFERENCE / "trace_steps.json")[trace]
+    states = sum(len(step["brokers"]) for step in steps)
+    row = next(cells for cells in CELLS if cells[0].endswith(f"(trace {trace})"))
+    assert row[2:] == [f"{len(steps)} steps, {states} replica states", "none"]
+
+
+def test_fetch_rounds() -> None:
+    topics = read(REFERENCE / "fetch_rounds.json")["topics"]
+    (fetches,) = {len(topic["steps"]) for topic in topics}
+    row = next(cells for cells in CELLS if cells[0].endswith("(fetch rounds)"))
+    assert row[2:] == [f"{len(topics)} topics of {fetches} fetches", "none"]
+
+
+def test_the_tiered_trace() -> None:
+    from tests.reference.tiered.test_real_trace import BEFORE_THE_FOLLOWER_BUILT, NOT_YET_DELETED, STEPS
+
+    early = {step for step, _ in NOT_YET_DELETED} | set(BEFORE_THE_FOLLOWER_BUILT)
+    assert compared("Kafka 4.1.1 with tiered storage") == [f"{len(STEPS)} steps", f"looked at before it settled: {len(early)}"]
+
+
+def test_runs_of_bookkeeper_and_cases_of_kafkas_own_tests() -> None:
+    from tests.reference.bookkeeper.test_cases import CASES
+
+    assert compared("BookKeeper") == [f"{len(CASES)} runs", "none"]
+    cases = read(DATA / "leader_epoch_cache.json")["cases"]
+    assert compared("Kafka's own tests") == [f"{len(cases)} cases", "none"]
+
+
+def test_every_row_of_real_runs_is_checked() -> None:
+    assert sum(len(cells) == 4 for cells in CELLS) == 1 + 7
+
+
+def test_sizes_of_what_is_approximate() -> None:
+    round_ms = ScenarioShape.model_fields["round_ms"].default
+    fetched = int(KEYS["replica.fetch.max.bytes"].default) * 1000 // round_ms // 2**20
+    timeout, window = (rounds_of(int(ms), round_ms) for ms in (KEYS[SESSION_TIMEOUT].default, QUOTA_WINDOW_MS))
+    size = {cells[0].split("**")[1]: cells[1] for cells in CELLS if len(cells) == 3 and "**" in cells[0]}
+    assert size["Time"].startswith(f"{round_ms} ms*")
+    assert size["Fetches in a round"].startswith(f"{fetched} MiB/s*")
+    assert re.findall(r"up to (\d+) times", size["Fetches in a round"]) == [str(round(156e6 / (fetched * 2**20)))]
+    assert size["Times of settings"] == f"up to a round; fencing after {timeout} rounds* of {round_ms} ms by default"
+    assert size["Shared bandwidth"].startswith(f"{window} rounds*, {window * round_ms // 1000} s")

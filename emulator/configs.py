@@ -208,6 +208,7 @@ OF_ONE_BROKER = frozenset(
         "leader.replication.throttled.rate",
         "follower.replication.throttled.rate",
         "replica.fetch.max.bytes",
+        "replica.fetch.response.max.bytes",
         "replica.fetch.wait.max.ms",
         "remote.log.manager.copier.thread.pool.size",
         "remote.log.manager.copy.max.bytes.per.second",

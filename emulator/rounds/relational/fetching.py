@@ -108,7 +108,7 @@ def choose_batches(now: Round) -> Round:
         wanted = wanted.join(F.broadcast(slow), on_the_way, "left")
     wanted = wanted.selectExpr(
         *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
-        "fetch_max_bytes", "coalesce(greatest(1L, round_us DIV (link_us + fetch_us)), fetches) AS fetches",
+        "fetch_max_bytes", "IF(link_us + round_us IS NULL, fetches, greatest(1L, round_us DIV (link_us + fetch_us))) AS fetches",
         "source_log_start", "protocol",
     )  # fmt: skip
     ranges = _missing(now.logs, wanted)

@@ -53,7 +53,7 @@ def test_a_row_that_only_one_has_is_told() -> None:
 
 def test_events_count_as_often_as_they_are_there() -> None:
     event = {**PLACE, "round": 3, "kind": "election", "broker": 1, "leader_epoch": 2, "from_offset": 5, "to_offset": None}
-    rows = [{**event, "cause": None, "ledger": None}] * 2
+    rows = [{**event, "cause": None, "ledger": None, "records": None}] * 2
     _, found = compare("events", rows, rows[:1], None)
     assert [(d.round, d.of_run, d.relational) for d in found] == [(3, "2 times", "1 times")]
     assert compare("events", rows, rows, None)[1] == []

@@ -61,6 +61,7 @@ def text_of(cases: Sequence[Mapping[str, Any]], window_rounds: int) -> str:
         f"brokers = {max(first['brokers'])}",
         f"session_timeout_rounds = {first['session_timeout_rounds']}",
         f"quota_window_rounds = {window_rounds}",
+        "fetches_per_round = 1",
         f"config = {value(first['config'])}",
         "[remote_storage]",
         *(f"{key} = {value(given)}" for key, given in store.items()),

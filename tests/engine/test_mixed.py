@@ -46,7 +46,7 @@ class KilledInEngine(Progress):
         super().__init__(quiet=True)
         self.left = engine
 
-    def start(self, total_rounds: int, partitions: int, scenarios: int) -> None:
+    def start(self, total_rounds: int, partitions: int, scenarios: int, round_ms: int = 0) -> None:
         self.left -= 1
 
     def advance(self, rounds_done: int, partitions_running: int, iterations: int, replica_rounds: int) -> None:

@@ -27,14 +27,25 @@ KEYS = {
 OF_VIEWS = ("empty-isr",)
 """Reasons that are about a view itself: it has other rows over the golden tables, too."""
 
+ASKED_OTHERWISE = ("ledger-questions",)
+"""Reasons that are about a question: its golden answer is no answer any more, only the worked one of outcomes/data/answers is."""
+
 Line = dict[str, Any]
+
+
+def is_asked_otherwise(scenario: str, name: str) -> bool:
+    """Whether a question of today is another one than that of the golden."""
+    return any(line["table"] == name and line["why"] in ASKED_OTHERWISE for line in _lines(scenario))
+
+
+def _lines(scenario: str) -> list[Line]:
+    path = CHANGED / f"{scenario}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def of_views(scenario: str, name: str, columns: list[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The golden rows of a view, or of a question's answer, as the view has them today over the golden tables."""
-    path = CHANGED / f"{scenario}.jsonl"
-    lines: list[Line] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    lines = [line for line in lines if line["table"] == name and line["why"] in OF_VIEWS]
+    lines = [line for line in _lines(scenario) if line["table"] == name and line["why"] in OF_VIEWS]
     gone = [line["gone"] for line in lines if "gone" in line]
     come = [dict(zip(columns, line["come"], strict=True)) for line in lines if "come" in line]
     return [row for row in rows if [row[column] for column in columns] not in gone] + come
@@ -43,8 +54,7 @@ def of_views(scenario: str, name: str, columns: list[str], rows: list[dict[str, 
 def undo_rows(scenario: str, name: str, table: Table) -> list[str]:
     """Take a table of today back to its golden; what of the lines is not so."""
     path = CHANGED / f"{scenario}.jsonl"
-    lines: list[Line] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    lines = [line for line in lines if line["table"] == name]
+    lines = [line for line in _lines(scenario) if line["table"] == name]
     if not lines:
         return []
     columns, problems = list(table.columns), []

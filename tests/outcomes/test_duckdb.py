@@ -25,9 +25,9 @@ from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, names_in, wi
 from emulator.table_columns import TABLE_COLUMNS
 from tests.golden.answers import rounded
 from tests.golden.cases import CASES
-from tests.golden.differ import of_views
+from tests.golden.differ import is_asked_otherwise, of_views
 from tests.golden.shown import TABLES
-from tests.golden.tables import LATER_ANSWERS
+from tests.golden.tables import LATER, LATER_ANSWERS
 from tests.outcomes.asked_of_both import DOES_MORE, ONLY_SPARK
 from tests.output_tables import write_tables
 
@@ -67,7 +67,11 @@ def test_golden_answers_of_spark_are_duckdbs(tmp_path: Path) -> None:
             if with_sources(names_in(asked[name])) & (TABLE_COLUMNS.keys() & stored.keys() - whole.keys()):
                 continue
             columns, rows = by_duckdb(tmp_path / case.name, asked[name])
-            found = [dict(zip(columns, map(rounded, row), strict=True)) for row in rows]
+            later = LATER.get(name, ())
+            found = [{c: rounded(v) for c, v in zip(columns, row, strict=True) if c not in later} for row in rows]
+            columns = [column for column in columns if column not in later]
+            if is_asked_otherwise(case.name, name):
+                continue
             golden = of_views(case.name, name, columns, whole[name])
             assert _canonical(found) == _canonical(golden), (case.name, name)
             compared.add(name)

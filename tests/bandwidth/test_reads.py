@@ -36,6 +36,7 @@ rounds = {END}
 round_ms = 1000
 [cluster]
 brokers = 2
+fetches_per_round = 1
 quota_window_rounds = {WINDOW}
 [cluster.config]
 "remote.log.storage.system.enable" = true

@@ -114,7 +114,7 @@ def test_the_story_of_a_topic(both: tuple[Path, dict[str, list[Row]]], capsys: p
     told = capsys.readouterr().out
     assert told.startswith("topic aged:1, scenario base (bookkeeper), rounds 0 to 299")
     assert "  ledger 0: from round 0 on, messages from 0 on, " in told
-    assert "\nround 140 (11 min 40 s): another broker takes the topic over\n" in told
+    assert "\nround 140 (11 min 40 s): another broker takes the topic over (fault 2)\n" in told
     assert main([*here, "--ledger", "2"]) == 0
     assert capsys.readouterr().out.startswith("ledger 2 of aged:1, scenario base (bookkeeper)")
     assert main([*here, "--ledger", "99"]) == 2

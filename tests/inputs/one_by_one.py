@@ -211,6 +211,7 @@ class OnePartition:
             "lag_rounds": lag_ms // round_ms,
             "isr_check_rounds": max(1, -(-lag_ms // (2 * round_ms))),
             "fetch_max_bytes": value("replica.fetch.max.bytes"),
+            "response_max_bytes": value("replica.fetch.response.max.bytes"),
             "no_wait": value("replica.fetch.wait.max.ms") == 0,
             "checkpoint_rounds": max(1, value("replica.high.watermark.checkpoint.interval.ms") // round_ms),
             "rebalance_rounds": max(1, rebalance_ms // round_ms) if value("auto.leader.rebalance.enable") else 0,

@@ -170,7 +170,7 @@ def test_events_are_told_and_follow_from_fences(block: Any) -> None:
         "cause": -1,
     }  # fmt: skip
     found = [tuple(r.values()) for r in rows_of(block, "events", told(block, events=records(Event, event)))]
-    assert found[0] == (1, "b", 0, 4, "election", 4, 1, None, 6, None, None)
+    assert found[0] == (1, "b", 0, 4, "election", 4, 1, None, 6, None, None, None)
     fences = [(*row[:6], row[9]) for row in found[1:] if row[:3] == (0, "b", 1) and row[5] == 2]
     at_end = int(spans.from_round[last - 1])
     assert fences[0] == (0, "b", 1, 5, "fenced", 2, 0)

@@ -298,7 +298,7 @@ def test_written_tables_read_back_with_the_types_of_their_schema(spark: SparkSes
     directory.stage()
     events = spark.sql(
         "SELECT 'election' AS kind, 3L AS round, 0L AS scenario_id, 't' AS topic, 1 AS partition, 2 AS broker,"
-        " 5 AS leader_epoch, 7 AS from_offset, NULL AS to_offset, NULL AS cause, NULL AS ledger"
+        " 5 AS leader_epoch, 7 AS from_offset, NULL AS to_offset, NULL AS cause, NULL AS ledger, NULL AS records"
     )
     directory.write("events", events)
     directory.write_rows("brokers", [(0, 1, "r0"), (0, 2, None)])
@@ -307,7 +307,7 @@ def test_written_tables_read_back_with_the_types_of_their_schema(spark: SparkSes
     session = spark.newSession()
     register(session, directory.uri)
     expected = session.createDataFrame(
-        [(0, "t", 1, 3, "election", 2, 5, 7, None, None, None)],
+        [(0, "t", 1, 3, "election", 2, 5, 7, None, None, None, None)],
         OUTPUT_TABLES["events"].simpleString().removeprefix("struct")[1:-1],
     )
     assert_df_equality(session.table("events"), expected, ignore_nullable=True, ignore_metadata=True)

@@ -96,7 +96,8 @@ def _scenario_of(situation: Situation, number: int) -> Scenario:
         tables.append(("initial.replicas", {**place, "broker": slot + 1, **log}))
     tables += [("workload", {"topic": "t", **row}) for row in situation.appends]
     tables += [("commands", _command(row, situation.partition["round"])) for row in situation.commands]
-    head = f'name = "fixture"\nrounds = {situation.partition["round"] + 1}\n[cluster]\nbrokers = {len(brokers)}\nfetches_per_round = 1\n'
+    head = f'name = "fixture"\nrounds = {situation.partition["round"] + 1}\n'
+    head += f"[cluster]\nbrokers = {len(brokers)}\nfetches_per_round = 1\n"
     for key, value in situation.settings.items():
         head += f'{"features" if key == ELR_FEATURE else "config"}."{key}" = {json.dumps(value)}\n'
     return replace(load_run("fixture.toml", head + to_tables(tables)).scenarios[0], scenario_id=number)

@@ -224,7 +224,7 @@ def test_no_loss_of_acks_1_violates_anything(tmp_path: Path, fetching: str) -> N
         game = played(chosen, traced=False)
         losses.append(sum(e["kind"] == "acked_lost" for of_place in events_of(game).values() for e in of_place))
         assert not {NAMES[int(row.invariant)] for row in game.told.violations if row.partition < 2400}
-    assert losses[0] > 2 * losses[1] > 0
+    assert losses[0] > losses[1] > 0
 
 
 def test_leaps_draw_the_same(tmp_path: Path) -> None:

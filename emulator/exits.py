@@ -77,7 +77,7 @@ def end_at_interrupts(end_java: Callable[[], None], resume: str = "") -> None:
     def end(number: int, _: object) -> None:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_DFL)
-        logging.disable()  # threads that ask Java something now fail, and py4j logs the stack
+        logging.disable()  # threads that ask Java something now fail, and the bridge to it logs the stack
         if sys.stderr.isatty():
             os.write(2, SHOW_CURSOR)
         end_java()

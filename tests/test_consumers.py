@@ -75,7 +75,7 @@ def by_group(out: Path) -> dict[tuple[str, int], Row]:
 def test_the_row_of_runs(away: Path) -> None:
     """Which run, of which file, when, for how long, with what: what the views and resuming go by."""
     (row,) = read_table(away / "runs")
-    assert re.fullmatch(r"[0-9a-f]{12}", row["run_id"])
+    assert re.fullmatch(r"[0-9a-f]{32}", row["run_id"])
     assert Path(row["scenario_path"]) == away.parent / "away.toml"
     assert 0 < row["seconds"] < 600
     assert datetime.now(timezone.utc) - row["started_at"] < timedelta(hours=1)
@@ -84,7 +84,7 @@ def test_the_row_of_runs(away: Path) -> None:
 
 def test_what_is_read_by_partition(away: Path, spark: SparkSession) -> None:
     """The view consumer_reads has the sums of both groups, of which the second reads odd partitions only."""
-    columns, rows = run_sql(spark, str(away), "SELECT * FROM consumer_reads ORDER BY partition")
+    columns, rows = run_sql(str(away), "SELECT * FROM consumer_reads ORDER BY partition", spark)
     found = [dict(zip(columns, row, strict=True)) for row in rows]
     assert [row["partition"] for row in found] == [0, 1, 2, 3]
     for row in found:

@@ -117,7 +117,8 @@ def test_remote_is_handed_on(command: list[str], monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("emulator.session.get_session", get_session)
     assert main([*command, "--remote", "sc://host:1", "--conf", "spark.a=b"]) == 3
-    assert capsys.readouterr().err == "error: asked for None, {'spark.a': 'b', 'spark.remote': 'sc://host:1'}\n"
+    said = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("note: ")]
+    assert said == ["error: asked for None, {'spark.a': 'b', 'spark.remote': 'sc://host:1'}"]
     assert main([*command, "--remote", "sc://host:1", "--master", "local"]) == 2
     assert capsys.readouterr().err == "error: --remote: stands beside --master; allowed: one of them\n"
 

@@ -9,9 +9,10 @@ from emulator.rounds.lists import append
 
 
 @compiled
-def tell(lists: Lists, ledger: Ledger, kind: int, broker: int, from_entry: int, to_entry: int, cause: int) -> None:
-    """Write an event of this round; NO_ENTRY, NOBODY and NO_FAULT are null in the table."""
-    event = lists.events[append(lists.filled[0].events)]
+def tell(lists: Lists, ledger: Ledger, kind: int, broker: int, from_entry: int, to_entry: int, cause: int) -> int:
+    """Write an event of this round, and return its place; NO_ENTRY, NOBODY and NO_FAULT are null in the table."""
+    place = append(lists.filled[0].events)
+    event = lists.events[place]
     event.ledger = ledger.place
     event.in_list = ledger.in_list
     event.at_round = ledger.now
@@ -21,6 +22,7 @@ def tell(lists: Lists, ledger: Ledger, kind: int, broker: int, from_entry: int, 
     event.to_entry = to_entry
     event.entries = ALL_BETWEEN
     event.cause = cause
+    return place
 
 
 @compiled
@@ -38,13 +40,6 @@ def tell_of_entries(lists: Lists, ledger: Ledger, kind: int, from_entry: int, to
 @compiled
 def tell_lost(lists: Lists, ledger: Ledger, broker: int, from_entry: int, to_entry: int, entries: int, cause: int) -> None:
     """So many acknowledged entries of a range are lost; `broker`: who had the last copies, NOBODY."""
-    event = lists.events[append(lists.filled[0].events)]
-    event.ledger = ledger.place
-    event.in_list = ledger.in_list
-    event.at_round = ledger.now
-    event.kind = ACKED_LOST
-    event.broker = broker
-    event.from_entry = from_entry
-    event.to_entry = to_entry
-    event.entries = ALL_BETWEEN if entries == to_entry - from_entry else entries
-    event.cause = cause
+    place = tell(lists, ledger, ACKED_LOST, broker, from_entry, to_entry, cause)
+    if entries != to_entry - from_entry:
+        lists.events[place].entries = entries

@@ -108,7 +108,7 @@ def sizes_of(series: str, values: list[int], given: argparse.Namespace) -> Itera
 
 def measure_size(size: Size, given: argparse.Namespace) -> RunFigures:
     """Runs one size in an empty folder."""
-    options = ["--checkpoint-every", str(given.checkpoint_every), *(["--heap", given.heap] if given.heap else [])]
+    options = ["--heap", given.heap] if given.heap else []
     with tempfile.TemporaryDirectory() as folder:
         scenario = write_scenario(size, Path(folder))
         out = Path(folder) / "out"
@@ -191,7 +191,6 @@ def main() -> None:
     parser.add_argument("--brokers", type=int, default=BASE.brokers, metavar="N")
     parser.add_argument("--mode", choices=["plain", "leap"], default=BASE.mode, help="of partitions, rounds, faults")
     parser.add_argument("--heap", metavar="SIZE", help="of Java, as in 8g")
-    parser.add_argument("--checkpoint-every", type=int, default=20, metavar="JOBS")
     parser.add_argument("--limit-seconds", type=float, metavar="S", help="for one run; a longer one has failed")
     given = parser.parse_args()
     unknown = [name for name in given.series if name not in SERIES]

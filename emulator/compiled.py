@@ -52,17 +52,14 @@ def compile_once(
 
 
 OPTIONS: dict[str, object] = {"error_model": "numpy", "nogil": True}
-_form = "shipped"
 if os.environ.get("EMULATOR_BOUNDS_CHECK"):
-    OPTIONS["boundscheck"], _form = True, "checked"
+    OPTIONS["boundscheck"] = True
 # Arrays that are handed on cost atomic reference counts otherwise: a factor of four. Not public, and right without.
-if os.environ.get("EMULATOR_REFERENCE_COUNTS"):
-    _form += "-counted"
-else:
+if not os.environ.get("EMULATOR_REFERENCE_COUNTS"):
     OPTIONS["_nrt"] = False
 if numba is not None:
-    # Before the first function is decorated.
-    config.CACHE_DIR = str(compiled_cache.cache_folder() / _form)
+    # Before the first function is decorated. Where a function is kept CacheLocator says; Numba asks it only if this is set.
+    config.CACHE_DIR = str(compiled_cache.cache_folder() / compiled_cache.form())
     config.CACHE_LOCATOR_CLASSES = LOCATORS
 
 

@@ -2,7 +2,8 @@
 
 Numba's own cache does not see a changed callee or constant of another file, and finds nothing when the same sources lie in
 another folder, as they do for every executor. The folder is therefore named by a digest of all sources that are compiled, of
-what compiles them and for which CPU; within it, a function is found by its file's name below `SOURCES`.
+what compiles them and for which CPU; within it, a function is found by its file's name below `SOURCES`. Each system of rounds
+has such a folder of its own, and is compiled anew only after an edit of it or of what all systems share.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ except ImportError:  # not on Windows, where every process compiles for itself
     fcntl = None  # type: ignore[assignment]
 
 SOURCES = Path(__file__).parent / "rounds"
+"""Its files are shared by all systems; each folder in it is a system of rounds, which imports nothing of another one."""
 NOT_COMPILED = "relational"
 """The folder there whose rounds are Spark's."""
 
@@ -55,31 +57,44 @@ except Exception as error:  # of a NumPy or a library that it does not fit, numb
     WHY_NOT = f"{type(error).__name__}: {error}"
 
 
+def form() -> str:
+    """In which form rounds are compiled, as the environment says: as shipped, or with checks for tests (emulator/compiled.py)."""
+    bounds = "checked" if os.environ.get("EMULATOR_BOUNDS_CHECK") else "shipped"
+    return bounds + ("-counted" if os.environ.get("EMULATOR_REFERENCE_COUNTS") else "")
+
+
 @cache
-def source_digest() -> str:
-    """What the compiled code follows from: the rounds' sources, numba's and Python's versions, the CPU.
+def source_digest(system: str) -> str:
+    """What a system's compiled code follows from: its sources and the shared ones, numba's and Python's versions, the CPU.
 
     Of Python what extension modules are built for: a node may have another patch of the same version.
     """
     python = f"{sys.implementation.cache_tag} {sysconfig.get_config_var('SOABI')}"
-    return _digest_after(f"{getattr(numba, '__version__', '')} {python} {cpu()}")
+    return _digest_after(f"{getattr(numba, '__version__', '')} {python} {cpu()}", [system])
 
 
 @cache
 def rounds_digest() -> str:
     """What the rounds are, wherever they run and compiled or not: their sources."""
-    return _digest_after("")
+    return _digest_after("", None)
 
 
-def _digest_after(text: str) -> str:
+def _digest_after(text: str, systems: list[str] | None) -> str:
+    """Of a text, and of the sources that all systems share and those of these systems; None: of all."""
     digest = hashlib.sha256(text.encode())
     if not SOURCES.is_dir():  # from an archive, as of spark-submit's --py-files: all of it
         digest.update(next(path for path in SOURCES.parents if path.is_file()).read_bytes())
     for path in sorted(SOURCES.rglob("*.py")):
-        name = path.relative_to(SOURCES).as_posix()
-        if not name.startswith(NOT_COMPILED):
-            digest.update(name.encode() + path.read_bytes())
+        system = _system_of(path.relative_to(SOURCES))
+        if system in ("", *(systems or [system])) and system != NOT_COMPILED:
+            digest.update(path.relative_to(SOURCES).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _system_of(source: Path) -> str:
+    """The system of rounds that a file below SOURCES is of; an empty text for one that all share."""
+    first, *others = source.parts
+    return first if others else ""
 
 
 def cpu() -> str:
@@ -91,15 +106,16 @@ def cpu() -> str:
     return f"{config.CPU_NAME or llvm.get_host_cpu_name()} {features}"
 
 
-def cache_folder() -> Path:
-    """The folder of compiled code of these sources for this CPU: the user's own, else one in the temporary folder.
+@cache
+def cache_folder(system: str = "") -> Path:
+    """The folder of a system's compiled code of these sources for this CPU: the user's own, else one in the temporary folder.
 
     It has what an archive brought along, which may lie in another folder for every executor, one that cannot be written.
     """
     named = os.environ.get(CACHE_VARIABLE)
     temporary = Path(tempfile.gettempdir()) / f"replication-emulator-{_user()}"
     for home in [*([Path(named)] if named else _user_caches()), temporary]:
-        folder = home / source_digest()
+        folder = home / source_digest(system)
         try:
             home.parent.mkdir(parents=True, exist_ok=True)
             home.mkdir(mode=0o700, exist_ok=True)
@@ -110,6 +126,13 @@ def cache_folder() -> Path:
             _take_packed(folder)
             return folder
     return Path(tempfile.mkdtemp(prefix="replication-emulator-"))
+
+
+def folder_of(function: Callable[..., object]) -> Path:
+    """The folder of the system that a compiled function is of, in the form that this process compiles."""
+    _, _, name = function.__module__.partition(".rounds.")
+    system, _, others = name.partition(".")
+    return cache_folder(system if others else "") / form()
 
 
 def _take_packed(folder: Path) -> None:
@@ -150,12 +173,12 @@ def _is_closed(home: Path) -> bool:
 def is_cached(function: Callable[..., object]) -> bool:
     """Whether the cache has this function, of these sources and compiled by an earlier process for this CPU."""
     name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-    return any(Path(str(config.CACHE_DIR)).rglob(f"{name}-*.nbc"))
+    return any(folder_of(function).rglob(f"{name}-*.nbc"))
 
 
 @contextmanager
 def one_compiles(function: Callable[..., object], waits: Callable[[], None] = lambda: None) -> Iterator[bool]:
-    """Holds this machine's lock of compiling; gives whether `function` is left for this process to compile.
+    """Holds this machine's lock of compiling `function`; gives whether it is left for this process to compile.
 
     Processes of one user share a lock file in the temporary folder. Whoever comes while another one holds it waits, and finds
     the function in the cache; the system frees the lock of a process that is killed, and the next one compiles. `waits` is called
@@ -164,13 +187,13 @@ def one_compiles(function: Callable[..., object], waits: Callable[[], None] = la
     if is_cached(function):
         yield False
         return
-    with _locked(waits):
+    with _locked(function, waits):
         yield not is_cached(function)
 
 
 @contextmanager
-def _locked(waits: Callable[[], None]) -> Iterator[None]:
-    file = _lock_file()
+def _locked(function: Callable[..., object], waits: Callable[[], None]) -> Iterator[None]:
+    file = _lock_file(function)
     try:
         if file is not None:
             _wait_for(file, waits)
@@ -180,12 +203,12 @@ def _locked(waits: Callable[[], None]) -> Iterator[None]:
             os.close(file)  # the lock goes with it; the file stays: another process may have it open
 
 
-def _lock_file() -> int | None:
-    """Opens the lock file of the present cache folder."""
+def _lock_file(function: Callable[..., object]) -> int | None:
+    """Opens the lock file of a function in its cache folder."""
     if fcntl is None:
         return None
-    folder = hashlib.sha256(str(config.CACHE_DIR).encode()).hexdigest()[:16]
-    path = Path(tempfile.gettempdir()) / f"replication-emulator-{_user()}-{folder}.lock"
+    name = hashlib.sha256(f"{folder_of(function)} {function.__name__}".encode()).hexdigest()[:16]
+    path = Path(tempfile.gettempdir()) / f"replication-emulator-{_user()}-{name}.lock"
     with suppress(OSError):
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     return None
@@ -210,8 +233,8 @@ class CacheLocator:
     """Tells Numba where a function of the rounds is kept: by its file's name below SOURCES, wherever that lies."""
 
     def __init__(self, line: int, source: Path) -> None:
-        self._line = line
-        self._folder = Path(str(config.CACHE_DIR)) / source.relative_to(SOURCES.resolve()).parent
+        self._line, self._system = line, _system_of(source.relative_to(SOURCES.resolve()))
+        self._folder = cache_folder(self._system) / form() / source.relative_to(SOURCES.resolve()).parent
 
     @classmethod
     def from_function(cls, function: Any, source: str) -> CacheLocator | None:
@@ -236,7 +259,7 @@ class CacheLocator:
 
     def get_source_stamp(self) -> str:
         """What the sources were."""
-        return source_digest()
+        return source_digest(self._system)
 
     def get_disambiguator(self) -> str:
         """What tells functions of one name and file apart."""

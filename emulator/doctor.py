@@ -56,15 +56,16 @@ def _java() -> Finding:
 
 def _rounds() -> list[Finding]:
     from emulator.compiled import is_compiling
-    from emulator.compiled_cache import cache_folder
+    from emulator.compiled_cache import cache_folder, is_cached
+    from emulator.engine.compile_all import ENTRY_POINTS
 
     if not is_compiling():
         mend = f"{sys.executable} -m pip install numba, and no NUMBA_DISABLE_JIT"
         return [Finding("compiled rounds", "numba is not there, or switched off: rounds are ordinary Python, and slow", mend)]
-    folder = cache_folder()
-    count = sum(1 for _ in folder.rglob("*.nbi"))
-    compiling = None if count else "compile them once: make setup, or any run (a minute or two)"
-    return [Finding("compiled rounds", f"{count} functions in {folder}", compiling)]
+    missing = [function.__name__ for function in ENTRY_POINTS if not is_cached(function)]
+    compiling = f"compile {', '.join(missing)} once: make setup, or any run that needs them (some minutes)" if missing else None
+    found = f"{len(ENTRY_POINTS) - len(missing)} of {len(ENTRY_POINTS)} functions in {cache_folder().parent}"
+    return [Finding("compiled rounds", found, compiling)]
 
 
 def _at_least(what: str, size: int, least: int, mend: str) -> Finding:

@@ -52,7 +52,7 @@ ours = compile_once(rule, compile_it, begins=lambda: print("begins", flush=True)
 result = rule(20)
 if hasattr(rule, "stats"):
     print("result", result, "hits", sum(rule.stats.cache_hits.values()), "misses", sum(rule.stats.cache_misses.values()))
-print("folder", compiled_cache.config.CACHE_DIR)
+print("folder", compiled_cache.folder_of(rule))
 """
 
 pytestmark = pytest.mark.skipif(compiled_cache.numba is None, reason="numba is missing")
@@ -129,7 +129,7 @@ def test_a_killed_process_leaves_its_place_to_another(machine: Machine) -> None:
 
 def test_who_holds_the_lock_for_ever_is_not_waited_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(machine.temporary))
-    monkeypatch.setattr(compiled_cache.config, "CACHE_DIR", str(machine.folder / "empty"))
+    monkeypatch.setattr(compiled_cache, "folder_of", lambda _: machine.folder / "empty")
     monkeypatch.setattr(compiled_cache, "WAIT_SECONDS_MAX", 0.5)
 
     def rule() -> None: ...
@@ -225,17 +225,17 @@ def test_a_named_folder_that_cannot_be_written_is_compiled_for_once(machine: Mac
 
 def test_what_the_cache_is_named_by(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another patch of Python's version finds it, another CPU does not; states may be carried to both."""
-    code, rounds = compiled_cache.source_digest.__wrapped__(), compiled_cache.rounds_digest.__wrapped__()
+    code, rounds = compiled_cache.source_digest.__wrapped__("kafka"), compiled_cache.rounds_digest.__wrapped__()
     monkeypatch.setattr(sys, "version", sys.version.replace(".", ".9", 2))
-    assert compiled_cache.source_digest.__wrapped__() == code
+    assert compiled_cache.source_digest.__wrapped__("kafka") == code
     for name, value in (("CPU_NAME", "generic"), ("CPU_FEATURES", "")):
         monkeypatch.setattr(compiled_cache.config, name, value)
-    generic = compiled_cache.source_digest.__wrapped__()
+    generic = compiled_cache.source_digest.__wrapped__("kafka")
     assert compiled_cache.cpu() == "generic "
     assert generic != code
     assert compiled_cache.rounds_digest.__wrapped__() == rounds
     monkeypatch.setattr(sysconfig, "get_config_var", lambda _: "cpython-311-aarch64-linux-gnu")
-    assert compiled_cache.source_digest.__wrapped__() != generic
+    assert compiled_cache.source_digest.__wrapped__("kafka") != generic
 
 
 def test_a_users_folder_that_others_may_write_to_is_not_used(machine: Machine) -> None:
@@ -259,4 +259,4 @@ def test_a_user_without_a_home_has_a_cache(machine: Machine, monkeypatch: pytest
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv(compiled_cache.CACHE_VARIABLE, raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(machine.temporary))
-    assert machine.temporary in compiled_cache.cache_folder().parents
+    assert machine.temporary in compiled_cache.cache_folder.__wrapped__("kafka").parents

@@ -129,7 +129,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     versions = {"numpy": "1", "pyarrow": "2", "pandas": "3", "numba": "4"}
     unpacked = [SimpleNamespace(metadata={"Name": name}, version=version, files=[]) for name, version in versions.items()]
     monkeypatch.setattr(pack, "required_distributions", lambda: [distribution("click"), *unpacked])
-    monkeypatch.setattr(pack, "generic_rounds", lambda: shipped)
+    monkeypatch.setattr(pack, "generic_rounds", lambda: [shipped])
     monkeypatch.setattr(pack, "WHY_NOT", None)
 
 
@@ -243,10 +243,10 @@ def test_the_process_that_compiles_is_told_for_which_cpu(monkeypatch: pytest.Mon
 
     def run(_: object, **options: Any) -> SimpleNamespace:
         given.update(options["env"])
-        return SimpleNamespace(returncode=0, stdout='{"folder": "/caches/0/shipped"}')
+        return SimpleNamespace(returncode=0, stdout='{"folders": ["/caches/0/shipped"]}')
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert generic_rounds.generic_rounds() == Path("/caches/0/shipped")
+    assert generic_rounds.generic_rounds() == [Path("/caches/0/shipped")]
     assert {k: v for k, v in given.items() if re.match("NUMBA|EMULATOR", k)} == {"NUMBA_CPU_NAME": "generic"}
 
 

@@ -109,7 +109,9 @@ def test_a_cluster_without_packages(spark: SparkSession, archive: Path, tmp_path
         assert run.wait(RUN_SECONDS_MAX) == 0, log.read_text()
         assert "Lost executor" in log.read_text()
     assert not list((tmp_path / "tmp").glob("*.lock")), "executors did not have to compile"
-    assert compiled_files_of(tmp_path / "tmp") == compiled_files_in(archive)
+    used = compiled_files_of(tmp_path / "tmp")
+    assert any("kafka/play_partitions" in name for name in used)
+    assert set(used) <= set(compiled_files_in(archive)), "of the systems that were played"
     # By leaps, which takes this machine no time.
     scenario.write_text(SCENARIO.replace('mode = "plain"', 'mode = "leap"'))
     run_emulation(load_run(str(scenario)), str(tmp_path / "local"), spark, trace=TRACED)

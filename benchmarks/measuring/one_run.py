@@ -32,7 +32,6 @@ _PHASES = {
     "emulator.engine.compiled_engine.warm_up": "warm-up",
     "emulator.engine.compiled_engine.play_payload": "jobs",
     "emulator.engine.compiled_engine.JobFiles.write": "jobs",
-    "emulator.engine.expressions_engine.emulate": "jobs",
     "emulator.engine.compiled_engine.CompiledEngine.play": "accounting",
 }
 """What is timed, and its phase."""
@@ -98,7 +97,6 @@ def _main() -> None:
         parser.add_argument(name)
     parser.add_argument("cores", type=int)
     parser.add_argument("--heap")
-    parser.add_argument("--checkpoint-every", type=int, default=20)
     given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # also for Java's compiler and garbage collector
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.cores])
@@ -125,7 +123,7 @@ def _run(given: argparse.Namespace) -> dict[str, object]:
         stack.enter_context(_noting("emulator.engine.compiled_engine.play_payload", lambda told: _add_seconds(seen, told)))
         stack.enter_context(_reading_blocks(watch, seen))
         emulating = watch.wrapped("tables", running.run_emulation)
-        emulating(loaded, given.out, spark, mode=given.mode, checkpoint_every=given.checkpoint_every)
+        emulating(loaded, given.out, spark, mode=given.mode)
     peaks = {"jvm_peak_mib": peak_resident_mib(jvm_pid()), "python_peak_mib": peak_resident_mib()}
     watch.wrapped("session", stop_if_ours)(spark)
     size = sum((engine.size for engine in seen["engines"]), Size())

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
+from emulator.compiled import WHY_NOT, is_compiling
+from emulator.compiled_cache import is_cached
 from emulator.engine.ledger_engine import LedgerEngine
 from emulator.engine.warm_up import warm_up
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import prepare
 from emulator.progress import Progress
-from emulator.scenario import load_run
+from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
+from emulator.rounds.bookkeeper.topics.play_topics import play_topics
+from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
+from emulator.scenario import Scenario, load_run
+
+ENTRY_POINTS: list[Callable[..., object]] = [play_partitions, play_tiered_partitions, play_ledgers, play_topics]
+"""All that is compiled to be called from Python."""
 
 SCENARIO = """
 rounds = 30
-cluster = { brokers = 3, session_timeout_rounds = 3 }
 topics = [{ name = "t", partitions = 3, replication_factor = 3 }]
 workload = [{ topic = "t", records_per_round = 5, record_bytes = 100 }]
 faults = [{ kind = "broker_crash", broker = 1, from_round = 5, to_round = 15 }]
+[cluster]
+brokers = 3
+session_timeout_rounds = 3
 """
 """Partitions without remote storage."""
 
-TIERED = """
-[[variants]]
-name = "tiered"
-cluster = { config = { "remote.log.storage.system.enable" = true } }
-topics = [{ name = "t", config = { "remote.storage.enable" = true } }]
+TIERED = f"""
+{SCENARIO}
+config = {{ "remote.log.storage.system.enable" = true, "remote.storage.enable" = true }}
 """
-"""With it the scenario has partitions of both kinds: with remote storage, and without."""
+"""With it; readers are compiled together with it."""
 
 LEDGERS = """
 protocol = "bookkeeper"
@@ -43,15 +56,48 @@ workload = [{ topic = "*", records_per_round = 1 }]
 
 
 def compile_all() -> None:
-    """Have the rounds of partitions, with remote storage and without, of ledgers and of their lists compiled and kept."""
+    """Have the rounds of partitions, with remote storage and without, of ledgers and of their lists compiled and kept.
+
+    Each in a process of its own, as many at once as there are cores.
+    """
+    if WHY_NOT is not None:
+        raise EnvironmentProblem(f"numba cannot be used ({WHY_NOT})")
+    if not is_compiling() or all(map(is_cached, ENTRY_POINTS)):
+        return
+    began = time.monotonic()
+    print("compiling the rounds, once for this version ...", file=sys.stderr, flush=True)
+    # the longest one first
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
+        for done in [pool.submit(compile_one) for compile_one in (compile_tiered, compile_core, compile_ledgers)]:
+            done.result()
+    print(f"compiled in {time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
+def compile_tiered() -> None:
+    """Of partitions with remote storage or readers."""
+    _compile_partitions(TIERED)
+
+
+def compile_core() -> None:
+    """Of other partitions."""
+    _compile_partitions(SCENARIO)
+
+
+def compile_ledgers() -> None:
+    """Of ledgers and of topics that are lists of them."""
+    scenarios = _scenarios(LEDGERS)
+    LedgerEngine(scenarios, {s.scenario_id: np.zeros(2, bool) for s in scenarios}, True, {}).warm_up(Progress(quiet=True))
+
+
+def _compile_partitions(text: str) -> None:
+    warm_up(prepare(_scenarios(text), {}, True, 1), Progress(quiet=True))
+
+
+def _scenarios(text: str) -> Sequence[Scenario]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scenario.toml"
-        path.write_text(SCENARIO + TIERED, encoding="utf-8")
-        scenarios = load_run(str(path)).scenarios
-        path.write_text(LEDGERS, encoding="utf-8")
-        of_ledgers = load_run(str(path)).scenarios
-    warm_up(prepare(scenarios, {}, True, 1), Progress())
-    LedgerEngine(of_ledgers, {s.scenario_id: np.zeros(2, bool) for s in of_ledgers}, True, {}).warm_up(Progress())
+        path.write_text(text, encoding="utf-8")
+        return load_run(str(path)).scenarios
 
 
 if __name__ == "__main__":

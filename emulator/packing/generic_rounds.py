@@ -20,10 +20,10 @@ ENVIRONMENT = {"NUMBA_CPU_NAME": "generic"}
 """Of the process that compiles, and of executors (launcher.sh): Numba then uses what each CPU of this kind has."""
 
 
-def generic_rounds() -> Path:
-    """The folder of the rounds compiled for every CPU of this kind, after a minute or two where there are none yet.
+def generic_rounds() -> list[Path]:
+    """The folders of the rounds compiled for every CPU of this kind, one a system, after some minutes where there are none yet.
 
-    Its parent is named by what the code follows from (compiled_cache.source_digest). Raises EnvironmentProblem where they
+    Their parents are named by what the code follows from (compiled_cache.source_digest). Raises EnvironmentProblem where they
     cannot be compiled.
     """
     inherited = {
@@ -40,17 +40,17 @@ def generic_rounds() -> Path:
     answer = json.loads(done.stdout)
     if "problem" in answer:
         raise EnvironmentProblem(f"the rounds were not compiled: {answer['problem']}")
-    return Path(answer["folder"])
+    return [Path(folder) for folder in answer["folders"]]
 
 
-def _compile() -> dict[str, str]:
+def _compile() -> dict[str, object]:
     from emulator import compiled, compiled_cache
-    from emulator.engine.compile_all import compile_all
+    from emulator.engine.compile_all import ENTRY_POINTS, compile_all
 
     if compiled.WHY_NOT is not None:
         return {"problem": f"numba cannot be used ({compiled.WHY_NOT})"}
     compile_all()
-    return {"folder": str(compiled_cache.config.CACHE_DIR)}
+    return {"folders": sorted({str(compiled_cache.folder_of(function)) for function in ENTRY_POINTS})}
 
 
 if __name__ == "__main__":

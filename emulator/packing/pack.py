@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import emulator
@@ -53,8 +54,7 @@ def pack(out: str, say: Callable[[str], None]) -> list[str]:
     members = {f"site-packages/{name}": Member(file) for package in packages for name, file in files_of(package)}
     members |= {f"site-packages/{name}": Member(file) for name, file in own_files()}
     say(f"{len(packages) + 1} packages for Python {_version()} ({_built_for()}), and rounds compiled for any CPU of its kind ...")
-    compiled = generic_rounds()
-    for pattern in COMPILED_FILES:
+    for compiled, pattern in product(generic_rounds(), COMPILED_FILES):
         for file in compiled.rglob(pattern):
             members[f"compiled/{compiled.parent.name}/{file.relative_to(compiled.parent).as_posix()}"] = Member(file)
     members[MANIFEST] = Member(_manifest(versions))

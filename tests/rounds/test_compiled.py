@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 
 import emulator.rounds.kafka
 from emulator import compiled, compiled_cache
+from emulator.engine.compile_all import ENTRY_POINTS
 from emulator.inputs.arrays import prepare, read_block
 from tests.reference.random_scenarios import random_batch, to_toml
 from tests.rounds.kafka.compared import played, scenarios_of
@@ -70,7 +72,8 @@ def test_entry_points_have_one_signature(tmp_path: Path) -> None:
 def test_nothing_but_entry_points_is_kept(tmp_path: Path) -> None:
     """A rule that is kept by itself could be another one's, of other types: two processes may write its index at once."""
     played(scenarios_of(to_toml(random_batch(3, 2)), tmp_path).scenarios)
-    kept = [path.name.partition("-")[0] for path in Path(compiled_cache.config.CACHE_DIR).rglob("*.nbi")]
+    folders = [compiled_cache.folder_of(function) for function in ENTRY_POINTS]
+    kept = [path.name.partition("-")[0] for folder in folders for path in folder.rglob("*.nbi")]
     assert "play_partitions.play_partitions" in kept
     kafkas = {"play_partitions.play_partitions", "play_partitions.play_tiered_partitions"}
     assert set(kept) <= kafkas | {"play_ledgers.play_ledgers", "play_topics.play_topics"}
@@ -90,12 +93,31 @@ def test_blocks_are_arrays_of_one_kind(tmp_path: Path) -> None:
 
 def test_the_cache_is_another_after_an_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba's cache does not see a changed callee or constant of another file."""
-    (tmp_path / "rule.py").write_text("LIMIT = 5\n")
+    for folder in ("kafka", "raft"):
+        (tmp_path / folder).mkdir()
     monkeypatch.setattr(compiled_cache, "SOURCES", tmp_path)
-    before = compiled_cache.source_digest.__wrapped__()
-    assert compiled_cache.source_digest.__wrapped__() == before
-    (tmp_path / "rule.py").write_text("LIMIT = 6\n")
-    assert compiled_cache.source_digest.__wrapped__() != before
+
+    def changed(edited: str) -> list[str]:
+        """The systems whose digest an edit changes."""
+        digests = []
+        for limit in (5, 6):
+            (tmp_path / edited).write_text(f"LIMIT = {limit}\n")
+            digests.append([compiled_cache.source_digest.__wrapped__(system) for system in ("kafka", "raft")])
+        return [system for system, before, after in zip(("kafka", "raft"), *digests, strict=True) if before != after]
+
+    assert changed("lists.py") == ["kafka", "raft"]
+    assert changed("kafka/rule.py") == ["kafka"]
+    assert changed("raft/rule.py") == ["raft"]
+
+
+def test_systems_of_rounds_import_nothing_of_each_other() -> None:
+    """Or an edit of the one would leave compiled code of the other as it was."""
+    systems = {path.name for path in compiled_cache.SOURCES.iterdir() if path.is_dir() and not path.name.startswith("_")}
+    assert {"kafka", "bookkeeper"} <= systems
+    for path in compiled_cache.SOURCES.rglob("*.py"):
+        first, *others = path.relative_to(compiled_cache.SOURCES).parts
+        named = set(re.findall(r"emulator\.rounds\.(\w+)", path.read_text(encoding="utf-8"))) & systems
+        assert first == compiled_cache.NOT_COMPILED or named <= ({first} if others else set()), path
 
 
 def test_the_cache_is_another_for_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +127,7 @@ def test_the_cache_is_another_for_another_archive(tmp_path: Path, monkeypatch: p
         with ZipFile(tmp_path / "emulator.zip", "w") as archive:
             archive.writestr("emulator/rounds/rule.py", f"LIMIT = {limit}")
         monkeypatch.setattr(compiled_cache, "SOURCES", tmp_path / "emulator.zip" / "emulator" / "rounds")
-        digests |= {compiled_cache.source_digest.__wrapped__(), compiled_cache.rounds_digest.__wrapped__()}
+        digests |= {compiled_cache.source_digest.__wrapped__("kafka"), compiled_cache.rounds_digest.__wrapped__()}
     assert len(digests) == 4
 
 
@@ -116,7 +138,7 @@ def test_the_cache_folder_is_ones_own(tmp_path: Path, monkeypatch: pytest.Monkey
     if not writable:
         named.write_text("a file")
     monkeypatch.setenv(compiled_cache.CACHE_VARIABLE, str(named))
-    folder = compiled_cache.cache_folder()
+    folder = compiled_cache.cache_folder.__wrapped__("kafka")
     assert os.access(folder, os.W_OK)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (named in folder.parents) is writable

@@ -1,0 +1,18 @@
+"""The benchmark of whole runs measures the engine as it is now: every phase that it times is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.measuring.one_run import PHASES, measure
+from benchmarks.scaling import BASE, replace, write_scenario
+
+
+def test_a_run_is_measured_by_phase(tmp_path: Path) -> None:
+    size = replace(BASE, partitions=40, rounds=30, faults=1, brokers=5)
+    figures = measure(write_scenario(size, tmp_path), tmp_path / "out", "plain", 1)
+    assert (figures.partitions, figures.replica_rounds) == (40, 40 * 3 * 30)
+    assert set(figures.seconds) == set(PHASES)
+    without = {phase for phase, seconds in figures.seconds.items() if seconds == 0}
+    assert without <= {"measuring"}, "a small run leaves no files to read"
+    assert figures.round_seconds > 0

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
-from benchmarks.measuring.one_run import PHASES, measure
+from benchmarks.measuring import one_run
+from benchmarks.measuring.stopwatch import Stopwatch
 from benchmarks.scaling import BASE, replace, write_scenario
+from emulator.engine.play_blocks import play_payload
 
 
 def test_a_run_is_measured_by_phase(tmp_path: Path) -> None:
     size = replace(BASE, partitions=40, rounds=30, faults=1, brokers=5)
-    figures = measure(write_scenario(size, tmp_path), tmp_path / "out", "plain", 1)
+    figures = one_run.measure(write_scenario(size, tmp_path), tmp_path / "out", "plain", 1)
     assert (figures.partitions, figures.replica_rounds) == (40, 40 * 3 * 30)
-    assert set(figures.seconds) == set(PHASES)
+    assert set(figures.seconds) == set(one_run.PHASES)
     without = {phase for phase, seconds in figures.seconds.items() if seconds == 0}
     assert without <= {"measuring"}, "a small run leaves no files to read"
     assert figures.round_seconds > 0
+
+
+def test_spark_is_sent_the_player_without_its_watch() -> None:
+    assert pickle.loads(pickle.dumps(one_run._InDriver(play_payload, Stopwatch(), {}))) is play_payload

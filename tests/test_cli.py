@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +15,6 @@ import pytest
 from emulator import __version__
 from emulator.cli import main
 from emulator.errors import EnvironmentProblem, InputError
-from emulator.scenario import load_run
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "datasets" / "examples"
@@ -35,11 +33,6 @@ replication_factor = 3
 name = "wide"
 topics = [{ name = "orders", partitions = 5 }]
 """
-IMPORT_EXAMPLE = [
-    *("import", "kafka", "--describe", str(CLUSTER / "topics_describe_healthy.txt")),
-    *("--log-dirs", str(CLUSTER / "log_dirs_healthy.txt")),
-    *(f"--data-dir={broker}={CLUSTER / f'broker{broker}'}" for broker in (1, 2, 3)),
-]
 
 
 @dataclass
@@ -324,41 +317,6 @@ def test_the_stack_trace_is_shown_on_demand(
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "Traceback (most recent call last):"
     assert lines[-1] == "error: the run failed: ValueError: wrong"
-
-
-def test_import_kafka(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*IMPORT_EXAMPLE, "--out", str(tmp_path / "cluster")]) == 0
-    assert capsys.readouterr().out.startswith("3 brokers, 4 topics, 13 partitions, 30 replicas")
-    assert (tmp_path / "cluster" / "replicas.parquet").exists()
-
-
-def test_import_kafka_with_offsets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for time, offset in (("earliest", 1), ("latest", 5)):
-        (tmp_path / f"{time}.txt").write_text(f"orders:0:{offset}\n")
-    offsets = [f"--offsets={time}={tmp_path / time}.txt" for time in ("earliest", "latest")]
-    assert main([*IMPORT_EXAMPLE, *offsets, "--out", str(tmp_path / "cluster")]) == 0
-    capsys.readouterr()
-    for wrong, said in (("latest", '"latest" is not TIME=FILE'), ("newest=x", '"newest" is no time')):
-        assert main([*IMPORT_EXAMPLE, "--offsets", wrong, "--out", str(tmp_path / "no")]) == 2
-        assert said in capsys.readouterr().err
-    (tmp_path / "latest.txt").write_text("orders:0:0\n")
-    assert main([*IMPORT_EXAMPLE, *offsets, "--out", str(tmp_path / "no")]) == 2
-    assert "earliest.txt: line 1: earliest of orders:0 is 1, above latest 0" in capsys.readouterr().err
-    assert not (tmp_path / "no").exists()
-
-
-def test_the_demo_is_a_real_cluster_scaled_up(tmp_path: Path) -> None:
-    folder = tmp_path / "datasets" / "examples"
-    folder.mkdir(parents=True)
-    shutil.copy(EXAMPLES / "demo.toml", folder)
-    assert main([*IMPORT_EXAMPLE, "--out", str(tmp_path / "build" / "demo" / "cluster")]) == 0
-    base, unclean = load_run(str(folder / "demo.toml")).scenarios
-    assert len(base.brokers) == 12
-    assert len({broker.rack for broker in base.brokers}) == 3
-    assert sum(topic.partitions for topic in base.topics) == 1000
-    assert not any(topic.config["unclean.leader.election.enable"] for topic in base.topics)
-    assert {t.name for t in unclean.topics if t.config["unclean.leader.election.enable"]} == {"orders", "pay", "seg"}
-    assert set(base.workload.column("acks").to_pylist()) == {"1", "all"}
 
 
 @pytest.mark.usefixtures("no_spark")

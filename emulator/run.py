@@ -79,7 +79,7 @@ def run_emulation(
         }  # fmt: skip
         identity = {what: fingerprint(value) for what, value in same.items()}
         engines = engines_of(run, traced, mode, identity, state_at)
-        refuse_full_disk(out, joined([e.work for e in engines]))
+        refuse_full_disk(out, sum(e.size.rows for e in engines), sum(e.traced_rounds for e in engines))
         resuming = _resuming(spark, out, engines, identity)
         resuming.open(resume, progress.note)
         parts = [e.play(Playing(spark, output, progress, resume)) for e in engines]

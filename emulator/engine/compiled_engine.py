@@ -108,14 +108,17 @@ class CompiledEngine:
         return Size(len(slots), len(slots), int(slots.sum()), int(slots.sum()), int((slots * rounds).sum()))
 
     @cached_property
+    def traced_rounds(self) -> int:
+        """Rounds of replicas that become rows: traced ones, and those at whose end every replica is told of."""
+        told = np.where(self._is_traced, self._prepared.rounds, 0) + len(self._state_at)
+        return int((told * self._prepared.slots).sum())
+
+    @cached_property
     def work(self) -> Work:
-        """The same, as an estimate of time and room needs it."""
-        prepared, states = self._prepared, len(self._state_at)
-        told = np.where(self._is_traced, prepared.rounds, 0) + states
+        """How much it has to do, as an estimate of time and room needs it: segments are counted, which takes a while."""
         segments, copies = np.sum([segments_of_run(scenario) for scenario in self._scenarios], axis=0).tolist()
-        rows = int((told * prepared.slots).sum())
-        weight = float(self._weights.sum())
-        return Work(weight, self.size.rows, rows, segments, copies, not self.is_small, tuple(self._causes()))
+        weight, causes = float(self._weights.sum()), tuple(self._causes())
+        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, not self.is_small, causes)
 
     def _causes(self) -> Iterator[str]:
         """What keeps rounds from being leapt over, in words."""

@@ -86,14 +86,14 @@ def estimate_lines(work: Work, cores: int) -> Iterator[str]:
         yield f"what may take long: {cause}"
 
 
-def refuse_full_disk(out: str, work: Work) -> None:
-    """Raises EnvironmentProblem where the tables surely don't fit a folder of this machine."""
+def refuse_full_disk(out: str, replicas: int, traced_rounds: int) -> None:
+    """Raises EnvironmentProblem where tables of so many replicas and traced rounds of them surely don't fit a local folder."""
     path = out.removeprefix("file://").removeprefix("file:")
     if "://" in path:
         return
     while path and not os.path.exists(path):
         path = os.path.dirname(path)
-    least = work.replicas * LEAST_OF_REPLICA + work.traced_rounds * LEAST_OF_TRACED_ROUND
+    least = replicas * LEAST_OF_REPLICA + traced_rounds * LEAST_OF_TRACED_ROUND
     free = shutil.disk_usage(path or ".").free
     if least > free:
         raise EnvironmentProblem(f"{out}: the tables take at least {scaled(least)}B, and {scaled(free)}B are free there")

@@ -78,8 +78,12 @@ class Engine(Protocol):
         """How much it has to do."""
 
     @property
+    def traced_rounds(self) -> int:
+        """Rounds of replicas that become rows."""
+
+    @property
     def work(self) -> Work:
-        """The same, as an estimate of time and room needs it."""
+        """How much it has to do, as an estimate of time and room needs it; may take a while."""
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> Kept:
         """What it keeps in a folder under the output folder `uri`."""

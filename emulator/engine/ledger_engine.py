@@ -79,8 +79,13 @@ class LedgerEngine:
         return Size(ledgers, ledgers, bookies, bookies, sum(rounds * ensembles.size for rounds, ensembles in own))
 
     @property
+    def traced_rounds(self) -> int:
+        """None: a trace of ledgers is of entries, which are not counted beforehand."""
+        return 0
+
+    @property
     def work(self) -> Work:
-        """The same, as an estimate of time and room needs it."""
+        """How much it has to do, as an estimate of time and room needs it."""
         return Work(float(self._weights.sum()), self.size.rows, by_jobs=not self.is_small)
 
     @property

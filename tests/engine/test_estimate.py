@@ -110,8 +110,8 @@ def test_a_disk_that_is_too_small_is_found_before_the_run(tmp_path: Path, monkey
         return SimpleNamespace(free=11_000_000)
 
     monkeypatch.setattr("emulator.engine.estimate.shutil.disk_usage", disk_usage)
-    refuse_full_disk(str(tmp_path / "not" / "there"), Work(replicas=1_000_000))
+    refuse_full_disk(str(tmp_path / "not" / "there"), 1_000_000, 0)
     with pytest.raises(EnvironmentProblem, match="the tables take at least 11.5 MB, and 11 MB are free there"):
-        refuse_full_disk(f"file://{tmp_path}", Work(replicas=1_000_000, traced_rounds=1_000_000))
+        refuse_full_disk(f"file://{tmp_path}", 1_000_000, 1_000_000)
     assert looked == [str(tmp_path)] * 2
-    refuse_full_disk("hdfs://host/out", Work(replicas=10**12))
+    refuse_full_disk("hdfs://host/out", 10**12, 0)

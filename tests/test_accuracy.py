@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from emulator.configs import KEYS
+from emulator.report.limits import APPROXIMATE, NOT_ANSWERED
 from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
 from emulator.scenario.durations import rounds_of
-from emulator.scenario.shapes import ScenarioShape
+from emulator.scenario.shapes import ClusterShape, ScenarioShape
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "accuracy.md").read_text("utf-8")
 CELLS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| ")]
+LIMIT_SECTIONS = ("What is approximate", "What it cannot answer")
 REFERENCE, DATA = ROOT / "tests" / "reference" / "data", ROOT / "tests" / "data"
 
 
@@ -67,11 +69,23 @@ def test_every_row_of_real_runs_is_checked() -> None:
 
 def test_sizes_of_what_is_approximate() -> None:
     round_ms = ScenarioShape.model_fields["round_ms"].default
-    fetched = int(KEYS["replica.fetch.max.bytes"].default) * 1000 // round_ms // 2**20
+    cluster = {name: ClusterShape.model_fields[name].default for name in ("fetch_round_trip_ms", "fetch_bytes_per_second")}
+    fetched = int(KEYS["replica.fetch.max.bytes"].default)
+    fetch_us = cluster["fetch_round_trip_ms"] * 1000 + fetched * 1_000_000 // cluster["fetch_bytes_per_second"]
     timeout, window = (rounds_of(int(ms), round_ms) for ms in (KEYS[SESSION_TIMEOUT].default, QUOTA_WINDOW_MS))
     size = {cells[0].split("**")[1]: cells[1] for cells in CELLS if len(cells) == 3 and "**" in cells[0]}
     assert size["Time"].startswith(f"{round_ms} ms*")
-    assert size["Fetches in a round"].startswith(f"{fetched} MiB/s*")
-    assert re.findall(r"up to (\d+) times", size["Fetches in a round"]) == [str(round(156e6 / (fetched * 2**20)))]
+    fetches = round_ms * 1000 // fetch_us
+    told = size["Fetches in a round"]
+    assert told.startswith(f"{fetches}* fetches of up to {fetched // 2**20} MiB a round by default, 166 MB/s")
+    assert f"four come to {4 * 166} here" in told
     assert size["Times of settings"] == f"up to a round; fencing after {timeout} rounds* of {round_ms} ms by default"
     assert size["Shared bandwidth"].startswith(f"{window} rounds*, {window * round_ms // 1000} s")
+
+
+def test_the_report_has_a_sentence_for_every_limit() -> None:
+    """A limit that is added to the page, or renamed there, is one of emulator/report/limits.py too."""
+    approximate, cannot = (PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0] for title in LIMIT_SECTIONS)
+    assert re.findall(r"^\| \*\*(.+?)\*\*", approximate, re.MULTILINE) == list(APPROXIMATE)
+    points = re.findall(r"^\* (.+)", cannot, re.MULTILINE)
+    assert [point for point, name in zip(points, NOT_ANSWERED, strict=True) if not point.startswith(name)] == []

@@ -1,44 +1,172 @@
-"""What a report can't tell: the limits of the model that apply to a run, in sentences."""
+"""What a report can't tell: the limits of docs/accuracy.md that apply to a run, in sentences with the run's own figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
+from emulator.configs import effective
 from emulator.report.markup import Row, seconds
 from emulator.scenario import Run, Scenario
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
 
+STOPPING = frozenset({"broker_crash", "power_loss", "disk_loss", "rack_loss", "broker_pause", "isolation"})
+"""Kinds of faults that may strike within a round."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario of a run. `kinds`: of its faults; `given`: what its file says, None: that cannot be read any more."""
+
+    row: Row
+    kinds: frozenset[str]
+    given: Scenario | None
+
+    @property
+    def of_ledgers(self) -> bool:
+        """Whether it has ledgers and no partitions."""
+        return self.row["protocol"] in LEDGER_PROTOCOLS
+
+    def time(self, rounds: float = 1) -> str:
+        """So many rounds as a time."""
+        return seconds(rounds * self.row["round_ms"] / 1000)
+
+
 _OF_KINDS = {
-    "slow_link": "A slow link or disk limits each partition by itself, beside what brokers' budgets leave it.",
-    "slow_disk": "A slow link or disk limits each partition by itself, beside what brokers' budgets leave it.",
-    "isolation": "A superseded leader that nobody told serves fetches, but its high watermark stays.",
-    "stale_metadata": "A superseded leader that nobody told serves fetches, but its high watermark stays.",
+    ("slow_link", "slow_disk"): "A slow link or disk limits each partition by itself, beside what brokers' budgets leave it.",
+    ("isolation", "stale_metadata"): "A superseded leader that nobody told serves fetches, but its high watermark stays.",
 }
-"""By kind of fault."""
+"""By kinds of faults, what docs/architecture.md has of them."""
 
 
 def limits(scenario: Row, faults: Iterable[Row], run: Run | None) -> Iterator[str]:
     """Yields the limits that apply to a scenario. `run`: as it was stored, None: it cannot be read any more."""
-    each = seconds(scenario["round_ms"] / 1000)
-    yield f"Time goes in rounds of {each}: what is over faster than a round is not seen, and no time is finer than one."
-    if scenario["protocol"] in LEDGER_PROTOCOLS:
-        yield "Which entry of a ledger has how many bytes no state has: entries get their numbers in the order of the workload."
-    else:
-        yield "Clients' retries, transactions and compaction are not played: a record that is refused is not sent again."
-    yield "Faults are those of the scenario, and what is drawn at random is one draw of its seed: another seed, another trouble."
-    kinds = {fault["kind"] for fault in faults}
-    yield from dict.fromkeys(text for kind, text in _OF_KINDS.items() if kind in kinds)
-    stored = _of(scenario, run)
-    if stored is not None and _shares(stored):
-        yield "Shares of brokers' budgets are a fluid: a real broker starts whole fetches and segments in turn."
+    given = [each for each in run.scenarios if each.scenario_id == scenario["scenario_id"]] if run is not None else []
+    case = Case(scenario, frozenset(fault["kind"] for fault in faults), given[0] if given else None)
+    for limit in (*APPROXIMATE.values(), *NOT_ANSWERED.values()):
+        text = limit(case)
+        if text is not None:
+            yield text
+    yield from (text for kinds, text in _OF_KINDS.items() if case.kinds & {*kinds})
 
 
-def _of(scenario: Row, run: Run | None) -> Scenario | None:
-    found = [] if run is None else [each for each in run.scenarios if each.scenario_id == scenario["scenario_id"]]
-    return found[0] if found else None
+def _time(case: Case) -> str:
+    return f"Time goes in rounds of {case.time()}: what is over faster than a round is not seen, and no time is finer than one."
 
 
-def _shares(scenario: Scenario) -> bool:
+def _fetches(case: Case) -> str | None:
+    if case.of_ledgers:
+        return None
+    return "A follower that is behind has a fetcher for itself; in Kafka all that it fetches from one broker share its speed."
+
+
+def _moments(case: Case) -> str | None:
+    if case.of_ledgers or not case.kinds & STOPPING:
+        return None
+    text = (
+        "A fault strikes at the start of its round, or at its moment: what followers lack then was written in half a round trip"
+    )
+    return text + ", at the mean, not spread; acks=all is acknowledged by rounds."
+
+
+def _settings(case: Case) -> str:
+    return f"Times of settings become whole rounds, so each may be up to {case.time()} off."
+
+
+def _appends(case: Case) -> str | None:
+    if case.given is not None and not case.given.workload.num_rows:
+        return None
+    return "Appends of a round come at its start, one batch for each row of the workload."
+
+
+def _shares(case: Case) -> bool:
     from emulator.inputs.arrays.shared import shares_budgets
 
-    return scenario.protocol not in LEDGER_PROTOCOLS and shares_budgets(scenario)
+    return not case.of_ledgers and case.given is not None and shares_budgets(case.given)
+
+
+def _bandwidth(case: Case) -> str | None:
+    if case.given is None or not _shares(case):
+        return None
+    window = case.time(case.given.quota_window_rounds)
+    return (
+        f"Shares of brokers' budgets are a fluid and hold for {window}: a real broker sends whole fetches and segments in turn."
+    )
+
+
+def _clients_traffic(case: Case) -> str | None:
+    return (
+        "Producers and consumers draw on no budget of brokers: who overloads one is not slowed down." if _shares(case) else None
+    )
+
+
+def _excuses(_: Case) -> str:
+    return "Checks of invariants pass over what a fault took or a rule of another protocol allows: violations are lower bounds."
+
+
+def _draws(_: Case) -> str:
+    return "Faults are those of the scenario, and what is drawn at random is one draw of its seed: another seed, another trouble."
+
+
+def _prices(case: Case) -> str | None:
+    if case.of_ledgers or case.given is None:
+        return None
+    config = case.given.config
+    tiered = any(effective(config, topic.config, "remote.storage.enable") for topic in case.given.topics)
+    return "Prices are lists of a day: --prices takes yours." if tiered else None
+
+
+def _latency(_: Case) -> str:
+    return "Not answered: the latency of a produce or a fetch, and throughput that CPU, page cache or garbage collection limit."
+
+
+def _clients(case: Case) -> str:
+    what = "An entry" if case.of_ledgers else "A record"
+    return (
+        f"Clients' retries, transactions' aborts and rebalances are not played: {what.lower()} that is refused is not sent again."
+    )
+
+
+def _compaction(case: Case) -> str | None:
+    return None if case.of_ledgers else "Compaction, quotas of clients, several log directories and full disks are not played."
+
+
+def _controller(case: Case) -> str | None:
+    if "controller_loss" not in case.kinds:
+        return None
+    return "The controller's own quorum is not played: it is there, or it is not."
+
+
+def _bytes(_: Case) -> str:
+    return "Faults of bytes are not played: corrupt records, a filesystem that lies about flushes."
+
+
+def _order(_: Case) -> str:
+    return "What two brokers do in one round happens in the order of the rules, not of their clocks."
+
+
+Limit = Callable[[Case], "str | None"]
+
+APPROXIMATE: Mapping[str, Limit] = {
+    "Time": _time,
+    "Fetches in a round": _fetches,
+    "Moments of crashes": _moments,
+    "Times of settings": _settings,
+    "Appends": _appends,
+    "Shared bandwidth": _bandwidth,
+    "Producers and consumers": _clients_traffic,
+    "Excuses of invariants": _excuses,
+    "Drawn faults": _draws,
+    "Prices": _prices,
+}
+"""By the names that docs/accuracy.md has under "What is approximate": what each says of a case, None: it does not apply."""
+
+NOT_ANSWERED: Mapping[str, Limit] = {
+    "Latency": _latency,
+    "Clients": _clients,
+    "Compaction": _compaction,
+    "The controller's own quorum": _controller,
+    "Faults of bytes": _bytes,
+    "Ordering within a round": _order,
+}
+"""Likewise by what the points under "What it cannot answer" begin with."""

@@ -98,6 +98,19 @@ def placement_report(tables: Asker) -> tuple[list[str], list[tuple[Any, ...]]]:
     placements = _placements(_rows(tables, PLACED), _rows(tables, TRIALS))
     if not placements:
         raise InputError(f"--report placement: {tables.uri} has no partitions; allowed: a run with a protocol of partitions")
+    return list(COLUMNS), _report(tables, placements)
+
+
+def emulated_trials(tables: Asker) -> list[dict[str, Any]]:
+    """The rows of the report that have trials, by column; none of a run in which nobody failed for good and at random."""
+    trials = _rows(tables, TRIALS)
+    if not trials:
+        return []
+    rows = _report(tables, _placements(_rows(tables, PLACED), trials))
+    return [named for named in (dict(zip(COLUMNS, row, strict=True)) for row in rows) if named["trials"]]
+
+
+def _report(tables: Asker, placements: Sequence[_Placement]) -> list[tuple[Any, ...]]:
     of_first = _copysets(tables, [placement.first_id for placement in placements])
     numbers = sorted({number for placement in placements for number in placement.lost})
     rows = []
@@ -106,7 +119,7 @@ def placement_report(tables: Asker) -> tuple[list[str], list[tuple[Any, ...]]]:
         size = int(sizes_of(sets).min())
         asked = numbers or [size * times for times in TOLD_WITHOUT_TRIALS]
         rows += [_row(placement, sets, failures) for failures in asked if failures <= len(placement.brokers)]
-    return list(COLUMNS), rows
+    return rows
 
 
 def _row(placement: _Placement, sets: Sets, failures: int) -> tuple[Any, ...]:

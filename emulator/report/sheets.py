@@ -13,6 +13,7 @@ from emulator.graphs.copysets import copysets, loss_probability
 from emulator.graphs.picture import svg
 from emulator.graphs.placed import NOBODY, Placed, padded, placed
 from emulator.outcomes.ask import Asker
+from emulator.outcomes.placement_report import emulated_trials
 from emulator.outcomes.quorum_report import quorum_report_sql
 from emulator.outcomes.tiering_picture import OVER_TIME, tiering_figure
 from emulator.outcomes.tiering_report import tiering_report_sql
@@ -39,6 +40,19 @@ _CHANCES = (
     Column("chance that some partition is lost", "probability", percent),
     Column("at least", "low", percent),
     Column("at most", "high", percent),
+)
+_TRIALS = (
+    Column("placement of scenario", "scenario"),
+    Column("copysets", "copysets"),
+    Column("brokers that fail", "failures"),
+    Column("chance, from the replica sets", "loss_probability", percent),
+    Column("trials", "trials"),
+    Column("that lost records", "lost_trials"),
+    Column("share", "emulated", percent),
+    Column("at least", "emulated_low", percent),
+    Column("at most", "emulated_high", percent),
+    Column("agrees", "agree", lambda agrees: "yes" if agrees else "no"),
+    Column("partitions lost in the mean", "lost_partitions"),
 )
 
 
@@ -96,7 +110,20 @@ def _placement(tables: Asker, scenario: Row) -> str:
         f'<div class="drawing whole">{inline(svg(cluster, scenario["name"]))}</div>',
         table("placement-sheet", _CHANCES, rows),
         paragraph(f"Of {len(sets):,} sets of brokers that hold all replicas of a partition at the end. {_MORE}", "soft"),
+        _trials(tables),
     )
+
+
+def _trials(tables: Asker) -> str:
+    rows = emulated_trials(tables)
+    if not rows:
+        return ""
+    note = (
+        "Scenarios of the run whose only faults take brokers for good: if who fails was drawn at random, their share agrees with"
+    )
+    note += " the chance, but for one row in 20."
+    more = f" The first {MOST_SCENARIOS} of {len(rows):,} rows; emulator compare has all." if len(rows) > MOST_SCENARIOS else ""
+    return "<h3>As emulated</h3>" + table("trials-table", _TRIALS, rows[:MOST_SCENARIOS]) + paragraph(note + more, "soft")
 
 
 def _some(rows: Sequence[Any]) -> str:

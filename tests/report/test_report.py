@@ -14,7 +14,10 @@ from PIL import Image
 from pyspark.sql import SparkSession
 
 import emulator
+from datasets.placement_trials import placement_trials_toml
 from emulator.cli import main
+from emulator.outcomes.ask import Asker
+from emulator.outcomes.placement_report import COLUMNS, placement_report
 from emulator.report.charts import levels
 from emulator.report.style import DARK, LIGHT
 from emulator.run import run_emulation
@@ -137,6 +140,22 @@ def test_hundreds_of_brokers(large: Path, report: Callable[..., Page]) -> None:
     assert len(page.rows("broker-table")) == 20
     assert "The first 20 of 300" in " ".join(page.words)
     assert "saturation-figure_1" in page.ids
+
+
+def test_trials_of_placements_stand_beside_their_chances(
+    spark: SparkSession, tmp_path: Path, report: Callable[..., Page], small: Path
+) -> None:
+    folder = played(placement_trials_toml(40, 9, 3, [3, 4], 6, ("random", "copyset:4")), spark, tmp_path / "trials")
+    _, rows = placement_report(Asker(str(folder), "duckdb", lambda: spark))
+    wanted = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    told = report(folder, "--stories", "0").rows("trials-table")
+    assert [(row["brokers that fail"], row["trials"], row["that lost records"]) for row in told] == [
+        (row["failures"], row["trials"], row["lost_trials"]) for row in wanted
+    ]
+    assert [row["chance, from the replica sets"] for row in told] == [row["loss_probability"] for row in wanted]
+    assert any(row["that lost records"] for row in told)
+    assert {row["agrees"] for row in told} == {"yes"}
+    assert "trials-table" not in report(small, "--stories", "0").ids
 
 
 def test_ledgers(spark: SparkSession, tmp_path: Path, report: Callable[..., Page]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.inputs.arrays.blocks import pack
@@ -204,15 +205,29 @@ def _renumbered(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _brokers_of(scenarios: Sequence[Scenario], stale: StaleTable) -> list[BrokerArrays]:
     """By scenario its brokers; scenarios that say the same of theirs share them, as variants mostly do."""
-    found: list[BrokerArrays] = []
-    for at, scenario in enumerate(scenarios):
-        like = next((i for i in range(at) if _same_brokers(scenarios[i], scenario)), None)
-        found.append(BrokerArrays(scenario, stale) if like is None else found[like])
+    found: dict[tuple[Any, ...], BrokerArrays] = {}
+    of_values = zip(*(_numbered([getattr(scenario, name) for scenario in scenarios]) for name in READ_BY_BROKERS), strict=True)
+    return [
+        found[same] if same in found else found.setdefault(same, BrokerArrays(scenario, stale))
+        for scenario, same in zip(scenarios, of_values, strict=True)
+    ]
+
+
+def _numbered(values: Sequence[Any]) -> list[int]:
+    """By place a number that equal values have in common. Tables are looked up by their bytes: sweeps have thousands."""
+    distinct: list[Any] = []
+    numbers: dict[Any, int] = {}
+    found = []
+    for value in values:
+        is_table = isinstance(value, pa.Table)
+        key = tuple(batch.serialize().to_pybytes() for batch in value.combine_chunks().to_batches()) if is_table else id(value)
+        if key not in numbers:
+            like = None if is_table else next((i for i, other in enumerate(distinct) if other == value), None)
+            numbers[key] = len(distinct) if like is None else like
+            if like is None:
+                distinct.append(value)
+        found.append(numbers[key])
     return found
-
-
-def _same_brokers(one: Scenario, other: Scenario) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in READ_BY_BROKERS)
 
 
 def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: int) -> Any:

@@ -19,17 +19,27 @@ TOLD_WITHOUT_TRIALS = (1, 2, 5)
 """Failures that a run in which nobody fails for good is told of, in sizes of its smallest copyset."""
 
 PLACED = """
-SELECT p.scenario_id, first(s.name) AS name, first(b.brokers) AS brokers, count(*) AS partitions,
-  sum(CAST(xxhash64(topic, partition, array_sort(replicas)) AS DECIMAL(38, 0))) AS fingerprint
-FROM partitions p
-JOIN scenarios s ON s.scenario_id = p.scenario_id
+WITH held AS (
+  SELECT scenario_id, (CAST(partition AS BIGINT) * 1000003 + r.broker * 7919 + 1) % 2147483647 AS mixed
+  FROM partitions p
+  LATERAL VIEW explode(p.replicas) r AS broker
+  WHERE p.min_isr IS NOT NULL
+),
+again AS (SELECT scenario_id, (mixed * mixed + 12345) % 2147483647 AS mixed FROM held),
+fingerprints AS (
+  SELECT scenario_id, sum(mixed) AS fingerprint, sum((mixed * mixed + 67890) % 2147483647) AS another FROM again GROUP BY scenario_id
+),
+counts AS (SELECT scenario_id, count(*) AS partitions FROM partitions WHERE min_isr IS NOT NULL GROUP BY scenario_id)
+SELECT c.scenario_id, s.name, b.brokers, c.partitions, f.fingerprint, f.another
+FROM counts c
+JOIN fingerprints f ON f.scenario_id = c.scenario_id
+JOIN scenarios s ON s.scenario_id = c.scenario_id
 JOIN (SELECT scenario_id, array_sort(collect_list(broker)) AS brokers FROM brokers GROUP BY scenario_id) b
-  ON b.scenario_id = p.scenario_id
-WHERE p.min_isr IS NOT NULL
-GROUP BY p.scenario_id
-ORDER BY p.scenario_id
+  ON b.scenario_id = c.scenario_id
+ORDER BY c.scenario_id
 """
-"""Scenarios of partitions; those with the same fingerprint have their replicas on the same brokers."""
+"""Scenarios of partitions; those with the same fingerprints have their replicas on the same brokers: sums over replicas of numbers
+that are as good as drawn by partition and broker."""
 
 COPYSETS = """
 SELECT DISTINCT scenario_id, array_sort(replicas) AS copyset
@@ -44,7 +54,7 @@ WITH trials AS (
   FROM faults f
   JOIN scenarios s ON s.scenario_id = f.scenario_id
   GROUP BY f.scenario_id
-  HAVING every(f.kind IN {FOR_GOOD} AND coalesce(f.to_round >= s.rounds, true))
+  HAVING count_if(NOT (f.kind IN {FOR_GOOD} AND coalesce(f.to_round >= s.rounds, true))) = 0
 ),
 written AS (SELECT scenario_id FROM outcomes GROUP BY scenario_id HAVING max(hw) > 0 OR max(acked) > 0),
 hit AS (
@@ -140,7 +150,7 @@ def _placements(placed: Iterable[Mapping[str, Any]], trials: Iterable[Mapping[st
     found: dict[tuple[Any, ...], _Placement] = {}
     of_scenario = {}
     for row in placed:
-        same = (row["fingerprint"], row["partitions"], *row["brokers"])
+        same = (row["fingerprint"], row["another"], row["partitions"], *row["brokers"])
         new = _Placement(row["name"], row["scenario_id"], row["brokers"], row["partitions"])
         of_scenario[row["scenario_id"]] = found.setdefault(same, new)
         of_scenario[row["scenario_id"]].scenario_ids.append(row["scenario_id"])

@@ -138,6 +138,10 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = MappingProxyType(
 )
 
 
+_IN_WORDS = {"int": "an integer", "float": "a number", "str": "a string", "bool": "true or false"}
+_OF_LISTS = {"int": "integers", "str": "strings"}
+
+
 def parameter_problems(kind: str, params: Mapping[str, Any], brokers: Brokers) -> list[tuple[str, str]]:
     """Says what is wrong with a generator's parameters: (parameter, what is wrong and what is allowed); [] if nothing.
 
@@ -197,16 +201,19 @@ def _value_problem(parameter: Parameter, value: Any) -> str | None:
     if parameter.type.endswith("_list"):
         item = parameter.type.removesuffix("_list")
         ok = isinstance(value, (list, tuple)) and len(value) > 0 and all(_is(item, one) for one in value)
-        return None if ok else f"must be a list of {item}, not empty, not {value!r}"
+        return None if ok else f"{value!r} is of the wrong type; allowed: a list of {_OF_LISTS[item]}, not empty"
     if not _is(parameter.type, value):
-        return f"must be {parameter.type}, not {value!r}"
+        time = ' of rounds, or a time such as "10m"' if "round" in parameter.name else ""
+        return f"{value!r} is of the wrong type; allowed: {_IN_WORDS[parameter.type]}{time}"
     if parameter.allowed is not None and value not in parameter.allowed:
         return f"unknown value {value!r}; allowed: {', '.join(parameter.allowed)}"
     if parameter.type in ("int", "float"):
         # Written so that nan is refused too.
         low = -_MAX_ROUNDS if parameter.minimum is None else parameter.minimum
         if not (low <= value <= _MAX_ROUNDS) or (parameter.exclusive_minimum and value == low):
-            return f"must be {'above' if parameter.exclusive_minimum else 'at least'} {low} (and finite), not {value!r}"
+            return (
+                f"{value!r} is out of range; allowed: {f'more than {low}' if parameter.exclusive_minimum else f'{low} or more'}"
+            )
     return None
 
 
@@ -221,9 +228,9 @@ def _combination_problems(given: Mapping[str, Any], brokers: Brokers) -> list[tu
     if uniform and "mean_duration_rounds" in given:
         problems.append(("mean_duration_rounds", f"give either it or {' and '.join(uniform)}"))
     if len(uniform) == 2 and given["duration_rounds_min"] > given["duration_rounds_max"]:
-        problems.append(("duration_rounds_max", f"must be at least duration_rounds_min {given['duration_rounds_min']}"))
+        problems.append(("duration_rounds_max", f"is below duration_rounds_min; allowed: {given['duration_rounds_min']} or more"))
     if "from_round" in given and "to_round" in given and given["from_round"] > given["to_round"]:
-        problems.append(("to_round", f"must be at least from_round {given['from_round']}"))
+        problems.append(("to_round", f"is before from_round; allowed: {given['from_round']} or more"))
     candidates = len(given.get("brokers", brokers))
     if given.get("count", 0) > candidates:
         problems.append(("count", f"{given['count']} is out of range; allowed: 1 to {candidates}, the number of brokers"))

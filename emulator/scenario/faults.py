@@ -70,8 +70,7 @@ def draw_generators(
                 "brokers": broker_ids_allowed([broker.id for broker in brokers]),
                 "racks": _racks_allowed(brokers),
             }
-            said = "allowed:" in problem or problem.startswith("must be")
-            words = allowed.get(key, None if said else listing(GENERATORS[kind].parameters))
+            words = None if "allowed:" in problem else allowed.get(key, listing(GENERATORS[kind].parameters))
             raise places.error(("fault_generators", index, key), problem, words)
         table = generate(kind, params, known, rounds, (seed + index * SEED_STRIDE) % 2**63)
         drawn.append(Rows(table, places.file, partial(_drawn_place, places.name("fault_generators", index))))

@@ -23,8 +23,9 @@ ALLOWED = "allowed: the checkpoint that a run of the same scenario left there; w
 def fingerprint(*values: object) -> str:
     """A digest of values: of dataclasses, lists, dicts, arrays and Arrow tables by what they hold."""
     digest = hashlib.sha256()
+    known: dict[int, bytes] = {}
     for value in values:
-        _feed(digest.update, value)
+        _feed(digest.update, value, known)
     return digest.hexdigest()
 
 
@@ -34,21 +35,33 @@ def source_digest() -> str:
     return fingerprint([(str(path.relative_to(package)), path.read_text()) for path in sorted(package.rglob("*.py"))])
 
 
-def _feed(update: Callable[[bytes], None], value: object) -> None:
+def _feed(update: Callable[[bytes], None], value: object, known: dict[int, bytes]) -> None:
+    """`known`: digests of tuples and tables by id: cases of a sweep share most of theirs."""
+    if isinstance(value, tuple | pa.Table):
+        if id(value) not in known:
+            digest = hashlib.sha256()
+            _feed_content(digest.update, value, known)
+            known[id(value)] = digest.digest()
+        update(known[id(value)])
+    else:
+        _feed_content(update, value, known)
+
+
+def _feed_content(update: Callable[[bytes], None], value: object, known: dict[int, bytes]) -> None:
     if is_dataclass(value) and not isinstance(value, type):
-        _feed(update, {f.name: getattr(value, f.name) for f in fields(value)})
+        _feed(update, {f.name: getattr(value, f.name) for f in fields(value)}, known)
     elif isinstance(value, dict):
         for key, item in value.items():
-            _feed(update, key)
-            _feed(update, item)
+            _feed(update, key, known)
+            _feed(update, item, known)
     elif isinstance(value, list | tuple):
         update(f"[{len(value)}]".encode())
         for item in value:
-            _feed(update, item)
+            _feed(update, item, known)
     elif isinstance(value, np.ndarray):
         update(f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     elif isinstance(value, pa.Table):
-        _feed(update, value.schema.names)
+        _feed(update, value.schema.names, known)
         for column in value.columns:
             _feed_column(update, column.combine_chunks())
     else:

@@ -106,15 +106,20 @@ def broker_timelines(
     controller_loss = sweep(grouped.controller_loss, _first_row)
     controller_up = sweep(grouped.controller_loss, lambda rows: not rows)
     stale_everywhere = sweep(grouped.everywhere.stale, _distinct)
+    of_nobody = broker_states((), controller_up, rounds, session_timeout_rounds)
     states = {
-        broker: broker_states(grouped.of_broker[broker].own, controller_up, rounds, session_timeout_rounds)
-        for broker, _ in brokers
+        broker: broker_states(own, controller_up, rounds, session_timeout_rounds) if own else of_nobody
+        for broker, own in ((broker, grouped.of_broker[broker].own) for broker, _ in brokers)
     }
     isolated_brokers = _isolated_brokers(states) if isolation_in_drop_to else [(0, ())]
     all_brokers = tuple(sorted(states)) if isolation_in_drop_to else None
-    timelines = {}
+    timelines: dict[int, list[BrokerSegment]] = {}
+    untouched: list[BrokerSegment] | None = None
     for broker, state in states.items():
         touching = grouped.of_broker[broker]
+        if touching == _UNTOUCHED and untouched is not None:
+            timelines[broker] = untouched
+            continue
         stale = stale_everywhere
         if touching.stale:
             stale = sweep(touching.stale + grouped.everywhere.stale, _distinct)
@@ -131,6 +136,8 @@ def broker_timelines(
             sweep(touching.causes + grouped.everywhere.causes, _strongest),
         ]
         timelines[broker] = _segments(broker, functions, all_brokers, rounds)
+        if touching == _UNTOUCHED:
+            untouched = timelines[broker]  # what brokers that no fault names have in common
     return timelines
 
 
@@ -145,6 +152,9 @@ class _Touching:
     disk: list[Interval[int]] = field(default_factory=list)
     stale: list[Interval[StalePartition]] = field(default_factory=list)
     causes: list[Interval[Cause]] = field(default_factory=list)
+
+
+_UNTOUCHED = _Touching()
 
 
 @dataclass(slots=True)

@@ -14,7 +14,13 @@ from emulator.inputs.arrays.brokers import READ_BY_BROKERS, BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
 from emulator.inputs.arrays.joined_brokers import JoinedBrokers
 from emulator.inputs.arrays.rules import RULES_PLACES, rules_records
-from emulator.inputs.arrays.scenarios import ScenarioColumns, quiet_from, scenario_columns
+from emulator.inputs.arrays.scenarios import (
+    ScenarioColumns,
+    all_but_faults,
+    quiet_from,
+    scenario_columns,
+    with_faults_of,
+)
 from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
 from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
@@ -46,10 +52,7 @@ class Prepared:
     def __init__(self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool, bucket_rounds: int) -> None:
         self._stale = StaleTable()
         brokers = _brokers_of(scenarios, self._stale)
-        parts = [
-            scenario_columns(s, of_scenario, self._stale, traced.get(s.scenario_id), leaps)
-            for s, of_scenario in zip(scenarios, brokers, strict=True)
-        ]
+        parts = _columns_of(scenarios, brokers, self._stale, traced, leaps)
         self._parts, self._given = parts, list(scenarios)
         self._scenario_ids = np.array([s.scenario_id for s in scenarios], np.int32)
         self._event_kinds = np.array([bits_of_kinds(s.events) for s in scenarios], np.int64)
@@ -211,6 +214,26 @@ def _brokers_of(scenarios: Sequence[Scenario], stale: StaleTable) -> list[Broker
         found[same] if same in found else found.setdefault(same, BrokerArrays(scenario, stale))
         for scenario, same in zip(scenarios, of_values, strict=True)
     ]
+
+
+def _columns_of(
+    scenarios: Sequence[Scenario],
+    brokers: Sequence[BrokerArrays],
+    stale: StaleTable,
+    traced: Mapping[int, np.ndarray],
+    leaps: bool,
+) -> list[ScenarioColumns]:
+    """By scenario its columns; those that differ by faults alone, as cases of sweeps do, share what faults do not change."""
+    like: dict[tuple[Any, ...], ScenarioColumns] = {}
+    found = []
+    for scenario, of_scenario in zip(scenarios, brokers, strict=True):
+        same, flags = all_but_faults(scenario), traced.get(scenario.scenario_id)
+        if same in like:
+            found.append(with_faults_of(like[same], scenario, of_scenario, stale, flags, leaps))
+        else:
+            like[same] = scenario_columns(scenario, of_scenario, stale, flags, leaps)
+            found.append(like[same])
+    return found
 
 
 def _numbered(values: Sequence[Any]) -> list[int]:

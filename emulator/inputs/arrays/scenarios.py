@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -30,8 +31,8 @@ class ScenarioColumns:
     """A scenario: `columns` by partition_id, with numbers of `settings`, `commands`, `workloads`, `wants`; `log_row`,
     `page_cache_share` by slot. `groups`: names of consumer groups. `commits`: flags by partition_id, one reads what is committed.
 
-    `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `acked_on_append`: by workload. `weights`:
-    replica-rounds to be played.
+    `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `acked_on_append`: by workload. By partition_id
+    `changes`: how often its inputs change but for brokers; `weights`: replica-rounds to be played.
     """
 
     places: TopicPlaces
@@ -54,6 +55,7 @@ class ScenarioColumns:
     logs: np.ndarray
     epochs: PackedLists
     bases: PackedLists
+    changes: np.ndarray
     weights: np.ndarray
 
     @property
@@ -80,7 +82,7 @@ def scenario_columns(
     is_read = reading.lists.counts[reading.of_partition] > 0
     topic = np.repeat(np.arange(len(places.names), dtype=np.int32), places.counts)
     number = np.arange(places.partition_count, dtype=np.int64)
-    flags = np.zeros(len(number), bool) if traced is None else np.asarray(traced, bool)
+    flags = _flags(traced, len(number))
     tiered = ever_tiered(scenario, places)
     columns = {
         "number": number,
@@ -107,14 +109,11 @@ def scenario_columns(
         "command": command_of.astype(np.int32),
         "workload": workload.of_partition.astype(np.int32),
     }
-    of_brokers = np.add.reduceat(brokers.changes[placement.broker], placement.first)
     lists = (settings, "settings", 2), (command_lists, "command", 1), (workload.lists, "workload", 0)
-    changes = of_brokers + sum(of_kind.counts[columns[name]] - ends for of_kind, name, ends in lists)
     uneven = uneven_rounds(workload.lists.rows, scenario.rounds)
     of_rates = np.concatenate([[0], np.cumsum(uneven)])[workload.lists.offsets]
+    changes = sum(of_kind.counts[columns[name]] - ends for of_kind, name, ends in lists)
     changes = changes + 2 * np.diff(of_rates)[columns["workload"]]
-    played = np.minimum(scenario.rounds, PLAYED_AT_LEAST + PLAYED_PER_CHANGE * changes + scenario.rounds / LEAPT_ROUNDS)
-    weights = np.where(flags | (not leaps), scenario.rounds, played) * placement.slots
     return ScenarioColumns(
         places,
         brokers,
@@ -136,8 +135,45 @@ def scenario_columns(
         given.logs,
         given.epochs,
         given.bases,
-        weights,
+        changes,
+        _weights(scenario, brokers, placement, changes, flags, leaps),
     )
+
+
+def all_but_faults(scenario: Scenario) -> tuple[Any, ...]:
+    """What scenarios have in common whose columns differ by their faults alone; kept together by who has all of them."""
+    own = ("scenario_id", "name", "overrides", "faults")
+    values = [getattr(scenario, field.name) for field in fields(scenario) if field.name not in own]
+    return tuple(value if isinstance(value, int | str) else id(value) for value in values)
+
+
+def with_faults_of(
+    like: ScenarioColumns, scenario: Scenario, brokers: BrokerArrays, stale: StaleTable, traced: np.ndarray | None, leaps: bool
+) -> ScenarioColumns:
+    """The columns of a scenario with the same `all_but_faults`: as `scenario_columns` gives them."""
+    flags = _flags(traced, len(like.columns["number"]))
+    store_of, stores, transactions = stores_of_partitions(scenario, like.places)
+    of_faults = {
+        "stale_class": stale_classes(scenario, like.places, stale).astype(np.int32),
+        "store": store_of.astype(np.int32),
+        "traced": flags,
+    }
+    weights = _weights(scenario, brokers, like.placement, like.changes, flags, leaps)
+    return replace(
+        like, brokers=brokers, columns=like.columns | of_faults, stores=stores, transactions=transactions, weights=weights
+    )
+
+
+def _flags(traced: np.ndarray | None, partitions: int) -> np.ndarray:
+    return np.zeros(partitions, bool) if traced is None else np.asarray(traced, bool)
+
+
+def _weights(
+    scenario: Scenario, brokers: BrokerArrays, placement: Placement, changes: np.ndarray, traced: np.ndarray, leaps: bool
+) -> np.ndarray:
+    changes = changes + np.add.reduceat(brokers.changes[placement.broker], placement.first)
+    played = np.minimum(scenario.rounds, PLAYED_AT_LEAST + PLAYED_PER_CHANGE * changes + scenario.rounds / LEAPT_ROUNDS)
+    return np.where(traced | (not leaps), scenario.rounds, played) * placement.slots
 
 
 def quiet_from(scenario: Scenario) -> int:

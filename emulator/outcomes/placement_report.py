@@ -27,7 +27,9 @@ WITH held AS (
 ),
 again AS (SELECT scenario_id, (mixed * mixed + 12345) % 2147483647 AS mixed FROM held),
 fingerprints AS (
-  SELECT scenario_id, sum(mixed) AS fingerprint, sum((mixed * mixed + 67890) % 2147483647) AS another FROM again GROUP BY scenario_id
+  SELECT scenario_id, sum(mixed) AS fingerprint, sum((mixed * mixed + 67890) % 2147483647) AS another
+  FROM again
+  GROUP BY scenario_id
 ),
 counts AS (SELECT scenario_id, count(*) AS partitions FROM partitions WHERE min_isr IS NOT NULL GROUP BY scenario_id)
 SELECT c.scenario_id, s.name, b.brokers, c.partitions, f.fingerprint, f.another
@@ -38,8 +40,9 @@ JOIN (SELECT scenario_id, array_sort(collect_list(broker)) AS brokers FROM broke
   ON b.scenario_id = c.scenario_id
 ORDER BY c.scenario_id
 """
-"""Scenarios of partitions; those with the same fingerprints have their replicas on the same brokers: sums over replicas of numbers
-that are as good as drawn by partition and broker."""
+"""Scenarios of partitions; those with the same fingerprints have their replicas on the same brokers.
+
+A fingerprint is a sum over replicas of a number that is as good as drawn by partition and broker."""
 
 COPYSETS = """
 SELECT DISTINCT scenario_id, array_sort(replicas) AS copyset

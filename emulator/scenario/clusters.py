@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -55,7 +55,18 @@ def resolve_cluster(
     brokers, imported = _resolve_brokers(places, shape, folder, files)
     limits = {name: getattr(shape, name) for name in _LIMITS}
     limited = [replace(b, **{name: given for name, given in limits.items() if getattr(b, name) is None}) for b in brokers]
-    return tuple(limited), imported
+    return _in_regions(places, shape, limited), imported
+
+
+def _in_regions(places: Places, shape: ClusterShape, brokers: Sequence[Broker]) -> tuple[Broker, ...]:
+    """With `regions` rack r is in region r mod regions, and is called "region/rack"."""
+    if shape.regions is None:
+        return tuple(brokers)
+    racks = shape.racks or (shape.scale.racks if shape.scale is not None else None)
+    if racks is None or racks < shape.regions:
+        problem = "there are no racks to put into regions" if racks is None else f"{shape.regions} regions of {racks} racks"
+        raise places.error(("cluster", "regions"), problem, "racks, at least as many as regions")
+    return tuple(replace(b, rack=f"{int(b.rack or 0) % shape.regions}/{b.rack}") for b in brokers)
 
 
 def _resolve_brokers(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +14,22 @@ from emulator.errors import listing, quoted
 from emulator.faults.bookies import bookie_timelines
 from emulator.faults.kinds import LEDGER_KINDS, read_fault_rows
 from emulator.ledger_configs import LEDGER_KEYS, MANAGED, OF_TOPICS, effective, is_managed
+from emulator.rounds.bookkeeper.constants import POLICIES
+from emulator.scenario.bookie_places import check_regions
 from emulator.scenario.commands import CommandKind, check_config, check_replicas
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Broker, Command, Topic
 from emulator.scenario.placements import PLACEMENT_KEYS
 from emulator.scenario.places import Location, Places
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
-from emulator.scenario.shapes import MAX_PARTITIONS, ScenarioShape, TopicShape
+from emulator.scenario.shapes import MAX_PARTITIONS, CommandShape, ScenarioShape, TopicShape
 
-LOWEST_FREE_ID, RACK_AWARE = "lowest_free_id", "rack_aware"
-POLICIES = (LOWEST_FREE_ID, RACK_AWARE)
-DECOMMISSION = "decommission_bookie"
-"""The command that is about a bookie, not about ledgers."""
+LOWEST_FREE_ID, RACK_AWARE = POLICIES[:2]
+DRAWN = POLICIES[2:]
+"""Policies that draw bookies: BookKeeper's own."""
+REGION_AWARE = DRAWN[-1]
+DECOMMISSION, ADD_BOOKIE = OF_BOOKIES = ("decommission_bookie", "add_bookie")
+"""The commands that are about a bookie, not about ledgers."""
 TAKE_OVER = "take_over"
 """The command that is about topics which are lists of ledgers."""
 OF_LISTS = (TAKE_OVER, "check_ledger")
@@ -39,6 +43,7 @@ LEDGER_COMMANDS: Mapping[str, CommandKind] = {
     "check_ledger": CommandKind("its bookies get what they lack of the ledger", ("topic",), ("partition",)),
     TAKE_OVER: CommandKind("another broker serves the topic, a list of ledgers", ("topic",), ("partition",)),
     DECOMMISSION: CommandKind("no ensemble takes the bookie any more", ("broker",)),
+    ADD_BOOKIE: CommandKind("the bookie joins the cluster; before, it isn't there", ("broker",)),
 }
 
 _UNUSED = ("consumers",)
@@ -148,20 +153,24 @@ def resolve_ledgers(
         session_timeout_rounds,
     )
     away = {bookie for bookie, timeline in timelines.items() if not timeline.states[0].registered}
+    joining = bookies_to_come(places, shape.commands)
+    away |= joining
     registered = [b for b in brokers if b.id not in away]
     topics = {topic.name: topic for topic in imported}
     for index, topic in enumerate(shape.topics):
         if topic.name in topics:
-            topics[topic.name] = _configured(places, index, topic, topics[topic.name])
+            topics[topic.name] = _configured(places, index, topic, topics[topic.name], brokers)
         else:
-            topics[topic.name] = _ledgers_of(places, index, topic, brokers, registered, config)
+            topics[topic.name] = _ledgers_of(places, index, topic, brokers, registered, config, joining)
     return tuple(topics.values())
 
 
-def _configured(places: Places, index: int, shape: TopicShape, topic: Topic) -> Topic:
+def _configured(places: Places, index: int, shape: TopicShape, topic: Topic, brokers: Sequence[Broker]) -> Topic:
     """An imported topic with the file's config over its own."""
     check_ledger_config(places, ("topics", index, "config"), shape.config, for_topic=True)
     policy = shape.placement or topic.policy
+    if policy == REGION_AWARE:
+        check_regions(places, ("topics", index, "placement"), brokers)
     return Topic(topic.name, topic.assignment, {**topic.config, **shape.config}, policy)
 
 
@@ -172,6 +181,7 @@ def _ledgers_of(
     brokers: Sequence[Broker],
     registered: Sequence[Broker],
     config: Mapping[str, ConfigValue],
+    joining: Set[int],
 ) -> Topic:
     here: Location = ("topics", index)
     check_ledger_config(places, (*here, "config"), shape.config, for_topic=True)
@@ -180,12 +190,14 @@ def _ledgers_of(
         problem = f"ensembleSize {size}, writeQuorumSize {write}, ackQuorumSize {ack}"
         raise places.error((*here, "config"), problem, "ensembleSize >= writeQuorumSize >= ackQuorumSize")
     policy = shape.placement or LOWEST_FREE_ID
+    if policy == REGION_AWARE:
+        check_regions(places, (*here, "placement"), brokers)
     if _check_list(places, here, shape, config):
         if len(brokers) < size:
             raise places.error((*here, "config"), f"ensembleSize {size}, but {len(brokers)} bookies", f"1 to {len(brokers)}")
         return Topic(shape.name, _in_turn(brokers, size, shape.partitions or 0), {**shape.config}, policy)
     if shape.assignment is not None:
-        ids = frozenset(b.id for b in brokers)
+        ids = frozenset(b.id for b in brokers) - joining
         for ledger, ensemble in enumerate(shape.assignment):
             check_replicas(places, (*here, "assignment", ledger), ensemble, ids)
             if len(ensemble) != size:
@@ -195,6 +207,8 @@ def _ledgers_of(
     if len(registered) < size:
         problem = f"ensembleSize {size} needs as many bookies in round 0, there are {len(registered)}"
         raise places.error((*here, "config"), problem, f"1 to {len(registered)}")
+    if policy in DRAWN:  # drawn when all of the scenario is known
+        return Topic(shape.name, _in_turn(registered, size, shape.partitions or 0), {**shape.config}, policy)
     least = min(int(effective(config, shape.config, "minNumRacksPerWriteQuorum")), write)
     enforced = bool(effective(config, shape.config, "enforceMinNumRacksPerWriteQuorum"))
     ensembles = new_ensembles(registered, policy, size, write, least, enforced)
@@ -203,6 +217,18 @@ def _ledgers_of(
         raise places.error((*here, "placement"), problem, "more racks, or enforceMinNumRacksPerWriteQuorum = false")
     places_of = np.arange(shape.partitions or 0) % len(registered)
     return Topic(shape.name, np.array(ensembles, np.int32)[places_of], {**shape.config}, policy)
+
+
+def bookies_to_come(places: Places, commands: Sequence[CommandShape]) -> set[int]:
+    """Bookies that join after round 0; raises InputError for one that is decommissioned before it is there."""
+    joins = {c.broker: c.round for c in reversed(commands) if c.kind == ADD_BOOKIE and c.broker is not None}
+    for index, command in enumerate(commands):
+        if command.kind == ADD_BOOKIE and command.round != joins.get(command.broker):
+            raise places.error(("commands", index), f"bookie {command.broker} joins twice", "each bookie once")
+        if command.kind == DECOMMISSION and command.round <= joins.get(command.broker, -1):
+            problem = f"bookie {command.broker} is decommissioned before it joins"
+            raise places.error(("commands", index, "round"), problem, f"a round after {joins[command.broker]}")
+    return {bookie for bookie, joined in joins.items() if joined > 0}
 
 
 def _check_list(places: Places, here: Location, shape: TopicShape, config: Mapping[str, ConfigValue]) -> bool:

@@ -22,6 +22,7 @@ from emulator.scenario.clusters import (
 )
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
 from emulator.scenario.consumers import resolve_consumers
+from emulator.scenario.drawn_ensembles import draw_first_ensembles
 from emulator.scenario.durations import ROUND_MS, round_ms_of
 from emulator.scenario.event_kinds import resolve_events
 from emulator.scenario.faults import FAULT_FILE_COLUMNS, draw_generators, resolve_faults
@@ -32,6 +33,7 @@ from emulator.scenario.initial_file import INITIAL_FILE_COLUMNS, InitialFile, re
 from emulator.scenario.initial_ledgers import refuse_ledgers, resolve_initial_ledgers
 from emulator.scenario.ledgers import (
     LEDGER_COMMANDS,
+    bookies_to_come,
     check_ledger_config,
     check_lists_commands,
     count_ledgers,
@@ -162,7 +164,7 @@ def _resolve(
     if ledgers:
         check_lists_commands(places, commands, topics, config)
         refuse_given_lists(places, initial[3], topics, config)
-    return Scenario(
+    scenario = Scenario(
         scenario_id=scenario_id,
         name=name,
         protocol=shape.protocol,
@@ -189,6 +191,7 @@ def _resolve(
         overrides=overrides,
         events=resolve_events(places, shape, both),
     )
+    return draw_first_ensembles(places, shape.topics, scenario) if ledgers else scenario
 
 
 def _fetching(cluster: ClusterShape) -> Fetching:
@@ -208,6 +211,8 @@ def _initial(
     if has_ledgers(shape.protocol):
         none = (INITIAL_PARTITIONS_SCHEMA, INITIAL_REPLICAS_SCHEMA, INITIAL_REMOTE_SEGMENTS_SCHEMA)
         known = imported.ledgers if isinstance(imported, ImportedLedgers) else None
+        to_come = bookies_to_come(places, shape.commands)
+        brokers = tuple(broker for broker in brokers if broker.id not in to_come)
         ledgers = resolve_initial_ledgers(places, shape.initial, topics, brokers, config, known)
         partitions, replicas, segments = (schema.empty_table() for schema in none)
         return partitions, replicas, segments, ledgers

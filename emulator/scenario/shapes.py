@@ -99,6 +99,7 @@ class ClusterShape(Shape):
     import_folder: Path | None = Field(None, alias="import")
     scale: ScaleShape | None = None
     racks: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
+    regions: Annotated[int, Field(ge=1, le=MAX_BROKERS)] | None = None
     session_timeout_rounds: Rounds | None = None
     network_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None
     disk_bytes_per_second: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = None

@@ -32,10 +32,13 @@ Case = Mapping[str, Any]
 def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
     """The case as a scenario file with one ledger."""
     cluster = {"brokers": len(case["brokers"]), "session_timeout_rounds": case.get("session_timeout_rounds", 18)}
-    lines = [f"protocol = {json.dumps(protocol)}", f"rounds = {case['rounds']}", f"round_ms = {case['round_ms']}", "[cluster]"]
+    lines = [f"protocol = {json.dumps(protocol)}", f"rounds = {case['rounds']}", f"round_ms = {case['round_ms']}"]
+    lines += [f"seed = {case.get('seed', 0)}", "[cluster]"]
     lines += [f"{key} = {_value(value)}" for key, value in cluster.items()]
     if "rack_count" in case:
         lines.append(f"racks = {case['rack_count']}")
+    if "region_count" in case:
+        lines.append(f"regions = {case['region_count']}")
     lines += [f"config = {_value(case.get('config', {}))}", "[[topics]]", 'name = "ledger"']
     lines.append(f"placement = {json.dumps(case.get('placement', 'lowest_free_id'))}")
     lines.append(f"assignment = [{_value(case['replicas'])}]" if "replicas" in case else "partitions = 1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from emulator.faults.bookies import NO_FAULT, BookieState, BookieTimeline, bookie_causes, bookie_timelines, store_outages
 from emulator.faults.kinds import FaultRow
@@ -14,6 +14,7 @@ from emulator.rounds.bookkeeper.constants import (
     DISK_LOST,
     FOREVER,
     HAPPENS,
+    NO_RACK,
     PAUSED,
     POWER_LOST,
     RESTARTED,
@@ -21,7 +22,8 @@ from emulator.rounds.bookkeeper.constants import (
     UNREGISTERED,
 )
 from emulator.scenario import Scenario
-from emulator.scenario.ledgers import DECOMMISSION
+from emulator.scenario.bookie_places import region_of
+from emulator.scenario.ledgers import ADD_BOOKIE, DECOMMISSION
 
 STATUS_BITS = {
     "dead": DEAD,
@@ -45,19 +47,41 @@ class BookieArrays:
         known = [(b.id, b.rack) for b in brokers]
         timelines = bookie_timelines(faults, known, scenario.rounds, scenario.session_timeout_rounds)
         causes = bookie_causes(faults, known, scenario.rounds)
-        left: dict[int, int] = {}
-        for command in scenario.commands:
-            if command.kind == DECOMMISSION and command.broker is not None:
-                left[command.broker] = min(command.round, left.get(command.broker, command.round))
-        racks = {rack: number for number, rack in enumerate(sorted({b.rack for b in brokers if b.rack is not None}))}
+        left, joined = first_rounds(scenario, DECOMMISSION), first_rounds(scenario, ADD_BOOKIE)
+        racks, regions = numbered(b.rack for b in brokers), numbered(region_of(b.rack) for b in brokers)
         bookies: list[tuple[int, ...]] = []
         spans: list[tuple[int, ...]] = []
         for broker in brokers:
             own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
-            bookies.append((broker.id, -1 if broker.rack is None else racks[broker.rack], len(spans), len(own)))
+            own = from_joining(own, joined.get(broker.id, 0))
+            bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(own)))
             spans += [*own, (FOREVER, 0, NO_FAULT)]
         self.bookies, self.spans = tuple(bookies), tuple(spans)
         self.store = (*((at, int(up)) for at, up in store_outages(faults, scenario.rounds)), (FOREVER, 0))
+
+
+def first_rounds(scenario: Scenario, kind: str) -> dict[int, int]:
+    """By bookie the first round of a command of a kind that is about bookies."""
+    rounds: dict[int, int] = {}
+    for command in scenario.commands:
+        if command.kind == kind and command.broker is not None:
+            rounds[command.broker] = min(command.round, rounds.get(command.broker, command.round))
+    return rounds
+
+
+def numbered(names: Iterable[str | None]) -> dict[str | None, int]:
+    """Numbers of names, in their order; of none NO_RACK, or NO_REGION."""
+    return {None: NO_RACK} | {name: number for number, name in enumerate(sorted({n for n in names if n is not None}))}
+
+
+def from_joining(spans: Sequence[tuple[int, int, int]], joined: int) -> list[tuple[int, int, int]]:
+    """The spans of a bookie that isn't there before a round: nobody hears of it, and nothing happens to it."""
+    if joined == 0:
+        return list(spans)
+    begun = [span for span in spans if span[0] <= joined]
+    status = begun[-1][1] if begun[-1][0] == joined else begun[-1][1] & ~HAPPENS
+    first = (joined, status & ~RESTARTED, begun[-1][2])
+    return [(0, DEAD | UNREGISTERED, NO_FAULT), first, *(span for span in spans if span[0] > joined)]
 
 
 def spans_of(timeline: BookieTimeline | None, left: int, causes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -9,6 +9,7 @@ from emulator.faults.kinds import FaultRow
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.of_ledgers import Spans
 from emulator.inputs.ledger_arrays.rules import RULES_PLACES, rules_records
+from emulator.rounds.bookkeeper.draws import PRIME, mixed
 from emulator.rounds.bookkeeper.inputs import (
     BookieRow,
     BookieSpan,
@@ -26,6 +27,11 @@ from emulator.rounds.bookkeeper.inputs import (
 )
 from emulator.rounds.records import fields_of, rows
 from emulator.scenario import Scenario
+
+
+def draw_key_of(seed: int) -> int:
+    """What a seed comes to as a key of draws; it may be larger than the numbers that are drawn."""
+    return mixed(mixed(0, seed % PRIME), seed // PRIME)
 
 
 class RowsOf:
@@ -70,13 +76,14 @@ class GatheredInputs:
         """Take in a scenario. Returns (its place, that of its metadata store's first span)."""
         first_span = self.bookie_spans.add(arrays.spans)
         first_bookie = self.bookies.add(
-            tuple((broker, rack, first_span + first, count) for broker, rack, first, count in arrays.bookies)
+            tuple((broker, rack, region, first_span + first, count) for broker, rack, region, first, count in arrays.bookies)
         )
         ends = [fault.to_round for fault in faults if fault.kind != "client_crash"]
         first_store_span = self.store_spans.put(arrays.store)
         row = {
             "rules": RULES_PLACES[scenario.protocol],
             "rounds": scenario.rounds,
+            "draw_key": draw_key_of(scenario.seed),
             "leaps": int(leaps),
             "first_bookie": first_bookie,
             "bookies": len(arrays.ids),

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from emulator.configs import ConfigValue
 from emulator.ledger_configs import effective
-from emulator.rounds.bookkeeper.constants import NO_LIMIT
+from emulator.rounds.bookkeeper.constants import NO_LIMIT, POLICIES
 from emulator.scenario import Scenario, Topic
-from emulator.scenario.ledgers import RACK_AWARE
 
 MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
 
@@ -33,7 +32,7 @@ def settings_of(scenario: Scenario, topic: Topic) -> dict[str, int]:
         "read_timeout_rounds": max(1, rounds(value("readEntryTimeoutSec") * 1000)),
         "delay_ensemble_change": value("delayEnsembleChange"),
         "explicit_lac_rounds": max(1, explicit_ms // round_ms) if explicit_ms > 0 else 0,
-        "rack_aware": int(topic.policy == RACK_AWARE),
+        "policy": POLICIES.index(topic.policy or POLICIES[0]),
         "min_racks": value("minNumRacksPerWriteQuorum"),
         "enforce_min_racks": value("enforceMinNumRacksPerWriteQuorum"),
         "journal": value("journalWriteData"),

@@ -23,6 +23,18 @@ NO_FAULT = -1
 NO_LIMIT = -1
 """Of a setting: there is no such limit, or it never happens."""
 
+NO_RACK = NO_REGION = -1
+"""The rack, and the region, of a bookie that has none."""
+MAX_REGIONS = 64
+"""Regions of a cluster at most."""
+
+POLICIES = (
+    "lowest_free_id", "rack_aware",
+    "DefaultEnsemblePlacementPolicy", "RackawareEnsemblePlacementPolicy", "RegionAwareEnsemblePlacementPolicy",
+)  # fmt: skip
+"""Of placement; the last three are BookKeeper's own, which draw bookies at random."""
+LOWEST_FREE_ID, RACK_AWARE, DEFAULT_POLICY, RACKAWARE_POLICY, REGION_AWARE_POLICY = range(len(POLICIES))
+
 # What the faults say of a bookie in a round: bits of `status`
 DEAD, PAUSED, SILENT, UNREGISTERED, DECOMMISSIONED, RESTARTED = (1 << bit for bit in range(6))
 CRASHED, POWER_LOST, DISK_LOST, CLEAN_STOP = (1 << bit for bit in range(6, 10))

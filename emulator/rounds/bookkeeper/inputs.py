@@ -26,6 +26,7 @@ class ScenarioRow(Record):
 
     rules: int = constant("place of its protocol's rules")
     rounds: int = constant("rounds of the run")
+    draw_key: int = constant("what its seed comes to as a key of draws")
     leaps: int = constant("1: quiet rounds are leapt over; the result is the same")
     first_bookie: int = constant("place of its first bookie in Inputs.bookies")
     bookies: int = constant("bookies of the cluster")
@@ -37,7 +38,8 @@ class BookieRow(Record):
     """A bookie of the cluster."""
 
     broker: int = constant("its id")
-    rack: int = constant("number of its rack, -1 without one")
+    rack: int = constant("number of its rack, NO_RACK")
+    region: int = constant("number of its region, NO_REGION")
     first_span: int = constant("place of its first span")
     spans: int = constant("spans, without the one at FOREVER")
 
@@ -67,7 +69,7 @@ class Settings(Record):
     read_timeout_rounds: int = constant("readEntryTimeoutSec")
     delay_ensemble_change: int = constant("delayEnsembleChange")
     explicit_lac_rounds: int = constant("explicitLacInterval; 0: off")
-    rack_aware: int = constant("1: the policy is rack_aware, else lowest_free_id")
+    policy: int = constant("of POLICIES")
     min_racks: int = constant("minNumRacksPerWriteQuorum")
     enforce_min_racks: int = constant("enforceMinNumRacksPerWriteQuorum")
     journal: int = constant("journalWriteData: a crash loses nothing")

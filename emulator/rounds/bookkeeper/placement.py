@@ -6,12 +6,21 @@ import numpy as np
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import is_registered, slot_of
-from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NO_ENTRY, NO_FAULT, NOBODY
+from emulator.rounds.bookkeeper.constants import (
+    DEFAULT_POLICY,
+    LOWEST_FREE_ID,
+    MAX_ENSEMBLE,
+    NO_ENTRY,
+    NO_FAULT,
+    NO_RACK,
+    NOBODY,
+)
+from emulator.rounds.bookkeeper.draw_ensemble import draw_ensemble
+from emulator.rounds.bookkeeper.draw_replacement import draw_replacement
+from emulator.rounds.bookkeeper.draws import is_free
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.lists import every
-
-NO_RACK = -1
 
 
 @compiled
@@ -59,7 +68,12 @@ def failed_at(lists: Lists, ledger: Ledger, client: int, when: int, index: int) 
 
 @compiled
 def new_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger, ensembles: np.ndarray, row: int, number: int) -> bool:
-    """An ensemble of the registered bookies, from a number among them on, round and round. False: there are too few."""
+    """An ensemble of the registered bookies, for the ledger with this number in its topic. False: there is none.
+
+    BookKeeper's own policies draw it; the others take bookies from that number among them on, round and round.
+    """
+    if inputs.settings[ledger.settings].policy >= DEFAULT_POLICY:
+        return draw_ensemble(lists, inputs, ledger, ensembles, row, number)
     for index in range(inputs.settings[ledger.settings].ensemble_size):
         place = choose(lists, inputs, ledger, ensembles, row, index, index, number, NOBODY, NOBODY, NO_ENTRY)
         if place == NOBODY:
@@ -88,6 +102,8 @@ def choose(
     ensemble, whom the `client` wants replaced (`when`), and who comes into the `fragment`, by its first entry, as a copy.
     """
     scenario, settings = inputs.scenarios[ledger.scenario], inputs.settings[ledger.settings]
+    if settings.policy >= DEFAULT_POLICY:
+        return draw_replacement(lists, inputs, ledger, ensembles, row, index, client, when, fragment)
     first = registered_number(inputs, ledger, number)
     if first == NOBODY:
         return NOBODY
@@ -98,7 +114,7 @@ def choose(
             continue
         if not is_free(lists, inputs, ledger, ensembles, row, filled, place, client, when, fragment):
             continue
-        if not settings.rack_aware:
+        if settings.policy == LOWEST_FREE_ID:
             return place
         rank = rank_of(lists, inputs, ledger, ensembles, row, filled, index, place)
         if best == NOBODY or rank < best_rank:
@@ -131,35 +147,6 @@ def registered_number(inputs: Inputs, ledger: Ledger, number: int) -> int:
                 return place
             left -= 1
     return NOBODY
-
-
-@compiled
-def is_free(
-    lists: Lists,
-    inputs: Inputs,
-    ledger: Ledger,
-    ensembles: np.ndarray,
-    row: int,
-    filled: int,
-    place: int,
-    client: int,
-    when: int,
-    fragment: int,
-) -> bool:
-    """Whether a registered bookie is neither in the ensemble, nor to be replaced, nor on its way into the fragment."""
-    first = ledger.bookies.start
-    for index in range(min(filled, inputs.settings[ledger.settings].ensemble_size)):
-        if lists.bookies[first + ensembles[row, index]].place == place:
-            return False
-    for at in every(ledger.failures):
-        failure = lists.failures[at]
-        if failure.client == client and failure.when == when and lists.bookies[first + failure.bookie].place == place:
-            return False
-    for at in every(ledger.replacements):
-        task = lists.replacements[at]
-        if task.first_entry == fragment and task.target != NOBODY and lists.bookies[first + task.target].place == place:
-            return False
-    return True
 
 
 @compiled

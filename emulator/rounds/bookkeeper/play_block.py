@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE
+from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, MAX_REGIONS
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import BOOKIE_KINDS, LEDGER_KINDS, RECOVERY_KINDS, Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words
@@ -61,6 +61,7 @@ class Scratch:
             witness=rows(Fragment, told),
             witness_ensembles=np.zeros((told, MAX_ENSEMBLE), np.int64),
             filled=rows(Spans, 1),
+            shares=np.zeros((MAX_REGIONS, 4), np.int64),
         )
         for name in ("events", "violations", "witness"):
             getattr(self.lists.filled[0], name).limit = told - 1

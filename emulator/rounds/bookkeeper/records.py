@@ -282,6 +282,7 @@ class Lists(NamedTuple):
     """Scratch arrays that hold one ledger's lists, and the arrays that a block writes to.
 
     `ensembles`, `found_ensembles`, `own` and `witness_ensembles` have a row of slots (of broker ids: the last) by index.
+    `shares`: what regions get of a new ensemble, while one is drawn.
     """
 
     fragments: Rows[Fragment]
@@ -304,3 +305,4 @@ class Lists(NamedTuple):
     witness: Rows[Fragment]
     witness_ensembles: np.ndarray
     filled: Rows[Spans]
+    shares: np.ndarray

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .bookie import NO_LAC, OK, Bookie
 from .causes import cause_of_bookie, numbered
+from .drawn_placement import draw_of
 from .metadata import Fragment, Metadata
 from .placement import LOWEST_FREE_ID, Placement
 from .recovery import Recovery
@@ -20,6 +21,12 @@ from .window import Message, Window
 from .writer import Writer
 
 Case = Mapping[str, Any]
+
+NOT_THERE = BookieRound(
+    dead=True, paused=False, silent=False, registered=False, restarted=False, crashed=False, power_lost=False, disk_lost=False,
+    clean_stop=False,
+)  # fmt: skip
+"""A bookie that hasn't joined yet."""
 
 
 @dataclass
@@ -60,7 +67,9 @@ class Ledger:
             racks=case.get("racks", {}),
             min_racks=self.settings.min_racks,
             enforce_min_racks=self.settings.enforce_min_racks,
+            draw=lambda index, bookie: draw_of(case.get("seed", 0), 0, first_bookie, self.now, index, bookie),
         )
+        self.joins = {c["broker"]: c["round"] for c in case.get("commands", []) if c["kind"] == "add_bookie"}
         chosen = case["replicas"] if "replicas" in case else self.placement.new_ensemble(self.registered, first_bookie)
         ensemble = list(chosen)
         self.metadata = Metadata([Fragment(0, ensemble)])
@@ -104,7 +113,11 @@ class Ledger:
 
     def status(self, broker: int) -> BookieRound:
         """What the faults say of a bookie in this round."""
-        return self.statuses[broker][self.now]
+        now = self.statuses[broker][self.now]
+        joined = self.joins.get(broker, 0)
+        if self.now < joined:
+            return NOT_THERE
+        return replace(now, restarted=False) if self.now == joined else now
 
     def is_dead(self, broker: int) -> bool:
         """Connections to the bookie break."""

@@ -8,10 +8,11 @@ be taken from a later bookie on, as if ids began there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .drawn_placement import DrawnPlacement, NoBookie
 from .quorums import Quorums
 
 LOWEST_FREE_ID, RACK_AWARE = "lowest_free_id", "rack_aware"
@@ -26,6 +27,15 @@ def stays(ensemble: Sequence[int], failed: Mapping[int, int]) -> bool:
     return any(ensemble[index] == bookie for index, bookie in failed.items())
 
 
+Draw = Callable[[int, int], int]
+"""The draw of a bookie for an index, now."""
+
+
+def no_draw(index: int, bookie: int) -> int:
+    """For policies that draw nobody."""
+    raise AssertionError
+
+
 @dataclass(frozen=True)
 class Placement:
     """A policy with what it has to know."""
@@ -35,6 +45,14 @@ class Placement:
     racks: Mapping[int, Any]
     min_racks: int
     enforce_min_racks: bool
+    draw: Draw = no_draw
+
+    @property
+    def _drawn(self) -> DrawnPlacement | None:
+        """The policy, if it is one of BookKeeper's own."""
+        if self.policy in (LOWEST_FREE_ID, RACK_AWARE):
+            return None
+        return DrawnPlacement(self.policy, self.quorums, self.racks, self.min_racks, self.enforce_min_racks, self.draw)
 
     def replace(self, ensemble: Sequence[int], failed: Mapping[int, int], registered: Iterable[int]) -> list[int]:
         """The ensemble with the failed bookies (by index) replaced one after another, in the order of the indices.
@@ -54,7 +72,12 @@ class Placement:
         return new
 
     def new_ensemble(self, registered: Iterable[int], first: int = 0) -> list[int]:
-        """An ensemble for a new ledger, from number `first` of the registered bookies on, round and round."""
+        """An ensemble for a new ledger, from number `first` of the registered bookies on, round and round, or drawn."""
+        if self._drawn is not None:
+            try:
+                return self._drawn.new_ensemble(registered, first)
+            except NoBookie:
+                raise NotEnoughBookies from None
         ids = sorted(registered)
         turned = [ids[(first + place) % len(ids)] for place in range(len(ids))]
         ensemble: list[int] = []
@@ -68,6 +91,8 @@ class Placement:
 
     def _choose(self, ensemble: Sequence[int], index: int, candidates: Sequence[int]) -> int | None:
         """Among equals the first of the candidates."""
+        if self._drawn is not None:
+            return self._drawn.replacement(ensemble, index, candidates)
         if self.policy == LOWEST_FREE_ID:
             return candidates[0] if candidates else None
         others = {self.racks.get(one) for place, one in enumerate(ensemble) if place != index}

@@ -7,11 +7,12 @@ A case is plain data, like those of Kafka (kafka.py):
     {"rounds", "round_ms", "brokers": [bookie ids], "replicas": the first ensemble (absent: the policy chooses), "workload":
      [rows with from_round, to_round, records_per_round, max_in_flight], "faults": [rows], "commands": [rows], "config" and
      "topic_config": {keys of settings.py}, and optional "session_timeout_rounds", "racks": {id: rack},
-     "placement": "lowest_free_id" (default) or "rack_aware", "rules": Rules (rules.py), "initial": {"fragments":
-     {first entry: ensemble}, "entries": {bookie: {entry: LAC in its header}}, "lac": of the writer}}
+     "placement": "lowest_free_id" (default), "rack_aware" or one of BookKeeper's own with "seed" (drawn_placement.py),
+     "rules": Rules (rules.py), "initial": {"fragments": {first entry: ensemble}, "entries": {bookie: {entry: LAC in its
+     header}}, "lac": of the writer}}
 
 Commands: close_ledger, recover_ledger (`retry` = false: one attempt only), open_no_recovery, check_ledger, and
-decommission_bookie with `broker`.
+decommission_bookie and add_bookie with `broker`.
 
 Each module says what it holds: quorums (arithmetic), status (faults), bookie, metadata, placement, window (adds in
 flight), writer, recovery, repair, invariants, rules (mutants), ledger (all of them together).
@@ -166,6 +167,8 @@ def _obey(ledger: Ledger, command: Mapping[str, Any]) -> None:
             ledger.repair.filling.setdefault(one, None)
     elif kind == "decommission_bookie":
         ledger.decommissioned.add(command["broker"])
+    elif kind == "add_bookie":
+        pass  # Ledger.joins
     else:
         raise ValueError(f"unknown command {kind}")
 

@@ -43,7 +43,7 @@ FENCE_LAST = 2
 RECOVER, WAIT, CREATE, WRITE, CLOSE, STOPPED = "recover", "wait", "create", "write", "close", "stopped"
 ENTRIES, SIZE, AGE, FAILURE = "entries", "size", "age", "failure"
 """Why a ledger was rolled over."""
-PASSED_ON = ("check_ledger", "decommission_bookie")
+PASSED_ON = ("check_ledger", "decommission_bookie", "add_bookie")
 """Commands that every ledger of the list obeys."""
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from emulator.rounds.bookkeeper.invariants import NAMES
 from tests.bookkeeper.by_reference import first_few, of_reference, run_of_cases
+from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
 from tests.reference.bookkeeper.schedules import lossy_schedule, repair_schedule, schedule
 from tests.reference.bookkeeper.simulate import simulate
@@ -66,6 +67,7 @@ SCHEDULES: dict[str, Callable[[int], Case]] = {
     "lossy": lambda seed: lossy_schedule(seed, integrity_check=seed % 2 == 0),
     "racks": rack_schedule,
     "repair": repair_schedule,
+    "placed": placed_schedule,
 }
 
 

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from emulator.configs import KEYS
 from emulator.faults.kinds import LEDGER_KINDS
 from emulator.ledger_configs import LEDGER_KEYS
+from emulator.rounds.bookkeeper.constants import POLICIES
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
-from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, POLICIES, has_ledgers
+from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, has_ledgers
 from emulator.scenario.model import Command
 from emulator.scenario.placements import PLACEMENT_KEYS, PLACEMENTS
 from emulator.scenario.places import Places

@@ -221,11 +221,14 @@ def _ledgers_of(
 
 def bookies_to_come(places: Places, commands: Sequence[CommandShape]) -> set[int]:
     """Bookies that join after round 0; raises InputError for one that is decommissioned before it is there."""
-    joins = {c.broker: c.round for c in reversed(commands) if c.kind == ADD_BOOKIE and c.broker is not None}
+    joins: dict[int, int] = {}
     for index, command in enumerate(commands):
-        if command.kind == ADD_BOOKIE and command.round != joins.get(command.broker):
-            raise places.error(("commands", index), f"bookie {command.broker} joins twice", "each bookie once")
-        if command.kind == DECOMMISSION and command.round <= joins.get(command.broker, -1):
+        if command.kind == ADD_BOOKIE and command.broker is not None:
+            if command.broker in joins:
+                raise places.error(("commands", index), f"bookie {command.broker} joins twice", "each bookie once")
+            joins[command.broker] = command.round
+    for index, command in enumerate(commands):
+        if command.kind == DECOMMISSION and command.broker in joins and command.round <= joins[command.broker]:
             problem = f"bookie {command.broker} is decommissioned before it joins"
             raise places.error(("commands", index, "round"), problem, f"a round after {joins[command.broker]}")
     return {bookie for bookie, joined in joins.items() if joined > 0}

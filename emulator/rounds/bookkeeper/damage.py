@@ -56,23 +56,41 @@ def damage(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, slo
 @compiled
 def check_returned(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> None:
     """Who may have lost entries or fences is fenced, and gets what it lacks; of a ledger that isn't closed it is in limbo."""
+    slot = next_returned(lists, ledger, NOBODY)
+    while slot != NOBODY:  # in the order of the bookies' ids
+        bookie_at(lists, ledger, slot).damaged = 0
+        if is_member(lists, inputs, ledger, slot):
+            check_member(lists, ledger, slot, rules)
+        slot = next_returned(lists, ledger, bookie_at(lists, ledger, slot).place)
+
+
+@compiled
+def next_returned(lists: Lists, ledger: Ledger, behind: int) -> int:
+    """The slot of the next bookie, by id, that is back in this round and was damaged; NOBODY if there is none."""
+    found = NOBODY
     for slot in range(ledger.bookies.count):
         bookie = bookie_at(lists, ledger, slot)
-        if not bookie.status & RESTARTED or not bookie.damaged:
+        if not bookie.status & RESTARTED or not bookie.damaged or bookie.place <= behind:
             continue
-        bookie.damaged = 0
-        if not is_member(lists, inputs, ledger, slot):
-            continue
-        bookie.filling = 1
-        bookie.filling_cause = bookie.damage_cause
-        if rules.damaged_are_fenced:
-            fence(lists, ledger, slot, bookie.damage_cause)
-        if ledger.state == CLOSED:
-            continue
-        if rules.limbo_is_unknown and not bookie.limbo:
-            tell_of_bookie(lists, ledger, LIMBO_ENTERED, slot, bookie.damage_cause)
-            bookie.limbo = 1
-        start_recovery(lists, ledger, slot, 1, bookie.damage_cause)
+        if found == NOBODY or bookie.place < bookie_at(lists, ledger, found).place:
+            found = slot
+    return found
+
+
+@compiled
+def check_member(lists: Lists, ledger: Ledger, slot: int, rules: Rules) -> None:
+    """What a bookie of an ensemble does that is back after damage."""
+    bookie = bookie_at(lists, ledger, slot)
+    bookie.filling = 1
+    bookie.filling_cause = bookie.damage_cause
+    if rules.damaged_are_fenced:
+        fence(lists, ledger, slot, bookie.damage_cause)
+    if ledger.state == CLOSED:
+        return
+    if rules.limbo_is_unknown and not bookie.limbo:
+        tell_of_bookie(lists, ledger, LIMBO_ENTERED, slot, bookie.damage_cause)
+        bookie.limbo = 1
+    start_recovery(lists, ledger, slot, 1, bookie.damage_cause)
 
 
 @compiled

@@ -3,7 +3,7 @@
 A test is "path::name"; of the goldens' one with its scenario in brackets, and then the scenario's own file and tables must show
 the name (golden/shown.py): a key is set, a column has a cell that is not empty, an event or a violated invariant is there. Any
 other test in brackets takes its cases from files, and has one of this name. Else the test's file must have the name as a word,
-and of a key or column its table's. Tests of the reference do not count. "" is no test yet.
+and of a key or column its table's. Tests of the reference do not count.
 """
 
 from __future__ import annotations
@@ -27,12 +27,6 @@ else:
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = "tests/golden/test_golden.py::test_tables_are_golden"
-
-OLD_ENGINE_IS_GONE = False
-"""Then no name may be without a test."""
-
-WITHOUT_TEST = 2
-"""So many have none yet: whoever writes one makes this smaller, nobody makes it larger."""
 
 Inventory = dict[str, dict[str, str]]
 
@@ -70,11 +64,9 @@ def test_tests_use_what_they_are_named_for(category: str) -> None:
     assert not problems, "\n" + "\n".join(problems)
 
 
-def test_few_are_without_a_test() -> None:
+def test_none_is_without_a_test() -> None:
     without = [f"{category}: {name}" for category, tests in inventory().items() for name, test in tests.items() if not test]
-    allowed = 0 if OLD_ENGINE_IS_GONE else WITHOUT_TEST
-    assert len(without) <= allowed, "\n" + "\n".join(without)
-    assert len(without) == allowed, f"{len(without)} are without a test now: make WITHOUT_TEST as small"
+    assert not without, "\n" + "\n".join(without)
 
 
 def _problems(category: str, name: str, test: str) -> list[str]:

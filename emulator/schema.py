@@ -27,9 +27,15 @@ NO_LEADER = -1
 _INT = IntegerType()
 _LONG = LongType()
 _TEXT = StringType()
-EPOCHS_TYPE = ArrayType(
-    StructType([StructField("epoch", _INT, False), StructField("start_offset", _LONG, False)]), containsNull=False
-)
+
+
+def _structs(*fields: tuple[str, DataType]) -> ArrayType:
+    """A list of structs, nothing in it null."""
+    return ArrayType(StructType([StructField(name, kind, False) for name, kind in fields]), containsNull=False)
+
+
+_BROKERS = ArrayType(_INT, containsNull=False)
+EPOCHS_TYPE = _structs(("epoch", _INT), ("start_offset", _LONG))
 
 _TYPES: dict[str, DataType] = {
     "int": _INT,
@@ -38,10 +44,18 @@ _TYPES: dict[str, DataType] = {
     "boolean": BooleanType(),
     "double": DoubleType(),
     "timestamp": TimestampType(),
-    "array<int>": ArrayType(_INT, containsNull=False),
+    "array<int>": _BROKERS,
     "array<string>": ArrayType(_TEXT, containsNull=False),
     "array<bigint>": ArrayType(_LONG, containsNull=False),
     "array<struct<epoch:int,start_offset:bigint>>": EPOCHS_TYPE,
+    "array<struct<first_entry:bigint,ensemble:array<int>>>": _structs(("first_entry", _LONG), ("ensemble", _BROKERS)),
+    "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<int>>>": _structs(
+        ("entry", _LONG), ("acked_by", _BROKERS), ("awaited_from", _BROKERS)
+    ),
+    "array<struct<number:int,phase:string,lac:bigint>>": _structs(("number", _INT), ("phase", _TEXT), ("lac", _LONG)),
+    "array<struct<index:int,from_entry:bigint,to_entry:bigint>>": _structs(
+        ("index", _INT), ("from_entry", _LONG), ("to_entry", _LONG)
+    ),
     "map<string,string>": MapType(_TEXT, _TEXT, valueContainsNull=False),
     "map<string,bigint>": MapType(_TEXT, _LONG, valueContainsNull=False),
 }

@@ -23,6 +23,10 @@ _TEXT = "string"
 _FLAG = "boolean"
 _BROKERS = "array<int>"
 _EPOCHS = "array<struct<epoch:int,start_offset:bigint>>"
+_FRAGMENTS = "array<struct<first_entry:bigint,ensemble:array<int>>>"
+_IN_FLIGHT = "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<int>>>"
+_RECOVERIES = "array<struct<number:int,phase:string,lac:bigint>>"
+_HELD = "array<struct<index:int,from_entry:bigint,to_entry:bigint>>"
 
 LIST_OFFSETS = {
     "latest_offset": "-1, the high watermark",
@@ -511,6 +515,61 @@ TABLE_COLUMNS |= {
         Column("last_entry", _LONG, "entry: last of the ledger, or the LAC, that it found; null: none", True),
         Column("error", _TEXT, "what it was told last, as BKException.Code names it; null: nothing yet", True),
         Column("attempt_error", _TEXT, "what made the last attempt of a recovery that failed fail; null: none did", True),
+    ),
+}
+
+TABLE_COLUMNS |= {
+    "ledger_rounds": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _LEDGER,
+        _ROUND,
+        Column("state", _TEXT, "OPEN, IN_RECOVERY or CLOSED, as the metadata store has it"),
+        Column("last_entry", _LONG, "entry: the last one of a closed ledger, -1: it is empty; null: not closed", True),
+        Column("fragments", _FRAGMENTS, "fragments as the metadata store has them, in the order in which they were added"),
+        Column("writer", _TEXT, "writing, closing, shut, fenced off or crashed"),
+        Column("writer_lac", _LONG, "entry: the last one that the writer acknowledged, -1: none"),
+        Column("last_add_pushed", _LONG, "entry: the last one that the writer sent, -1: none"),
+        Column("queued", _LONG, "entries that wait to be sent"),
+        Column("ensemble", _BROKERS, "bookie ids that the writer writes to, in the order of their indices"),
+        Column("replacing", _BROKERS, "bookie ids that an ensemble change under way replaces, sorted"),
+        Column("in_flight", _IN_FLIGHT, "the writer's adds that it has not acknowledged: who took them, whose answers it awaits"),
+        Column("recoveries", _RECOVERIES, "recoveries under way: how far they are, and the last entry that they recovered"),
+        Column("underreplicated", _INT, "bookies of its fragments that are to be replaced"),
+    ),
+    "bookie_rounds": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _LEDGER,
+        _ROUND,
+        _BROKER,
+        Column("status", _TEXT, "heard, silent or dead"),
+        Column("registered", _FLAG, "whether an ensemble may take it"),
+        Column("in_ensemble", _FLAG, "whether the writer writes to it"),
+        Column("fenced", _FLAG, "whether it is fenced for the ledger"),
+        Column("limbo", _FLAG, "whether it doesn't know what it lost of the ledger"),
+        Column("last_entry", _LONG, "entry: the last one that the bookie has; null: none", True),
+        Column("lac", _LONG, "entry: what it knows to be confirmed, -1: none"),
+        Column("entries", _LONG, "entries that it has"),
+        Column("held", _HELD, "these: of each range those that the index of an ensemble gets"),
+    ),
+    "topic_rounds": _table(
+        _SCENARIO,
+        _TOPIC,
+        _PARTITION,
+        _ROUND,
+        Column("messages", _LONG, "messages that were due so far"),
+        Column("acked", _LONG, "of these acknowledged"),
+        Column("unacked", _LONG, "that whoever serves the topic hasn't acknowledged"),
+        Column("owner", _INT, "who serves it: 0 for the first, 1 after a takeover, ..."),
+        Column("owner_phase", _TEXT, "what the owner is about: create, recover, wait, write, close or stopped"),
+        Column("writes", _INT, "number of the ledger that the owner writes; null: none", True),
+        Column("listed", _BROKERS, "numbers of the ledgers of the list"),
+        Column("offloading", _INT, "number of the ledger that is copied to remote storage; null: none", True),
+        Column("offloaded", _BROKERS, "numbers of the ledgers of the list that remote storage has"),
+        Column("list_version", _INT, "how often the list was written"),
     ),
 }
 

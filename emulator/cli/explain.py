@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,11 @@ from emulator.options import (
     refuse_unwritable,
     with_engine,
 )
+
+if TYPE_CHECKING:
+    from emulator.explain.reading import Subject
+    from emulator.explain.story import Story
+    from emulator.outcomes.ask import Asker
 
 
 @click.command("explain")
@@ -45,17 +51,14 @@ def explain_command(
     master: str | None,
     conf: Mapping[str, str],
 ) -> int:
-    """Tell the story of one partition, or ledger: who led, fetched, cut and lost what in which round.
+    """Tell the story of one partition, ledger or topic: who led, fetched, cut and lost what in which round.
 
-    Rounds in which nothing but steady fetching went on are told of in one line. A partition of compiled rounds is played
-    again if the run did not trace it; any other one has to be traced to be told of round by round.
+    Rounds in which nothing but steady fetching, or writing, went on are told of in one line. What compiled rounds play is played
+    again if the run did not trace it; any other partition has to be traced to be told of round by round.
     """
-    from emulator.explain.ledger import ledger_lines
-    from emulator.explain.page import write_page
     from emulator.explain.reading import find_subject, read_partition, read_run
     from emulator.explain.replay import with_replay
     from emulator.explain.story import tell
-    from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
     from emulator.progress import Progress
     from emulator.scenario.event_kinds import unwritten_kinds
     from emulator.scenario.protocols import LEDGER_PROTOCOLS
@@ -68,11 +71,7 @@ def explain_command(
         unwritten = unwritten_kinds(subject.scenario["protocol"], subject.scenario["event_kinds"])
         lacks = f"the run did not write events of these kinds, which the story lacks: {', '.join(unwritten)}"
         if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
-            if html is not None:
-                raise InputError("--html: the story of a ledger has no page; allowed: no --html")
-            if unwritten:
-                click.echo(f"note: {lacks}", err=True)
-            print_lines(ledger_lines(tables, subject, ledger))
+            _tell_of_ledger(tables, subject, ledger, html, lacks if unwritten else None)
             return DONE
         if ledger is not None:
             raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
@@ -89,9 +88,44 @@ def explain_command(
     story = tell(rows, first, last)
     if not story.traced:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)
+    _print(story, html)
+    return DONE
+
+
+def _print(story: Story, html: str | None) -> None:
+    """Print a story, and write its page where one is wanted."""
+    from emulator.explain.page import write_page
+    from emulator.explain.text import USUAL_WIDTH, can_show, text_lines
+
     width = shutil.get_terminal_size((USUAL_WIDTH, 0)).columns
     print_lines(list(text_lines(story, width, plain=not can_show(sys.stdout.encoding))))
     if html is not None:
         write_page(story, html)
         click.echo(f"page written to {html}", err=True)
-    return DONE
+
+
+def _tell_of_ledger(tables: Asker, subject: Subject, number: int | None, html: str | None, lacks: str | None) -> None:
+    """Tell the story of a ledger, or of a topic that is a list of them; `lacks`: what is to be said if it isn't played again."""
+    from emulator.explain.ledger import ledger_lines
+    from emulator.explain.ledger_replay import with_rounds
+    from emulator.explain.ledger_rows import LedgerRows, read_ledger_or_topic
+    from emulator.explain.ledger_story import tell_ledger
+    from emulator.explain.reading import read_run
+    from emulator.explain.topic_story import tell_topic
+
+    rows = read_ledger_or_topic(tables, subject, number)
+    run = None if rows.trace and lacks is None else read_run(tables)
+    if run is not None:
+        try:
+            rows = with_rounds(rows, run, subject.first, subject.last)
+        except (InputError, EnvironmentProblem) as error:
+            click.echo(f"not played again: {error}", err=True)
+            if lacks is not None:
+                click.echo(f"note: {lacks}", err=True)
+    if rows.trace:
+        first, last = subject.first, subject.last
+        _print(tell_ledger(rows, first, last) if isinstance(rows, LedgerRows) else tell_topic(rows, first, last), html)
+        return
+    if html is not None:
+        raise InputError(f"--html: the rounds of {subject.topic}:{subject.partition} are not known; allowed: a run with --trace")
+    print_lines(ledger_lines(tables, subject, number))

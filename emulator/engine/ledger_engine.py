@@ -48,7 +48,7 @@ LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
 class LedgerEngine:
     """Plays scenarios of ledgers by compiled rounds. A place is one of a ledger by itself, or, behind those, of a topic.
 
-    `traced`: by scenario_id flags of the traced ledgers, whose entries become a table. `identity`: as of CompiledEngine.
+    `traced`: by scenario_id flags of the traced ledgers, whose entries and rounds are tables. `identity`: as of CompiledEngine.
     """
 
     name = "ledgers"
@@ -64,7 +64,7 @@ class LedgerEngine:
 
     @cached_property
     def _topics(self) -> PreparedTopics:
-        return PreparedTopics(self._scenarios, self._leaps)
+        return PreparedTopics(self._scenarios, self._traced, self._leaps)
 
     @cached_property
     def _weights(self) -> np.ndarray:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from emulator.engine.compile_by_playing import compile_by_playing
 from emulator.engine.rows import blocks_row
+from emulator.engine.trace_ledgers import ledger_rounds, topic_rounds
 from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledger_block, read_topic_block
 from emulator.outcomes.compiled_ledgers import LedgerNames, ledger_block_tables, topic_block_tables
 from emulator.rounds.bookkeeper.play_block import play
@@ -37,7 +38,7 @@ def play_ledger_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     began = time.perf_counter()
     state, told = play(block.state, block.inputs)
     seconds = time.perf_counter() - began
-    tables = ledger_block_tables(names, block.inputs, state, told)
+    tables = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block)
     return tables | {"blocks": blocks_row(number, len(state.ledgers), seconds)}
 
 
@@ -49,7 +50,7 @@ def play_topic_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     began = time.perf_counter()
     state, told = play_topic_block(block.state, block.inputs)
     seconds = time.perf_counter() - began
-    tables = topic_block_tables(names, block.inputs, state, told, spare)
+    tables = topic_block_tables(names, block.inputs, state, told, spare, block.traced) | topic_rounds(names, block)
     return tables | {"blocks": blocks_row(number, len(state.topics), seconds)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from emulator.explain.rows import PartitionRows, Row
@@ -50,7 +51,7 @@ class History:
             if violation["round"] is not None:
                 self.violations[violation["round"]].append(violation)
         racks = {row["broker"]: row["rack"] for row in rows.brokers}
-        self.faults = [FaultInForce(row, _brokers_of(row, self.columns, racks)) for row in rows.faults]
+        self.faults = [FaultInForce(row, brokers_of(row, self.columns, racks)) for row in rows.faults]
         self._leaders = self._leaders_by_epoch()
 
     def leader_of(self, epoch: int) -> int | None:
@@ -93,7 +94,8 @@ class History:
         return {**leaders, **elections}
 
 
-def _brokers_of(fault: Row, columns: tuple[int, ...], racks: dict[int, str | None]) -> tuple[int, ...]:
+def brokers_of(fault: Row, columns: tuple[int, ...], racks: Mapping[int, str | None]) -> tuple[int, ...]:
+    """The brokers of a story in whose margin a fault stands."""
     if fault["rack"] is not None:
         return tuple(broker for broker in columns if racks.get(broker) == fault["rack"])
     return tuple(broker for broker in columns if broker in (fault["broker"], fault["peer"]))

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from emulator.explain.fetches import LOST, Message
 from emulator.explain.marks import AFTER_FETCHES, CONTROLLER, NBSP, Mark
 from emulator.explain.rows import Row
-from emulator.explain.story import ABSENT, Moment, Quiet, State, Story
+from emulator.explain.story import Moment, Quiet, State, Story
 from emulator.explain.times import times_of
 
 STATE = "state"
@@ -136,11 +136,12 @@ def _mark_lines(marks: Sequence[Mark], widths: Widths) -> Iterator[Words]:
 def _state_lines(moment: Moment, widths: Widths) -> Iterator[Words]:
     columns: dict[int, list[str]] = {}
     for broker, state in moment.states.items():
-        if state.leo is not None and state.role != ABSENT:
-            pieces = [f"{state.role} e{state.epoch}", f"leo {state.leo}", f"hw {state.hw}"]
-            columns[broker] = _packed(pieces, widths.column)
+        if state.words:
+            columns[broker] = _packed(state.words, widths.column)
     if moment.controller is not None:
         columns[CONTROLLER] = _packed(_controller_pieces(moment.controller), widths.controller)
+    elif moment.said:
+        columns[CONTROLLER] = _packed(moment.said, widths.controller)
     cells = {broker: [Cell(STATE, text, at == 0) for at, text in enumerate(texts)] for broker, texts in columns.items()}
     for at, words in enumerate(_side_by_side(cells)):
         yield Words(words.cells, ends=at == 0)

@@ -1,10 +1,11 @@
-"""The story of one ledger as lines: what became of it, what happened in which round, and what its clients were told."""
+"""The story of one ledger as lines, from events and faults alone: where its rounds are not known, and in reports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.errors import InputError
+from emulator.explain.ledger_closing import bookie_words, client_words, list_words, messages_words, state_words
+from emulator.explain.ledger_rows import refuse_other_ledger
 from emulator.explain.reading import Subject, ask, read_faults
 from emulator.explain.rows import Row
 from emulator.explain.times import time_of, times_of
@@ -46,63 +47,27 @@ def ledger_lines(tables: Asker, subject: Subject, number: int | None = None) -> 
     here, of_scenario = f"{subject.topic}:{subject.partition}", f"scenario {chosen['name']} ({chosen['protocol']})"
     heading = f"{here}, {of_scenario}, rounds {first} to {last} ({times_of(chosen, first, last)})"
     topic = rows("topics")
-    _refuse_other_ledger(here, topic, number)
+    refuse_other_ledger(here, topic, number)
     if topic and number is None:
         of_list = [event for event in rows("events") if event["kind"] in _OF_LISTS]
         told = _happenings(read_faults(tables, subject, ())[1], of_list, subject)
-        return [f"topic {heading}", "", *_list_lines(topic[0], rows("ledgers", "ORDER BY ledger")), "", *told]
+        listed = [f"  ledger {row['ledger']}: {list_words(row)}" for row in rows("ledgers", "ORDER BY ledger")]
+        return [f"topic {heading}", "", messages_words(topic[0]), *listed, "", *told]
     own = f"AND ledger = {number or 0}"
     (ledger,) = rows("ledgers", own)
     fragments, bookies = rows("fragments", f"{own} ORDER BY first_entry"), rows("bookies", f"{own} ORDER BY broker")
     place = "" if number is None else f"{number} of "
     lines = [f"ledger {place}{heading}", ""]
-    lines += [_state(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
+    lines += [state_words(ledger), *(f"  entries from {f['first_entry']} on: bookies {f['ensemble']}" for f in fragments), ""]
     concerned = sorted({b for f in fragments for b in f["ensemble"]} | {b["broker"] for b in bookies})
     faults = read_faults(tables, subject, concerned)[1]
     lines += _happenings(faults, rows("events", own if topic else ""), subject)
     clients = rows("ledger_clients", f"{own} ORDER BY client, number")
-    lines += ["", *(_client(client) for client in clients)] if clients else []
-    lines += ["", "bookies at the end:", *(_bookie(bookie) for bookie in bookies)]
+    lines += ["", *(client_words(client) for client in clients)] if clients else []
+    lines += ["", "bookies at the end:", *(f"  {bookie_words(bookie)}" for bookie in bookies)]
     of_ledger = "" if number is None else f"AND witness LIKE 'ledger {number}: %'"
     violations = rows("violations", f"{of_ledger} ORDER BY round NULLS LAST, invariant")
     return lines + [f"violated in round {v['round']}: {v['invariant']}: {v['witness']}" for v in violations]
-
-
-def _refuse_other_ledger(here: str, topic: Sequence[Row], number: int | None) -> None:
-    if number is None:
-        return
-    if not topic:
-        raise InputError(f"--ledger: {here} is one ledger; allowed: no --ledger")
-    if number >= topic[0]["ledgers_created"]:
-        last = topic[0]["ledgers_created"] - 1
-        allowed = f"0 to {last}" if last >= 0 else "no --ledger"
-        raise InputError(f"--ledger: {here} has no ledger {number}; allowed: {allowed}")
-
-
-def _list_lines(topic: Row, ledgers: Sequence[Row]) -> list[str]:
-    """The list as it was, and what became of its messages."""
-    said = f"{topic['messages']} messages, {topic['acked']} acknowledged, {topic['acked_lost']} of these lost"
-    lines = [f"{said}; readers get {topic['readable']} entries, retention deleted {topic['messages_deleted']}"]
-    for row in ledgers:
-        end = row["writer_lac"] if row["last_entry"] is None else row["last_entry"]
-        told = [
-            f"from round {row['created_round']} on",
-            f"messages from {row['first_message']} on, {end + 1} entries",
-            row["state"],
-        ]
-        told += [] if row["rolled_over"] is None else [f"rolled over by {row['rolled_over']}"]
-        ends = ("closed", "offloaded", "deleted_from_bookies", "deleted")
-        told += [f"{end.replace('_', ' ')} in round {row[f'{end}_round']}" for end in ends if row[f"{end}_round"] is not None]
-        lines.append(f"  ledger {row['ledger']}: {', '.join(told)}")
-    return lines
-
-
-def _state(ledger: Row) -> str:
-    end = "" if ledger["last_entry"] is None else f", last entry {ledger['last_entry']}"
-    told = f"; the writer acknowledged up to {ledger['writer_lac']} and is {ledger['writer']}"
-    unwell = {what: ledger[f"acked_{what}"] for what in ("lost", "unreadable", "under_replicated")}
-    said = [f"{count} {what.replace('_', '-')}" for what, count in unwell.items() if count]
-    return f"{ledger['state']}{end}{told}" + (f"; acknowledged entries: {', '.join(said)}" if said else "")
 
 
 def _happenings(faults: Sequence[Row], events: Sequence[Row], subject: Subject) -> list[str]:
@@ -111,7 +76,9 @@ def _happenings(faults: Sequence[Row], events: Sequence[Row], subject: Subject) 
     for fault in faults:
         on = f" on bookie {fault['broker']}" if fault["broker"] is not None else ""
         name = f"fault {fault['fault_id']}, {fault['kind']}{on},"
-        told += [(fault["from_round"], -2, f"{name} begins"), (fault["to_round"], -1, f"{name} is over")]
+        told.append((fault["from_round"], -2, f"{name} begins"))
+        if fault["to_round"] is not None:
+            told.append((fault["to_round"], -1, f"{name} is over"))
     told += [(event["round"], _ORDER.index(event["kind"]), _event(event) + _cause(event)) for event in events]
     in_rounds = [(round_, text) for round_, _, text in sorted(told) if subject.first <= round_ <= subject.last]
     return [f"round {round_} ({time_of(subject.scenario, round_)}): {text}" for round_, text in in_rounds]
@@ -156,14 +123,3 @@ def _lost(event: Row) -> str:
 
 def _cause(event: Row) -> str:
     return "" if event["cause"] is None else f" (fault {event['cause']})"
-
-
-def _client(client: Row) -> str:
-    found = "" if client["last_entry"] is None else f", found entry {client['last_entry']} to be the last"
-    answer = "" if client["error"] is None else f", was told {client['error']}"
-    return f"{client['client']} {client['number']}: {client['phase']}{answer}{found}"
-
-
-def _bookie(bookie: Row) -> str:
-    last = "no entry" if bookie["last_entry"] is None else f"last entry {bookie['last_entry']}"
-    return f"  {bookie['broker']}: {last}, LAC {bookie['lac']}{', fenced' if bookie['fenced'] else ''}"

@@ -61,7 +61,7 @@ def marks_of(history: History, round_: int, first_shown: bool) -> list[Mark]:
 
     `first_shown`: the story starts with this round, so that faults in force since earlier are told of.
     """
-    marks = [mark for fault in history.faults for mark in _fault_marks(fault, round_, first_shown)]
+    marks = [mark for fault in history.faults for mark in fault_marks(fault, round_, first_shown)]
     marks += [_event_mark(history, round_, event) for event in history.events.get(round_, ())]
     for broker in history.columns:
         marks += _changes(history, round_, broker)
@@ -93,7 +93,8 @@ def fault_words(fault: Row, seen_from: int | None = None) -> str:
     return " ".join(words)
 
 
-def _fault_marks(fault: FaultInForce, round_: int, first_shown: bool) -> list[Mark]:
+def fault_marks(fault: FaultInForce, round_: int, first_shown: bool) -> list[Mark]:
+    """What is said of a fault in a round: that it begins, that it holds in the first one shown, that it ends."""
     places = fault.brokers or (CONTROLLER,)
     number = fault.row["fault_id"]
     if fault.starts == round_ or (first_shown and fault.holds(round_)):

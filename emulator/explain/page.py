@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from emulator.explain.rows import PartitionRows
 from emulator.explain.shapes import FAULT, ROLE_STROKES, arrow, lifeline, shape, shape_of
-from emulator.explain.story import LEADER, OFFLINE, ZOMBIE, Story
-from emulator.explain.summary import epochs_of, fault_line, heading, outcome_counts, replica_ends, violation_line
+from emulator.explain.story import LEADER, OF_PARTITIONS, OFFLINE, ZOMBIE, Speech, Story
+from emulator.explain.summary import epochs_of, fault_line, heading, outcome_counts, replica_ends, rows_of, violation_line
 from emulator.explain.svg import svg
 from emulator.options import writing
 
@@ -39,7 +40,6 @@ _MARK_MEANINGS = {
     "fault": "fault begins or ends",
     "fenced": "anything else",
 }
-_ARROW_MEANINGS = {"fetch": "fetch", "answer": "answer", "exchange": "fetch and answer", "lost": "lost or unanswered"}
 
 
 def write_page(story: Story, path: str) -> None:
@@ -50,42 +50,63 @@ def write_page(story: Story, path: str) -> None:
 
 def page(story: Story) -> str:
     """Returns the page of a story."""
-    rows = story.rows
-    name = f"{rows.topic}:{rows.partition}"
+    name = f"{story.rows.topic}:{story.rows.partition}"
     body = [
         f"<h1>What happened to {escape(name)}</h1>",
-        *(f"<p>{escape(text)}</p>" for text in heading(story)),
-        f'<ul class="legend">{"".join(legend())}</ul>',
+        *(f"<p>{escape(text)}</p>" for text in story.opening or heading(story)),
+        f'<ul class="legend">{"".join(legend(story.speech))}</ul>',
         f'<div class="drawing">\n{svg(story)}\n</div>',
-        f"<h2>At the end of round {rows.scenario['rounds'] - 1}</h2>",
-        _table(("broker", "role", "log end", "high watermark", "in ISR", "leader epochs"), _end_rows(story)),
-        "<h2>Outcome</h2>",
-        _table([label for label, _ in outcome_counts(rows)], [[value for _, value in outcome_counts(rows)]]),
-        "<h2>Faults</h2>",
-        _list(fault_line(fault, rows.scenario) for fault in rows.faults),
-        "<h2>Violations</h2>",
-        _list(map(violation_line, rows.violations), "bad"),
+        *(_closing(story.closing) if story.closing else _end_of(story, rows_of(story))),
     ]
     head = f'<meta charset="utf-8"><title>{escape(name)}</title>\n<style>\n{_STYLE}\n</style>'
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body>\n</html>\n"
 
 
-def _end_rows(story: Story) -> Iterator[Sequence[str]]:
-    for end in replica_ends(story.rows):
+def _end_of(story: Story, rows: PartitionRows) -> Iterator[str]:
+    """Yields what stands behind the drawing of a partition."""
+    yield f"<h2>At the end of round {rows.scenario['rounds'] - 1}</h2>"
+    yield _table(("broker", "role", "log end", "high watermark", "in ISR", "leader epochs"), _end_rows(rows))
+    yield "<h2>Outcome</h2>"
+    yield _table([label for label, _ in outcome_counts(rows)], [[value for _, value in outcome_counts(rows)]])
+    yield "<h2>Faults</h2>"
+    yield _list(fault_line(fault, rows.scenario) for fault in rows.faults)
+    yield "<h2>Violations</h2>"
+    yield _list(map(violation_line, rows.violations), "bad")
+
+
+def _closing(lines: Iterable[str]) -> Iterator[str]:
+    """Yields lines as headings, each with those that are indented below it as a list."""
+    below: list[str] = []
+    look = ""
+    for line in lines:
+        if line.startswith(" "):
+            below.append(line.strip())
+            continue
+        if below:
+            yield _list(below, look)
+        below, look = [], "bad" if line.startswith(("Violations", "Lost")) else ""
+        yield f"<h2>{escape(line)}</h2>"
+    if below:
+        yield _list(below, look)
+
+
+def _end_rows(rows: PartitionRows) -> Iterator[Sequence[str]]:
+    for end in replica_ends(rows):
         in_isr = "yes" if end["in_isr"] else "no"
-        epochs = ", ".join(epochs_of(story.rows, end)) or "none"
+        epochs = ", ".join(epochs_of(rows, end)) or "none"
         yield str(end["broker"]), end["role"], str(end["leo"]), str(end["hw"]), in_isr, epochs
 
 
-def legend() -> Iterator[str]:
+def legend(speech: Speech = OF_PARTITIONS) -> Iterator[str]:
     """Yields what the drawing's lines, arrows and shapes mean, as items of a list."""
-    for role, meaning in _ROLE_MEANINGS.items():
+    of_partitions = speech is OF_PARTITIONS
+    for role, meaning in (_ROLE_MEANINGS if of_partitions else speech.roles).items():
         line = f'<path d="M0 8H26" {ROLE_STROKES[role]} fill="none"/>'
         yield _item(line, meaning)
     yield _item(lifeline(19, 1, 15, FAULT), "fault in force")
-    for kind, meaning in _ARROW_MEANINGS.items():
+    for kind, meaning in speech.arrows.items():
         yield _item(arrow(kind, 0, 6, 26, 10), meaning)
-    for kind, meaning in _MARK_MEANINGS.items():
+    for kind, meaning in (_MARK_MEANINGS if of_partitions else speech.marks).items():
         yield _item(shape(*shape_of(kind), 13, 8), meaning)
 
 

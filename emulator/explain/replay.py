@@ -16,7 +16,7 @@ from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.play_blocks import play_payload
 from emulator.engine.warm_up import warm_up
 from emulator.errors import InputError
-from emulator.explain.rows import PartitionRows, Row
+from emulator.explain.rows import PartitionRows, Row, StoryRows
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import shares_budgets
 from emulator.outcomes.compiled.tables import TABLES
@@ -45,7 +45,7 @@ def with_replays(
 
     `also_sharing`: also where all partitions of the scenario have to be played; else InputError is raised there.
     """
-    scenario = _scenario(run, [rows for rows, _, _ in told])
+    scenario = stored_scenario(run, [rows for rows, _, _ in told])
     if not also_sharing and shares_budgets(scenario):
         raise InputError("partitions share what their brokers have, and all of them would have to be played again")
     played = _play(replace(scenario, events=None), [(rows.topic, rows.partition) for rows, _, _ in told], progress)
@@ -55,14 +55,14 @@ def with_replays(
 def _replayed(rows: PartitionRows, first: int, last: int, scenario: Scenario, tables: Mapping[str, pa.Table]) -> PartitionRows:
     written = written_rows(tables["events"], [scenario])
     stored = {"outcomes": [rows.outcome], "replicas": rows.ends, "leader_epochs": rows.leader_epochs}
-    _refuse_others({**tables, "events": written}, stored | {"events": rows.events, "violations": rows.violations})
+    refuse_others({**tables, "events": written}, stored | {"events": rows.events, "violations": rows.violations})
     trace, controllers = _trace(tables["trace"], first, last), _controllers(tables, first, last)
     events = rows.events if scenario.events is None else tables["events"].to_pylist()
     return replace(rows, events=events, trace=trace, controllers=controllers)
 
 
-def _scenario(run: Row, told: Sequence[PartitionRows]) -> Scenario:
-    """The scenario of the rows, as the run stored it."""
+def stored_scenario(run: Row, told: Sequence[StoryRows]) -> Scenario:
+    """The scenario of the rows, as the run stored it; raises InputError where it has no such partitions."""
     found = {scenario.scenario_id: scenario for scenario in load_stored(run).scenarios}
     scenario = found.get(told[0].scenario["scenario_id"])
     partitions = {} if scenario is None else {topic.name: topic.partitions for topic in scenario.topics}
@@ -96,7 +96,7 @@ def _of_partition(table: pa.Table, topic: str, partition: int) -> pa.Table:
     return table.filter((pc.field("topic") == topic) & (pc.field("partition") == partition))
 
 
-def _refuse_others(tables: Mapping[str, pa.Table], stored: Mapping[str, Sequence[Row]]) -> None:
+def refuse_others(tables: Mapping[str, pa.Table], stored: Mapping[str, Sequence[Row]]) -> None:
     """Raises InputError if the run's rows are others than those of the replay: of another version's rounds, say."""
     for name, rows in stored.items():
         columns = [column for column in tables[name].column_names if not rows or column in rows[0]]

@@ -1,12 +1,36 @@
-"""What the tables of a run hold of one partition."""
+"""What the tables of a run hold of one partition, or ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 Row = Mapping[str, Any]
+
+
+class StoryRows(Protocol):
+    """What every story is told from: rows of tables that name it, and the columns of its drawing."""
+
+    @property
+    def scenario(self) -> Row:
+        """Its row of `scenarios`."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def partition(self) -> int:
+        """The number within the topic."""
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """What has a column of its own, by number."""
+
+    @property
+    def brokers(self) -> Sequence[Row]:
+        """Rows of `brokers` of those that are columns."""
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from emulator.explain.fetches import STEADY_FETCHES, Message, messages
 from emulator.explain.history import ELECTIONS, History
 from emulator.explain.marks import STEADY_KINDS, Mark, marks_of
 from emulator.explain.quiet import Totals, quiet_words
-from emulator.explain.rows import PartitionRows, Row
+from emulator.explain.rows import PartitionRows, Row, StoryRows
 
 LEADER, ZOMBIE, FOLLOWER, OFFLINE, ABSENT = "leader", "zombie", "follower", "offline", "absent"
 
@@ -19,20 +19,30 @@ LEADER, ZOMBIE, FOLLOWER, OFFLINE, ABSENT = "leader", "zombie", "follower", "off
 class State:
     """A replica at the end of a round; without a trace the role is what events tell, and the rest is None.
 
-    `role`: leader, follower or offline; zombie: it leads an epoch that the controller has ended; absent: no replica.
+    `role`: leader, follower or offline; zombie: it leads an epoch that the controller has ended; absent: no replica. `said`: of
+    what is no replica, its state in words; its role is one of these, and Speech says what it stands for.
     """
 
     role: str
     epoch: int | None = None
     leo: int | None = None
     hw: int | None = None
+    said: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What stands in its column at the end of a round."""
+        if self.leo is None or self.role == ABSENT:
+            return self.said
+        return f"{self.role} e{self.epoch}", f"leo {self.leo}", f"hw {self.hw}"
 
 
 @dataclass(frozen=True)
 class Moment:
     """A round in which something happened.
 
-    `states`: by broker, at its end; `controller`: the row of `trace_partitions`; `faulty`: brokers with a fault in force.
+    `states`: by broker, at its end; `controller`: the row of `trace_partitions`; `faulty`: brokers with a fault in force; `said`:
+    of what is no partition, what stands in the controller's place.
     """
 
     round: int
@@ -42,6 +52,7 @@ class Moment:
     marks: tuple[Mark, ...]
     messages: tuple[Message, ...]
     violations: tuple[Row, ...]
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,14 +67,41 @@ class Quiet:
 
 
 @dataclass(frozen=True)
-class Story:
-    """What happened to a partition in rounds `first` to `last`; `rows` are what it was told from."""
+class Speech:
+    """What a drawing calls its columns, the one at the side, roles, arrows and marks; `opening`: how to read a round's end."""
 
-    rows: PartitionRows
+    column: str
+    side: str
+    roles: Mapping[str, str]
+    arrows: Mapping[str, str]
+    opening: str
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+OF_PARTITIONS = Speech(
+    "broker",
+    "controller",
+    {LEADER: "leader", ZOMBIE: "zombie (its epoch is over)", FOLLOWER: "follower", OFFLINE: "offline"},
+    {"fetch": "fetch", "answer": "answer", "exchange": "fetch and answer", "lost": "lost or unanswered"},
+    "A round's last line is its end: role, epoch (e), log end (leo) and high watermark (hw), both exclusive; a..b includes b.",
+)
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happened to a partition in rounds `first` to `last`; `rows` are what it was told from.
+
+    Of what is no partition `opening` and `closing` are the lines before and behind the drawing.
+    """
+
+    rows: StoryRows
     first: int
     last: int
     traced: bool
     parts: tuple[Moment | Quiet, ...]
+    speech: Speech = OF_PARTITIONS
+    opening: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
 
 
 def tell(rows: PartitionRows, first: int, last: int) -> Story:

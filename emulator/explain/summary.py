@@ -16,17 +16,23 @@ _COUNTS = ("appended", "acked", "acked_lost", "committed_lost", "refused", "trun
 
 def heading(story: Story) -> Iterator[str]:
     """Yields whose story it is, and of which rounds."""
-    rows, scenario = story.rows, story.rows.scenario
+    rows, scenario = rows_of(story), story.rows.scenario
     yield (
         f"{rows.topic}:{rows.partition} in scenario {scenario['name']} ({scenario['protocol']}), replicas"
         f" {', '.join(map(str, rows.replicas))}; rounds {story.first}-{story.last} of {scenario['rounds']},"
         f" {scenario['round_ms']} ms each ({times_of(scenario, story.first, story.last)})"
     )
     yield (
-        "A round's last line is its end: role, epoch (e), log end (leo) and high watermark (hw), both exclusive; a..b includes b."
+        story.speech.opening
         if story.traced
         else "Not traced: told from events, faults and violations alone; who led before the first election is not known."
     )
+
+
+def rows_of(story: Story) -> PartitionRows:
+    """Returns the rows of a partition's story."""
+    assert isinstance(story.rows, PartitionRows)
+    return story.rows
 
 
 def summary(rows: PartitionRows) -> Iterator[str]:

@@ -86,7 +86,7 @@ class _Sheet:
         self._text(_PAD / 2, 21, "round", OTHER_COLOUR)
         for broker in self._story.rows.columns:
             rack = racks.get(broker)
-            title = f"broker {broker}" + (f", rack {rack}" if rack is not None else "")
+            title = f"{self._story.speech.column} {broker}" + (f", rack {rack}" if rack is not None else "")
             title = title[: self._widths.column]
             width = (len(title) + 2) * CHAR_WIDTH
             x = self._at[broker]
@@ -94,7 +94,7 @@ class _Sheet:
                 f'<rect x="{x - 8:.1f}" y="6" width="{width + 4:.1f}" height="22" rx="4" fill="#f6f8fa" stroke="#8c959f"/>'
             )
             self._text(x + 2, 21, title, WORDS_COLOUR, bold=True)
-        self._text(self._at[CONTROLLER] + _TEXT_OFFSET, 21, "controller", OTHER_COLOUR)
+        self._text(self._at[CONTROLLER] + _TEXT_OFFSET, 21, self._story.speech.side, OTHER_COLOUR)
         return HEADER_HEIGHT
 
     def _begin(self, block: Block | None, y: float) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from emulator.explain.layout import Across, Arrow, Block, Line, Widths, Words, blocks
 from emulator.explain.marks import CONTROLLER, NBSP
-from emulator.explain.story import ABSENT, FOLLOWER, LEADER, OFFLINE, ZOMBIE, Story
-from emulator.explain.summary import heading, summary
+from emulator.explain.story import ABSENT, FOLLOWER, LEADER, OF_PARTITIONS, OFFLINE, ZOMBIE, Speech, Story
+from emulator.explain.summary import heading, rows_of, summary
 
 NARROWEST, WIDEST, USUAL_WIDTH = 60, 160, 120
 NARROWEST_COLUMN = 14
@@ -36,11 +36,13 @@ class Drawing:
         """A text as it is written: with real arrows where there are any."""
         return text if self.plain else text.replace("->", "→")
 
-    def legend(self) -> str:
+    def legend(self, speech: Speech = OF_PARTITIONS) -> str:
         """What the characters mean; NBSP within what belongs together."""
-        items = [f"{self.lifelines[role]} {role}" for role in (LEADER, ZOMBIE, FOLLOWER, OFFLINE)]
-        items[1] += " (its epoch is over)"
-        items += [f"{self.fault} fault in force", f"{self.line}{self.right} fetch, answer", f"{self.lost} lost or unanswered"]
+        items = [f"{self.lifelines[role]} {meaning}" for role, meaning in speech.roles.items()]
+        arrows = {kind: speech.arrows[kind] for kind in ("fetch", "answer") if kind in speech.arrows} or speech.arrows
+        meant = ", ".join(meaning for kind, meaning in arrows.items() if kind != "lost")
+        items.append(f"{self.fault} fault in force")
+        items += [f"{self.line}{self.right} {meant}", f"{self.lost} {speech.arrows['lost']}"] if speech.arrows else []
         return "  ".join(item.replace(" ", NBSP) for item in items)
 
 
@@ -70,9 +72,9 @@ def text_lines(story: Story, width: int = USUAL_WIDTH, plain: bool = False) -> I
     """
     width = min(max(width, NARROWEST), WIDEST)
     drawing = Drawing(plain)
-    for text in heading(story):
+    for text in story.opening or heading(story):
         yield from map(drawing.shown, textwrap.wrap(text, width, subsequent_indent="  "))
-    for text in textwrap.wrap(drawing.legend(), width):
+    for text in textwrap.wrap(drawing.legend(story.speech), width):
         yield text.replace(NBSP, " ")
     yield ""
     canvas = _Canvas(story, width, drawing)
@@ -80,7 +82,7 @@ def text_lines(story: Story, width: int = USUAL_WIDTH, plain: bool = False) -> I
     for block in blocks(story, canvas.widths):
         yield from canvas.block(block)
     yield ""
-    for text in summary(story.rows):
+    for text in story.closing or summary(rows_of(story)):
         indent = len(text) - len(text.lstrip()) + 2
         yield from map(drawing.shown, textwrap.wrap(text, width, subsequent_indent=" " * indent))
 
@@ -89,11 +91,11 @@ class _Canvas:
     """Where what stands in a line of characters."""
 
     def __init__(self, story: Story, width: int, drawing: Drawing) -> None:
-        self._brokers = story.rows.columns
+        self._brokers, self._speech = story.rows.columns, story.speech
         self._drawing = drawing
         margin = max(len("round"), len(str(story.last))) + 2
         controller = 22 if width - margin - 22 >= len(self._brokers) * (NARROWEST_COLUMN + _GAP) else 16
-        step = max((width - margin - controller) // len(self._brokers), NARROWEST_COLUMN + _GAP)
+        step = max((width - margin - controller) // max(1, len(self._brokers)), NARROWEST_COLUMN + _GAP)
         self._at = {broker: margin + step * index for index, broker in enumerate(self._brokers)}
         self._at[CONTROLLER] = margin + step * len(self._brokers)
         self._margin = margin
@@ -104,8 +106,8 @@ class _Canvas:
         row = self._blank()
         self._put(row, 0, "round")
         for broker in self._brokers:
-            self._put(row, self._at[broker], f"broker {broker}")
-        self._put(row, self._at[CONTROLLER] + 1, "controller")
+            self._put(row, self._at[broker], f"{self._speech.column} {broker}")
+        self._put(row, self._at[CONTROLLER] + 1, self._speech.side)
         return "".join(row).rstrip()
 
     def block(self, block: Block) -> Iterator[str]:

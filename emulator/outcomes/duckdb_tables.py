@@ -34,6 +34,12 @@ _TYPES = {
     "array<string>": "VARCHAR[]",
     "array<bigint>": "BIGINT[]",
     "array<struct<epoch:int,start_offset:bigint>>": "STRUCT(epoch INTEGER, start_offset BIGINT)[]",
+    "array<struct<first_entry:bigint,ensemble:array<int>>>": "STRUCT(first_entry BIGINT, ensemble INTEGER[])[]",
+    "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<int>>>": (
+        "STRUCT(entry BIGINT, acked_by INTEGER[], awaited_from INTEGER[])[]"
+    ),
+    "array<struct<number:int,phase:string,lac:bigint>>": "STRUCT(number INTEGER, phase VARCHAR, lac BIGINT)[]",
+    "array<struct<index:int,from_entry:bigint,to_entry:bigint>>": ("STRUCT(index INTEGER, from_entry BIGINT, to_entry BIGINT)[]"),
     "map<string,string>": "MAP(VARCHAR, VARCHAR)",
     "map<string,bigint>": "MAP(VARCHAR, BIGINT)",
 }

@@ -43,6 +43,7 @@ HELPER_VIEWS = (
     "tiering_cost_items",
     "quorum_holdings",
     "ledger_tiers",
+    "entry_rounds",
     "quorum_partitions",
     "sweep",
 )

@@ -72,7 +72,7 @@ def test_no_round_of_ledgers_is_played_either(
     if records == "ledgers":
         block = read_ledger_block(PreparedLedgers(scenarios, {0: np.zeros(2, bool)}, True).payload(0, 1))
     else:
-        block = read_topic_block(PreparedTopics(scenarios, True).payload(0, 1))
+        block = read_topic_block(PreparedTopics(scenarios, {0: np.zeros(2, bool)}, True).payload(0, 1))
     before, played = np.array(getattr(block.state, records)), list[Any]()
     play = getattr(play_ledger_blocks, player)
     monkeypatch.setattr(compiled, "is_compiling", lambda: True)

@@ -41,10 +41,10 @@ LATER = {
 }
 """Columns by table that came after the goldens were taken: they are left out."""
 
-LATER_TABLES = ("event_counts",)
+LATER_TABLES = ("event_counts", "ledger_rounds", "bookie_rounds", "topic_rounds")
 """Tables that came after them, likewise."""
 
-LATER_ANSWERS = ("sweep", "ask_which_case_is_worst", "ask_which_setting_suits_which_topic")
+LATER_ANSWERS = ("sweep", "entry_rounds", "ask_which_case_is_worst", "ask_which_setting_suits_which_topic")
 """Views and questions that came after them, likewise: what they answer has tests of its own."""
 
 LONG_TEXT = {"runs": ("scenario_text",)}

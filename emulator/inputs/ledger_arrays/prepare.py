@@ -14,7 +14,7 @@ from emulator.inputs.ledger_arrays.gather import GatheredInputs
 from emulator.inputs.ledger_arrays.of_ledgers import Feed, feeds_of_topic
 from emulator.inputs.ledger_arrays.settings import settings_of
 from emulator.inputs.ledger_arrays.start import start_ledgers, state_of
-from emulator.inputs.ledger_arrays.weights import ledger_weights
+from emulator.inputs.ledger_arrays.weights import ledger_weights, traced_weights
 from emulator.ledger_configs import is_managed
 from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE, NO_FAULT
 from emulator.rounds.bookkeeper.inputs import Inputs
@@ -64,7 +64,8 @@ class PreparedLedgers:
                     of_ledger, feeds = feeds_of_topic(scenario, topic, faults, arrays.place)
                     parts.append(own | _of_feeds(gathered, of_ledger, feeds))
                     ensembles.append(_places(topic.assignment, arrays))
-                    weights.append(ledger_weights(scenario.rounds, leaps, arrays, ensembles[-1], of_ledger, feeds))
+                    own_weights = ledger_weights(scenario.rounds, leaps, arrays, ensembles[-1], of_ledger, feeds)
+                    weights.append(own_weights + traced_weights(scenario.rounds, topic.assignment.shape[1], own["traced"]))
                     for number in range(count) if starts else ():
                         if first + number in starts:
                             self._given[self.count + number] = _with_places(starts[first + number], arrays)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import GatheredInputs
 from emulator.inputs.ledger_arrays.of_ledgers import Feed, Spans, feeds_of_topic, workload_spans
 from emulator.inputs.ledger_arrays.settings import settings_of, topic_settings_of
-from emulator.inputs.ledger_arrays.weights import topic_weights
+from emulator.inputs.ledger_arrays.weights import topic_weights, traced_weights
 from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
 from emulator.ledger_configs import effective, is_managed
 from emulator.rounds.bookkeeper.constants import CREATE, FOREVER, NO_FAULT, NO_LIMIT, NOBODY
@@ -29,19 +29,24 @@ from emulator.scenario import Topic as ScenarioTopic
 
 
 class TopicBlock(NamedTuple):
-    """Topics to be played: their state, and what their rounds read."""
+    """Topics to be played: their state, and what their rounds read. `traced`: by topic, whether its rounds become tables."""
 
     state: TopicState
     inputs: Inputs
+    traced: np.ndarray
 
 
 class PreparedTopics:
-    """All topics that are lists of ledgers of some scenarios, in their order. `weights`: by topic, how much there is to do."""
+    """All topics that are lists of ledgers of some scenarios, in their order.
 
-    def __init__(self, scenarios: Sequence[Scenario], leaps: bool) -> None:
+    `traced`: as of PreparedLedgers. `weights`: by topic, how much there is to do.
+    """
+
+    def __init__(self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> None:
         gathered = GatheredInputs()
         parts: list[Any] = [rows(Topic, 0)]
         weights: list[np.ndarray] = [np.zeros(0)]
+        flags: list[np.ndarray] = [np.zeros(0, bool)]
         for scenario in scenarios:
             faults = read_fault_rows(scenario.faults, scenario.rounds)
             arrays = BookieArrays(scenario, faults)
@@ -55,12 +60,15 @@ class PreparedTopics:
                     own.number = np.arange(first, first + topic.partitions)
                     own.first_bookie = np.arange(topic.partitions) % len(arrays.ids)
                     parts.append(own)
+                    flags.append(np.asarray(traced[scenario.scenario_id][first : first + topic.partitions], bool))
                     size = int(effective(scenario.config, topic.config, "ensembleSize"))
                     ledgers = np.array([_ledgers_of(scenario, topic, feed) for feed in feeds])[of_topic]
-                    weights.append(topic_weights(scenario.rounds, leaps, arrays, size, ledgers, of_topic, feeds))
+                    own_weights = topic_weights(scenario.rounds, leaps, arrays, size, ledgers, of_topic, feeds)
+                    weights.append(own_weights + traced_weights(scenario.rounds, size, flags[-1]))
                 first += topic.partitions
         self._topics: Any = np.concatenate(parts).view(np.recarray)
         self.count, self.weights, self.inputs = len(self._topics), np.concatenate(weights), gathered.inputs()
+        self._flags = np.concatenate(flags)
 
     def numbers(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Of the topics [first, last): (places of their scenarios, partition_ids)."""
@@ -68,12 +76,12 @@ class PreparedTopics:
 
     def payload(self, first: int, last: int) -> bytes:
         """The topics [first, last), for `read_topic_block`."""
-        return pickle.dumps((self._topics[first:last], self.inputs), protocol=5)
+        return pickle.dumps((self._topics[first:last], self._flags[first:last], self.inputs), protocol=5)
 
 
 def read_topic_block(payload: bytes) -> TopicBlock:
     """What `PreparedTopics.payload` packed."""
-    topics, inputs = pickle.loads(payload)
+    topics, traced, inputs = pickle.loads(payload)
     topics.place = np.arange(len(topics))
     owner = rows(Owner, 1)
     owner.phase, owner.part, owner.to_message = CREATE, NOBODY, FOREVER
@@ -86,12 +94,12 @@ def read_topic_block(payload: bytes) -> TopicBlock:
         packed(width_of(Owner), [owner] * len(topics)),
         empty_lists(0),
     )
-    return TopicBlock(state, inputs)
+    return TopicBlock(state, inputs, traced)
 
 
-def read_topics(scenarios: Sequence[Scenario], leaps: bool) -> TopicBlock:
+def read_topics(scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> TopicBlock:
     """All of PreparedTopics in one block."""
-    prepared = PreparedTopics(scenarios, leaps)
+    prepared = PreparedTopics(scenarios, traced, leaps)
     return read_topic_block(prepared.payload(0, prepared.count))
 
 

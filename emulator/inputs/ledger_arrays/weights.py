@@ -45,6 +45,11 @@ def topic_weights(
     return played * (size * ROUND_OF_LEDGER * ROUND_OF_TOPIC) + WEIGHT_OF_ROWS * size * ledgers
 
 
+def traced_weights(rounds: int, size: np.ndarray | int, traced: np.ndarray) -> np.ndarray:
+    """By ledger or topic, what comes on top if its rounds become tables. `size`: bookies of an ensemble."""
+    return np.where(traced, rounds * size * WEIGHT_OF_ROWS, 0.0)
+
+
 def _changes(feeds: Sequence[Feed]) -> np.ndarray:
     """By feed, changes of what comes from outside; rounds in which adds are dropped or held up are all played."""
     held_up = [sum(to_round - from_round for _, _, from_round, to_round, *_ in feed.on_the_way) for feed in feeds]

@@ -13,7 +13,7 @@ from emulator.rounds.bookkeeper.constants import OF_THE_WRITER
 def entry_rows(view: LedgerView) -> pa.Table:
     """A row for each entry of a traced ledger that some bookie has."""
     owners = view.owners("stored")
-    wanted = np.flatnonzero(view.ledgers.traced[owners] & view.kept[owners])
+    wanted = np.flatnonzero(view.traced[owners] & view.kept[owners])
     parts = [_share(view, int(run), int(owners[run])) for run in wanted]
     columns = [np.concatenate([np.zeros(0, np.int64), *(part[at] for part in parts)]) for at in range(4)]
     order = np.lexsort((columns[2], columns[1], columns[0]))

@@ -32,6 +32,7 @@ from emulator.rounds.bookkeeper.state import State
 
 TABLES = (
     "partitions", "outcomes", "events", "ledgers", "fragments", "entries", "bookies", "ledger_clients", "violations", "topics",
+    "ledger_rounds", "bookie_rounds", "topic_rounds",
 )  # fmt: skip
 """Output tables whose rows a block has."""
 
@@ -43,9 +44,10 @@ BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLE
 
 
 def ledger_block_tables(names: LedgerNames, inputs: Inputs, state: State, told: Told) -> dict[str, pa.Table]:
-    """The rows of TABLES of a block of ledgers by themselves."""
+    """The rows of TABLES, but for those of rounds, of a block of ledgers by themselves."""
     count = len(state.ledgers)
-    view = LedgerView(names, inputs, state.ledgers, state, told, np.arange(count), np.ones(count, bool))
+    traced = state.ledgers.traced != 0
+    view = LedgerView(names, inputs, state.ledgers, state, told, np.arange(count), np.ones(count, bool), traced)
     replicas = view.ensembles(view.last_fragments)
     outcomes = (
         view.names.at(view.unit)

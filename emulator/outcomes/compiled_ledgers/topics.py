@@ -33,15 +33,18 @@ ROUNDS = {
 
 
 def topic_block_tables(
-    names: LedgerNames, inputs: Inputs, state: TopicState, told: Told, spare: Sequence[Sequence[int]]
+    names: LedgerNames, inputs: Inputs, state: TopicState, told: Told, spare: Sequence[Sequence[int]], traced: np.ndarray
 ) -> dict[str, pa.Table]:
-    """The rows of tables.TABLES of a block of topics. `spare`: by topic, what stands for the ensemble of one without ledgers."""
+    """The rows of tables.TABLES, but for those of rounds, of a block of topics.
+
+    `spare`: by topic, what stands for the ensemble of one without ledgers; `traced`: flags by topic.
+    """
     ledgers: Any = entries_of(Ledger, state.ledgers)
     parts: Any = entries_of(Part, state.parts)
     counts = np.diff(state.ledgers.offsets)
     unit = np.repeat(np.arange(len(counts)), counts)
     kept = (parts.deleted_round == NEVER) & (parts.freed_round == NEVER)
-    view = LedgerView(names, inputs, ledgers, state.lists, told, unit, kept)
+    view = LedgerView(names, inputs, ledgers, state.lists, told, unit, kept, traced[unit])
     of_all = _sums(view, parts, len(counts))
     return common_tables(view) | {
         "partitions": _partitions(view, counts, spare),

@@ -21,7 +21,9 @@ BROKERS: pa.DataType = arrow_schema("fragments").field("ensemble").type
 
 @dataclass
 class LedgerView:
-    """`ledgers` with their `lists`; `unit`: by ledger, the place of what names it. `kept`: whether bookies have it."""
+    """`ledgers` with their `lists`; `unit`: by ledger, the place of what names it. `kept`: whether bookies have it, `traced`:
+    whether its entries are a table.
+    """
 
     names: LedgerNames
     inputs: Inputs
@@ -30,6 +32,7 @@ class LedgerView:
     told: Told
     unit: np.ndarray
     kept: np.ndarray
+    traced: np.ndarray
 
     @cached_property
     def settings(self) -> Any:
@@ -53,8 +56,10 @@ class LedgerView:
 
     def ensembles(self, rows: np.ndarray, in_order: bool = False) -> pa.Array:
         """Broker ids of rows of the fragments' ensembles; `in_order`: sorted."""
-        owners = self.owners("fragments")[rows]
-        slots = self.lists.ensembles.words[rows]
+        return self.brokers_at(self.owners("fragments")[rows], self.lists.ensembles.words[rows], in_order)
+
+    def brokers_at(self, owners: np.ndarray, slots: np.ndarray, in_order: bool = False) -> pa.Array:
+        """Broker ids of ensembles, given as rows of slots and by row whose they are; `in_order`: sorted."""
         sizes = self.settings.ensemble_size[owners]
         is_member = np.arange(slots.shape[1]) < sizes[:, None]
         first = self.lists.bookies.offsets[owners]

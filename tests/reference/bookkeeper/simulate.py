@@ -33,6 +33,7 @@ from .metadata import CLOSED, IN_RECOVERY
 from .quorums import FOUND, UNKNOWN
 from .recovery import FENCE, READ, Recovery
 from .repair import audit, commit_replacements, copy
+from .round_state import state_of_round
 from .status import covers, writer_is_gone
 from .window import Message
 from .writer import CRASHED
@@ -337,4 +338,5 @@ def snapshot(ledger: Ledger) -> dict[str, Any]:
         "reader_lac": ledger.reader_lac(),
         "adds": list(writer.results),
         "pending": [add.entry for add in writer.window.pending],
+        **state_of_round(ledger),
     }

@@ -1,0 +1,173 @@
+"""Every round of traced ledgers and topics: they are played once more, a round at a time, and each state is rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.inputs.ledger_arrays import Block, TopicBlock
+from emulator.outcomes.compiled.columns import arrow_schema
+from emulator.outcomes.compiled_ledgers.names import LedgerNames
+from emulator.outcomes.compiled_ledgers.rounds import round_tables, topic_round_rows
+from emulator.outcomes.compiled_ledgers.view import LedgerView
+from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NEVER
+from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
+from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Violation
+from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
+from emulator.rounds.bookkeeper.topics.play_block import TopicScratch
+from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
+from emulator.rounds.bookkeeper.topics.records import Part
+from emulator.rounds.bookkeeper.topics.state import TopicState
+from emulator.rounds.packed import Packed, entries_of, packed_empty
+from emulator.rounds.records import rows
+
+ROUND_TABLES = ("ledger_rounds", "bookie_rounds", "topic_rounds")
+"""Output tables that have rows of traced ledgers and topics only."""
+
+LEDGERS_AT_ONCE = 20_000
+"""So many states of ledgers are rows at once."""
+
+NOTHING_TOLD = Told(rows(Event, 0), rows(Violation, 0), rows(Fragment, 0), np.zeros((0, MAX_ENSEMBLE), np.int64))
+"""What happens in these rounds is told already."""
+
+
+def ledger_rounds(names: LedgerNames, block: Block) -> dict[str, pa.Table]:
+    """Rows of ROUND_TABLES of the block's traced ledgers."""
+    places = np.flatnonzero(block.state.ledgers.traced)
+    state, ends = _ledgers_at(block.state, places), block.state.ledgers.end[places].copy()
+    told, scratch = _Rows(_rows_of_ledgers(names, block, places)), Scratch()
+    for now in range(int(ends.max(initial=0))):
+        state.ledgers.end = np.minimum(ends, now + 1)
+        state, _ = play(state, block.inputs, scratch)
+        told.add(now, state, len(places))
+    return told.tables()
+
+
+def topic_rounds(names: LedgerNames, block: TopicBlock) -> dict[str, pa.Table]:
+    """Rows of ROUND_TABLES of the block's traced topics, and of their ledgers."""
+    places = np.flatnonzero(block.traced)
+    own = block.state
+    state = TopicState(
+        own.topics[places].copy(),
+        packed_empty(own.ledgers.words.shape[1], len(places)),
+        packed_empty(own.parts.words.shape[1], len(places)),
+        taken(own.owners, places),
+        own.lists,
+    )
+    ends = state.topics.end.copy()
+    told, scratch = _Rows(_rows_of_topics(names, block, places)), TopicScratch()
+    for now in range(int(ends.max(initial=0))):
+        state.topics.end = np.minimum(ends, now + 1)
+        state, _ = play_topics(state, block.inputs, scratch)
+        told.add(now, state, len(places) + int(state.ledgers.offsets[-1]))
+    return told.tables()
+
+
+class _Rows:
+    """States of rounds until there are enough of them to be made rows."""
+
+    def __init__(self, rows_of: Callable[[Sequence[Any], np.ndarray], dict[str, pa.Table]]) -> None:
+        self._rows_of = rows_of
+        self._states: list[Any] = []
+        self._rounds: list[int] = []
+        self._count = 0
+        self._parts: dict[str, list[pa.Table]] = {name: [arrow_schema(name).empty_table()] for name in ROUND_TABLES}
+
+    def add(self, now: int, state: Any, count: int) -> None:
+        """Take the state at the end of a round, of so many ledgers."""
+        self._states.append(state)
+        self._rounds.append(now)
+        self._count += count
+        if self._count > LEDGERS_AT_ONCE:
+            self._make()
+
+    def tables(self) -> dict[str, pa.Table]:
+        """All rows."""
+        if self._states:
+            self._make()
+        return {name: pa.concat_tables(parts) for name, parts in self._parts.items()}
+
+    def _make(self) -> None:
+        for name, table in self._rows_of(self._states, np.array(self._rounds)).items():
+            self._parts[name].append(table)
+        self._states, self._rounds, self._count = [], [], 0
+
+
+def _rows_of_ledgers(
+    names: LedgerNames, block: Block, places: np.ndarray
+) -> Callable[[Sequence[State], np.ndarray], dict[str, pa.Table]]:
+    def rows_of(states: Sequence[State], rounds: np.ndarray) -> dict[str, pa.Table]:
+        ledgers: Any = np.concatenate([state.ledgers for state in states]).view(np.recarray)
+        lists = _joined_lists(states, ledgers)
+        at = np.repeat(rounds, len(places))
+        # Who has played to its end stays as it is in rounds of longer scenarios.
+        playing, unit = ledgers.now > at, np.tile(places, len(rounds))
+        view = LedgerView(names, block.inputs, ledgers, lists, NOTHING_TOLD, unit, playing, playing)
+        return round_tables(view, at)
+
+    return rows_of
+
+
+def _rows_of_topics(
+    names: LedgerNames, block: TopicBlock, places: np.ndarray
+) -> Callable[[Sequence[TopicState], np.ndarray], dict[str, pa.Table]]:
+    def rows_of(states: Sequence[TopicState], rounds: np.ndarray) -> dict[str, pa.Table]:
+        whole = [_still_played(state, now) for state, now in zip(states, rounds, strict=True)]
+        topics: Any = np.concatenate([state.topics for state, _ in whole]).view(np.recarray)
+        joined = TopicState(
+            topics,
+            *(_joined([getattr(state, name) for state, _ in whole]) for name in ("ledgers", "parts", "owners")),
+            _joined_lists([state.lists for state, _ in whole], None),
+        )
+        unit = np.concatenate([places[kept] for _, kept in whole])
+        at = np.repeat(rounds, [len(kept) for _, kept in whole])
+        ledgers: Any = entries_of(Ledger, joined.ledgers)
+        parts: Any = entries_of(Part, joined.parts)
+        of_topic = np.repeat(np.arange(len(topics)), np.diff(joined.ledgers.offsets))
+        on_bookies = (parts.deleted_round == NEVER) & (parts.freed_round == NEVER)
+        listed = (parts.deleted_round == NEVER) & (parts.dropped_round == NEVER)
+        view = LedgerView(names, block.inputs, ledgers, joined.lists, NOTHING_TOLD, unit[of_topic], on_bookies, on_bookies)
+        return round_tables(view, at[of_topic]) | {"topic_rounds": topic_round_rows(view, joined, unit, at, listed)}
+
+    return rows_of
+
+
+def _still_played(state: TopicState, now: int) -> tuple[TopicState, np.ndarray]:
+    """The topics that played this round, and their places in the state; others are at the end of their scenario."""
+    kept = np.flatnonzero(state.topics.now > now)
+    if len(kept) == len(state.topics):
+        return state, kept
+    firsts, ends = state.ledgers.offsets[kept], state.ledgers.offsets[kept + 1]
+    ledgers = np.concatenate([np.arange(first, end) for first, end in zip(firsts, ends, strict=True)])
+    lists = State(state.lists.ledgers, **{name: taken(getattr(state.lists, name), ledgers) for name in LIST_RECORDS})
+    own = (taken(getattr(state, name), kept) for name in ("ledgers", "parts", "owners"))
+    return TopicState(state.topics[kept], *own, lists), kept
+
+
+def taken(lists: Packed, places: np.ndarray) -> Packed:
+    """Some of packed lists."""
+    counts = np.diff(lists.offsets)[places]
+    offsets = np.zeros(len(places) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    rows = np.repeat(lists.offsets[places] - offsets[:-1], counts) + np.arange(offsets[-1])
+    return Packed(lists.words[rows], offsets)
+
+
+def _ledgers_at(state: State, places: np.ndarray) -> State:
+    return State(state.ledgers[places].copy(), **{name: taken(getattr(state, name), places) for name in LIST_RECORDS})
+
+
+def _joined(lists: Sequence[Packed]) -> Packed:
+    """Packed lists of several states, one state after the other."""
+    begins = np.cumsum([0, *(len(one.words) for one in lists)])
+    offsets = [one.offsets[1:] + begin for one, begin in zip(lists, begins, strict=False)]
+    return Packed(np.concatenate([one.words for one in lists]), np.concatenate([np.zeros(1, np.int64), *offsets]))
+
+
+def _joined_lists(states: Sequence[State], ledgers: Any) -> State:
+    """The lists of several states; `ledgers`: theirs, None: those of topics, which stand elsewhere."""
+    lists = {name: _joined([getattr(state, name) for state in states]) for name in LIST_RECORDS}
+    return State(states[0].ledgers if ledgers is None else ledgers, **lists)

@@ -1,0 +1,97 @@
+"""What is known of a ledger, or of a topic, in a round: its rows, faults in force, what bookies newly have."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from emulator.explain.fetches import offsets
+from emulator.explain.history import FaultInForce, brokers_of
+from emulator.explain.ledger_rows import LedgerRows
+from emulator.explain.rows import Row
+
+
+def by_round(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """Rows by their round; those of none, as violations of the end, are left out."""
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["round"] is not None:
+            found[row["round"]].append(row)
+    return found
+
+
+class LedgerHistory:
+    """Looks up what is known of a round and a bookie of a ledger."""
+
+    def __init__(self, rows: LedgerRows) -> None:
+        self.rows = rows
+        self.columns = rows.columns
+        self.ledgers: dict[int, Row] = {row["round"]: row for row in rows.trace}
+        self.bookies: dict[tuple[int, int], Row] = {(row["round"], row["broker"]): row for row in rows.bookie_trace}
+        self.events, self.violations = by_round(rows.events), by_round(rows.violations)
+        racks = {row["broker"]: row["rack"] for row in rows.brokers}
+        self.faults = [FaultInForce(row, brokers_of(row, self.columns, racks)) for row in rows.faults]
+
+    def faulty(self, round_: int) -> frozenset[int]:
+        """Bookies with a fault in force; an entry of -1: one that is about no bookie."""
+        return frozenset(b for fault in self.faults if fault.holds(round_) for b in fault.brokers or (-1,))
+
+    def sent(self, round_: int) -> tuple[int, int] | None:
+        """Returns [from, to) of what the writer sent first in a round; None: nothing."""
+        now, before = self.ledgers.get(round_), self.ledgers.get(round_ - 1)
+        if now is None:
+            return None
+        first = self.rows.first_own_entry if before is None else before["last_add_pushed"] + 1
+        return (first, now["last_add_pushed"] + 1) if now["last_add_pushed"] >= first else None
+
+    def acknowledged(self, round_: int) -> tuple[int, int] | None:
+        """Returns [from, to) of what the writer acknowledged in a round; None: nothing."""
+        now, before = self.ledgers.get(round_), self.ledgers.get(round_ - 1)
+        if now is None:
+            return None
+        first = self.rows.first_own_entry if before is None else before["writer_lac"] + 1
+        return (first, now["writer_lac"] + 1) if now["writer_lac"] >= first else None
+
+    def taken(self, round_: int, broker: int) -> list[int]:
+        """Entries that a bookie newly has at the end of a round."""
+        now, before = self.bookies.get((round_, broker)), self.bookies.get((round_ - 1, broker))
+        if now is None:
+            return []
+        floor = 0 if round_ - 1 in self.ledgers else self.rows.first_own_entry
+        known = {} if before is None else {(run["index"], run["from_entry"]): run["to_entry"] for run in before["held"]}
+        found: set[int] = set()
+        for run in now["held"]:
+            start = max(floor, known.get((run["index"], run["from_entry"]), run["from_entry"]))
+            found.update(self._shares(run["index"], start, run["to_entry"]))
+        had = [] if before is None else before["held"]
+        return sorted(entry for entry in found if not any(self._has(run, entry) for run in had))
+
+    def unanswered(self, round_: int) -> dict[int, list[int]]:
+        """By bookie the adds whose answers the writer awaits at the end of a round."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for add in self.ledgers.get(round_, {}).get("in_flight", ()):
+            for broker in add["awaited_from"]:
+                found[broker].append(add["entry"])
+        return found
+
+    def is_recovering(self, round_: int) -> bool:
+        """Whether a recovery writes entries back, in this round or the one before."""
+        rows = (self.ledgers.get(number, {}) for number in (round_ - 1, round_))
+        return any(one["phase"] in ("read", "write", "close") for row in rows for one in row.get("recoveries", ()))
+
+    def _shares(self, index: int, start: int, end: int) -> Iterator[int]:
+        size, quorum = self.rows.ledger["ensemble_size"], self.rows.ledger["write_quorum"]
+        return (entry for entry in range(start, end) if (index - entry) % size < quorum)
+
+    def _has(self, run: Row, entry: int) -> bool:
+        return run["from_entry"] <= entry < run["to_entry"] and entry in self._shares(run["index"], entry, entry + 1)
+
+
+def entries_words(entries: Sequence[int]) -> str:
+    """Returns entries as people write them: a range, with their number where some are left out.
+
+    >>> entries_words([4]), entries_words([4, 5, 6]), entries_words([4, 6])
+    ('4', '4..6', '4..6 (2)')
+    """
+    whole = offsets(entries[0], entries[-1] + 1)
+    return whole if entries[-1] - entries[0] + 1 == len(entries) else f"{whole} ({len(entries)})"

@@ -53,8 +53,8 @@ _TYPES: dict[str, DataType] = {
         ("entry", _LONG), ("acked_by", _BROKERS), ("awaited_from", _BROKERS)
     ),
     "array<struct<number:int,phase:string,lac:bigint>>": _structs(("number", _INT), ("phase", _TEXT), ("lac", _LONG)),
-    "array<struct<index:int,from_entry:bigint,to_entry:bigint>>": _structs(
-        ("index", _INT), ("from_entry", _LONG), ("to_entry", _LONG)
+    "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>": _structs(
+        ("ensemble_index", _INT), ("from_entry", _LONG), ("to_entry", _LONG)
     ),
     "map<string,string>": MapType(_TEXT, _TEXT, valueContainsNull=False),
     "map<string,bigint>": MapType(_TEXT, _LONG, valueContainsNull=False),

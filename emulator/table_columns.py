@@ -26,7 +26,7 @@ _EPOCHS = "array<struct<epoch:int,start_offset:bigint>>"
 _FRAGMENTS = "array<struct<first_entry:bigint,ensemble:array<int>>>"
 _IN_FLIGHT = "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<int>>>"
 _RECOVERIES = "array<struct<number:int,phase:string,lac:bigint>>"
-_HELD = "array<struct<index:int,from_entry:bigint,to_entry:bigint>>"
+_HELD = "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>"
 
 LIST_OFFSETS = {
     "latest_offset": "-1, the high watermark",

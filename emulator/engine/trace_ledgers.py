@@ -27,6 +27,9 @@ from emulator.rounds.records import rows
 ROUND_TABLES = ("ledger_rounds", "bookie_rounds", "topic_rounds")
 """Output tables that have rows of traced ledgers and topics only."""
 
+OF_TOPICS = ("ledgers", "parts", "owners")
+"""Packed lists of TopicState."""
+
 LEDGERS_AT_ONCE = 20_000
 """So many states of ledgers are rows at once."""
 
@@ -36,11 +39,15 @@ NOTHING_TOLD = Told(rows(Event, 0), rows(Violation, 0), rows(Fragment, 0), np.ze
 
 def ledger_rounds(names: LedgerNames, block: Block) -> dict[str, pa.Table]:
     """Rows of ROUND_TABLES of the block's traced ledgers."""
-    places = np.flatnonzero(block.state.ledgers.traced)
-    state, ends = _ledgers_at(block.state, places), block.state.ledgers.end[places].copy()
+    ledgers: Any = block.state.ledgers
+    places = np.flatnonzero(ledgers.traced)
+    own: Any = ledgers[places].copy()
+    state = State(own, **{name: taken(getattr(block.state, name), places) for name in LIST_RECORDS})
+    ends = own.end.copy()
     told, scratch = _Rows(_rows_of_ledgers(names, block, places)), Scratch()
     for now in range(int(ends.max(initial=0))):
-        state.ledgers.end = np.minimum(ends, now + 1)
+        playing: Any = state.ledgers
+        playing.end = np.minimum(ends, now + 1)
         state, _ = play(state, block.inputs, scratch)
         told.add(now, state, len(places))
     return told.tables()
@@ -48,19 +55,16 @@ def ledger_rounds(names: LedgerNames, block: Block) -> dict[str, pa.Table]:
 
 def topic_rounds(names: LedgerNames, block: TopicBlock) -> dict[str, pa.Table]:
     """Rows of ROUND_TABLES of the block's traced topics, and of their ledgers."""
-    places = np.flatnonzero(block.traced)
-    own = block.state
-    state = TopicState(
-        own.topics[places].copy(),
-        packed_empty(own.ledgers.words.shape[1], len(places)),
-        packed_empty(own.parts.words.shape[1], len(places)),
-        taken(own.owners, places),
-        own.lists,
-    )
-    ends = state.topics.end.copy()
+    places, before = np.flatnonzero(block.traced), block.state
+    topics: Any = before.topics
+    own: Any = topics[places].copy()
+    ledgers, parts = (packed_empty(lists.words.shape[1], len(places)) for lists in (before.ledgers, before.parts))
+    state = TopicState(own, ledgers, parts, taken(before.owners, places), before.lists)
+    ends = own.end.copy()
     told, scratch = _Rows(_rows_of_topics(names, block, places)), TopicScratch()
     for now in range(int(ends.max(initial=0))):
-        state.topics.end = np.minimum(ends, now + 1)
+        playing: Any = state.topics
+        playing.end = np.minimum(ends, now + 1)
         state, _ = play_topics(state, block.inputs, scratch)
         told.add(now, state, len(places) + int(state.ledgers.offsets[-1]))
     return told.tables()
@@ -116,12 +120,9 @@ def _rows_of_topics(
 ) -> Callable[[Sequence[TopicState], np.ndarray], dict[str, pa.Table]]:
     def rows_of(states: Sequence[TopicState], rounds: np.ndarray) -> dict[str, pa.Table]:
         whole = [_still_played(state, now) for state, now in zip(states, rounds, strict=True)]
-        topics: Any = np.concatenate([state.topics for state, _ in whole]).view(np.recarray)
-        joined = TopicState(
-            topics,
-            *(_joined([getattr(state, name) for state, _ in whole]) for name in ("ledgers", "parts", "owners")),
-            _joined_lists([state.lists for state, _ in whole], None),
-        )
+        topics: Any = np.concatenate([np.asarray(state.topics) for state, _ in whole]).view(np.recarray)
+        ledgers_of, parts_of, owners = (_joined([getattr(state, name) for state, _ in whole]) for name in OF_TOPICS)
+        joined = TopicState(topics, ledgers_of, parts_of, owners, _joined_lists([state.lists for state, _ in whole], None))
         unit = np.concatenate([places[kept] for _, kept in whole])
         at = np.repeat(rounds, [len(kept) for _, kept in whole])
         ledgers: Any = entries_of(Ledger, joined.ledgers)
@@ -137,14 +138,15 @@ def _rows_of_topics(
 
 def _still_played(state: TopicState, now: int) -> tuple[TopicState, np.ndarray]:
     """The topics that played this round, and their places in the state; others are at the end of their scenario."""
-    kept = np.flatnonzero(state.topics.now > now)
-    if len(kept) == len(state.topics):
+    topics: Any = state.topics
+    kept = np.flatnonzero(topics.now > now)
+    if len(kept) == len(topics):
         return state, kept
     firsts, ends = state.ledgers.offsets[kept], state.ledgers.offsets[kept + 1]
-    ledgers = np.concatenate([np.arange(first, end) for first, end in zip(firsts, ends, strict=True)])
-    lists = State(state.lists.ledgers, **{name: taken(getattr(state.lists, name), ledgers) for name in LIST_RECORDS})
-    own = (taken(getattr(state, name), kept) for name in ("ledgers", "parts", "owners"))
-    return TopicState(state.topics[kept], *own, lists), kept
+    numbers = np.concatenate([np.arange(first, end) for first, end in zip(firsts, ends, strict=True)])
+    lists = State(state.lists.ledgers, **{name: taken(getattr(state.lists, name), numbers) for name in LIST_RECORDS})
+    ledgers, parts, owners = (taken(getattr(state, name), kept) for name in OF_TOPICS)
+    return TopicState(topics[kept], ledgers, parts, owners, lists), kept
 
 
 def taken(lists: Packed, places: np.ndarray) -> Packed:
@@ -154,10 +156,6 @@ def taken(lists: Packed, places: np.ndarray) -> Packed:
     np.cumsum(counts, out=offsets[1:])
     rows = np.repeat(lists.offsets[places] - offsets[:-1], counts) + np.arange(offsets[-1])
     return Packed(lists.words[rows], offsets)
-
-
-def _ledgers_at(state: State, places: np.ndarray) -> State:
-    return State(state.ledgers[places].copy(), **{name: taken(getattr(state, name), places) for name in LIST_RECORDS})
 
 
 def _joined(lists: Sequence[Packed]) -> Packed:

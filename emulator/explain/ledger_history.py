@@ -58,11 +58,11 @@ class LedgerHistory:
         if now is None:
             return []
         floor = 0 if round_ - 1 in self.ledgers else self.rows.first_own_entry
-        known = {} if before is None else {(run["index"], run["from_entry"]): run["to_entry"] for run in before["held"]}
+        known = {} if before is None else {(run["ensemble_index"], run["from_entry"]): run["to_entry"] for run in before["held"]}
         found: set[int] = set()
         for run in now["held"]:
-            start = max(floor, known.get((run["index"], run["from_entry"]), run["from_entry"]))
-            found.update(self._shares(run["index"], start, run["to_entry"]))
+            start = max(floor, known.get((run["ensemble_index"], run["from_entry"]), run["from_entry"]))
+            found.update(self._shares(run["ensemble_index"], start, run["to_entry"]))
         had = [] if before is None else before["held"]
         return sorted(entry for entry in found if not any(self._has(run, entry) for run in had))
 
@@ -84,7 +84,7 @@ class LedgerHistory:
         return (entry for entry in range(start, end) if (index - entry) % size < quorum)
 
     def _has(self, run: Row, entry: int) -> bool:
-        return run["from_entry"] <= entry < run["to_entry"] and entry in self._shares(run["index"], entry, entry + 1)
+        return run["from_entry"] <= entry < run["to_entry"] and entry in self._shares(run["ensemble_index"], entry, entry + 1)
 
 
 def entries_words(entries: Sequence[int]) -> str:

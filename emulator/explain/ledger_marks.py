@@ -110,7 +110,7 @@ def _of_recoveries(history: LedgerHistory, round_: int) -> Iterator[Mark]:
 def _of_bookie(history: LedgerHistory, round_: int, broker: int) -> Iterator[Mark]:
     copies = [entry for entry in history.taken(round_, broker) if not _is_add(history, round_, entry)]
     if copies:
-        yield Mark(AFTER_FETCHES, "copies", broker, f"gets copies of {entries_words(copies)}")
+        yield Mark(AFTER_FETCHES, "copies", broker, f"gets {entries_words(copies)}, late or by repair")
     now, before = history.bookies.get((round_, broker)), history.bookies.get((round_ - 1, broker))
     if now is None or before is None:
         return

@@ -125,8 +125,11 @@ def _topic(tables: Asker, subject: Subject, row: Row) -> TopicRows:
     ledgers = _rows(tables, subject, "ledgers", "ORDER BY ledger")
     in_rounds = f"AND round BETWEEN {subject.first - 1} AND {subject.last} ORDER BY round"
     fragments = _rows(tables, subject, "fragments", "ORDER BY ledger, first_entry")
+    events, trace = _rows(tables, subject, "events"), _rows(tables, subject, "ledger_rounds", f"{in_rounds}, ledger")
     of_bookies = {broker for one in fragments for broker in one["ensemble"]}
-    racks, faults = read_faults(tables, subject, sorted(of_bookies))
+    of_bookies |= {broker for row in trace for one in row["fragments"] for broker in one["ensemble"]}
+    of_bookies |= {event["broker"] for event in events} - {None}
+    faults = read_faults(tables, subject, sorted(of_bookies))[1]
     return TopicRows(
         subject.scenario,
         subject.topic,
@@ -135,11 +138,11 @@ def _topic(tables: Asker, subject: Subject, row: Row) -> TopicRows:
         ledgers,
         fragments=fragments,
         faults=faults,
-        events=_rows(tables, subject, "events"),
+        events=events,
         violations=_rows(tables, subject, "violations", "ORDER BY round NULLS LAST, invariant"),
         columns=_drawn(ledgers, subject),
         trace=_rows(tables, subject, "topic_rounds", in_rounds),
-        ledger_trace=_rows(tables, subject, "ledger_rounds", f"{in_rounds}, ledger"),
+        ledger_trace=trace,
     )
 
 

@@ -45,6 +45,14 @@ _WORDS = {
     "offloaded": "is in remote storage",
     "bookies_freed": "is deleted from bookies",
 }
+_PHASES = {
+    "create": "adds a ledger",
+    "recover": "recovers the last ledgers",
+    "wait": "waits for recoveries",
+    "write": "writes",
+    "close": "closes its ledger",
+    "stopped": "is gone",
+}
 _STEPS = {"ledger_created": INPUTS, "take_over": INPUTS}
 _SHAPES = {"ledger_created": "election", "offload_failed": "acked_lost"}
 
@@ -157,9 +165,7 @@ def _of_owner(history: _History, round_: int) -> Iterator[Mark]:
     now, before = history.topics.get(round_), history.topics.get(round_ - 1)
     if now is None or before is None or now["owner_phase"] == before["owner_phase"]:
         return
-    what = {"create": "adds a ledger", "recover": "recovers the last ledgers", "wait": "waits", "write": "writes"}
-    phase = str(now["owner_phase"])
-    yield Mark(LEADING, "owner", CONTROLLER, f"owner {now['owner']} {what.get(phase, f'is about to {phase}')}")
+    yield Mark(LEADING, "owner", CONTROLLER, f"owner {now['owner']} {_PHASES[now['owner_phase']]}")
 
 
 def _states(history: _History, round_: int) -> Mapping[int, State]:

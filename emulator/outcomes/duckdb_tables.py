@@ -39,7 +39,9 @@ _TYPES = {
         "STRUCT(entry BIGINT, acked_by INTEGER[], awaited_from INTEGER[])[]"
     ),
     "array<struct<number:int,phase:string,lac:bigint>>": "STRUCT(number INTEGER, phase VARCHAR, lac BIGINT)[]",
-    "array<struct<index:int,from_entry:bigint,to_entry:bigint>>": ("STRUCT(index INTEGER, from_entry BIGINT, to_entry BIGINT)[]"),
+    "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>": (
+        "STRUCT(ensemble_index INTEGER, from_entry BIGINT, to_entry BIGINT)[]"
+    ),
     "map<string,string>": "MAP(VARCHAR, VARCHAR)",
     "map<string,bigint>": "MAP(VARCHAR, BIGINT)",
 }

@@ -12,7 +12,7 @@ from emulator.explain.reading import Subject, read_partition
 from emulator.explain.replay import with_replays
 from emulator.explain.rows import PartitionRows
 from emulator.explain.story import Moment, Story, tell
-from emulator.explain.summary import fault_line, heading, violation_line
+from emulator.explain.summary import fault_line, heading, rows_of, violation_line
 from emulator.explain.svg import svg
 from emulator.outcomes.ask import Asker
 from emulator.progress import Progress
@@ -110,8 +110,9 @@ def _shortened(story: Story) -> Story:
     moments = [part for part in story.parts if isinstance(part, Moment)]
     if len(moments) <= MOST_MOMENTS:
         return story
-    worst = _worst_round(story.rows)
+    rows = rows_of(story)
+    worst = _worst_round(rows)
     at = next((place for place, moment in enumerate(moments) if moment.round >= worst), 0)
     start = min(max(0, at - MOST_MOMENTS // 2), len(moments) - MOST_MOMENTS)
     shown = moments[start : start + MOST_MOMENTS]
-    return tell(story.rows, shown[0].round, shown[-1].round)
+    return tell(rows, shown[0].round, shown[-1].round)

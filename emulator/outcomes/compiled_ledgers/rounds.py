@@ -151,7 +151,7 @@ def _bookie_rows(view: LedgerView, rounds: np.ndarray) -> pa.Table:
     runs = held["of_bookie"]
     is_kept = view.kept[owners[runs]] if len(runs) else np.zeros(0, bool)
     counts = np.bincount(runs[is_kept], minlength=len(bookies))[rows]
-    ranges = structs(kind, [held[name][is_kept] for name in ("index", "from_entry", "to_entry")])
+    ranges = structs(kind, [held[name][is_kept] for name in ("ensemble_index", "from_entry", "to_entry")])
     columns = view.named(owner) | {
         "round": rounds[owner],
         "broker": own.broker,
@@ -169,7 +169,7 @@ def _bookie_rows(view: LedgerView, rounds: np.ndarray) -> pa.Table:
 
 
 def runs_held(view: LedgerView) -> Mapping[str, np.ndarray]:
-    """What bookies have: `of_bookie`, `index`, `from_entry`, `to_entry` by run, `last_entry`, `lac`, `entries` by bookie."""
+    """What bookies have: `of_bookie`, `ensemble_index`, `from_entry` and `to_entry` by run, the rest by bookie."""
     stored, owners, bookies = view.records("stored"), view.owners("stored"), view.records("bookies")
     of_bookie = view.lists.bookies.offsets[owners] + stored.bookie
     number = np.arange(len(stored)) - view.lists.stored.offsets[owners]
@@ -187,7 +187,7 @@ def runs_held(view: LedgerView) -> Mapping[str, np.ndarray]:
     newest = np.flatnonzero(last == last_entry[of_bookie])
     np.maximum.at(lac, of_bookie[newest], _headers(view, owners[newest], stored.header[newest], last[newest]))
     order = np.lexsort((stored.index, stored.from_entry, of_bookie))
-    by_run = {"of_bookie": of_bookie, "index": stored.index, "from_entry": stored.from_entry, "to_entry": ends}
+    by_run = {"of_bookie": of_bookie, "ensemble_index": stored.index, "from_entry": stored.from_entry, "to_entry": ends}
     return {name: values[order] for name, values in by_run.items()} | {"last_entry": last_entry, "lac": lac, "entries": entries}
 
 

@@ -46,8 +46,8 @@ BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLE
 def ledger_block_tables(names: LedgerNames, inputs: Inputs, state: State, told: Told) -> dict[str, pa.Table]:
     """The rows of TABLES, but for those of rounds, of a block of ledgers by themselves."""
     count = len(state.ledgers)
-    traced = state.ledgers.traced != 0
-    view = LedgerView(names, inputs, state.ledgers, state, told, np.arange(count), np.ones(count, bool), traced)
+    ledgers: Any = state.ledgers
+    view = LedgerView(names, inputs, ledgers, state, told, np.arange(count), np.ones(count, bool), ledgers.traced != 0)
     replicas = view.ensembles(view.last_fragments)
     outcomes = (
         view.names.at(view.unit)

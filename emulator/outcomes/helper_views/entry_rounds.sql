@@ -9,7 +9,7 @@ SELECT
   array_sort(collect_set(h.broker)) AS bookies
 FROM (
   SELECT
-    scenario_id, topic, partition, ledger, round, broker, run.index AS place,
+    scenario_id, topic, partition, ledger, round, broker, run.ensemble_index AS place,
     explode(sequence(run.from_entry, run.to_entry - 1)) AS entry
   FROM (SELECT *, explode(held) AS run FROM bookie_rounds)
 ) h

@@ -68,7 +68,7 @@ def wrong(expected: Mapping[str, Any], ledger: Row, bookies: list[Row], quorums:
 
 def held(row: Row, size: int, quorum: int) -> list[int]:
     """The entries that a row of bookie_rounds says a bookie has."""
-    runs = [(one["index"], one["from_entry"], one["to_entry"]) for one in row["held"]]
+    runs = [(one["ensemble_index"], one["from_entry"], one["to_entry"]) for one in row["held"]]
     return sorted(entry for index, begin, end in runs for entry in range(begin, end) if (index - entry) % size < quorum)
 
 

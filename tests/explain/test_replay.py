@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from emulator.cli import main
 from emulator.errors import InputError
-from emulator.explain.replay import _refuse_others
+from emulator.explain.replay import refuse_others
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from emulator.scenario.stored import load_stored
@@ -153,6 +153,6 @@ def test_a_stored_run(tmp_path: Path) -> None:
 
 def test_rows_of_another_version_are_told() -> None:
     table = pa.table({"round": [1, 2], "kind": ["a", "b"], "later": [0, 0]})
-    _refuse_others({"events": table}, {"events": [{"kind": "b", "round": 2}, {"kind": "a", "round": 1}]})
+    refuse_others({"events": table}, {"events": [{"kind": "b", "round": 2}, {"kind": "a", "round": 1}]})
     with pytest.raises(InputError, match="has other events than in the run"):
-        _refuse_others({"events": table}, {"events": [{"kind": "b", "round": 2}]})
+        refuse_others({"events": table}, {"events": [{"kind": "b", "round": 2}]})

@@ -1,0 +1,43 @@
+"""Servers, links between them and the elector over time as rows of records: what the faults make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator.faults.kinds import FaultRow
+from emulator.faults.servers import NO_FAULT, ServerState, elector_steps, link_cuts, server_states
+from emulator.rounds.quorums.constants import CLIENTS_CUT, DISK_LOST, DOWN, FOREVER, ISOLATED, PAUSED, POWER_LOST
+
+Spans = tuple[tuple[int, ...], ...]
+
+STATUS_BITS = {
+    "down": DOWN,
+    "paused": PAUSED,
+    "isolated": ISOLATED,
+    "clients_cut": CLIENTS_CUT,
+    "power_lost": POWER_LOST,
+    "disk_lost": DISK_LOST,
+}
+"""Flag of a ServerState -> bit of a status."""
+
+
+class ServerArrays:
+    """The brokers of one scenario, by id: `ids`, `place` of an id, and by place rows of ServerSpan; the elector's; link cuts.
+
+    `brokers`: (id, rack).
+    """
+
+    def __init__(self, brokers: Sequence[tuple[int, str | None]], faults: Sequence[FaultRow], rounds: int) -> None:
+        self.ids = sorted(broker for broker, _ in brokers)
+        self.place = {broker: place for place, broker in enumerate(self.ids)}
+        states = server_states(faults, brokers, rounds)
+        nothing = [(0, ServerState())]
+        self.spans: list[Spans] = [spans_of(states.get(broker, nothing)) for broker in self.ids]
+        self.elector: Spans = (*((at, int(up)) for at, up in elector_steps(faults, rounds)), (FOREVER, 0))
+        self.cuts: Spans = tuple(link_cuts(faults, self.place))
+
+
+def spans_of(states: Sequence[tuple[int, ServerState]]) -> Spans:
+    """Rows of ServerSpan; the last one is at FOREVER."""
+    spans = [(at, sum(bit for flag, bit in STATUS_BITS.items() if getattr(state, flag)), state.cause) for at, state in states]
+    return (*spans, (FOREVER, 0, NO_FAULT))

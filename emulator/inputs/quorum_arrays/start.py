@@ -1,0 +1,43 @@
+"""The state of groups before round 0: server 0 leads term 1, logs are empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from emulator.rounds.packed import packed, packed_empty, width_of
+from emulator.rounds.quorums.constants import FOLLOWER, LEADER, NO_FAULT, NOBODY
+from emulator.rounds.quorums.records import Leadership, Peer, Run, Server
+from emulator.rounds.quorums.state import State
+from emulator.rounds.records import rows
+
+
+def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np.ndarray) -> State:
+    """The state of groups of which `copies` and what is in force are set.
+
+    `brokers`, `places`, `spans`: of the groups' servers, one after the other, ids, places among the scenario's brokers, and
+    places of what is first in force of the faults on them.
+    """
+    copies = np.asarray(groups.copies)
+    groups.place = np.arange(len(groups))
+    groups.first_server = np.concatenate([[0], np.cumsum(copies)])[:-1]
+    groups.first_peer = np.concatenate([[0], np.cumsum(copies * copies)])[:-1]
+    groups.elector_up = 1
+    groups.served = NOBODY
+    servers = rows(Server, int(copies.sum()))
+    servers.broker, servers.place, servers.span = brokers, places, spans
+    servers.cause = NO_FAULT
+    servers.term = 1
+    servers.role, servers.leadership = FOLLOWER, NOBODY
+    servers.role[groups.first_server] = LEADER
+    servers.leadership[groups.first_server] = 0
+    first = rows(Leadership, 1)
+    first.term, first.cause = 1, NO_FAULT
+    return State(
+        groups,
+        servers,
+        rows(Peer, int((copies * copies).sum())),
+        packed_empty(width_of(Run), len(servers)),
+        packed(width_of(Leadership), [first] * len(groups)),
+    )

@@ -1,0 +1,62 @@
+"""Step 5: what A servers have is committed, if the leader's own term says so."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.lists import every
+from emulator.rounds.quorums.constants import LEADER
+from emulator.rounds.quorums.inputs import Rules
+from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.log import end_of_run, term_before
+from emulator.rounds.quorums.records import Group, Lists
+
+
+@compiled
+def advance_commit(lists: Lists, group: Group, rules: Rules, acks: int) -> None:
+    """Every leader commits the largest end that `acks` servers match, its own among them.
+
+    Source: Raft 5.3, 5.4.2 for the term.
+    """
+    for slot in range(group.copies):
+        leader = lists.servers[slot]
+        if leader.role == LEADER and runs(lists, slot):
+            end = matched_by(lists, group, slot, acks)
+            if end > leader.commit and (term_before(lists, leader, end) == leader.term or not rules.own_term_commits):
+                leader.commit = end
+                note_committed(lists, group, slot)
+
+
+@compiled
+def matched_by(lists: Lists, group: Group, slot: int, acks: int) -> int:
+    """The largest end that so many servers match with a leader, itself among them; 0 if there is none."""
+    found = 0
+    for candidate in range(group.copies):
+        end = matched_to(lists, group, slot, candidate)
+        count = 0
+        for other in range(group.copies):
+            if matched_to(lists, group, slot, other) >= end:
+                count += 1
+        if count >= acks and end > found:
+            found = end
+    return found
+
+
+@compiled
+def matched_to(lists: Lists, group: Group, slot: int, other: int) -> int:
+    """How far another server's log is known to agree with a leader's; its own is its end."""
+    return lists.servers[slot].end if other == slot else lists.peers[slot * group.copies + other].match_to
+
+
+@compiled
+def note_committed(lists: Lists, group: Group, slot: int) -> None:
+    """What is committed now, of each leadership; records of its own are acknowledged."""
+    leader = lists.servers[slot]
+    for at in every(leader.runs):
+        run = lists.runs[at]
+        end = min(end_of_run(lists, leader, at), leader.commit)
+        leadership = lists.leaderships[group.leaderships.start + run.leadership]
+        leadership.committed_to = max(leadership.committed_to, end)
+        if run.leadership == leader.leadership and end > leadership.acked_to:
+            first = leadership.first_entry if run.leadership == 0 else leadership.first_entry + 1
+            group.acked += end - max(first, leadership.acked_to)
+            leadership.acked_to = end

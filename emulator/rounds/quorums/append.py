@@ -1,0 +1,21 @@
+"""Step 3: clients send records to the leader that they know."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.constants import NOBODY
+from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.links import leader_of_clients
+from emulator.rounds.quorums.log import append_entries
+from emulator.rounds.quorums.records import Group, Lists
+
+
+@compiled
+def append_records(lists: Lists, inputs: Inputs, group: Group) -> None:
+    """The round's records, at the end of the log of the leader that clients reach."""
+    group.sent_records = inputs.workload[group.workload].records
+    slot = leader_of_clients(lists, group)
+    if slot != NOBODY and group.sent_records > 0:
+        server = lists.servers[slot]
+        append_entries(lists, server, server.leadership, server.term, group.sent_records)
+        group.appended += group.sent_records

@@ -1,0 +1,27 @@
+"""Step 2 of raft, first part: a leader that a majority does not answer steps down."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.constants import LEADER
+from emulator.rounds.quorums.inputs import Settings
+from emulator.rounds.quorums.lead import follow
+from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.records import Group, Lists
+
+
+@compiled
+def check_quorum(lists: Lists, group: Group, settings: Settings) -> None:
+    """Leaders that fewer than a majority, themselves included, answered within the election timeout.
+
+    Source: thesis 6.2.
+    """
+    for slot in range(group.copies):
+        if lists.servers[slot].role == LEADER and runs(lists, slot):
+            answered = 1
+            for other in range(group.copies):
+                peer = lists.peers[slot * group.copies + other]
+                if other != slot and group.now - peer.answered_round < settings.timeout_rounds:
+                    answered += 1
+            if answered < group.copies // 2 + 1:
+                follow(lists, group, slot)

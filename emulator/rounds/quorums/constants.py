@@ -1,0 +1,47 @@
+"""Words of quorums' rounds as numbers: roles, events, statuses."""
+
+from __future__ import annotations
+
+MAX_SERVERS = 12
+"""Servers of a group at most, as replicas of a partition: places of masks."""
+NOBODY = -1
+"""No server, no broker."""
+NEVER = -(1 << 40)
+"""A round before the run."""
+FOREVER = 1 << 40
+"""A round behind everything."""
+NO_FAULT = -1
+"""The cause of what no fault is behind."""
+NO_ENTRY = -1
+"""Of an event: it names no entry."""
+NO_TERM = -1
+"""Of an event: it names no term."""
+NO_LIMIT = 1 << 40
+"""Entries of an answer, if nothing limits them."""
+
+# What the faults say of a server in a round: bits of `status`. The last two are of the first round of a fault only.
+DOWN, PAUSED, ISOLATED, CLIENTS_CUT, POWER_LOST, DISK_LOST = (1 << bit for bit in range(6))
+NOT_RUNNING = DOWN | PAUSED
+UNHEARD = DOWN | PAUSED | ISOLATED
+UNSERVED = DOWN | PAUSED | CLIENTS_CUT
+"""Clients don't reach it."""
+
+QUORUM, RAFT = range(2)
+"""Protocols."""
+
+FOLLOWER, CANDIDATE, LEADER = range(3)
+ROLES = ("follower", "candidate", "leader")
+
+NEVER_FLUSHED = 0
+"""Of Settings.flush_rounds: nothing is ever flushed; 1 is every write."""
+
+EVENT_KINDS = (
+    "election", "leader_lost", "truncate", "log_damaged", "acked_lost", "committed_lost", "campaign", "step_down",
+)  # fmt: skip
+(
+    ELECTION, LEADER_LOST, TRUNCATE, LOG_DAMAGED, ACKED_LOST, COMMITTED_LOST, CAMPAIGN, STEP_DOWN,
+) = range(len(EVENT_KINDS))  # fmt: skip
+
+INVARIANTS = ("ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety")
+"""As figure 3 of the Raft paper names them."""
+ELECTION_SAFETY, LEADER_APPEND_ONLY, LOG_MATCHING, LEADER_COMPLETENESS, STATE_MACHINE_SAFETY = range(len(INVARIANTS))

@@ -1,0 +1,72 @@
+"""Step 6: flush, checks, counts; and what tables tell at a run's end."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.lists import every, last
+from emulator.rounds.quorums.check_invariants import check_invariants
+from emulator.rounds.quorums.constants import LEADER_LOST, NEVER_FLUSHED, NOBODY
+from emulator.rounds.quorums.inputs import Settings
+from emulator.rounds.quorums.lead import first_record
+from emulator.rounds.quorums.links import leader_of_clients, runs
+from emulator.rounds.quorums.log import end_of_run, run_of
+from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.tell import tell_of_server
+
+
+@compiled
+def end_round(lists: Lists, group: Group, settings: Settings) -> None:
+    """Step 6."""
+    if settings.flush_rounds != NEVER_FLUSHED and group.now % settings.flush_rounds == 0:
+        for slot in range(group.copies):
+            if runs(lists, slot):
+                lists.servers[slot].flushed_to = lists.servers[slot].end
+    check_invariants(lists, group)
+    count_outcomes(lists, group)
+
+
+@compiled
+def count_outcomes(lists: Lists, group: Group) -> None:
+    """What a round adds to the group's outcomes."""
+    slot, unacked = leader_of_clients(lists, group), 0
+    if slot == NOBODY:
+        group.leaderless_rounds += 1
+        if group.served != NOBODY:
+            was = lists.servers[group.served]
+            tell_of_server(lists, group, LEADER_LOST, group.served, was.term, was.cause)
+    else:
+        server = lists.servers[slot]
+        number = server.leadership
+        leadership = lists.leaderships[group.leaderships.start + number]
+        unacked = server.end - max(leadership.acked_to, first_record(leadership, number))
+    group.served = slot
+    group.unacked = unacked
+    group.unacked_rounds += unacked
+    if group.acked == group.acked_before and (unacked > 0 or group.sent_records > 0):
+        group.unwritable_rounds += 1
+
+
+@compiled
+def finish(lists: Lists, group: Group) -> None:
+    """Acknowledged and committed records that the log of the leader elected last lacks at the run's end."""
+    server = lists.servers[lists.leaderships[last(group.leaderships)].slot]
+    group.acked_lost = 0
+    group.committed_lost = 0
+    for at in every(group.leaderships):
+        leadership = lists.leaderships[at]
+        number = at - group.leaderships.start
+        had_from, had_to = 0, 0
+        run = run_of(lists, server, number)
+        if run != NOBODY:
+            had_from, had_to = lists.runs[run].first_entry, end_of_run(lists, server, run)
+        first = first_record(leadership, number)
+        group.acked_lost += missing(first, leadership.acked_to, had_from, had_to)
+        group.committed_lost += missing(first, leadership.committed_to, had_from, had_to)
+
+
+@compiled
+def missing(first: int, end: int, had_from: int, had_to: int) -> int:
+    """How many entries of [first, end) are outside [had_from, had_to)."""
+    if end <= first:
+        return 0
+    return end - first - max(0, min(end, had_to) - max(first, had_from))

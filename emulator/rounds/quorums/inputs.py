@@ -1,0 +1,86 @@
+"""The records that quorums' rounds read: rules, settings, servers, links and the elector over time, workload."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from emulator.rounds.records import Record, Rows, constant
+
+
+class Rules(Record):
+    """The protocol, and the guards that mutants lack; the numbers are the steps of docs/quorum_rounds.md."""
+
+    protocol: int = constant("QUORUM or RAFT")
+    own_term_commits: int = constant("5: an entry of its own term commits, with all before it; else any that A servers have")
+    compare_logs: int = constant("2: votes, and the elector, look at who has the more complete log")
+    one_vote: int = constant("2: a server votes once a term")
+    keep_vote: int = constant("1: a server that is back knows its vote")
+    check_previous: int = constant("4: the entry before must be of the term that the leader says")
+    refuse_older_term: int = constant("4: a leader of an older term is refused")
+
+
+class ScenarioRow(Record):
+    """What all groups of a scenario have in common."""
+
+    rules: int = constant("place of its protocol's rules")
+    rounds: int = constant("rounds of the run")
+    seed: int = constant("seed of the draws, below 2^31")
+    first_elector_span: int = constant("place of the elector's first span")
+    first_cut: int = constant("place of its first link cut")
+    cuts: int = constant("so many")
+
+
+class ServerSpan(Record):
+    """What the faults say of a server from a round on. A server's last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    status: int = constant("bits")
+    cause: int = constant("fault_id of the strongest fault in force on it, else of the last that was, NO_FAULT")
+
+
+class ElectorSpan(Record):
+    """The elector from a round on. The last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    up: int = constant("1: it is there")
+
+
+class LinkCut(Record):
+    """Messages from one server to another don't get through in [from_round, to_round)."""
+
+    from_place: int = constant("place of who sends among the scenario's brokers")
+    to_place: int = constant("of who does not get it")
+    from_round: int = constant("first round")
+    to_round: int = constant("end")
+
+
+class Settings(Record):
+    """Settings of a group."""
+
+    acks: int = constant("A: servers that must have an entry, the leader among them")
+    compared: int = constant("V: logs that an election compares")
+    timeout_rounds: int = constant("election.timeout.ms")
+    jitter_rounds: int = constant("election.jitter.ms")
+    pre_vote: int = constant("pre.vote")
+    check_quorum: int = constant("check.quorum")
+    max_entries: int = constant("max.entries.per.append, NO_LIMIT")
+    flush_rounds: int = constant("1: every round's end is on disk; k: of rounds divisible by k; NEVER_FLUSHED")
+
+
+class WorkloadSpan(Record):
+    """What clients send in each round from one on. A group's last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    records: int = constant("records a round")
+
+
+class Inputs(NamedTuple):
+    """What rounds read of a block's scenarios."""
+
+    scenarios: Rows[ScenarioRow]
+    rules: Rows[Rules]
+    server_spans: Rows[ServerSpan]
+    elector_spans: Rows[ElectorSpan]
+    cuts: Rows[LinkCut]
+    settings: Rows[Settings]
+    workload: Rows[WorkloadSpan]

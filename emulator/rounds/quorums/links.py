@@ -1,0 +1,32 @@
+"""Who reaches whom in a round."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.quorums.constants import LEADER, NOBODY, NOT_RUNNING, UNHEARD, UNSERVED
+from emulator.rounds.quorums.records import Group, Lists
+
+
+@compiled_into_callers
+def gets_through(lists: Lists, sender: int, receiver: int) -> bool:
+    """Whether a message from one server to another arrives."""
+    one, other = lists.servers[sender], lists.servers[receiver]
+    return (one.status | other.status) & UNHEARD == 0 and one.cut_to >> receiver & 1 == 0
+
+
+@compiled_into_callers
+def runs(lists: Lists, slot: int) -> bool:
+    """Whether a server's process does something."""
+    return lists.servers[slot].status & NOT_RUNNING == 0
+
+
+@compiled
+def leader_of_clients(lists: Lists, group: Group) -> int:
+    """The leader of the newest term that runs and that clients reach; NOBODY."""
+    found = NOBODY
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        is_newest = found == NOBODY or server.term > lists.servers[found].term
+        if server.role == LEADER and server.status & UNSERVED == 0 and is_newest:
+            found = slot
+    return found

@@ -1,0 +1,114 @@
+"""A block of groups from its start to its end: scratch arrays, calls of compiled code, what is told."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from emulator.rounds.packed import Packed, cut, grown, roomy
+from emulator.rounds.quorums.constants import MAX_SERVERS
+from emulator.rounds.quorums.play_groups import OUTPUT_FULL, SCRATCH_FULL, Words, play_groups
+from emulator.rounds.quorums.records import Event, Group, Leadership, Lists, Peer, Run, Server, Spans, Violation
+from emulator.rounds.quorums.state import State
+from emulator.rounds.records import rows, words_of
+
+TOLD = ("events", "violations")
+PACKED = ("runs", "leaderships")
+"""Fields of State that are lists."""
+
+
+class Told(NamedTuple):
+    """Rows in the order in which they were told: records.Event, records.Violation."""
+
+    events: Any
+    violations: Any
+
+
+class Scratch:
+    """Rooms for the lists of the group that is played, and for what a block tells until it is handed over."""
+
+    def __init__(self, room: int = 32, rows_told: int = 16_384) -> None:
+        self.room, self.rows_told = room, rows_told
+        self.make()
+
+    def make(self) -> None:
+        """Arrays of the present sizes."""
+        self.lists = Lists(
+            servers=rows(Server, MAX_SERVERS),
+            peers=rows(Peer, MAX_SERVERS * MAX_SERVERS),
+            runs=rows(Run, MAX_SERVERS * self.room),
+            leaderships=rows(Leadership, self.room),
+            events=rows(Event, self.rows_told),
+            violations=rows(Violation, self.rows_told),
+            filled=rows(Spans, 1),
+        )
+        for name in TOLD:
+            getattr(self.lists.filled[0], name).limit = self.rows_told - 1
+
+    def words(self, old: State, new: State) -> Words:
+        """All of it, and the states' records, as words."""
+        lists = self.lists
+        own = [words_of(records) for records in (lists.runs, lists.leaderships, lists.servers, lists.peers)]
+        states = [words_of(records) for state in (old, new) for records in (state.groups, state.servers, state.peers)]
+        return Words(*own, *states)
+
+    def hand_over(self) -> dict[str, np.ndarray]:
+        """What was told since the last time, copied; the arrays are empty again."""
+        told = {}
+        for name in TOLD:
+            span = getattr(self.lists.filled[0], name)
+            told[name] = getattr(self.lists, name)[: int(span.count)].copy()
+            span.count = 0
+        return told
+
+    def is_crowded(self) -> bool:
+        """Whether what was told before took the room of what is told now, so that handing it over is enough."""
+        spans = [getattr(self.lists.filled[0], name) for name in TOLD]
+        is_crowded = any(span.full and span.count > 0 for span in spans)
+        for span in spans:
+            span.full = 0
+        return is_crowded
+
+    def grow(self) -> None:
+        """Twice the room."""
+        self.room, self.rows_told = 2 * self.room, 2 * self.rows_told
+        self.make()
+
+
+def play(state: State, inputs: Any, scratch: Scratch | None = None, groups_a_call: int = 64) -> tuple[State, Told]:
+    """Play every group of a block to its run's end. Returns the state then, and what was told. What is given stays as it is.
+
+    Calls of compiled code release the GIL.
+    """
+    scratch = scratch or Scratch()
+    count, servers = len(state.groups), len(state.servers)
+    new = State(
+        rows(Group, count),
+        rows(Server, servers),
+        rows(Peer, len(state.peers)),
+        **{name: roomy(getattr(state, name)) for name in PACKED},
+    )
+    told: list[dict[str, np.ndarray]] = []
+    first, is_played = 0, False
+    while first < count:
+        until = min(first + groups_a_call, count)
+        words = scratch.words(state, new)
+        first, why = play_groups(state, new, inputs, scratch.lists, words, scratch.room, first, until, is_played)
+        is_played = why == OUTPUT_FULL
+        if why == OUTPUT_FULL:
+            new = with_lists(new, {name: grown(getattr(new, name)) for name in PACKED})
+        elif why == SCRATCH_FULL:
+            is_crowded = scratch.is_crowded()
+            told.append(scratch.hand_over())
+            if not is_crowded:
+                scratch.grow()
+    told.append(scratch.hand_over())
+    whole: dict[str, Any] = {name: np.concatenate([part[name] for part in told]).view(np.recarray) for name in TOLD}
+    counts = {"runs": servers, "leaderships": count}
+    return with_lists(new, {name: cut(getattr(new, name), counts[name]) for name in PACKED}), Told(**whole)
+
+
+def with_lists(state: State, lists: dict[str, Packed]) -> State:
+    """The same records with other lists."""
+    return State(state.groups, state.servers, state.peers, **lists)

@@ -1,0 +1,124 @@
+"""A block of groups: each plays its own rounds to its end, with its lists in scratch arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from emulator.compiled import compiled, entry_point, merged_into_caller
+from emulator.rounds.packed import load, store
+from emulator.rounds.quorums.constants import RAFT
+from emulator.rounds.quorums.end_round import finish
+from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.play_quorum_round import play_quorum_round
+from emulator.rounds.quorums.play_raft_round import play_raft_round
+from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.state import State
+
+DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
+CHECK_ROUNDS = 64
+"""Rounds between two looks for lists that are full: what comes after that is played for nothing."""
+
+
+class Words(NamedTuple):
+    """Records as rows of 64-bit words: of the scratch arrays, the old state and the new one."""
+
+    runs: np.ndarray
+    leaderships: np.ndarray
+    servers: np.ndarray
+    peers: np.ndarray
+    old_groups: np.ndarray
+    old_servers: np.ndarray
+    old_peers: np.ndarray
+    groups: np.ndarray
+    new_servers: np.ndarray
+    new_peers: np.ndarray
+
+
+@compiled
+def copy_words(source: np.ndarray, first: int, target: np.ndarray, at: int, count: int) -> None:
+    """Copy so many records."""
+    for row in range(count):
+        for word in range(source.shape[1]):
+            target[at + row, word] = source[first + row, word]
+
+
+@compiled
+def is_full(lists: Lists, group: Group) -> bool:
+    """Whether a list of the group, or an array of outputs, had no room."""
+    full = group.leaderships.full | lists.filled[0].events.full | lists.filled[0].violations.full
+    for slot in range(group.copies):
+        full |= lists.servers[slot].runs.full
+    return full != 0
+
+
+@compiled
+def load_group(old: State, group: Group, number: int, lists: Lists, words: Words, room: int) -> None:
+    """Put a group, its servers and lists into the scratch arrays."""
+    copy_words(words.old_groups, number, words.groups, number, 1)
+    copy_words(words.old_servers, group.first_server, words.servers, 0, group.copies)
+    copy_words(words.old_peers, group.first_peer, words.peers, 0, group.copies * group.copies)
+    load(group.leaderships, old.leaderships, number, words.leaderships, 0, room)
+    for slot in range(group.copies):
+        load(lists.servers[slot].runs, old.runs, group.first_server + slot, words.runs, slot * room, room)
+
+
+@compiled
+def store_group(new: State, group: Group, number: int, lists: Lists, words: Words) -> bool:
+    """Pack them behind those before. False: there is no room."""
+    copy_words(words.servers, 0, words.new_servers, group.first_server, group.copies)
+    copy_words(words.peers, 0, words.new_peers, group.first_peer, group.copies * group.copies)
+    fits = store(group.leaderships, new.leaderships, number, words.leaderships)
+    for slot in range(group.copies):
+        fits = fits and store(lists.servers[slot].runs, new.runs, group.first_server + slot, words.runs)
+    return fits
+
+
+@merged_into_caller
+def play_group(lists: Lists, inputs: Inputs, group: Group) -> None:
+    """A group's rounds up to the run's end; they stop short where a list was full."""
+    scenario = inputs.scenarios[group.scenario]
+    is_raft = inputs.rules[scenario.rules].protocol == RAFT
+    while group.now < scenario.rounds:
+        if is_raft:
+            play_raft_round(lists, inputs, group)
+        else:
+            play_quorum_round(lists, inputs, group)
+        if group.now % CHECK_ROUNDS == 0 and is_full(lists, group):
+            return
+    if not is_full(lists, group):
+        finish(lists, group)
+
+
+@entry_point
+def play_groups(
+    old: State,
+    new: State,
+    inputs: Inputs,
+    lists: Lists,
+    words: Words,
+    room: int,
+    first: int,
+    last: int,
+    is_played: bool,
+) -> tuple[int, int]:
+    """Groups [first, last), the first of which may be played and only lack room in the new state.
+
+    Returns (where it stopped, why).
+    """
+    spans = lists.filled[0]
+    for number in range(first, last):
+        group = new.groups[number]
+        if not is_played:
+            events, violations = spans.events.count, spans.violations.count
+            load_group(old, group, number, lists, words, room)
+            if not is_full(lists, group):
+                play_group(lists, inputs, group)
+            if is_full(lists, group):
+                spans.events.count, spans.violations.count = events, violations
+                return number, SCRATCH_FULL
+        if not store_group(new, group, number, lists, words):
+            return number, OUTPUT_FULL
+        is_played = False
+    return last, DONE_PLAYING

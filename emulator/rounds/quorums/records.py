@@ -1,0 +1,158 @@
+"""The records of quorums' rounds: a group, its servers and leaderships, what logs hold, what rounds tell.
+
+`slot`: the place of a server in the replica list, and its bit in masks. `..._to` and `end` are exclusive ends. A *leadership* is
+one leader in one term; an entry is known by its number and the leadership in which it was appended.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from emulator.rounds.lists import List
+from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, sample, scratch, total
+
+
+class Run(Record):
+    """Entries of a log from one leadership; they end where the next run starts, or the log does."""
+
+    first_entry: int = constant("first entry")
+    leadership: int = constant("number of the leadership that appended them")
+    term: int = constant("its term")
+
+
+class Leadership(Record):
+    """A server that leads, or led, in a term. Its place in the list is its number."""
+
+    term: int = constant("term")
+    slot: int = constant("who")
+    first_entry: int = constant("its first entry: the empty one, but for leadership 0")
+    cause: int = constant("fault behind its election")
+    committed_to: int = counter("its entries below are committed")
+    acked_to: int = counter("its records below were acknowledged by itself")
+    known_to: int = compared("committed_to when a leader was last elected")
+    had_from: int = compared("its first entry in the log of the leader elected last")
+    had_to: int = compared("the end of its entries there")
+
+
+class Peer(Record):
+    """What a leader knows of another server: rows leader x server."""
+
+    next_entry: int = counter("next entry to send")
+    match_to: int = counter("their logs agree below")
+    answered_round: int = counter("round in which it answered last")
+
+
+class Server(Record):
+    """A replica of the group."""
+
+    broker: int = constant("its id")
+    place: int = constant("its place among the scenario's brokers")
+    span: int = compared("place of what is in force of the faults on it")
+    status: int = compared("bits")
+    cause: int = compared("fault behind what happens to it")
+    cut_to: int = compared("mask of servers that its messages don't reach, for links that are cut")
+    # On its disk
+    term: int = compared("term")
+    voted_for: int = compared("slot of who has its vote in this term, NOBODY")
+    end: int = counter("end of its log")
+    flushed_to: int = sample("entries below are on disk")
+    runs: List = part_of(List, "its log")
+    # In memory
+    role: int = compared("FOLLOWER, CANDIDATE or LEADER")
+    leadership: int = compared("number of the leadership in which it leads, or led last, NOBODY")
+    commit: int = counter("entries below are committed, as it knows")
+    heard_round: int = counter("round in which its timer began anew")
+    heard_leader: int = counter("round in which it heard from a leader, NEVER")
+    stood: int = compared("how often it has stood for election")
+    # Of one round
+    asked_term: int = scratch("term for which it stands in this round, 0")
+    votes: int = scratch("mask of who votes for it")
+    checked_commit: int = scratch("its commit at the last look at StateMachineSafety")
+
+
+class Group(Record):
+    """A partition under a protocol of quorums."""
+
+    number: int = constant("partition_id within its scenario")
+    place: int = constant("its place in the block")
+    scenario: int = constant("place of its scenario")
+    settings: int = constant("place of its settings")
+    copies: int = constant("N, its servers")
+    first_server: int = constant("place of its first server in the block")
+    first_peer: int = constant("place of its first Peer in the block")
+    # What is in force
+    now: int = counter("round")
+    next_change: int = compared("the next round in which an input changes")
+    workload: int = compared("place of the workload in force")
+    elector_span: int = compared("place of what is in force of the elector")
+    elector_up: int = compared("1: the elector is there")
+    elector_heard: int = counter("round in which the elector heard the leader last")
+    leaderships: List = part_of(List, "in the order of their elections")
+    damaged: int = compared("1: a disk lost entries, a term or a vote")
+    served: int = compared("slot of the leader that clients reached at the end of the last round, NOBODY")
+    log_changes: int = compared("changes of all logs' runs when LogMatching was last looked at")
+    broken: int = compared("mask of invariants that did not hold and still may not")
+    # Outcomes
+    appended: int = counter("records appended by any leader")
+    acked: int = counter("records acknowledged")
+    truncated: int = compared("entries cut from logs, summed over servers")
+    elections: int = compared("elections")
+    campaigns: int = compared("servers that stood and were not elected")
+    leaderless_rounds: int = counter("rounds whose end finds no leader that clients reach")
+    unwritable_rounds: int = counter("rounds with something to write in which nothing was acknowledged")
+    unacked: int = counter("records that wait to be acknowledged")
+    unacked_rounds: int = total("sum of `unacked` at the ends of all rounds")
+    sent_entries: int = counter("entries that leaders sent to others, and that got there")
+    # Of one round
+    acked_before: int = scratch("acked at its start")
+    sent_records: int = scratch("records that clients had to send")
+    # At the run's end
+    acked_lost: int = scratch("acknowledged records that the last leader's log lacks")
+    committed_lost: int = scratch("committed records that it lacks")
+
+
+class Event(Record):
+    """A row of `events`."""
+
+    group: int = constant("place of the group in the block")
+    at_round: int = constant("round")
+    kind: int = constant("place in EVENT_KINDS")
+    broker: int = constant("broker id, NOBODY")
+    term: int = constant("term, NO_TERM")
+    from_entry: int = constant("entry, NO_ENTRY")
+    to_entry: int = constant("end, NO_ENTRY")
+    cause: int = constant("fault_id of the fault behind it, NO_FAULT")
+
+
+class Violation(Record):
+    """An invariant that broke."""
+
+    group: int = constant("place of the group in the block")
+    at_round: int = constant("round")
+    invariant: int = constant("place in INVARIANTS")
+    broker: int = constant("id of the server that shows it")
+    other: int = constant("id of another one that does, NOBODY")
+    term: int = constant("term of that server")
+    entry: int = constant("the first entry that shows it, NO_ENTRY")
+
+
+class Spans(Record):
+    """How far the arrays of outputs are filled."""
+
+    events: List = part_of(List, "rows of events")
+    violations: List = part_of(List, "rows of violations")
+
+
+class Lists(NamedTuple):
+    """Scratch arrays that hold one group's servers and lists, and the arrays that a block writes to.
+
+    `peers`: of leader a and server b at a * copies + b.
+    """
+
+    servers: Rows[Server]
+    peers: Rows[Peer]
+    runs: Rows[Run]
+    leaderships: Rows[Leadership]
+    events: Rows[Event]
+    violations: Rows[Violation]
+    filled: Rows[Spans]

@@ -1,0 +1,84 @@
+"""Step 2 of raft: timers run out, and servers ask whether they would be voted for."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.constants import CANDIDATE, LEADER
+from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
+from emulator.rounds.quorums.lead import take_term
+from emulator.rounds.quorums.links import gets_through, runs
+from emulator.rounds.quorums.log import is_as_complete
+from emulator.rounds.quorums.records import Group, Lists
+
+
+@compiled
+def draw(seed: int, group: int, slot: int, stood: int, most: int) -> int:
+    """A number from 0 to `most`, the same in every run: docs/quorum_rounds.md, "The draw"."""
+    x = seed
+    x = (1103515245 * (x ^ group) + 12345) % 2147483648
+    x = (1103515245 * (x ^ slot) + 12345) % 2147483648
+    x = (1103515245 * (x ^ stood) + 12345) % 2147483648
+    return x // 65536 % (most + 1)
+
+
+@compiled
+def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules: Rules) -> bool:
+    """Servers whose timer ran out stand for election, each in the term after its own; whether any does.
+
+    Source: Raft 5.2; thesis 9.6 for the question before.
+    """
+    seed, anybody = inputs.scenarios[group.scenario].seed, False
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        server.asked_term = 0
+        server.votes = 0
+        if server.role == LEADER or not runs(lists, slot):
+            continue
+        if group.now - server.heard_round < settings.timeout_rounds:
+            continue
+        wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
+        if group.now - server.heard_round >= wait:
+            server.heard_round = group.now
+            server.asked_term = server.term + 1
+            server.stood += 1
+            anybody = True
+    if not anybody:
+        return False
+    if settings.pre_vote:
+        for slot in range(group.copies):
+            if lists.servers[slot].asked_term and not would_be_elected(lists, group, settings, rules, slot):
+                lists.servers[slot].asked_term = 0
+    anybody = False
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        if server.asked_term:
+            anybody = True
+            server.term = server.asked_term
+            server.voted_for = slot
+            server.role = CANDIDATE
+            server.votes = 1 << slot
+    return anybody
+
+
+@compiled
+def would_be_elected(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int) -> bool:
+    """Whether a majority would vote for a server in the term after its own. An answer with a newer term gives it that term."""
+    server = lists.servers[slot]
+    willing, own_term = 1, server.term
+    for other in range(group.copies):
+        if other != slot and gets_through(lists, slot, other) and gets_through(lists, other, slot):
+            voter = lists.servers[other]
+            if voter.term > server.term:
+                take_term(lists, group, slot, voter.term)
+            elif own_term + 1 >= voter.term and would_vote(lists, group, settings, rules, other, slot):
+                willing += 1
+    return server.term == own_term and willing >= group.copies // 2 + 1
+
+
+@compiled
+def would_vote(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int, candidate: int) -> bool:
+    """Whether a server has heard from no leader for as long as an election timeout, and finds the candidate's log complete."""
+    voter = lists.servers[slot]
+    if voter.role == LEADER or group.now - voter.heard_leader < settings.timeout_rounds:
+        return False
+    return is_as_complete(lists, lists.servers[candidate], voter) or not rules.compare_logs

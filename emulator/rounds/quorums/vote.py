@@ -1,0 +1,67 @@
+"""Step 2 of raft: candidates ask for votes, and who has a majority leads."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, LEADER, NOBODY
+from emulator.rounds.quorums.inputs import Rules, Settings
+from emulator.rounds.quorums.lead import lead, take_term
+from emulator.rounds.quorums.links import gets_through
+from emulator.rounds.quorums.log import is_as_complete
+from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.tell import tell_of_server
+
+
+@compiled
+def vote(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
+    """Every server takes the requests that get to it, beginning with the next one's in their order.
+
+    Source: Raft 5.2, 5.4.1.
+    """
+    for slot in range(group.copies):
+        for step in range(1, group.copies):
+            candidate = (slot + step) % group.copies
+            if lists.servers[candidate].asked_term and gets_through(lists, candidate, slot):
+                take_request(lists, group, settings, rules, slot, candidate)
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        if server.asked_term == 0:
+            continue
+        if server.role == CANDIDATE and server.term == server.asked_term and is_majority(server.votes, group.copies):
+            lead(lists, group, slot)
+        else:
+            tell_of_server(lists, group, CAMPAIGN, slot, server.asked_term, server.cause)
+            group.campaigns += 1
+
+
+@compiled
+def take_request(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int, candidate: int) -> None:
+    """A request for a vote, and its answer."""
+    voter, asker = lists.servers[slot], lists.servers[candidate]
+    hears_leader = voter.role == LEADER or group.now - voter.heard_leader < settings.timeout_rounds
+    if settings.check_quorum and hears_leader:
+        return
+    votes = False
+    if asker.asked_term >= voter.term:
+        if asker.asked_term > voter.term:
+            take_term(lists, group, slot, asker.asked_term)
+        is_free = voter.voted_for in (NOBODY, candidate) or not rules.one_vote
+        if is_free and (is_as_complete(lists, asker, voter) or not rules.compare_logs):
+            votes = True
+            voter.voted_for = candidate
+            voter.heard_round = group.now
+    if not gets_through(lists, slot, candidate):
+        return
+    if voter.term > asker.term:
+        take_term(lists, group, candidate, voter.term)
+    elif votes and asker.role == CANDIDATE and asker.term == asker.asked_term:
+        asker.votes |= 1 << slot
+
+
+@compiled
+def is_majority(mask: int, copies: int) -> bool:
+    """Whether more than half of the servers are in a mask."""
+    count = 0
+    for slot in range(copies):
+        count += mask >> slot & 1
+    return count >= copies // 2 + 1

@@ -1,0 +1,65 @@
+"""What a group plays: its protocol, settings, workload and faults, and what the reference has to say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """A row of a scenario's faults, [from_round, to_round); its place in the list is its fault_id."""
+
+    kind: str
+    from_round: int
+    to_round: int
+    broker: int | None = None
+    peer: int | None = None
+    direction: str = "both"
+    clients: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """One group, its servers being brokers 0 to copies - 1. `workload`: (first round, records a round), ascending.
+
+    `lacking`: the guards that a mutant is without, as docs/quorum_rounds.md has them under Mutants.
+    """
+
+    protocol: str
+    copies: int
+    rounds: int
+    acks: int = 0
+    compared: int = 0
+    timeout_rounds: int = 4
+    jitter_rounds: int = 4
+    pre_vote: bool = False
+    check_quorum: bool = False
+    max_entries: int | None = None
+    flush_rounds: int = 1
+    seed: int = 1
+    number: int = 0
+    workload: tuple[tuple[int, int], ...] = ((0, 1),)
+    faults: tuple[Fault, ...] = ()
+    lacking: frozenset[str] = field(default_factory=frozenset)
+
+
+class Event(NamedTuple):
+    """As a row of `events`; None: null."""
+
+    round: int
+    kind: str
+    broker: int
+    term: int | None
+    from_entry: int | None
+    to_entry: int | None
+    cause: int | None
+
+
+class Violation(NamedTuple):
+    """An invariant that broke, the server that shows it, another one that does, the first entry that does."""
+
+    round: int
+    invariant: str
+    broker: int
+    other: int | None
+    entry: int | None

@@ -1,0 +1,294 @@
+"""A group round by round: inputs, append, replicate, commit, what is seen and counted. Elections are in raft.py and quorum.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tests.reference.quorums.cases import Case, Event, Fault, Violation
+from tests.reference.quorums.server import FOLLOWER, LEADER, Entry, Follower, Server
+
+STRENGTH = (
+    "disk_loss", "power_loss", "broker_crash", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
+)  # fmt: skip
+"""The strongest first."""
+DEATHS = STRENGTH[:4]
+
+
+@dataclass
+class Group:
+    """The state of a group and what it told so far. `committed`: by (number, entry) who committed first."""
+
+    case: Case
+    servers: list[Server] = field(default_factory=list)
+    round: int = 0
+    events: list[Event] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+    elections: list[tuple[int, int, int | None]] = field(default_factory=list)
+    committed: set[tuple[int, Entry]] = field(default_factory=set)
+    acked_entries: set[tuple[int, Entry]] = field(default_factory=set)
+    lacked: set[tuple[int, Entry]] = field(default_factory=set)
+    is_damaged: bool = False
+    elector_heard: int = 0
+    elector_was_up: bool = True
+    served: int | None = None
+    logs_differed: bool = False
+    commits_seen: list[int] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.servers = [Server(number) for number in range(self.case.copies)]
+        first = self.servers[0]
+        first.role, first.election = LEADER, 0
+        first.followers = {other.id: Follower(0, 0, 0) for other in self.servers[1:]}
+        self.elections.append((1, 0, None))
+        self.commits_seen = [0] * self.case.copies
+        names = ("appended", "acked", "truncated", "elections", "campaigns", "leaderless_rounds", "unwritable_rounds")
+        self.counts = dict.fromkeys((*names, "unacked_rounds", "sent_entries"), 0)
+
+    def lacks(self, guard: str) -> bool:
+        """Whether the case is a mutant without a guard."""
+        return guard in self.case.lacking
+
+    # Inputs
+
+    def in_force(self, fault: Fault) -> bool:
+        """Whether a fault holds in this round."""
+        return fault.from_round <= self.round < fault.to_round
+
+    def take_inputs(self) -> None:
+        """Step 1."""
+        for server in self.servers:
+            own = [(n, f) for n, f in enumerate(self.case.faults) if self.in_force(f) and self.strikes(f, server.id)]
+            if own:
+                server.cause = min(own, key=lambda one: (STRENGTH.index(one[1].kind), one[0]))[0]
+            was_down, server.is_down = server.is_down, any(f.kind in DEATHS for _, f in own)
+            server.is_paused = any(f.kind == "broker_pause" for _, f in own)
+            isolations = [f for _, f in own if f.kind == "isolation"]
+            server.is_isolated, server.has_clients = bool(isolations), not any(f.clients for f in isolations)
+            if server.is_down and not was_down:
+                server.role, server.commit, server.heard_leader = FOLLOWER, 0, None
+            if was_down and not server.is_down:
+                server.heard = self.round
+                if self.lacks("keep_vote"):
+                    server.vote = None
+            begun = {f.kind for _, f in own if f.from_round == self.round}
+            self.damage(server, begun)
+
+    @staticmethod
+    def strikes(fault: Fault, broker: int) -> bool:
+        """Whether a fault concerns a server."""
+        return broker == fault.broker or (fault.kind == "link_cut" and broker == fault.peer)
+
+    def damage(self, server: Server, begun: set[str]) -> None:
+        """What goes with the power or the disk."""
+        end = len(server.log)
+        if "disk_loss" in begun:
+            self.is_damaged |= end > 0 or server.term > 0
+            server.log, server.flushed, server.term, server.vote = [], 0, 0, None
+        elif "power_loss" in begun:
+            server.truncate(server.flushed)
+            self.is_damaged |= len(server.log) < end
+        if len(server.log) < end:
+            self.tell("log_damaged", server, None, len(server.log), end, server.cause)
+
+    def gets_through(self, sender: Server, receiver: Server) -> bool:
+        """Whether a message arrives."""
+        cuts = [f for f in self.case.faults if f.kind == "link_cut" and self.in_force(f)]
+        out = any((f.broker, f.peer) == (sender.id, receiver.id) and f.direction in ("both", "out") for f in cuts)
+        into = any((f.broker, f.peer) == (receiver.id, sender.id) and f.direction in ("both", "in") for f in cuts)
+        return sender.is_heard and receiver.is_heard and not out and not into
+
+    # Terms
+
+    def take_term(self, server: Server, term: int) -> None:
+        """A server follows in a newer term."""
+        self.follow(server)
+        server.term, server.vote = term, None
+
+    def follow(self, server: Server) -> None:
+        """A server is a follower."""
+        if server.role == LEADER:
+            self.tell("step_down", server, server.term, None, None, server.cause)
+        server.role = FOLLOWER
+
+    def lead(self, server: Server) -> None:
+        """A server is the leader of its term."""
+        before = self.servers[self.elections[-1][1]]
+        cause = before.cause if before.cause is not None else server.cause
+        same_term = [leader for term, leader, _ in self.elections if term == server.term]
+        if same_term:
+            self.violate("ElectionSafety", server, same_term[0], None)
+        has = set(enumerate(server.log))
+        lacks = self.committed - has
+        if lacks:
+            self.violate("LeaderCompleteness", server, None, min(number for number, _ in lacks))
+        for election in range(len(self.elections)):
+            for kind, kept in (("committed_lost", self.committed), ("acked_lost", self.acked_entries)):
+                lost = {n for n, e in (kept & lacks) - self.lacked if e.election == election and e.is_record}
+                for begin, end in stretches(lost):
+                    self.tell(kind, server, server.term, begin, end, cause)
+        self.lacked = lacks
+        end = len(server.log)
+        self.tell("election", server, server.term, end, None, cause)
+        server.role, server.election = LEADER, len(self.elections)
+        self.elections.append((server.term, server.id, cause))
+        server.followers = {s.id: Follower(end, 0, self.round) for s in self.servers if s is not server}
+        server.log.append(Entry(server.term, server.election, False))
+        self.counts["elections"] += 1
+
+    # The rest of a round
+
+    def leader_of_clients(self) -> Server | None:
+        """Who gets what clients send."""
+        leaders = [s for s in self.servers if s.role == LEADER and s.runs and s.has_clients]
+        return max(leaders, key=lambda server: (server.term, -server.id), default=None)
+
+    def records(self) -> int:
+        """What clients have to send in this round."""
+        return [records for first, records in self.case.workload if first <= self.round][-1]
+
+    def append(self) -> None:
+        """Step 3."""
+        leader = self.leader_of_clients()
+        if leader is not None:
+            leader.log += [Entry(leader.term, leader.election, True)] * self.records()
+            self.counts["appended"] += self.records()
+
+    def replicate(self) -> None:
+        """Step 4."""
+        for leader in self.servers:
+            for server in self.servers:
+                if server is not leader and leader.role == LEADER and leader.runs and self.gets_through(leader, server):
+                    self.send(leader, server)
+
+    def send(self, leader: Server, server: Server) -> None:
+        """A request with entries and its answer."""
+        follower = leader.followers[server.id]
+        previous, limit = follower.next_entry, self.case.max_entries
+        entries = leader.log[previous:] if limit is None else leader.log[previous : previous + limit]
+        answers = self.gets_through(server, leader)
+        if leader.term < server.term and not self.lacks("refuse_older_term"):
+            if answers:
+                self.take_term(leader, server.term)
+            return
+        led = server.role == LEADER and server.term >= leader.term
+        if leader.term > server.term:
+            self.take_term(server, leader.term)
+        self.follow(server)
+        server.heard = server.heard_leader = self.round
+        agrees = previous <= len(server.log)
+        if agrees and not self.lacks("check_previous"):
+            agrees = server.term_before(previous) == leader.term_before(previous)
+        if agrees:
+            self.take_entries(leader, server, previous, entries, led)
+        if answers:
+            follower.answered = self.round
+            if agrees:
+                follower.match = max(follower.match, previous + len(entries))
+                follower.next_entry = previous + len(entries)
+            else:
+                end = server.largest_end(previous, leader.term_before(previous))
+                guess = leader.largest_end(end, server.term_before(end))
+                follower.next_entry = max(0, min(previous - 1, guess))
+
+    def take_entries(self, leader: Server, server: Server, previous: int, entries: list[Entry], led: bool) -> None:
+        """A follower's log comes to agree with what it was sent."""
+        for number, entry in enumerate(entries, previous):
+            if number < len(server.log) and server.log[number].term != entry.term:
+                if led:
+                    self.violate("LeaderAppendOnly", server, leader.id, number)
+                if number < server.commit:
+                    self.violate("StateMachineSafety", server, None, number)
+                cause = self.elections[leader.election][2]
+                self.tell("truncate", server, server.term, len(server.log), number, cause)
+                self.counts["truncated"] += len(server.log) - number
+                server.truncate(number)
+            if number == len(server.log):
+                server.log.append(entry)
+                self.counts["sent_entries"] += 1
+        server.commit = max(server.commit, min(leader.commit, previous + len(entries)))
+
+    def commit(self, acks: int) -> None:
+        """Step 5."""
+        for leader in self.servers:
+            if leader.role != LEADER or not leader.runs:
+                continue
+            matches = [len(leader.log), *(follower.match for follower in leader.followers.values())]
+            end = sorted(matches, reverse=True)[acks - 1]
+            if end > leader.commit and (leader.term_before(end) == leader.term or self.lacks("own_term_commits")):
+                leader.commit = end
+                done = set(enumerate(leader.log[:end]))
+                self.committed |= done
+                own = {(n, e) for n, e in done if e.election == leader.election}
+                self.counts["acked"] += sum(entry.is_record for _, entry in own - self.acked_entries)
+                self.acked_entries |= own
+
+    # What is seen and counted
+
+    def end_round(self, acked_before: int) -> None:
+        """Step 6."""
+        flush = self.case.flush_rounds
+        for server in self.servers:
+            if flush and self.round % flush == 0 and server.runs:
+                server.flushed = len(server.log)
+        self.check_log_matching()
+        self.check_committed()
+        leader, unacked = self.leader_of_clients(), 0
+        if leader is None:
+            self.counts["leaderless_rounds"] += 1
+            if self.served is not None:
+                was = self.servers[self.served]
+                self.tell("leader_lost", was, was.term, None, None, was.cause)
+        else:
+            own = {(n, e) for n, e in enumerate(leader.log) if e.election == leader.election and e.is_record}
+            unacked = len(own - self.acked_entries)
+        self.served = None if leader is None else leader.id
+        self.counts["unacked_rounds"] += unacked
+        if self.counts["acked"] == acked_before and (unacked or self.records()):
+            self.counts["unwritable_rounds"] += 1
+
+    def check_log_matching(self) -> None:
+        """Two logs that have an entry of one number and term are the same up to there."""
+        differed, first = self.logs_differed, None
+        for one in self.servers:
+            for other in self.servers[one.id + 1 :]:
+                shared = [n for n, (a, b) in enumerate(zip(one.log, other.log, strict=False)) if a.term == b.term]
+                below = range(max(shared, default=-1) + 1)
+                wrong = next((n for n in below if one.log[n] != other.log[n]), None)
+                if wrong is not None and first is None:
+                    first = (one, other.id, wrong)
+        self.logs_differed = first is not None
+        if first is not None and not differed:
+            self.violate("LogMatching", *first)
+
+    def check_committed(self) -> None:
+        """What a server newly knows as committed was committed by a leader, and no other entry with that number."""
+        for server in self.servers:
+            seen, self.commits_seen[server.id] = self.commits_seen[server.id], server.commit
+            for number in range(seen, server.commit):
+                at_number = {entry for n, entry in self.committed if n == number}
+                if at_number != {server.log[number]}:
+                    self.violate("StateMachineSafety", server, None, number)
+                    break
+
+    def lost(self) -> dict[str, int]:
+        """Records that the log of the leader elected last lacks at the end."""
+        has = set(enumerate(self.servers[self.elections[-1][1]].log))
+        kept = {"committed_lost": self.committed, "acked_lost": self.acked_entries}
+        return {name: sum(entry.is_record for _, entry in entries - has) for name, entries in kept.items()}
+
+    def tell(self, kind: str, server: Server, term: int | None, begin: int | None, end: int | None, cause: int | None) -> None:
+        """Write an event down."""
+        self.events.append(Event(self.round, kind, server.id, term, begin, end, cause))
+
+    def violate(self, invariant: str, server: Server, other: int | None, entry: int | None) -> None:
+        """Write a violation down; nothing is promised once a disk lost something."""
+        if not self.is_damaged:
+            self.violations.append(Violation(self.round, invariant, server.id, other, entry))
+
+
+def stretches(numbers: set[int]) -> list[tuple[int, int]]:
+    """Numbers as ascending stretches [begin, end)."""
+    begins = sorted(n for n in numbers if n - 1 not in numbers)
+    ends = sorted(n + 1 for n in numbers if n + 1 not in numbers)
+    return list(zip(begins, ends, strict=True))

@@ -1,0 +1,44 @@
+"""A case from its start to its end, and what is compared of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.reference.quorums.cases import Case
+from tests.reference.quorums.group import Group
+from tests.reference.quorums.quorum import play_quorum_round
+from tests.reference.quorums.raft import play_raft_round
+
+ROUNDS = {"quorum": play_quorum_round, "raft": play_raft_round}
+
+
+def played(case: Case) -> tuple[Group, list[list[dict[str, Any]]]]:
+    """The group at the end, and by round what is so of each server at the round's end."""
+    group, seen = Group(case), []
+    for _ in range(case.rounds):
+        ROUNDS[case.protocol](group)
+        seen.append([row_of(group, number) for number in range(case.copies)])
+    return group, seen
+
+
+def row_of(group: Group, number: int) -> dict[str, Any]:
+    """What is so of a server."""
+    server = group.servers[number]
+    is_leader = server.role == "leader"
+    return {
+        "role": server.role,
+        "term": server.term,
+        "vote": server.vote,
+        "log": [(entry.term, entry.election) for entry in server.log],
+        "flushed": server.flushed,
+        "commit": server.commit,
+        "heard": server.heard,
+        "heard_leader": server.heard_leader,
+        "stood": server.stood,
+        "followers": {n: (f.next_entry, f.match, f.answered) for n, f in server.followers.items()} if is_leader else None,
+    }
+
+
+def outcomes(group: Group) -> dict[str, int]:
+    """What is counted of a group."""
+    return {**group.counts, **group.lost()}

@@ -1,0 +1,123 @@
+"""Elections of `raft`, and its round."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tests.reference.quorums.group import Group
+from tests.reference.quorums.server import CANDIDATE, LEADER, Server
+
+
+class Request(NamedTuple):
+    """What a candidate asks for."""
+
+    candidate: Server
+    term: int
+
+
+def drawn(seed: int, group: int, server: int, stood: int, jitter: int) -> int:
+    """The draw of the page."""
+    x = seed
+    for value in (group, server, stood):
+        x = (1103515245 * (x ^ value) + 12345) % 2**31
+    return (x // 65536) % (jitter + 1)
+
+
+def majority(group: Group) -> int:
+    """How many are one."""
+    return group.case.copies // 2 + 1
+
+
+def play_raft_round(group: Group) -> None:
+    """A round."""
+    acked_before = group.counts["acked"]
+    group.take_inputs()
+    check_quorum(group)
+    elect(group)
+    group.append()
+    group.replicate()
+    group.commit(majority(group))
+    group.end_round(acked_before)
+    group.round += 1
+
+
+def check_quorum(group: Group) -> None:
+    """Leaders that too few answer step down."""
+    for server in group.servers if group.case.check_quorum else ():
+        if server.role == LEADER and server.runs:
+            since = [group.round - follower.answered for follower in server.followers.values()]
+            if 1 + sum(rounds < group.case.timeout_rounds for rounds in since) < majority(group):
+                group.follow(server)
+
+
+def elect(group: Group) -> None:
+    """Timers, pre-votes, votes."""
+    case = group.case
+    standing = []
+    for server in group.servers:
+        wait = case.timeout_rounds + drawn(case.seed, case.number, server.id, server.stood, case.jitter_rounds)
+        if server.runs and server.role != LEADER and group.round - server.heard >= wait:
+            standing.append(server)
+            server.heard, server.stood = group.round, server.stood + 1
+    if case.pre_vote:
+        standing = [server for server in standing if would_win(group, server)]
+    requests = []
+    for server in standing:
+        server.term, server.vote, server.role = server.term + 1, server.id, CANDIDATE
+        requests.append(Request(server, server.term))
+    votes = {request.candidate.id: {request.candidate.id} for request in requests}
+    for voter in group.servers:
+        around = sorted(requests, key=lambda request: (request.candidate.id - voter.id - 1) % case.copies)
+        for request in around:
+            if request.candidate is not voter and group.gets_through(request.candidate, voter):
+                grants = answer(group, voter, request)
+                is_candidate = request.candidate.role == CANDIDATE and request.candidate.term == request.term
+                if grants and is_candidate and group.gets_through(voter, request.candidate):
+                    votes[request.candidate.id].add(voter.id)
+    for server, term in requests:
+        if server.role == CANDIDATE and server.term == term and len(votes[server.id]) >= majority(group):
+            group.lead(server)
+        else:
+            group.tell("campaign", server, term, None, None, server.cause)
+            group.counts["campaigns"] += 1
+
+
+def hears_leader(group: Group, server: Server) -> bool:
+    """Whether a server leads or heard from a leader within the timeout."""
+    if server.role == LEADER:
+        return True
+    return server.heard_leader is not None and group.round - server.heard_leader < group.case.timeout_rounds
+
+
+def is_complete(group: Group, candidate: Server, voter: Server) -> bool:
+    """Whether a candidate's log will do for a voter."""
+    return candidate.completeness() >= voter.completeness() or group.lacks("compare_logs")
+
+
+def would_win(group: Group, server: Server) -> bool:
+    """Whether a majority would vote for a server in the term after its own."""
+    term, willing = server.term, 1
+    for voter in group.servers:
+        if voter is server or not group.gets_through(server, voter) or not group.gets_through(voter, server):
+            continue
+        if voter.term > server.term:
+            group.take_term(server, voter.term)
+        elif term + 1 >= voter.term and not hears_leader(group, voter) and is_complete(group, server, voter):
+            willing += 1
+    return server.term == term and willing >= majority(group)
+
+
+def answer(group: Group, voter: Server, request: Request) -> bool:
+    """A voter takes a request; whether it votes for the candidate."""
+    if group.case.check_quorum and hears_leader(group, voter):
+        return False
+    grants = False
+    if request.term >= voter.term:
+        if request.term > voter.term:
+            group.take_term(voter, request.term)
+        may = voter.vote is None or voter.vote == request.candidate.id or group.lacks("one_vote")
+        if may and is_complete(group, request.candidate, voter):
+            grants, voter.vote, voter.heard = True, request.candidate.id, group.round
+    if voter.term > request.candidate.term and group.gets_through(voter, request.candidate):
+        group.take_term(request.candidate, voter.term)
+    return grants

@@ -1,0 +1,56 @@
+"""Random cases: who fails when, with what settings, all from one number."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from tests.reference.quorums.cases import Case, Fault
+
+OF_SERVERS = ("broker_crash", "broker_crash", "broker_pause", "isolation", "isolation", "controlled_shutdown")
+OF_DISKS = ("power_loss", "disk_loss")
+
+
+def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) -> Case:
+    """A case; with the likelihood `disks` some of its faults take what is on a disk."""
+    draw = random.Random(f"{protocol} {seed}")
+    copies = draw.choice((1, 2, 3, 3, 3, 4, 5, 5, 5))
+    workload = sorted({0, *(draw.randrange(rounds) for _ in range(draw.randrange(4)))})
+    kinds = (*OF_SERVERS, *OF_DISKS) if draw.random() < disks else OF_SERVERS
+    return Case(
+        protocol,
+        copies,
+        rounds,
+        acks=draw.randint(1, copies),
+        compared=draw.randint(1, copies),
+        timeout_rounds=draw.choice((1, 2, 3, 5)),
+        jitter_rounds=draw.choice((0, 1, 3, 6)),
+        pre_vote=draw.random() < 0.4,
+        check_quorum=draw.random() < 0.4,
+        max_entries=draw.choice((None, None, 1, 2, 3)),
+        flush_rounds=draw.choice((1, 1, 0, 3)) if kinds is not OF_SERVERS else 1,
+        seed=draw.randrange(2**31),
+        number=draw.randrange(1000),
+        workload=tuple((at, draw.choice((0, 1, 1, 2, 5))) for at in workload),
+        faults=tuple(random_fault(draw, kinds, copies, rounds) for _ in range(draw.randrange(3, 16))),
+    )
+
+
+def random_fault(draw: random.Random, kinds: tuple[str, ...], copies: int, rounds: int) -> Fault:
+    """A fault of one server, one link or the elector."""
+    begin = draw.randrange(rounds)
+    end = begin + draw.choice((1, 2, 3, 5, 8, 15))
+    broker = draw.randrange(copies)
+    which = draw.random()
+    if which < 0.3 and copies > 1:
+        peer = draw.choice([other for other in range(copies) if other != broker])
+        return Fault("link_cut", begin, end, broker, peer, draw.choice(("both", "both", "out", "in")))
+    if which < 0.35:
+        return Fault("controller_loss", begin, end)
+    kind = draw.choice(kinds)
+    return Fault(kind, begin, end, broker, clients=kind == "isolation" and draw.random() < 0.5)
+
+
+def without(case: Case, *guards: str) -> Case:
+    """The mutant that lacks these guards."""
+    return replace(case, lacking=frozenset(guards))

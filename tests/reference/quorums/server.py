@@ -1,0 +1,76 @@
+"""A server of a group: what is on its disk, and what is in its memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+FOLLOWER, CANDIDATE, LEADER = "follower", "candidate", "leader"
+
+
+class Entry(NamedTuple):
+    """An entry: its term, the number of the election that made its leader (0: the first leader's), whether it is a record."""
+
+    term: int
+    election: int
+    is_record: bool
+
+
+@dataclass
+class Follower:
+    """What a leader knows of another server."""
+
+    next_entry: int
+    match: int
+    answered: int
+
+
+@dataclass
+class Server:
+    """One replica."""
+
+    id: int
+    log: list[Entry] = field(default_factory=list)
+    term: int = 1
+    vote: int | None = 0
+    flushed: int = 0
+    role: str = FOLLOWER
+    commit: int = 0
+    heard: int = 0
+    heard_leader: int | None = 0
+    stood: int = 0
+    followers: dict[int, Follower] = field(default_factory=dict)
+    election: int = -1
+    is_down: bool = False
+    is_paused: bool = False
+    is_isolated: bool = False
+    has_clients: bool = True
+    cause: int | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process does something."""
+        return not self.is_down and not self.is_paused
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether it runs, and others hear of it."""
+        return self.runs and not self.is_isolated
+
+    def completeness(self) -> tuple[int, int]:
+        """What the logs of candidates are compared by."""
+        return (self.log[-1].term if self.log else 0, len(self.log))
+
+    def term_before(self, end: int) -> int:
+        """The term of the entry before an end, 0 at the log's start."""
+        return self.log[end - 1].term if end else 0
+
+    def largest_end(self, limit: int, term: int) -> int:
+        """The largest end, not above a limit, whose last entry is of no later term; 0: none."""
+        ends = [end for end in range(1, min(limit, len(self.log)) + 1) if self.log[end - 1].term <= term]
+        return max(ends, default=0)
+
+    def truncate(self, end: int) -> None:
+        """Cut the log."""
+        del self.log[end:]
+        self.flushed, self.commit = min(self.flushed, end), min(self.commit, end)

@@ -1,0 +1,208 @@
+"""Rounds of quorums in the words of the reference: a case as a block of one group, round by round as ordinary Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from emulator.faults.kinds import FAULT_KINDS, FaultRow
+from emulator.inputs.ledger_arrays.gather import RowsOf
+from emulator.inputs.quorum_arrays.servers import ServerArrays
+from emulator.inputs.quorum_arrays.start import start_groups
+from emulator.rounds.lists import every
+from emulator.rounds.quorums import inputs as records
+from emulator.rounds.quorums.constants import (
+    EVENT_KINDS,
+    FOREVER,
+    INVARIANTS,
+    LEADER,
+    NEVER,
+    NO_ENTRY,
+    NO_FAULT,
+    NO_LIMIT,
+    NO_TERM,
+    NOBODY,
+    QUORUM,
+    RAFT,
+    ROLES,
+)
+from emulator.rounds.quorums.end_round import finish
+from emulator.rounds.quorums.log import end_of_run
+from emulator.rounds.quorums.play_block import Scratch, play
+from emulator.rounds.quorums.play_groups import load_group
+from emulator.rounds.quorums.play_quorum_round import play_quorum_round
+from emulator.rounds.quorums.play_raft_round import play_raft_round
+from emulator.rounds.quorums.records import Group
+from emulator.rounds.quorums.state import State
+from emulator.rounds.records import fields_of, rows
+from tests.reference.quorums.cases import Case, Event, Violation
+from tests.reference.quorums.play import outcomes
+from tests.reference.quorums.play import played as played_by_reference
+
+PLAYS = {"quorum": play_quorum_round, "raft": play_raft_round}
+
+
+def block_of(cases: Sequence[Case]) -> tuple[State, records.Inputs]:
+    """Each case as a group of a scenario of its own."""
+    gathered = {name: RowsOf(record) for name, record in RECORDS.items()}
+    groups = rows(Group, len(cases))
+    brokers: list[int] = []
+    spans: list[int] = []
+    for group, case in zip(groups, cases, strict=True):
+        faults = [
+            FaultRow(
+                number, f.kind, FAULT_KINDS[f.kind].rank, f.from_round, min(f.to_round, case.rounds), f.broker, f.peer,
+                f.direction, None, None, None, None, f.clients, None,
+            )
+            for number, f in enumerate(case.faults)
+        ]  # fmt: skip
+        arrays = ServerArrays([(broker, None) for broker in range(case.copies)], faults, case.rounds)
+        guards = [name for name in fields_of(records.Rules) if name != "protocol"]
+        rules = (RAFT if case.protocol == "raft" else QUORUM, *(int(name not in case.lacking) for name in guards))
+        elector = gathered["elector_spans"].put(arrays.elector)
+        cuts = gathered["cuts"].put(arrays.cuts) if arrays.cuts else 0
+        scenario = (gathered["rules"].put((rules,)), case.rounds, case.seed, elector, cuts, len(arrays.cuts))
+        group.scenario = gathered["scenarios"].add((scenario,))
+        settings = (
+            case.acks, case.compared, case.timeout_rounds, case.jitter_rounds, int(case.pre_vote), int(case.check_quorum),
+            NO_LIMIT if case.max_entries is None else case.max_entries, case.flush_rounds,
+        )  # fmt: skip
+        group.settings = gathered["settings"].put((settings,))
+        group.workload = gathered["workload"].put((*case.workload, (FOREVER, 0)))
+        group.elector_span = elector
+        group.number, group.copies = case.number, case.copies
+        brokers += range(case.copies)
+        spans += [gathered["server_spans"].add(own) for own in arrays.spans]
+    state = start_groups(groups, np.array(brokers), np.array(brokers), np.array(spans))
+    return state, records.Inputs(**{name: of_all.records() for name, of_all in gathered.items()})
+
+
+RECORDS = {
+    "scenarios": records.ScenarioRow,
+    "rules": records.Rules,
+    "server_spans": records.ServerSpan,
+    "elector_spans": records.ElectorSpan,
+    "cuts": records.LinkCut,
+    "settings": records.Settings,
+    "workload": records.WorkloadSpan,
+}
+
+
+class Game:
+    """One case, played round by round in scratch arrays."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        state, self.inputs = block_of([case])
+        scratch = Scratch(room=256, rows_told=4096)
+        words = scratch.words(state, state)
+        self.group, self.lists = state.groups[0], scratch.lists
+        load_group(state, self.group, 0, self.lists, words, scratch.room)
+
+    def play_round(self) -> None:
+        """The next round."""
+        PLAYS[self.case.protocol](self.lists, self.inputs, self.group)
+
+    def log(self, slot: int) -> list[tuple[int, int]]:
+        """(term, number of the leadership) of each entry."""
+        server = self.lists.servers[slot]
+        log: list[tuple[int, int]] = []
+        for at in every(server.runs):
+            run = self.lists.runs[at]
+            assert run.first_entry == len(log)
+            count = end_of_run(self.lists, server, at) - run.first_entry
+            log += [(int(run.term), int(run.leadership))] * int(count)
+        return log
+
+    def row(self, slot: int) -> dict[str, Any]:
+        """As tests.reference.quorums.play.row_of."""
+        server, copies = self.lists.servers[slot], self.case.copies
+        peers = {n: self.lists.peers[slot * copies + n] for n in range(copies) if n != slot}
+        is_leader = server.role == LEADER
+        return {
+            "role": ROLES[server.role],
+            "term": int(server.term),
+            "vote": null(server.voted_for, NOBODY),
+            "log": self.log(slot),
+            "flushed": int(server.flushed_to),
+            "commit": int(server.commit),
+            "heard": int(server.heard_round),
+            "heard_leader": null(server.heard_leader, NEVER),
+            "stood": int(server.stood),
+            "followers": {n: (int(p.next_entry), int(p.match_to), int(p.answered_round)) for n, p in peers.items()}
+            if is_leader
+            else None,
+        }
+
+    def outcomes(self) -> dict[str, int]:
+        """What is counted, at the end."""
+        finish(self.lists, self.group)
+        return {name: int(self.group[name]) for name in OUTCOMES}
+
+
+OUTCOMES = (
+    "appended", "acked", "truncated", "elections", "campaigns", "leaderless_rounds", "unwritable_rounds", "unacked_rounds",
+    "sent_entries", "committed_lost", "acked_lost",
+)  # fmt: skip
+
+
+def null(value: int, nothing: int) -> int | None:
+    """None for what stands for nothing."""
+    return None if value == nothing else int(value)
+
+
+def told_events(rows_told: Any) -> list[Event]:
+    """Rows of records.Event as the reference has them."""
+    return [
+        Event(
+            int(e.at_round), EVENT_KINDS[e.kind], int(e.broker), null(e.term, NO_TERM), null(e.from_entry, NO_ENTRY),
+            null(e.to_entry, NO_ENTRY), null(e.cause, NO_FAULT),
+        )
+        for e in rows_told
+    ]  # fmt: skip
+
+
+def told_violations(rows_told: Any) -> list[Violation]:
+    """Rows of records.Violation as the reference has them."""
+    return [
+        Violation(int(v.at_round), INVARIANTS[v.invariant], int(v.broker), null(v.other, NOBODY), null(v.entry, NO_ENTRY))
+        for v in rows_told
+    ]
+
+
+def differences(case: Case) -> list[str]:
+    """Where rounds and reference differ: the first round's, then what was told and counted. Empty: nowhere."""
+    reference, seen = played_by_reference(case)
+    game = Game(case)
+    for round_, expected in enumerate(seen):
+        game.play_round()
+        wrong = [
+            f"round {round_}, server {slot}, {column}: {value} by the reference, {mine[column]} by the rounds"
+            for slot, row in enumerate(expected)
+            for mine in (game.row(slot),)
+            for column, value in row.items()
+            if mine[column] != value
+        ]
+        if wrong:
+            return wrong
+    spans = game.lists.filled[0]
+    events = told_events(game.lists.events[: spans.events.count])
+    violations = told_violations(game.lists.violations[: spans.violations.count])
+    wrong = [f"{a} by the reference, {b} by the rounds" for a, b in paired(reference.events, events) if a != b]
+    wrong += [f"{a} by the reference, {b} by the rounds" for a, b in paired(reference.violations, violations) if a != b]
+    mine = game.outcomes()
+    return wrong + [f"{n}: {v} by the reference, {mine[n]} by the rounds" for n, v in outcomes(reference).items() if mine[n] != v]
+
+
+def paired(one: Sequence[Any], other: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Rows side by side, None where one has no more."""
+    most = max(len(one), len(other))
+    return list(zip([*one, *[None] * (most - len(one))], [*other, *[None] * (most - len(other))], strict=True))
+
+
+def play_block(cases: Sequence[Case], scratch: Scratch | None = None) -> tuple[State, Any]:
+    """The cases in one block, by the entry point that runs use."""
+    state, inputs = block_of(cases)
+    return play(state, inputs, scratch)

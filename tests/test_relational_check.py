@@ -135,7 +135,7 @@ def test_a_verb_by_a_part_of_its_name() -> None:
 
 def test_the_command_line_prints_a_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain-round", "kafka", "--verb", "advance_high_watermark", "--verbose"]) == 0
-    assert ".groupBy(" in capsys.readouterr().out
+    assert ".group_by(" in capsys.readouterr().out
 
 
 def test_the_command_line_refuses_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,8 @@ def run_command(
         if engine == "relational":
             from emulator.rounds.relational.run import run_relational
 
-            summary = run_relational(run, str(out), spark, trace, progress)
+            by_spark = True if master is not None or conf else None
+            summary = run_relational(run, str(out), spark, trace, progress, by_spark)
         else:
             summary = running.run_emulation(
                 run, str(out), spark, mode=mode, trace=trace, progress=progress, resume=resume, state_at=rounds

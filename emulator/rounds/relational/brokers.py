@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from emulator.arrow_frames import frame_of
 from emulator.schema import OUTPUT_TABLES
 
 from .inputs import RunInputs
 from .play import Played
+from .queries import Engine, Query
 
 BUCKET_UNIT_ROUNDS = 25
 """Buckets of a run are multiples of this: as the default engine has them."""
@@ -27,7 +25,7 @@ def bucket_edges(rounds: int, time_buckets: int) -> list[int]:
     return [*range(length, rounds, length), rounds]
 
 
-def broker_rounds(spark: SparkSession, inputs: RunInputs, played: Played, edges: Sequence[int]) -> list[tuple[Any, ...]]:
+def broker_rounds(engine: Engine, inputs: RunInputs, played: Played, edges: Sequence[int]) -> list[tuple[Any, ...]]:
     """The rows of the table, a row for each broker and bucket; a scenario that ends in a bucket cuts it short.
 
     bytes_in: produced to and fetched by the broker; bytes_out: fetched from it; cross_rack_bytes_out: of these, by brokers of
@@ -40,12 +38,12 @@ def broker_rounds(spark: SparkSession, inputs: RunInputs, played: Played, edges:
         for start, end in zip([0, *edges], edges, strict=False)
         if start < s.rounds
     ]
-    buckets = frame_of(spark, pa.Table.from_pylist(spans, _SPANS))
+    buckets = engine.read(pa.Table.from_pylist(spans, _SPANS))
     rows = {tuple(row[name] for name in KEY): row for row in spans}
     for name, frame in (("carried", _carried(played, buckets)), ("standing", played.rows("standing"))):
         assert frame is not None, name
-        named = frame.withColumnRenamed("round", "to_round") if name == "standing" else frame
-        for found in named.toArrow().to_pylist():
+        named = frame.renamed(round="to_round") if name == "standing" else frame
+        for found in named.rows():
             at = tuple(found[key] for key in KEY)
             if at in rows:
                 rows[at] |= found
@@ -58,21 +56,20 @@ _SPANS = pa.schema(
 )
 
 
-def _carried(played: Played, buckets: DataFrame) -> DataFrame | None:
+def _carried(played: Played, buckets: Query) -> Query | None:
     """Bytes in and out by bucket and broker."""
     carried = played.rows("carried")
     if carried is None:
         return None
-    taken = carried.join(F.broadcast(buckets), ["scenario_id", "broker"]).where("from_round <= round AND round < to_round")
-    sources = buckets.select("scenario_id", F.col("broker").alias("source"), F.col("rack").alias("source_rack")).distinct()
-    taken = taken.join(F.broadcast(sources), ["scenario_id", "source"], "left")
+    taken = carried.join(buckets.broadcast(), ["scenario_id", "broker"]).where("from_round <= round AND round < to_round")
+    sources = buckets.select("scenario_id", "broker AS source", "rack AS source_rack").distinct()
+    taken = taken.join(sources.broadcast(), ["scenario_id", "source"], "left")
     crosses = "coalesce(rack != source_rack, false)"
-    into = taken.groupBy(*KEY).agg(F.sum("bytes").alias("bytes_in"))
-    given = taken.where("source IS NOT NULL").drop("broker").withColumnRenamed("source", "broker")
-    out = given.groupBy(*KEY).agg(
-        F.sum("bytes").alias("bytes_out"), F.expr(f"sum(IF({crosses}, bytes, 0L)) AS cross_rack_bytes_out")
-    )
-    return into.join(out, list(KEY), "full").na.fill(0)
+    into = taken.group_by(*KEY).agg("sum(bytes) AS bytes_in")
+    given = taken.where("source IS NOT NULL").drop("broker").renamed(source="broker").group_by(*KEY)
+    out = given.agg("sum(bytes) AS bytes_out", f"sum(IF({crosses}, bytes, 0L)) AS cross_rack_bytes_out")
+    columns = ("bytes_in", "bytes_out", "cross_rack_bytes_out")
+    return into.join(out, KEY, "full").with_columns(**{name: f"coalesce({name}, 0L)" for name in columns})
 
 
 def _row(inputs: RunInputs, row: dict[str, Any]) -> tuple[Any, ...]:

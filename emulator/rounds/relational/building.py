@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from .links import passing
-from .tables import REPLICA, Round, settled_to_stay
+from .queries import Query
+from .tables import REPLICA, Round
 from .tiers import known_epochs
 
 LATER = "OVER (PARTITION BY pid, broker, epoch ORDER BY number ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
@@ -29,7 +27,7 @@ def build_remote_state(now: Round) -> Round:
         builds_next="CASE WHEN hears_moved THEN round + 1 WHEN asks_now THEN round + backoff_rounds ELSE builds_next END",
         moved_to_tiered_storage="moved_to_tiered_storage + IF(hears_moved, 1L, 0L)",
     )
-    now = now.with_replicas(settled_to_stay(now.replicas))
+    now = now.with_replicas(now.replicas.settled())
     told = _where_to_start(now)
     now = now.with_replicas(now.replicas.join(told, REPLICA, "left"))
     now = now.with_columns(
@@ -51,39 +49,33 @@ def build_remote_state(now: Round) -> Round:
     )
 
 
-def _where_to_start(now: Round) -> DataFrame:
+def _where_to_start(now: Round) -> Query:
     """What leaders answer: pid, broker, leader_start and leader_whole_start; starts_at, built_from: null when nothing is found.
 
     `starts_at` is behind the remote segment `built_from`; without one where the leader's whole log starts.
     """
     asking = now.replicas.where("asks_now AND believed_leader >= 0 AND believed_leader != broker AND broker != leader")
-    asking = asking.select(
-        *REPLICA, "scenario_id", "round", "believed_epoch", "known_before", F.col("believed_leader").alias("source")
-    )
+    asking = asking.select(*REPLICA, "scenario_id", "round", "believed_epoch", "known_before", "believed_leader AS source")
     asked = passing(now, passing(now, asking, "broker", "source"), "source", "broker")
-    leaders = now.replicas.where("position IS NOT NULL AND running AND leads").selectExpr(
+    leaders = now.replicas.where("position IS NOT NULL AND running AND leads").select(
         "pid", "broker AS source", "believed_epoch", "log_start AS leader_start", "whole_start AS leader_whole_start"
     )
     answered = asked.join(leaders, ["pid", "source", "believed_epoch"])
-    caches = now.leader_epochs.withColumnsRenamed({"broker": "source", "epoch": "entry"})
+    caches = now.leader_epochs.renamed(broker="source", epoch="entry")
     before = answered.join(caches, ["pid", "source"], "left").where("start_offset < leader_start")
-    epoch_before = before.groupBy(*REPLICA, "known_before", "leader_start").agg(F.max("entry").alias("epoch_before"))
-    served = (
-        known_epochs(now, epoch_before)
-        .where("epoch = epoch_before")
-        .withColumn("later_first", F.expr(f"min(first_offset) {LATER}"))
-    )
+    epoch_before = before.group_by(*REPLICA, "known_before", "leader_start").agg("max(entry) AS epoch_before")
+    served = known_epochs(now, epoch_before).where("epoch = epoch_before").with_columns(later_first=f"min(first_offset) {LATER}")
     found = served.where("(later_first IS NULL OR later_first > first_offset) AND first_offset < leader_start")
-    one = found.groupBy(*REPLICA, "leader_start").agg(
-        F.expr("max_by(struct(number, segment_end, last_offset), first_offset) AS segment")
+    one = found.group_by(*REPLICA, "leader_start").agg(
+        "max_by(struct(number, segment_end, last_offset), first_offset) AS segment"
     )
-    one = one.where("segment.last_offset >= leader_start - 1").selectExpr(
+    one = one.where("segment.last_offset >= leader_start - 1").select(
         *REPLICA, "segment.number AS built_from", "segment.segment_end + 1 AS behind_segment"
     )
     told = answered.select(*REPLICA, "leader_start", "leader_whole_start").join(one, REPLICA, "left")
     starts = "IF(leader_start <= leader_whole_start, leader_start, behind_segment) AS starts_at"
     number = "IF(leader_start <= leader_whole_start, null, built_from) AS built_from"
-    return told.selectExpr(*REPLICA, "leader_start", "leader_whole_start", starts, number)
+    return told.select(*REPLICA, "leader_start", "leader_whole_start", starts, number)
 
 
 def forget_stale_questions(now: Round) -> Round:

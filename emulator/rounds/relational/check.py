@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from emulator.errors import InputError
@@ -20,13 +20,14 @@ from emulator.scenario import Run, Scenario
 from emulator.scenario.event_kinds import unwritten_kinds
 from emulator.scenario.stored import load_stored
 from emulator.schema import OUTPUT_TABLES
-from emulator.session import settings_held
 from emulator.storage import OutputDirectory
 
 from .inputs import RunInputs
 from .last_moments import may_have_last_moments
+from .on_duckdb import OnDuckDB
 from .output import output_tables
-from .play import SETTINGS, play
+from .play import play
+from .queries import Query
 from .refusals import lacking
 
 COMPARED = {
@@ -39,8 +40,6 @@ PLACE = ("scenario_id", "topic", "partition")
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 MISSING = "no row"
-TASKS = 1
-"""Of a sample: what its rounds take is Spark's planning, not its rows."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +108,17 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     if not chosen:
         raise InputError(f"{folder}: nothing of this sample can be replayed in relational rounds: {'; '.join(left_out)}")
     cells, found = 0, list[Difference]()
-    with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(TASKS)}):
-        pids = [first[scenario, topic] + partition for scenario, topic, partition in chosen]
-        inputs = RunInputs(scenarios, pids)
-        stored = {name: _stored(spark, output, name, chosen) for name in COMPARED}
-        traced = sorted({first[row["scenario_id"], row["topic"]] + row["partition"] for row in stored["trace_partitions"]})
-        marked = spark.createDataFrame(pa.table({"pid": pa.array(traced, pa.int64())})) if traced else None
-        tables = output_tables(spark, inputs, play(spark, inputs, TASKS, marked))
-        for name, key in COMPARED.items():
-            compared, differing = compare(name, stored[name], _rows(tables[name]), key)
-            cells, found = cells + compared, found + differing
+    engine = OnDuckDB()
+    inputs = RunInputs(scenarios, [first[scenario, topic] + partition for scenario, topic, partition in chosen])
+    stored = {name: _stored(spark, output, name, chosen) for name in COMPARED}
+    traced = sorted({first[row["scenario_id"], row["topic"]] + row["partition"] for row in stored["trace_partitions"]})
+    marked = engine.read(pa.table({"pid": pa.array(traced, pa.int64())})) if traced else None
+    tables = output_tables(engine, inputs, play(engine, inputs, marked))
+    for name, key in COMPARED.items():
+        rows = tables[name]
+        played = engine.table(rows, OUTPUT_TABLES[name]) if isinstance(rows, Query) else rows
+        compared, differing = compare(name, stored[name], played.to_pylist(), key)
+        cells, found = cells + compared, found + differing
     last = max(s.rounds for s in scenarios)
     found.sort(key=lambda d: (last if d.round is None else d.round, list(COMPARED).index(d.table), d.place))
     return Checked(len(chosen), cells, found, left_out)
@@ -150,12 +150,8 @@ def _stored(spark: SparkSession, output: OutputDirectory, name: str, chosen: lis
     """The run's rows of the chosen partitions."""
     rows = spark.read.parquet(output.table_uri(name))
     places = spark.createDataFrame(chosen, "scenario_id int, topic string, partition int")
-    return _rows(rows.join(F.broadcast(places), list(PLACE)))
-
-
-def _rows(table: DataFrame | pa.Table) -> list[Row]:
-    rows: list[Row] = (table if isinstance(table, pa.Table) else table.toArrow()).to_pylist()
-    return rows
+    found: list[Row] = rows.join(F.broadcast(places), list(PLACE)).toArrow().to_pylist()
+    return found
 
 
 def compare(name: str, of_run: list[Row], relational: list[Row], key: tuple[str, ...] | None) -> tuple[int, list[Difference]]:

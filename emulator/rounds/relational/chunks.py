@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-
+from .queries import Query
 from .tables import REPLICA, Round
 
 WAITING = "array_sort(collect_list(struct(base_offset, end_offset, batch_bytes, batch_round))) AS waiting"
@@ -14,28 +13,28 @@ def _struct(**fields: str) -> str:
     return f"struct({', '.join(f'{text} AS {name}' for name, text in fields.items())})"
 
 
-def _so_far(chunks: str, room: str = "so.room", total: str = "so.total + b.batch_bytes", is_full: str = "false") -> str:
+def _so_far(chunks: str, room: str = "so.room", total: str = "so.total + each.batch_bytes", is_full: str = "false") -> str:
     return _struct(chunks=chunks, room=room, total=total, is_full=is_full)
 
 
-_NONE = "CAST(array() AS array<struct<end:bigint, bytes:bigint, newest:int>>)"
+_NONE = _so_far("CAST(array() AS array<struct<ends:bigint, bytes:bigint, newest:int>>)", "0L", "0L")
 _LAST = "element_at(so.chunks, -1)"
-_LONGER = _struct(end="b.end_offset", bytes=f"{_LAST}.bytes + b.batch_bytes", newest=f"greatest({_LAST}.newest, b.batch_round)")
-_NEXT = _struct(end="b.end_offset", bytes="b.batch_bytes", newest="b.batch_round")
-_FULL = _so_far("so.chunks", total="so.total", is_full="true")
-_GROWN = _so_far(f"concat(slice(so.chunks, 1, size(so.chunks) - 1), array({_LONGER}))", room="so.room - b.batch_bytes")
-_ONE_MORE = _so_far(f"concat(so.chunks, array({_NEXT}))", room="fetch_max_bytes - b.batch_bytes")
-CHUNKS = (
-    f"aggregate(waiting, {_so_far(_NONE, '0L', '0L')}, (so, b) -> CASE"
-    f" WHEN so.is_full OR coalesce(so.total + b.batch_bytes > allowance, false) THEN {_FULL}"
-    f" WHEN size(so.chunks) > 0 AND b.batch_bytes <= so.room THEN {_GROWN}"
-    f" WHEN size(so.chunks) < fetches THEN {_ONE_MORE} ELSE {_FULL} END).chunks AS chunks"
+_LONGER = _struct(
+    ends="each.end_offset", bytes=f"{_LAST}.bytes + each.batch_bytes", newest=f"greatest({_LAST}.newest, each.batch_round)"
 )
-"""What the fetches of a round bring of them: each whole batches within the limit, at least one; together within the allowance."""
+_NEXT = _struct(ends="each.end_offset", bytes="each.batch_bytes", newest="each.batch_round")
+_FULL = _so_far("so.chunks", total="so.total", is_full="true")
+_GROWN = _so_far(f"concat(slice(so.chunks, 1, size(so.chunks) - 1), array({_LONGER}))", room="so.room - each.batch_bytes")
+_ONE_MORE = _so_far(f"concat(so.chunks, array({_NEXT}))", room="fetch_max_bytes - each.batch_bytes")
+_BROUGHT = (
+    f"CASE WHEN so.is_full OR coalesce(so.total + each.batch_bytes > allowance, false) THEN {_FULL}"
+    f" WHEN size(so.chunks) > 0 AND each.batch_bytes <= so.room THEN {_GROWN}"
+    f" WHEN size(so.chunks) < fetches THEN {_ONE_MORE} ELSE {_FULL} END"
+)
 
-_ROLLS = "(s.leo != s.base AND (s.size + c.bytes > segment_bytes OR round - s.round >= segment_rounds))"
-_FLUSHED = f"IF({_ROLLS}, greatest(s.flushed, s.leo), s.flushed)"
-_CLOSES = _struct(at="s.leo", base="s.base", size="s.size", round="s.round", newest="s.newest")
+_ROLLS = "(so.leo != so.base AND (so.size + each.bytes > segment_bytes OR round - so.round >= segment_rounds))"
+_FLUSHED = f"IF({_ROLLS}, greatest(so.flushed, so.leo), so.flushed)"
+_CLOSES = _struct(at="so.leo", base="so.base", size="so.size", round="so.round", newest="so.newest")
 _BEFORE = _struct(
     leo="leo",
     base="segment_base",
@@ -46,27 +45,35 @@ _BEFORE = _struct(
     rolled="CAST(array() AS array<struct<at:bigint, base:bigint, size:bigint, round:int, newest:int>>)",
 )
 _AFTER = _struct(
-    leo="c.end",
-    base=f"IF({_ROLLS}, s.leo, s.base)",
-    size=f"IF({_ROLLS}, 0L, s.size) + c.bytes",
-    round=f"IF({_ROLLS} OR s.leo = s.base, round, s.round)",
-    newest=f"greatest(IF({_ROLLS}, CAST(null AS INT), s.newest), c.newest)",
-    flushed=f"IF(coalesce(c.end - {_FLUSHED} >= flush_messages, false), c.end, {_FLUSHED})",
-    rolled=f"IF({_ROLLS}, concat(s.rolled, array({_CLOSES})), s.rolled)",
+    leo="each.ends",
+    base=f"IF({_ROLLS}, so.leo, so.base)",
+    size=f"IF({_ROLLS}, 0L, so.size) + each.bytes",
+    round=f"IF({_ROLLS} OR so.leo = so.base, round, so.round)",
+    newest=f"greatest(IF({_ROLLS}, CAST(null AS INT), so.newest), each.newest)",
+    flushed=f"IF(coalesce(each.ends - {_FLUSHED} >= flush_messages, false), each.ends, {_FLUSHED})",
+    rolled=f"IF({_ROLLS}, concat(so.rolled, array({_CLOSES})), so.rolled)",
 )
-SEGMENT = f"aggregate(chunks, {_BEFORE}, (s, c) -> {_AFTER})"
-"""The active segment behind the chunks, as `roll_segment` and `flush_messages` (leading.py) would leave it after each."""
+"""The active segment behind a chunk, as `roll_segment` and `flush_messages` (leading.py) would leave it."""
+
+
+def brought(waiting: Query) -> Query:
+    """What the fetches of a round bring of what waits: pid, broker, chunks, chunks_end.
+
+    Each chunk is whole batches within the limit, at least one; together they are within the allowance.
+    """
+    chunks = waiting.folded("brought", "waiting", _NONE, _BROUGHT).select(*REPLICA, "brought.chunks AS chunks")
+    return chunks.where("size(chunks) > 0").with_columns(chunks_end="element_at(chunks, -1).ends")
 
 
 def append_chunks(now: Round) -> Round:
     """The active segment takes the chunks; `rolled_chunks`: the segments that they closed, where each ended and what it was."""
     active = {f"segment_{name}": name for name in ("base", "size", "round", "newest")} | {"flushed": "flushed"}
-    return now.with_columns(segment=SEGMENT).with_columns(
+    return now.with_replicas(now.replicas.folded("segment", "chunks", _BEFORE, _AFTER)).with_columns(
         rolled_chunks="segment.rolled", **{column: f"coalesce(segment.{name}, {column})" for column, name in active.items()}
     )
 
 
-def closed_by_chunks(now: Round, *columns: str) -> DataFrame:
+def closed_by_chunks(now: Round, *columns: str) -> Query:
     """A row for each segment that a chunk closed: the replica, columns of it, and `rolled`."""
     rolling = now.replicas.where("size(rolled_chunks) > 0")
-    return rolling.selectExpr(*REPLICA, *columns, "explode(rolled_chunks) AS rolled")
+    return rolling.select(*REPLICA, *columns, "rolled_chunks").exploded("rolled", "rolled_chunks").drop("rolled_chunks")

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-
 from .logs import batches_at, bytes_between, contents
+from .queries import Query
 from .tables import REPLICA, Round
 
 REOPENED = ("met_base", "met_size", "met_round", "met_newest")
 
 
-def tell_cuts(now: Round, cuts: DataFrame) -> Round:
+def tell_cuts(now: Round, cuts: Query) -> Round:
     """Write down what T's log loses above `cut_now`: it counts as held until the next election."""
-    losing = cuts.where("broker = client_leader").selectExpr(
+    losing = cuts.where("broker = client_leader").select(
         *REPLICA, "greatest(log_start, cut_now) AS log_start", "leo", "client_epoch", "round"
     )
-    rows = contents(now.logs, losing).selectExpr(
+    rows = contents(now.logs, losing).select(
         "pid", "client_epoch", "'damaged' AS part", "round", "log_start", "epoch", "from_offset", "to_offset"
     )
     return now.telling("histories", rows)
 
 
-def lost_by_cuts(now: Round, cuts: DataFrame) -> DataFrame:
+def lost_by_cuts(now: Round, cuts: Query) -> Query:
     """What the active segment loses by cuts: pid, broker, cut_bytes; the segment that is active again, where they are kept.
 
     `cuts`: pid, broker, cut_now, and log_start and leo of before. Of that segment REOPENED, null: none is.
@@ -29,22 +28,22 @@ def lost_by_cuts(now: Round, cuts: DataFrame) -> DataFrame:
     losing = cuts.where("cut_now < leo").select(*REPLICA, "cut_now", "log_start", "leo")
     if now.segments is None:
         sizes = bytes_between(contents(now.logs, _behind(losing, "leo")), now.batches)
-        return sizes.selectExpr(*REPLICA, "bytes AS cut_bytes")
+        return sizes.select(*REPLICA, "bytes AS cut_bytes")
     met = now.segments.join(losing.select(*REPLICA, "cut_now"), REPLICA).where("base_offset <= cut_now AND cut_now < end_offset")
-    met = met.selectExpr(
+    met = met.select(
         *REPLICA, "base_offset AS met_base", "end_offset AS met_end", "size_bytes AS met_size", "first_round AS met_round",
         "newest_round AS met_newest",
     )  # fmt: skip
     losing = losing.join(met, REPLICA, "left")
     sizes = bytes_between(contents(now.logs, _behind(losing, "least(leo, coalesce(met_end, leo))")), now.batches)
-    last = losing.where("cut_now > log_start").selectExpr(*REPLICA, "cut_now - 1 AS offset", "log_start", "leo")
-    newest = batches_at(last, now.logs, now.batches).selectExpr(*REPLICA, "batch_round AS last_round")
+    last = losing.where("cut_now > log_start").select(*REPLICA, "cut_now - 1 AS offset", "log_start", "leo")
+    newest = batches_at(last, now.logs, now.batches).select(*REPLICA, "batch_round AS last_round")
     found = losing.join(sizes, REPLICA, "left").join(newest, REPLICA, "left")
-    return found.selectExpr(*REPLICA, "bytes AS cut_bytes", *REOPENED, "last_round")
+    return found.select(*REPLICA, "bytes AS cut_bytes", *REOPENED, "last_round")
 
 
-def _behind(losing: DataFrame, end: str) -> DataFrame:
-    return losing.selectExpr(*REPLICA, "greatest(log_start, cut_now) AS log_start", f"{end} AS leo")
+def _behind(losing: Query, end: str) -> Query:
+    return losing.select(*REPLICA, "greatest(log_start, cut_now) AS log_start", f"{end} AS leo")
 
 
 def cut_columns(now: Round, offset: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .cutting import cut_columns, lost_by_cuts, tell_cuts
 from .elr import forget_elr
-from .tables import REPLICA, Round, settled_to_stay
+from .tables import REPLICA, Round
 from .truncating import cut_followers
 
 
@@ -39,9 +39,9 @@ def lose_records(now: Round) -> Round:
     """Cut logs at what was flushed, or at all; what T loses by it still counts as held, until the next election."""
     cut = "CASE WHEN disk_loss THEN 0L WHEN power_loss THEN greatest(least(leo, flushed), log_start) END"
     now = now.with_columns(cut_to=f"IF(position IS NOT NULL, least({cut}, cut_to), null)")
-    now = now.with_replicas(settled_to_stay(now.replicas))
-    now = tell_cuts(now, now.replicas.where("cut_to < leo").withColumnRenamed("cut_to", "cut_now"))
-    cuts = now.replicas.selectExpr(*REPLICA, "cut_to AS cut_now", "log_start", "leo")
+    now = now.with_replicas(now.replicas.settled())
+    now = tell_cuts(now, now.replicas.where("cut_to < leo").renamed(cut_to="cut_now"))
+    cuts = now.replicas.select(*REPLICA, "cut_to AS cut_now", "log_start", "leo")
     sizes = lost_by_cuts(now, cuts)
     now = now.with_replicas(now.replicas.join(sizes, REPLICA, "left"))
     lost = now.with_columns(

@@ -112,7 +112,7 @@ def ask_for_recovery(now: Round) -> Round:
     """
     if not now.inputs.has_elr:
         return now
-    last = last_epochs(now.leader_epochs).withColumnRenamed("last_epoch", "epoch_told")
+    last = last_epochs(now.leader_epochs).renamed(last_epoch="epoch_told")
     now = now.with_replicas(now.replicas.drop("epoch_told").join(last, REPLICA, "left"))
     now = now.with_columns(isr_size=over("count_if(in_isr)"), elr_size=over("count_if(in_elr)")).with_columns(
         answers=(

@@ -1,4 +1,4 @@
-"""The Kafka round as a page of queries: each verb as Spark runs it, with its sentence of docs/kafka_rounds.md."""
+"""The Kafka round as a page of queries: each verb with its sentence of docs/kafka_rounds.md."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from emulator.errors import InputError, did_you_mean, listing
 from .kafka_round import VERBS
 
 PACKAGE = __package__ or ""
-HELPERS = ("emulator.rounds.relational.tables",)
-"""Modules whose functions are the words of all verbs: `over`, `of_leader`, `exprs`."""
+HELPERS = ("emulator.rounds.relational.tables", "emulator.rounds.relational.queries")
+"""Modules whose functions are the words of all verbs: `over`, `of_leader`, `join`, `where`."""
 
 SENTENCES = {
     "take_inputs": (1, "Commands and settings of round r take effect."),
@@ -68,9 +68,10 @@ SENTENCES = {
 
 PAGE_HEAD = """# The Kafka round as queries
 
-What `emulator run --engine relational` does in a round, verb after verb, as PySpark: made by `emulator explain-round kafka`.
+What `emulator run --engine relational` does in a round, verb after verb: made by `emulator explain-round kafka`. Tables are
+queries that are made step by step as DataFrames are (`join`, `where`, `with_columns`, `group_by`), of expressions in Spark's SQL.
 `now.replicas` has a row a replica, with the columns of its partition, its settings and what the faults say of its broker;
-`over(...)` is a window over all rows of a partition. The fetch is the join in `request_fetch`, the high watermark the groupBy
+`over(...)` is a window over all rows of a partition. The fetch is the join in `request_fetch`, the high watermark the group_by
 in `advance_high_watermark`, the lookup of an epoch's end the window in `epoch_ends`.
 
 For who knows Spark and not Kafka:
@@ -89,8 +90,10 @@ For who knows Spark and not Kafka:
 | `deaf` | cut off from the controller: offline, paused, isolated, or its metadata is stale |
 | `untold` | deaf, or was until now: it does not hear in time that it leads |
 
-A verb takes the round's tables and gives them back; `with_columns` is `withColumns`, of which all see the values before.
-Nothing is computed inside a verb but where it says `settled`: between some of them all tables are checkpointed.
+A verb takes the round's tables and gives them back; of the columns in one `with_columns` all see the values before.
+Nothing is worked out inside a verb but where it says `settled`: between some of them all tables are. Spark does it (with
+`--master`, `--remote` or `--conf`, and for more than a million replicas), or DuckDB in this process, which plans such queries in
+a hundredth of the time; both have the same text of a rule, and give the same tables.
 
 Rounds in which the inputs give a controller nothing to do (no fault, setting or command begins or ends in them or the two
 before) do without `fence` to `tell`, `remember_logs` and `keep_caches_of_leaders`.

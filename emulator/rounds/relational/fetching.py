@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from . import truncating
-from .chunks import CHUNKS, WAITING, append_chunks
+from .chunks import WAITING, append_chunks, brought
 from .cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
 from .links import LINK, passing
 from .logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
-from .tables import REPLICA, Round, exprs
+from .queries import Query
+from .tables import REPLICA, Round
 
 FETCHES = (
     "pid", "broker", "scenario_id", "round", "source", "leo", "log_start", "isolated", "last_epoch", "asked_epoch", "protocol",
@@ -30,16 +28,15 @@ def request_fetch(now: Round) -> Round:
     """
     fetches = "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
     has_tiers = now.remote_segments is not None
-    followers = now.replicas.where(f"{fetches} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}").withColumn(
-        "source", F.expr("believed_leader")
-    )
+    asking = f"{fetches} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}"
+    followers = now.replicas.where(asking).with_columns(source="believed_leader")
     sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
-    leaders = now.replicas.where("position IS NOT NULL").selectExpr(
+    leaders = now.replicas.where("position IS NOT NULL").select(
         "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
         "hw_at_start AS source_hw", f"{now.whole_start} AS source_log_start", "log_start AS source_local_start",
         "isolated AS source_isolated", "leo_at_start AS source_leo_at_start",
     )  # fmt: skip
-    requests = sent.withColumn("asked_epoch", F.col("last_epoch")).select(*FETCHES)
+    requests = sent.with_columns(asked_epoch="last_epoch").select(*FETCHES)
     met = requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)")
     looked_up = end_offset_for_epoch(met, now.leader_epochs, "source", "source_leo")
     if now.inputs.has_older:
@@ -56,19 +53,22 @@ def request_fetch(now: Round) -> Round:
     if has_tiers:
         answer = f"CASE WHEN ({answer}) = 'data' AND leo < source_local_start THEN 'moved' ELSE {answer} END"
     noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
-    answered = looked_up.withColumn("answer", F.expr(answer)).withColumn("is_noted", F.expr(noted))
+    answered = looked_up.with_columns(answer=answer).with_columns(is_noted=noted)
     asked = "IF(answer IN ('diverging', 'end of epoch'), floor_epoch, null)"
-    own = answered.withColumn("asked_epoch", F.expr(asked)).drop("has_floor")
-    own = own.withColumnsRenamed({"floor_epoch": "answered_epoch", "end_offset": "answered_end"})
+    own = (
+        answered.with_columns(asked_epoch=asked)
+        .drop("has_floor")
+        .renamed(floor_epoch="answered_epoch", end_offset="answered_end")
+    )
     own = end_offset_for_epoch(own, now.leader_epochs, "broker", "leo")
-    own = own.withColumnsRenamed({"floor_epoch": "own_epoch", "end_offset": "own_end", "has_floor": "has_own"})
+    own = own.renamed(floor_epoch="own_epoch", end_offset="own_end", has_floor="has_own")
     return replace(now, fetches=own.drop("asked_epoch"))
 
 
 def note_fetches(now: Round) -> Round:
     """T notes how far each follower is, and whether it caught up, now or with what it had missed at the fetch before."""
     assert now.fetches is not None
-    answered = now.fetches.select(*REPLICA, "source", "answer", F.col("is_noted").alias("noted"), "source_leo", "last_epoch")
+    answered = now.fetches.select(*REPLICA, "source", "answer", "is_noted AS noted", "source_leo", "last_epoch")
     return (
         now.with_replicas(now.replicas.join(answered, REPLICA, "left"))
         .with_columns(is_noted="coalesce(noted, false)")
@@ -101,12 +101,11 @@ def choose_batches(now: Round) -> Round:
         now.replicas.select(*REPLICA, "fetch_max_bytes", "disk_bytes", "credit_bytes", "fetches", "fetch_us", "round_us"), REPLICA
     )
     if now.inputs.links is None:
-        wanted = wanted.withColumns(exprs(link_bytes="CAST(null AS BIGINT)", link_us="CAST(null AS BIGINT)"))
+        wanted = wanted.with_columns(link_bytes="CAST(null AS BIGINT)", link_us="CAST(null AS BIGINT)")
     else:
         slow = now.inputs.links.where("link_bytes IS NOT NULL OR link_us IS NOT NULL")
-        on_the_way = F.expr(f"{LINK} AND sender = source AND receiver = broker")
-        wanted = wanted.join(F.broadcast(slow), on_the_way, "left")
-    wanted = wanted.selectExpr(
+        wanted = wanted.join_where(slow.broadcast(), f"{LINK} AND sender = source AND receiver = broker", "left")
+    wanted = wanted.select(
         *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
         "fetch_max_bytes", "IF(link_us + round_us IS NULL, fetches, greatest(1L, round_us DIV (link_us + fetch_us))) AS fetches",
         "source_log_start", "protocol",
@@ -114,30 +113,29 @@ def choose_batches(now: Round) -> Round:
     ranges = _missing(now.logs, wanted)
     most = "fetches * (fetch_max_bytes DIV (batch_records * record_bytes) + 1)"
     order = "OVER (PARTITION BY pid, broker ORDER BY base_offset)"
-    each = batches_between(ranges, now.batches, most).withColumns(exprs(nth=f"row_number() {order}"))
+    each = batches_between(ranges, now.batches, most).with_columns(nth=f"row_number() {order}")
     if now.inputs.has_older:
         now, each = truncating.refuse_rests_of_batches(now, each)
-    chunks = each.groupBy(*REPLICA, "allowance", "fetch_max_bytes", "fetches").agg(F.expr(WAITING)).selectExpr(*REPLICA, CHUNKS)
-    chunks = chunks.where("size(chunks) > 0").withColumn("chunks_end", F.expr("element_at(chunks, -1).end"))
+    chunks = brought(each.group_by(*REPLICA, "allowance", "fetch_max_bytes", "fetches").agg(WAITING))
     fitting = each.join(chunks.select(*REPLICA, "chunks_end"), REPLICA).where("end_offset <= chunks_end")
-    taken = fitting.groupBy(*REPLICA, "epoch", "from_offset").agg(
-        F.expr("max(end_offset) AS to_offset"), F.expr("sum(batch_bytes) AS bytes"), F.expr("max(batch_round) AS newest")
+    taken = fitting.group_by(*REPLICA, "epoch", "from_offset").agg(
+        "max(end_offset) AS to_offset", "sum(batch_bytes) AS bytes", "max(batch_round) AS newest"
     )
     assert now.fetches is not None
     fetches = now.fetches.join(wanted.select(*REPLICA, "allowance"), REPLICA, "left")
     return replace(now, taken=taken, fetches=fetches.join(chunks.select(*REPLICA, "chunks"), REPLICA, "left"))
 
 
-def _missing(logs: DataFrame, wanted: DataFrame) -> DataFrame:
+def _missing(logs: Query, wanted: Query) -> Query:
     """What of the source's log a follower lacks, a row for each epoch."""
     ranges = (
         epoch_ends(logs)
-        .withColumnRenamed("broker", "source")
+        .renamed(broker="source")
         .join(wanted, ["pid", "source"])
-        .withColumns(exprs(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)"))
+        .with_columns(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)")
     )
     holds_before = "greatest(start_offset, source_log_start) < from_offset AS holds_before"
-    return ranges.where("from_offset < to_offset").selectExpr(
+    return ranges.where("from_offset < to_offset").select(
         "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes", "fetches", "protocol", holds_before
     )
 
@@ -148,7 +146,7 @@ def take_answers(now: Round) -> Round:
     cut = (
         "CASE answer WHEN 'diverging' THEN least(leo, answered_end, coalesce(own_end, leo)) WHEN 'above LEO' THEN source_leo END"
     )
-    said = now.fetches.withColumn("cut_now", F.expr(cut))
+    said = now.fetches.with_columns(cut_now=cut)
     if now.inputs.has_older:
         said = truncating.take_ends_of_epochs(now, said)
     if not now.inputs.is_calm or now.inputs.has_older:
@@ -156,10 +154,10 @@ def take_answers(now: Round) -> Round:
     assert now.taken is not None
     lost = lost_by_cuts(now, said)
     said = said.select(
-        *REPLICA, F.col("answer").alias("arrived"), "cut_now", F.col("source_leo").alias("there_leo"), "source_hw",
+        *REPLICA, "answer AS arrived", "cut_now", "source_leo AS there_leo", "source_hw",
         "source_log_start", "allowance", "chunks", *(["asks_again"] if now.inputs.has_older else []),
     )  # fmt: skip
-    taken = now.taken.groupBy(*REPLICA).agg(F.max("to_offset").alias("fetched_to"), F.sum("bytes").alias("bytes_taken"))
+    taken = now.taken.group_by(*REPLICA).agg("max(to_offset) AS fetched_to", "sum(bytes) AS bytes_taken")
     replicas = now.replicas
     for rows in (said, lost, taken):
         replicas = replicas.join(rows, REPLICA, "left")

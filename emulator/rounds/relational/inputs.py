@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
 
-from emulator.arrow_frames import frame_of
 from emulator.faults.timeline import BrokerSegment, broker_timelines
+from emulator.rounds.relational.queries import Engine, Query
 from emulator.rounds.relational.settings import OF_SEGMENTS, broker_settings, is_ever_tiered, may_delete, topic_settings
 from emulator.rounds.relational.tables import RoundInputs
 from emulator.rounds.relational.work import Place, commands_of, workloads
@@ -76,7 +75,7 @@ class RunInputs:
         if not self.keeps_segments:
             self.settings = self.settings.drop_columns(list(OF_SEGMENTS))
         self.calm = self._calm_rounds()
-        self._frames: dict[str, DataFrame] = {}
+        self._queries: dict[tuple[Engine, str], Query] = {}
 
     @property
     def rounds(self) -> int:
@@ -91,23 +90,19 @@ class RunInputs:
         found = [(first[scenario_id, row["topic"]] + row["partition"], row) for scenario_id, row in rows]
         return [(pid, row) for pid, row in found if pid in played]
 
-    def of_round(self, spark: SparkSession, number: int, news: DataFrame | None) -> RoundInputs:
+    def of_round(self, engine: Engine, number: int, news: Query | None) -> RoundInputs:
         """What comes into a round. `news`: what controllers held before (`learning`)."""
 
-        def frame(name: str, here: bool = True) -> DataFrame | None:
-            table = getattr(self, name)
-            if not here or not table.num_rows:
-                return None
-            if name not in self._frames:
-                self._frames[name] = frame_of(spark, table)
-            return self._frames[name]
+        def required(name: str) -> Query:
+            if (engine, name) not in self._queries:
+                self._queries[engine, name] = engine.read(getattr(self, name))
+            return self._queries[engine, name]
 
-        def required(name: str) -> DataFrame:
-            found = frame(name)
-            return frame_of(spark, getattr(self, name)) if found is None else found
+        def if_any(name: str, here: bool = True) -> Query | None:
+            return required(name) if here and getattr(self, name).num_rows else None
 
-        def now(name: str) -> DataFrame | None:
-            return frame(name, number in self._rounds_of(name))
+        def now(name: str) -> Query | None:
+            return if_any(name, number in self._rounds_of(name))
 
         in_trouble = {r for flag in ("power_loss", "disk_loss") for r in self._rounds_with(flag)}
         return RoundInputs(
@@ -115,8 +110,8 @@ class RunInputs:
             settings=required("settings"),
             brokers=required("brokers"),
             workload=required("workload"),
-            links=frame("links"),
-            stale=frame("stale"),
+            links=if_any("links"),
+            stale=if_any("stale"),
             reassignments=now("reassignments"),
             deletions=now("deletions"),
             elections=now("elections"),

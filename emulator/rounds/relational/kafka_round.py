@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from . import caches, outcomes
 from .building import build_remote_state, forget_stale_questions
@@ -34,9 +30,10 @@ from .leading import (
 )
 from .learning import checkpoint, learn
 from .outcomes import end_round
+from .queries import Query
 from .reassign import complete_reassignment, start_reassignment
 from .segments import delete_old_segments, keep_segments_of_followers, keep_segments_of_leaders
-from .tables import TIER_COLUMNS, Round, RoundInputs, Tables, begin_round, parted, settled, settled_to_stay
+from .tables import TIER_COLUMNS, Round, RoundInputs, Tables, begin_round, parted
 from .tiers import read_metadata, run_tier_tasks
 from .truncating import cut_learned, keep_epochs_at_start
 
@@ -47,8 +44,8 @@ def take_commands(now: Round) -> Round:
     """Which partitions are asked for an election of their preferred leader in this round."""
     if now.inputs.elections is None:
         return now
-    asked = now.inputs.elections.withColumnRenamed("command_round", "round").withColumn("is_asked", F.lit(True))
-    replicas = now.replicas.join(F.broadcast(asked), ["pid", "round"], "left")
+    asked = now.inputs.elections.renamed(command_round="round").with_columns(is_asked="true")
+    replicas = now.replicas.join(asked.broadcast(), ["pid", "round"], "left")
     return now.with_replicas(replicas).with_columns(asked_to_elect="coalesce(is_asked, false)")
 
 
@@ -159,25 +156,23 @@ def play_round(tables: Tables, inputs: RoundInputs) -> Round:
         if inputs.is_calm and verb in OF_CONTROLLERS:
             continue
         if isinstance(verb, str):
-            now = _settled(now, before, settled if verb == SETTLE and not joins_much else settled_to_stay)
-            before = now
+            now = before = _settled(now, before, to_stay=verb == SETTLE_TO_STAY or joins_much)
         else:
             now = verb(now)
     return now
 
 
-def _settled(now: Round, before: Round, settle: Callable[[DataFrame], DataFrame]) -> Round:
-    """The round with every table computed that `before` has not, side by side."""
-    names = [f.name for f in fields(now) if f.name not in ("inputs", "told", "frame", "selected")]
-    changed = [(name, getattr(now, name)) for name in names if getattr(now, name) is not getattr(before, name)]
-    if now.replicas is not before.frame:
-        changed.append(("frame", now.replicas.drop(*SCRATCH)))
-    frames = {id(frame): frame for _, frame in (*changed, *now.told[len(before.told) :])}
-    with ThreadPoolExecutor(len(frames) or 1) as pool:
-        done = dict(zip(frames, pool.map(settle, frames.values()), strict=True))
-    told = (*before.told, *((name, done[id(rows)]) for name, rows in now.told[len(before.told) :]))
-    kept: dict[str, Any] = {name: done[id(frame)] for name, frame in changed}
-    return replace(now, told=told, selected=(), **kept)
+def _settled(now: Round, before: Round, to_stay: bool) -> Round:
+    """The round with every table worked out that `before` has not."""
+    names = [f.name for f in fields(now) if isinstance(getattr(now, f.name), Query)]
+    changed = {name: getattr(now, name) for name in names if getattr(now, name) is not getattr(before, name)}
+    if "replicas" in changed:
+        changed["replicas"] = now.replicas.drop(*SCRATCH)
+    told = now.told[len(before.told) :]
+    queries = list({id(query): query for query in (*changed.values(), *(rows for _, rows in told))}.values())
+    done = dict(zip(map(id, queries), now.replicas.engine.settle(queries, to_stay), strict=True))
+    kept: dict[str, Any] = {name: done[id(query)] for name, query in changed.items()}
+    return replace(now, told=(*before.told, *((name, done[id(rows)]) for name, rows in told)), **kept)
 
 
 def tables_after(now: Round) -> Tables:

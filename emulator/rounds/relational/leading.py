@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark.sql import functions as F
-
 from .elr import change_isr
-from .tables import BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, exprs, of_leader, over
+from .tables import BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
 
 WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append")
 
@@ -40,9 +38,9 @@ def _join_workload(now: Round) -> Round:
     replicas = now.replicas
     for number in range(now.inputs.batches_due):
         names = {name: f"{name}_{number}" for name in WORK} | {"workload_id": f"sent_{number}"}
-        batch = now.inputs.workload.where(f"number = {number}").drop("number").withColumnsRenamed(names)
+        batch = now.inputs.workload.where(f"number = {number}").drop("number").renamed(**names)
         is_due = f"sent_{number} = workload_id AND from_round_{number} <= round AND round < to_round_{number}"
-        replicas = replicas.join(F.broadcast(batch), F.expr(is_due), "left")
+        replicas = replicas.join_where(batch.broadcast(), is_due, "left")
         replicas = replicas.drop(f"sent_{number}", f"from_round_{number}", f"to_round_{number}")
     return now if replicas is now.replicas else now.with_replicas(replicas)
 
@@ -96,24 +94,29 @@ def keep_batches(now: Round) -> Round:
     """What was appended: all that is known of it, whoever has it. Like batches in a row become one row."""
     if not now.inputs.batches_due:
         return now
-    each = ", ".join(f"base_{k}, end_{k}, record_bytes_{k}, acked_on_append_{k}" for k in range(now.inputs.batches_due))
-    columns = "(base_offset, end_offset, record_bytes, acked_on_append)"
+    each = [
+        {
+            "base_offset": f"base_{k}", "end_offset": f"end_{k}", "record_bytes": f"record_bytes_{k}",
+            "acked_on_append": f"acked_on_append_{k}",
+        }
+        for k in range(now.inputs.batches_due)
+    ]  # fmt: skip
     appended = (
         now.replicas.where("taken_now > 0")
-        .selectExpr("pid", "client_epoch AS epoch", "round", f"stack({now.inputs.batches_due}, {each}) AS {columns}")
+        .select("pid", "client_epoch AS epoch", "round", *(name for batch in each for name in batch.values()))
+        .stacked(each)
         .where("base_offset IS NOT NULL")
-        .withColumns(exprs(batch_records="end_offset - base_offset", first_round="round", batch_rounds="1"))
+        .with_columns(batch_records="end_offset - base_offset", first_round="round", batch_rounds="1")
     )
-    runs = now.batches.unionByName(appended.select(*BATCH_COLUMNS))
+    runs = now.batches.union(appended.select(*BATCH_COLUMNS))
     alike = ["pid", "epoch", "batch_records", "record_bytes", "acked_on_append", "batch_rounds"]
     in_order = "OVER (PARTITION BY pid ORDER BY epoch, base_offset)"
     same = " AND ".join(f"lag({name}) {in_order} = {name}" for name in alike[1:])
     next_round = f"lag(first_round + (end_offset - base_offset) DIV batch_records) {in_order} = first_round"
     goes_on = f"coalesce(lag(end_offset) {in_order} = base_offset AND {next_round} AND {same}, false)"
-    parts = runs.withColumn("begins_run", F.expr(f"NOT {goes_on}")).withColumn("run", F.expr(f"count_if(begins_run) {in_order}"))
-    whole = (F.min("base_offset"), F.max("end_offset"), F.min("first_round"))
-    merged = parts.groupBy(*alike, "run").agg(
-        *(of.alias(name) for of, name in zip(whole, ("base_offset", "end_offset", "first_round"), strict=True))
+    parts = runs.with_columns(begins_run=f"NOT {goes_on}").with_columns(run=f"count_if(begins_run) {in_order}")
+    merged = parts.group_by(*alike, "run").agg(
+        "min(base_offset) AS base_offset", "max(end_offset) AS end_offset", "min(first_round) AS first_round"
     )
     return replace(now, batches=merged.select(*BATCH_COLUMNS))
 
@@ -122,10 +125,10 @@ def delete_records(now: Round) -> Round:
     """T raises its log start where a delete_records says so, up to its high watermark."""
     if now.inputs.deletions is None:
         return now
-    asked = now.inputs.deletions.withColumnRenamed("command_round", "round")
-    serving = now.replicas.where("appends").join(F.broadcast(asked), [*PARTITION, "round"])
-    offsets = serving.withColumn("offset", F.expr("IF(offset = -1, hw, offset)")).where("offset > log_start AND offset <= hw")
-    starts = offsets.groupBy(*REPLICA).agg(F.max("offset").alias("new_log_start"))
+    asked = now.inputs.deletions.renamed(command_round="round")
+    serving = now.replicas.where("appends").join(asked.broadcast(), [*PARTITION, "round"])
+    offsets = serving.with_columns(offset="IF(offset = -1, hw, offset)").where("offset > log_start AND offset <= hw")
+    starts = offsets.group_by(*REPLICA).agg("max(offset) AS new_log_start")
     replicas = now.replicas.drop("new_log_start").join(starts, REPLICA, "left")
     return now.with_replicas(replicas).with_columns(deleted_to="new_log_start", log_start="coalesce(new_log_start, log_start)")
 
@@ -186,12 +189,12 @@ def advance_high_watermark(now: Round) -> Round:
     least = "min(coalesce(remote_leo, 0L)) FILTER (WHERE " + awaited + ") AS {}"
     reached = (
         now.replicas.where("client_works")
-        .groupBy("pid", "client_leader", "min_insync_replicas", "leader_leo", "any_leaves", "first_isr_size", "second_isr_size")
-        .agg(F.expr(least.format("in_first_isr", "with_joins")), F.expr(least.format("in_second_isr", "without_leaving")))
+        .group_by("pid", "client_leader", "min_insync_replicas", "leader_leo", "any_leaves", "first_isr_size", "second_isr_size")
+        .agg(least.format("in_first_isr", "with_joins"), least.format("in_second_isr", "without_leaving"))
     )
     high = (
         "greatest(IF(first_isr_size >= min_insync_replicas, least(with_joins, leader_leo), null),"
         " IF(any_leaves AND second_isr_size >= min_insync_replicas, least(without_leaving, leader_leo), null)) AS reached"
     )
-    replicas = now.replicas.join(reached.selectExpr("pid", high), PARTITION, "left")
+    replicas = now.replicas.join(reached.select("pid", high), PARTITION, "left")
     return now.with_replicas(replicas).with_columns(hw="IF(broker = client_leader, greatest(hw, reached), hw)")

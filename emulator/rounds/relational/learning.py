@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-
 from .controller import tell
+from .queries import Query
 from .tables import PARTITION, Round, of_leader, over
 
 
@@ -42,12 +41,12 @@ def learn(now: Round) -> Round:
     )
 
 
-def _hear_late_news(now: Round, news: DataFrame) -> Round:
+def _hear_late_news(now: Round, news: Query) -> Round:
     """Late news comes to who runs and is not isolated. Nothing from before the last that added replicas."""
     now = now.with_columns(
         news_round="IF(deaf AND running AND NOT isolated, greatest(round + 1 - news_lag, 0), null)",
     )
-    held = news.withColumnsRenamed({"leader": "held_leader", "leader_epoch": "held_epoch"})
+    held = news.renamed(leader="held_leader", leader_epoch="held_epoch")
     replicas = now.replicas.join(held, [*PARTITION, "news_round"], "left")
     now = now.with_replicas(replicas).with_columns(
         held_leader="IF(news_lag = 0, leader, held_leader)", held_epoch="IF(news_lag = 0, leader_epoch, held_epoch)"
@@ -67,6 +66,6 @@ def checkpoint(now: Round) -> Round:
     )
 
 
-def news_of(frame: DataFrame, number: str) -> DataFrame:
+def news_of(frame: Query, number: str) -> Query:
     """What controllers hold: pid, news_round (0: before round 0), leader, leader_epoch."""
-    return frame.selectExpr("pid", f"CAST({number} AS INT) AS news_round", "leader", "leader_epoch")
+    return frame.select("pid", f"CAST({number} AS INT) AS news_round", "leader", "leader_epoch")

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from .tables import exprs
+from .queries import Query
 from .tiers import INSIDE
 
 IN_ORDER = "OVER (PARTITION BY pid, number ORDER BY epoch)"
 
 
-def in_lineage(remote_epochs: DataFrame, caches: DataFrame) -> DataFrame:
+def in_lineage(remote_epochs: Query, caches: Query) -> Query:
     """Whether segments' records are those of logs: pid, number, in_lineage. `caches`: one of a partition, with ends and leo.
 
     Epochs older than the log's first are left aside. Of the others each is in the log and goes on with the same epoch there,
     the first starts no earlier than there, and the segment ends below the log's next epoch, and its LEO.
     """
-    of_log = caches.selectExpr(
+    of_log = caches.select(
         "pid", "epoch", "start_offset AS log_epoch_start", "end_offset AS next_start", "leo",
         "lead(epoch) OVER (PARTITION BY pid ORDER BY epoch) AS next_epoch",
     )  # fmt: skip
-    whole = of_log.groupBy("pid").agg(
-        F.min("epoch").alias("oldest"), F.max("epoch").alias("newest"), F.max("leo").alias("log_end")
-    )
-    own = remote_epochs.where(INSIDE).withColumns(
-        exprs(following_epoch=f"lead(epoch) {IN_ORDER}", following_start=f"lead(first_offset) {IN_ORDER}")
+    whole = of_log.group_by("pid").agg("min(epoch) AS oldest", "max(epoch) AS newest", "max(leo) AS log_end")
+    own = remote_epochs.where(INSIDE).with_columns(
+        following_epoch=f"lead(epoch) {IN_ORDER}", following_start=f"lead(first_offset) {IN_ORDER}"
     )
     shared = own.join(whole, "pid").where("epoch >= oldest").join(of_log, ["pid", "epoch"], "left")
-    shared = shared.withColumns(exprs(is_first=f"lag(epoch) {IN_ORDER} IS NULL"))
+    shared = shared.with_columns(is_first=f"lag(epoch) {IN_ORDER} IS NULL")
     fits = (
         "log_epoch_start IS NOT NULL AND segment_end < log_end"
         " AND (NOT is_first OR epoch = oldest OR first_offset >= log_epoch_start)"
         " AND IF(following_epoch IS NULL, next_start IS NULL OR segment_end < next_start,"
         " coalesce(following_epoch = next_epoch AND following_start = next_start, false))"
     )
-    return shared.groupBy("pid", "number").agg(F.expr(f"bool_and({fits}) AS in_lineage"))
+    return shared.group_by("pid", "number").agg(f"bool_and({fits}) AS in_lineage")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from .tables import PARTITION, REPLICA, exprs
+from .queries import Query
+from .tables import PARTITION, REPLICA
 
 IN_ORDER = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
 
@@ -13,108 +11,97 @@ ROUND_OF = "CAST(first_round + batch_rounds * ({}) AS INT)"
 """SQL: the round in which a batch was appended, by its place in its row."""
 
 
-def epoch_ends(epochs: DataFrame) -> DataFrame:
+def epoch_ends(epochs: Query) -> Query:
     """Each entry with where its epoch ends: at the start of the next one; null: at the LEO."""
-    return epochs.withColumn("end_offset", F.expr(f"lead(start_offset) {IN_ORDER}"))
+    return epochs.with_columns(end_offset=f"lead(start_offset) {IN_ORDER}")
 
 
-def end_offset_for_epoch(asked: DataFrame, epochs: DataFrame, of: str, leo: str) -> DataFrame:
+def end_offset_for_epoch(asked: Query, epochs: Query, of: str, leo: str) -> Query:
     """Look up in the cache of replica `of` where `asked_epoch` ends (LeaderEpochFileCache.endOffsetFor).
 
     `leo`: SQL, that replica's LEO. Adds floor_epoch, the largest epoch up to the asked one, and its end_offset; below the first
     entry the asked epoch, which ends where the cache begins. Both are
     null when the epoch is above the last one, or no entry is there. has_floor: the cache has that epoch.
     """
-    entries = epoch_ends(epochs).withColumnsRenamed(
-        {"broker": of, "epoch": "entry_epoch", "start_offset": "entry_start", "end_offset": "entry_end"}
-    )
+    names = {"broker": of, "epoch": "entry_epoch", "start_offset": "entry_start", "end_offset": "entry_end"}
+    entries = epoch_ends(epochs).renamed(**names)
     found = (
         asked.join(entries, ["pid", of], "left")
-        .groupBy(*asked.columns)
+        .group_by(*asked.columns)
         .agg(
-            F.expr("max(entry_epoch) AS last_entry"),
-            F.expr("min(entry_start) AS first_start"),
-            F.expr("max(entry_epoch) FILTER (WHERE entry_epoch <= asked_epoch) AS floor_entry"),
-            F.expr("max_by(entry_end, entry_epoch) FILTER (WHERE entry_epoch <= asked_epoch) AS floor_end"),
+            "max(entry_epoch) AS last_entry",
+            "min(entry_start) AS first_start",
+            "max(entry_epoch) FILTER (WHERE entry_epoch <= asked_epoch) AS floor_entry",
+            "max_by(entry_end, entry_epoch) FILTER (WHERE entry_epoch <= asked_epoch) AS floor_end",
         )
     )
-    return found.withColumns(
-        exprs(
-            floor_epoch="IF(asked_epoch <= last_entry, coalesce(floor_entry, asked_epoch), null)",
-            has_floor="floor_entry IS NOT NULL",
-            end_offset=(
-                "CASE WHEN asked_epoch <= last_entry AND floor_entry IS NULL THEN first_start"
-                f" WHEN asked_epoch <= last_entry THEN coalesce(floor_end, {leo}) END"
-            ),
-        )
+    return found.with_columns(
+        floor_epoch="IF(asked_epoch <= last_entry, coalesce(floor_entry, asked_epoch), null)",
+        has_floor="floor_entry IS NOT NULL",
+        end_offset=(
+            "CASE WHEN asked_epoch <= last_entry AND floor_entry IS NULL THEN first_start"
+            f" WHEN asked_epoch <= last_entry THEN coalesce(floor_end, {leo}) END"
+        ),
     ).drop("last_entry", "first_start", "floor_entry", "floor_end")
 
 
-def last_epochs(epochs: DataFrame) -> DataFrame:
+def last_epochs(epochs: Query) -> Query:
     """The last epoch of every cache that has one: pid, broker, last_epoch."""
-    return epochs.groupBy(*REPLICA).agg(F.max("epoch").alias("last_epoch"))
+    return epochs.group_by(*REPLICA).agg("max(epoch) AS last_epoch")
 
 
-def truncate_from_start(epochs: DataFrame, in_order: str) -> DataFrame:
+def truncate_from_start(epochs: Query, in_order: str) -> Query:
     """Drop entries at or below `new_log_start`, where a row has one; the last of them stays, and starts there.
 
     `in_order`: SQL, the window by which entries stand in order already.
     """
-    starts = epochs.withColumn("next_start", F.expr(f"lead(start_offset) {in_order}"))
+    starts = epochs.with_columns(next_start=f"lead(start_offset) {in_order}")
     kept = starts.where("new_log_start IS NULL OR next_start IS NULL OR next_start > new_log_start")
-    return kept.withColumn("start_offset", F.expr("IF(new_log_start > start_offset, new_log_start, start_offset)")).drop(
-        "next_start"
-    )
+    return kept.with_columns(start_offset="IF(new_log_start > start_offset, new_log_start, start_offset)").drop("next_start")
 
 
-def contents(logs: DataFrame, replicas: DataFrame) -> DataFrame:
+def contents(logs: Query, replicas: Query) -> Query:
     """What logs hold, a row for each epoch: pid, broker, epoch, from_offset, to_offset. `replicas`: with log_start and leo."""
     ends = epoch_ends(logs).join(replicas, REPLICA)
-    ranges = ends.withColumns(
-        exprs(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)")
-    )
+    ranges = ends.with_columns(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)")
     return ranges.where("from_offset < to_offset").drop("start_offset", "end_offset")
 
 
-def batches_between(ranges: DataFrame, batches: DataFrame, most: str) -> DataFrame:
+def batches_between(ranges: Query, batches: Query, most: str) -> Query:
     """The batches in ranges of records (pid, epoch, from_offset, to_offset), cut at their ends: a row each.
 
     `most`: SQL, how many of a row of like batches are looked at. Gives the columns of `ranges`, base_offset, end_offset,
     batch_bytes, batch_round, is_rest; the first of a range may be the rest of a batch.
     """
-    runs = batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"}).drop("acked_on_append")
+    runs = batches.renamed(base_offset="run_base", end_offset="run_end").drop("acked_on_append")
     found = ranges.join(runs, [*PARTITION, "epoch"]).where("run_base < to_offset AND run_end > from_offset")
-    found = found.withColumns(
-        exprs(
-            first="(greatest(from_offset, run_base) - run_base) DIV batch_records",
-            last="(least(to_offset, run_end) - 1 - run_base) DIV batch_records",
-        )
+    found = found.with_columns(
+        first="(greatest(from_offset, run_base) - run_base) DIV batch_records",
+        last="(least(to_offset, run_end) - 1 - run_base) DIV batch_records",
     )
-    each = found.withColumn("place", F.expr(f"explode(sequence(first, least(last, first + {most})))"))
-    return each.withColumns(
-        exprs(
-            is_rest="run_base + place * batch_records < from_offset",
-            base_offset="greatest(run_base + place * batch_records, from_offset)",
-            end_offset="least(run_base + (place + 1) * batch_records, to_offset)",
-        )
-    ).withColumns(exprs(batch_bytes="(end_offset - base_offset) * record_bytes", batch_round=ROUND_OF.format("place")))
+    each = found.exploded("place", f"sequence(first, least(last, first + {most}))")
+    return each.with_columns(
+        is_rest="run_base + place * batch_records < from_offset",
+        base_offset="greatest(run_base + place * batch_records, from_offset)",
+        end_offset="least(run_base + (place + 1) * batch_records, to_offset)",
+    ).with_columns(batch_bytes="(end_offset - base_offset) * record_bytes", batch_round=ROUND_OF.format("place"))
 
 
-def bytes_between(ranges: DataFrame, batches: DataFrame) -> DataFrame:
+def bytes_between(ranges: Query, batches: Query) -> Query:
     """Bytes of ranges of records (pid, broker, epoch, from_offset, to_offset), summed by replica: pid, broker, bytes."""
     runs = batches.drop("acked_on_append", "batch_records")
     found = ranges.join(runs, [*PARTITION, "epoch"]).where("base_offset < to_offset AND end_offset > from_offset")
     size = "(least(end_offset, to_offset) - greatest(base_offset, from_offset)) * record_bytes"
-    return found.groupBy(*REPLICA).agg(F.expr(f"sum({size}) AS bytes"))
+    return found.group_by(*REPLICA).agg(f"sum({size}) AS bytes")
 
 
-def batches_at(offsets: DataFrame, logs: DataFrame, batches: DataFrame) -> DataFrame:
+def batches_at(offsets: Query, logs: Query, batches: Query) -> Query:
     """The batches that offsets lie in, of which logs hold what is there: pid, broker, batch_start, batch_round.
 
     `offsets`: pid, broker, offset, and log_start and leo of the log.
     """
     held = contents(logs, offsets).where("from_offset <= offset AND offset < to_offset")
-    runs = batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"})
+    runs = batches.renamed(base_offset="run_base", end_offset="run_end")
     found = held.join(runs, [*PARTITION, "epoch"]).where("run_base <= offset AND offset < run_end")
     start = "greatest(from_offset, offset - (offset - run_base) % batch_records) AS batch_start"
-    return found.selectExpr(*REPLICA, start, f"{ROUND_OF.format('(offset - run_base) DIV batch_records')} AS batch_round")
+    return found.select(*REPLICA, start, f"{ROUND_OF.format('(offset - run_base) DIV batch_records')} AS batch_round")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from .chunks import closed_by_chunks
 from .logs import bytes_between, contents
+from .queries import Query
 from .segments import PASSES
-from .tables import EPOCH_COLUMNS, REPLICA, SERVES, Round, of_leader, over
+from .tables import REPLICA, SERVES, Round, of_leader, over
 
 LATER = "CAST(null AS BIGINT)"
 WHOLE = "whole log start"
@@ -85,7 +83,7 @@ def count_outcomes(now: Round) -> Round:
     )
 
 
-def events(now: Round) -> DataFrame:
+def events(now: Round) -> Query:
     """What happened in the round, a row each: EVENT_COLUMNS."""
     of_appends = [
         ("segment_roll", f"rolled_{k} IS NOT NULL", "client_epoch", f"rolled_{k}", LATER, "null")
@@ -95,50 +93,53 @@ def events(now: Round) -> DataFrame:
     kinds += OF_BUILDING if now.remote_segments is not None else ()
     kinds += OF_RETENTION if now.inputs.checks_retention else ()
     whole = {WHOLE: now.whole_start}
-    rows = ", ".join(
-        f"IF({when}, '{kind}', null), CAST({epoch} AS INT), {whole.get(start, start)}, {end}, CAST({cause} AS INT)"
+    rows = [
+        {
+            "kind": f"IF({when}, '{kind}', null)", "event_epoch": f"CAST({epoch} AS INT)", "from_offset": whole.get(start, start),
+            "to_offset": end, "event_cause": f"CAST({cause} AS INT)",
+        }
         for kind, when, epoch, start, end, cause in kinds
+    ]  # fmt: skip
+    told = now.replicas.stacked(rows).where("kind IS NOT NULL")
+    told = told.select(
+        "pid", "round", "kind", "broker", "event_epoch AS leader_epoch", "from_offset", "to_offset", "event_cause AS cause"
     )
-    told = now.replicas.selectExpr(
-        *REPLICA, "round",
-        f"stack({len(kinds)}, {rows}) AS (kind, leader_epoch, from_offset, to_offset, cause)",
-    )  # fmt: skip
-    refused = now.replicas.where("is_first AND stopped_refusing").selectExpr(*REFUSED)
-    rolled = closed_by_chunks(now, "round", "fetch_epoch").selectExpr(*OF_CHUNKS)
-    return told.where("kind IS NOT NULL").select(*EVENT_COLUMNS).unionByName(rolled).unionByName(refused)
+    refused = now.replicas.where("is_first AND stopped_refusing").select(*REFUSED)
+    rolled = closed_by_chunks(now, "round", "fetch_epoch").select(*OF_CHUNKS)
+    return told.union(rolled, refused)
 
 
-def carried(now: Round) -> DataFrame:
+def carried(now: Round) -> Query:
     """Bytes that brokers took in this round: of followers from a source, of leaders from clients (no source)."""
     columns = ("scenario_id", "round", "broker", "source")
-    rows = now.replicas.where("comes").select(*columns, F.col("size").alias("bytes"))
+    rows = now.replicas.where("comes").select(*columns, "size AS bytes")
     if now.inputs.batches_due:
         sizes = (f"coalesce((end_{k} - base_{k}) * record_bytes_{k}, 0L)" for k in range(now.inputs.batches_due))
-        produced = now.replicas.where("taken_now > 0").withColumn("source", F.expr("CAST(null AS INT)"))
-        rows = rows.unionByName(produced.select(*columns, F.expr(f"{' + '.join(sizes)} AS bytes")))
-    return rows.groupBy(*columns).agg(F.sum("bytes").alias("bytes"))
+        produced = now.replicas.where("taken_now > 0").with_columns(source="CAST(null AS INT)")
+        rows = rows.union(produced.select(*columns, f"{' + '.join(sizes)} AS bytes"))
+    return rows.group_by(*columns).agg("sum(bytes) AS bytes")
 
 
-def local_bytes(replicas: DataFrame, logs: DataFrame, batches: DataFrame, segments: DataFrame | None) -> DataFrame:
+def local_bytes(replicas: Query, logs: Query, batches: Query, segments: Query | None) -> Query:
     """What replicas have on their disks: pid, broker, bytes; null: nothing. Of segments all, below the log start too."""
     of_logs = bytes_between(contents(logs, replicas.select(*REPLICA, "log_start", "leo")), batches)
     if segments is None:
         return of_logs
-    closed = segments.groupBy(*REPLICA).agg(F.sum("size_bytes").alias("closed_bytes"))
+    closed = segments.group_by(*REPLICA).agg("sum(size_bytes) AS closed_bytes")
     kept = replicas.select(*REPLICA, "keeps_segments", "segment_size")
     rows = kept.join(of_logs, REPLICA, "left").join(closed, REPLICA, "left")
-    return rows.selectExpr(*REPLICA, "IF(keeps_segments, segment_size + coalesce(closed_bytes, 0L), bytes) AS bytes")
+    return rows.select(*REPLICA, "IF(keeps_segments, segment_size + coalesce(closed_bytes, 0L), bytes) AS bytes")
 
 
-def standing(now: Round) -> DataFrame:
+def standing(now: Round) -> Query:
     """How brokers stand after the round: what they lead and follow, and the bytes of their logs."""
     replicas = now.replicas.where("position IS NOT NULL")
     sizes = local_bytes(replicas, now.logs, now.batches, now.segments)
-    rows = replicas.join(sizes, REPLICA, "left").groupBy("scenario_id", "round", "broker")
+    rows = replicas.join(sizes, REPLICA, "left").group_by("scenario_id", "round", "broker")
     return rows.agg(
-        F.expr("count_if(leader = broker AND running) AS leader_count"),
-        F.expr("count_if(leader != broker AND running) AS follower_count"),
-        F.expr("coalesce(sum(bytes), 0L) AS local_bytes"),
+        "count_if(leader = broker AND running) AS leader_count",
+        "count_if(leader != broker AND running) AS follower_count",
+        "coalesce(sum(bytes), 0L) AS local_bytes",
     )
 
 
@@ -155,35 +156,33 @@ def end_round(now: Round) -> Round:
     )
 
 
-def histories(now: Round) -> DataFrame:
+def histories(now: Round) -> Query:
     """At an election: what the leader before had, and what the new one begins with."""
-    at_election = now.replicas.where("begins").selectExpr(
+    at_election = now.replicas.where("begins").select(
         *REPLICA, "log_start_at_start AS log_start", f"{now.whole_start} AS whole_start", "leo_at_start AS leo", "round",
         "client_leader", "client_epoch",
         "previous_client_leader", "previous_client_epoch",
     )  # fmt: skip
-    ended = at_election.where("broker = previous_client_leader").withColumn("client_epoch", F.col("previous_client_epoch"))
-    begun = at_election.where("broker = client_leader").withColumn("log_start", F.expr("least(log_start, whole_start)"))
-    parts = ended.withColumn("part", F.lit("end")).unionByName(begun.withColumn("part", F.lit("begin")))
+    ended = at_election.where("broker = previous_client_leader").with_columns(client_epoch="previous_client_epoch")
+    begun = at_election.where("broker = client_leader").with_columns(log_start="least(log_start, whole_start)")
+    parts = ended.with_columns(part="'end'").union(begun.with_columns(part="'begin'"))
     names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
     return contents(now.logs, parts).select(*names)
 
 
-def leaderships(now: Round) -> DataFrame:
+def leaderships(now: Round) -> Query:
     """The leaderships that begin, each with how far the one before came."""
-    return now.replicas.where("begins AND broker = client_leader").selectExpr(
+    return now.replicas.where("begins AND broker = client_leader").select(
         "pid", "client_epoch", "broker", "round", f"least(log_start_at_start, {now.whole_start}) AS log_start",
         "old_cause AS cause", "previous_client_epoch", "ended_start", "ended_hw",
     )  # fmt: skip
 
 
-def traced(now: Round, pids: DataFrame) -> tuple[DataFrame, DataFrame]:
+def traced(now: Round, pids: Query) -> tuple[Query, Query]:
     """The round in the tables `trace` and `trace_partitions`, of these partitions."""
-    own = now.replicas.join(F.broadcast(pids), "pid")
+    own = now.replicas.join(pids.broadcast(), "pid")
     replicas = own.where("position IS NOT NULL")
-    caches = now.leader_epochs.groupBy(*REPLICA).agg(
-        F.sort_array(F.collect_list(F.struct(*list(EPOCH_COLUMNS)[2:]))).alias("epochs")
-    )
+    caches = now.leader_epochs.group_by(*REPLICA).agg("array_sort(collect_list(struct(epoch, start_offset))) AS epochs")
     built = (
         " WHEN is_built THEN 'aux_state_built' WHEN builds THEN 'building_remote_log_aux'"
         " WHEN hears_moved THEN 'moved_to_tiered_storage'"
@@ -198,24 +197,25 @@ def traced(now: Round, pids: DataFrame) -> tuple[DataFrame, DataFrame]:
     if now.remote_segments is not None:
         replicas = replicas.join(newest_records(now, replicas), REPLICA, "left")
         of_segments = (*of_segments, *LIST_OFFSETS)
-    rows = replicas.join(caches, REPLICA, "left").selectExpr(
+    rows = replicas.join(caches, REPLICA, "left").select(
         "scenario_id", "topic_id", "pid", "round - 1 AS round", "broker",
         "CASE WHEN offline THEN 'offline' WHEN leads THEN 'leader' ELSE 'follower' END AS role", "believed_epoch AS leader_epoch",
         f"{now.whole_start} AS log_start_offset", "log_start AS local_log_start_offset", "leo", "hw",
-        "IF(broker = client_leader, null, remote_leo) AS remote_leo", "in_isr", f"{state} AS fetch_state", "epochs",
+        "IF(broker = client_leader, null, remote_leo) AS remote_leo", "in_isr", f"{state} AS fetch_state",
+        "coalesce(epochs, array()) AS epochs",
         *of_segments,
     )  # fmt: skip
     members = {name: f"array_sort(collect_list(broker) FILTER (WHERE {flag})) AS {name}" for name, flag in _SETS.items()}
-    partitions = own.groupBy("scenario_id", "topic_id", "pid", "round", "leader", "leader_epoch")
-    return rows, partitions.agg(*map(F.expr, members.values())).withColumn("round", F.expr("round - 1"))
+    partitions = own.group_by("scenario_id", "topic_id", "pid", "round", "leader", "leader_epoch")
+    return rows, partitions.agg(*members.values()).with_columns(round="round - 1")
 
 
-def _with_segments(now: Round, replicas: DataFrame) -> tuple[DataFrame, tuple[str, ...]]:
+def _with_segments(now: Round, replicas: Query) -> tuple[Query, tuple[str, ...]]:
     """The replicas with their closed segments, and what a trace has of segments, where they are kept."""
     if now.segments is None:
         return replicas, ()
-    closed = now.segments.groupBy(*REPLICA).agg(
-        F.sort_array(F.collect_list("base_offset")).alias("bases"), F.sum("size_bytes").alias("closed_bytes")
+    closed = now.segments.group_by(*REPLICA).agg(
+        "array_sort(collect_list(base_offset)) AS bases", "sum(size_bytes) AS closed_bytes"
     )
     bases = "IF(keeps_segments, concat(coalesce(bases, array()), array(segment_base)), null) AS local_segments"
     size = "IF(keeps_segments, segment_size + coalesce(closed_bytes, 0L), null) AS local_bytes"
@@ -241,15 +241,15 @@ LIST_OFFSETS = (
 """What a leader answers to the special timestamps of ListOffsets."""
 
 
-def newest_records(now: Round, replicas: DataFrame) -> DataFrame:
+def newest_records(now: Round, replicas: Query) -> Query:
     """The first record of the newest round in leaders' own logs: pid, broker, newest_offset."""
     own = replicas.where("tiered AND leads").select(*REPLICA, "log_start", "leo")
-    runs = now.batches.withColumnsRenamed({"base_offset": "run_base", "end_offset": "run_end"})
+    runs = now.batches.renamed(base_offset="run_base", end_offset="run_end")
     held = contents(now.logs, own).join(runs, ["pid", "epoch"]).where("run_base < to_offset AND run_end > from_offset")
     place = "((least(to_offset, run_end) - 1 - run_base) DIV batch_records)"
     first = f"greatest(from_offset, run_base, IF(batch_rounds = 0, 0L, run_base + {place} * batch_records))"
-    newest = held.selectExpr(*REPLICA, f"first_round + batch_rounds * {place} AS newest", f"{first} AS first")
-    return newest.groupBy(*REPLICA).agg(F.expr("-max(struct(newest, -first)).col2 AS newest_offset"))
+    newest = held.select(*REPLICA, f"first_round + batch_rounds * {place} AS newest", f"{first} AS first")
+    return newest.group_by(*REPLICA).agg("min_by(first, struct(-newest, first)) AS newest_offset")
 
 
 _SETS = {"isr": "in_isr", "elr": "in_elr", "last_known_elr": "in_last_known_elr"}

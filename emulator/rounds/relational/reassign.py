@@ -18,7 +18,7 @@ def start_reassignment(now: Round) -> Round:
     """On command the replica list becomes the target, with those of now that it lacks behind; new ones are added empty."""
     if now.inputs.reassignments is None:
         return now
-    asked = now.inputs.reassignments.withColumnRenamed("command_round", "round")
+    asked = now.inputs.reassignments.renamed(command_round="round")
     replicas = now.replicas.join(asked, [*REPLICA, "round"], "left")
     now = (
         now.with_replicas(replicas)

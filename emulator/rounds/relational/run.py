@@ -8,7 +8,7 @@ import uuid
 from datetime import datetime, timezone
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 import emulator
 from emulator.errors import InputError
@@ -17,24 +17,38 @@ from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
 from emulator.run import RunSummary
 from emulator.scenario import Run
+from emulator.schema import OUTPUT_TABLES
 from emulator.session import settings_held
 from emulator.storage import OutputDirectory
 
 from .brokers import broker_rounds, bucket_edges
 from .inputs import RunInputs
 from .last_moments import may_have_last_moments
+from .on_duckdb import OnDuckDB
+from .on_spark import SETTINGS, OnSpark
 from .output import output_tables
-from .play import SETTINGS, play
+from .play import play
+from .queries import Engine, Query
 from .refusals import OTHER_ENGINE, refuse_unknown
 
 MODE = "plain"
 ROWS_A_TASK = 20_000
+REPLICAS_OF_DUCKDB = 1_000_000
+"""What is played by DuckDB where nothing else is said: that many replicas fit this process."""
 
 
-def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none", progress: Progress | None = None) -> RunSummary:
+def run_relational(
+    run: Run,
+    out: str,
+    spark: SparkSession,
+    trace: str = "none",
+    progress: Progress | None = None,
+    by_spark: bool | None = None,
+) -> RunSummary:
     """Run all scenarios of a file and publish their tables under `out`, all of them or none; a graph there goes.
 
-    `trace`: "none", "all" or TOPIC:PARTITION,... Raises InputError for what these rounds don't have.
+    `trace`: "none", "all" or TOPIC:PARTITION,... `by_spark`: whether Spark works the queries out, or DuckDB; None: DuckDB what
+    fits this machine. Raises InputError for what these rounds don't have.
     """
     refuse_unknown(run)
     started, clock = datetime.now(timezone.utc), time.monotonic()
@@ -45,23 +59,26 @@ def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none",
     try:
         inputs = RunInputs(run.scenarios)
         refuse_last_moments(run, inputs)
-        tasks = max(2, inputs.homes.num_rows // ROWS_A_TASK)
-        with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(tasks)}):
-            traced = _traced(spark, inputs, trace)
-            replicas, partitions = inputs.homes.num_rows, sum(len(p.assignment) for p in inputs.places)
+        replicas, partitions = inputs.homes.num_rows, sum(len(p.assignment) for p in inputs.places)
+        if by_spark is None:
+            by_spark = replicas > REPLICAS_OF_DUCKDB
+        tasks = max(2, replicas // ROWS_A_TASK)
+        engine: Engine = OnSpark(spark, tasks) if by_spark else OnDuckDB(replicas)
+        with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(tasks)} if by_spark else {}):
+            traced = _traced(engine, inputs, trace)
 
             def advance(number: int) -> None:
                 progress.advance(number, partitions, number, replicas * number)
 
             progress.start(inputs.rounds, partitions, len(inputs.scenarios))
             edges = bucket_edges(inputs.rounds, run.time_buckets)
-            played = play(spark, inputs, tasks, traced, advance, edges)
+            played = play(engine, inputs, traced, advance, edges)
             seconds = time.monotonic() - clock
-            tables = output_tables(spark, inputs, played)
-            output.write_rows("broker_rounds", broker_rounds(spark, inputs, played, edges))
+            tables = output_tables(engine, inputs, played)
+            output.write_rows("broker_rounds", broker_rounds(engine, inputs, played, edges))
             for name, rows in tables.items():
                 if name not in ("runs", "scenarios", "broker_rounds"):
-                    output.write(name, rows)
+                    output.write(name, engine.table(rows, OUTPUT_TABLES[name]) if isinstance(rows, Query) else rows)
         schema, rows_of_scenarios = scenario_rows(run.scenarios, MODE)
         output.write_rows("scenarios", rows_of_scenarios, schema)
         count = sum(len(p.assignment[p.assignment >= 0]) * p.scenario.rounds for p in inputs.places)
@@ -77,8 +94,8 @@ def run_relational(run: Run, out: str, spark: SparkSession, trace: str = "none",
         progress.note(graph_went(out))
     took = time.monotonic() - clock
     lines = [
-        f"{len(inputs.scenarios)} scenarios, {partitions} partitions, {inputs.rounds} rounds, relational:"
-        f" {count} replica-rounds in {took:.1f} s, tables in {out}",
+        f"{len(inputs.scenarios)} scenarios, {partitions} partitions, {inputs.rounds} rounds, relational, by"
+        f" {'Spark' if by_spark else 'DuckDB'}: {count} replica-rounds in {took:.1f} s, tables in {out}",
         "invariants were not looked at: the relational rounds have none",
     ]
     return RunSummary(lines, 0)
@@ -97,7 +114,7 @@ def refuse_last_moments(run: Run, inputs: RunInputs) -> None:
     raise InputError.at(run.path, "--engine relational", problem, allowed)
 
 
-def _traced(spark: SparkSession, inputs: RunInputs, trace: str) -> DataFrame | None:
+def _traced(engine: Engine, inputs: RunInputs, trace: str) -> Query | None:
     """The pid of the partitions that a `--trace` text names; None: of none."""
     named = {} if trace in ("none", "all") else dict.fromkeys(trace.split(","))
     pids = [
@@ -106,4 +123,4 @@ def _traced(spark: SparkSession, inputs: RunInputs, trace: str) -> DataFrame | N
         for p in range(len(place.assignment))
         if trace == "all" or f"{place.name}:{p}" in named
     ]
-    return spark.createDataFrame(pa.table({"pid": pa.array(pids, pa.int64())})) if pids else None
+    return engine.read(pa.table({"pid": pa.array(pids, pa.int64())})) if pids else None

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
-from emulator.arrow_frames import frame_of
 from emulator.rounds.relational.first_logs import Key, cache_entries, given_batches, local_start, parted_by_segments, record_sizes
 from emulator.rounds.relational.first_tiers import first_remote, first_tiers
 from emulator.rounds.relational.inputs import RunInputs
 from emulator.rounds.relational.logs import contents
+from emulator.rounds.relational.queries import Engine, Query
 from emulator.rounds.relational.tables import (
     BATCH_COLUMNS,
     EPOCH_COLUMNS,
@@ -28,8 +26,6 @@ from emulator.rounds.relational.tables import (
     SEGMENT_COLUMNS,
     TIER_COLUMNS,
     Tables,
-    exprs,
-    settled_to_stay,
 )
 from emulator.rounds.relational.work import Place
 from emulator.scenario import ELR_FEATURE, Scenario
@@ -37,7 +33,7 @@ from emulator.scenario import ELR_FEATURE, Scenario
 _TYPES = {"bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
 
 
-def first_tables(spark: SparkSession, inputs: RunInputs, tasks: int) -> Tables:
+def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
     """The first replica leads, epoch 0, all are in the ISR, logs are empty, but for what the scenario's initial tables say."""
     partitions, logs = _partitions(inputs), _given_logs(inputs)
     homes = set(zip(*(inputs.homes[name].to_pylist() for name in ("pid", "broker")), strict=True)) if logs else set()
@@ -68,19 +64,15 @@ def first_tables(spark: SparkSession, inputs: RunInputs, tasks: int) -> Tables:
         frames["remote_epochs"] = (_table(epochs_there, REMOTE_EPOCH_COLUMNS), PARTITION, REMOTE_EPOCH_COLUMNS)
     if inputs.keeps_segments:
         frames["segments"] = (_table(segments, SEGMENT_COLUMNS), REPLICA, SEGMENT_COLUMNS)
-    parts = {
-        name: settled_to_stay(_frame(spark, table, columns).repartition(tasks, F.col("pid")).sortWithinPartitions(*key))
-        for name, (table, key, columns) in frames.items()
-    }
+    parts = {name: engine.stored(_filled(table, columns), key) for name, (table, key, columns) in frames.items()}
     return Tables(**parts, logs=parts["leader_epochs"])
 
 
-def _frame(spark: SparkSession, table: pa.Table, columns: Mapping[str, str]) -> DataFrame:
+def _filled(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
     """The table with these columns; of those that it lacks numbers are 0, flags false."""
     missing = {name: pa.array(np.zeros(table.num_rows, np.int64)).cast(_TYPES[kind]) for name, kind in columns.items()}
     whole = {name: table[name] if name in table.column_names else missing[name] for name in columns}
-    schema = pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
-    return frame_of(spark, pa.table(whole).cast(schema))
+    return pa.table(whole).cast(pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()]))
 
 
 def _table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pa.Table:
@@ -199,28 +191,28 @@ def _replicas(inputs: RunInputs, partitions: pa.Table, logs: Mapping[Key, Mappin
     )  # fmt: skip
 
 
-def _first_leaders(tables: Tables) -> DataFrame:
+def _first_leaders(tables: Tables) -> Query:
     leaders = tables.replicas.join(tables.partitions.select("pid", "client_leader", "client_epoch"), PARTITION)
     return leaders.where("broker = client_leader").select(*REPLICA, "client_epoch", "log_start", "leo", "hw")
 
 
-def first_histories(tables: Tables) -> DataFrame:
+def first_histories(tables: Tables) -> Query:
     """What the first leaders' logs hold, as leaders write it down when they are elected."""
-    begun = _first_leaders(tables).drop("hw").withColumns(exprs(part="'begin'", round="-1"))
+    begun = _first_leaders(tables).drop("hw").with_columns(part="'begin'", round="-1")
     if tables.tiers is not None:
         begun = begun.join(tables.tiers.select(*REPLICA, "whole_start"), REPLICA)
-        begun = begun.withColumn("log_start", F.expr("least(log_start, whole_start)")).drop("whole_start")
+        begun = begun.with_columns(log_start="least(log_start, whole_start)").drop("whole_start")
     names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
     return contents(tables.logs, begun).select(*names)
 
 
-def first_leaderships(spark: SparkSession, inputs: RunInputs, tables: Tables) -> DataFrame:
+def first_leaderships(engine: Engine, inputs: RunInputs, tables: Tables) -> Query:
     """Up to where the first leaders' logs count as acknowledged: all of it where the first workload row asks for no more."""
     pids = np.concatenate([place.first_pid + np.arange(len(place.assignment), dtype=np.int64) for place in inputs.places])
     acked = np.concatenate([place.acked_on_append for place in inputs.places])
-    on_append = frame_of(spark, pa.table({"pid": pids, "on_append": acked}))
+    on_append = engine.read(pa.table({"pid": pids, "on_append": acked}))
     return (
         _first_leaders(tables)
         .join(on_append, PARTITION)
-        .selectExpr("pid", "client_epoch AS first_epoch", "leo AS first_leo", "IF(on_append, leo, hw) AS acked_to")
+        .select("pid", "client_epoch AS first_epoch", "leo AS first_leo", "IF(on_append, leo, hw) AS acked_to")
     )

@@ -6,12 +6,9 @@ Between two rounds a partition's columns are a table of their own; within one th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from .queries import Query
 
 PARTITION = ["pid"]
 REPLICA = ["pid", "broker"]
@@ -95,15 +92,15 @@ class Tables:
     None: nobody has any.
     """
 
-    partitions: DataFrame
-    replicas: DataFrame
-    leader_epochs: DataFrame
-    logs: DataFrame
-    batches: DataFrame
-    segments: DataFrame | None = None
-    tiers: DataFrame | None = None
-    remote_segments: DataFrame | None = None
-    remote_epochs: DataFrame | None = None
+    partitions: Query
+    replicas: Query
+    leader_epochs: Query
+    logs: Query
+    batches: Query
+    segments: Query | None = None
+    tiers: Query | None = None
+    remote_segments: Query | None = None
+    remote_epochs: Query | None = None
 
 
 @dataclass(frozen=True)
@@ -112,32 +109,30 @@ class Round:
 
     `fetches`, `taken`: what one verb leaves to the next, requests that were answered and data on its way. `epochs_at_start`:
     caches behind step 1, where a leader answers from them. `told`: what is written down for the end of the run, by table name.
-    `frame`, `selected`: the replicas, and what is selected from them one after the other.
     """
 
-    frame: DataFrame
-    leader_epochs: DataFrame
-    logs: DataFrame
-    batches: DataFrame
+    replicas: Query
+    leader_epochs: Query
+    logs: Query
+    batches: Query
     inputs: RoundInputs
-    fetches: DataFrame | None = None
-    taken: DataFrame | None = None
-    epochs_at_start: DataFrame | None = None
-    segments: DataFrame | None = None
-    remote_segments: DataFrame | None = None
-    remote_epochs: DataFrame | None = None
-    told: tuple[tuple[str, DataFrame], ...] = ()
-    selected: tuple[Mapping[str, str], ...] = ()
+    fetches: Query | None = None
+    taken: Query | None = None
+    epochs_at_start: Query | None = None
+    segments: Query | None = None
+    remote_segments: Query | None = None
+    remote_epochs: Query | None = None
+    told: tuple[tuple[str, Query], ...] = ()
 
     def with_columns(self, **texts: str) -> Round:
         """The round with more columns of replicas, or other values of them; all of them see the values before."""
-        return replace(self, selected=(*self.selected, texts))
+        return replace(self, replicas=self.replicas.with_columns(**texts))
 
-    def with_replicas(self, replicas: DataFrame) -> Round:
+    def with_replicas(self, replicas: Query) -> Round:
         """The round with other replicas."""
-        return replace(self, frame=replicas, selected=())
+        return replace(self, replicas=replicas)
 
-    def holding(self, leader_epochs: DataFrame, logs: DataFrame) -> Round:
+    def holding(self, leader_epochs: Query, logs: Query) -> Round:
         """The round with other caches, and logs."""
         return replace(self, leader_epochs=leader_epochs, logs=logs)
 
@@ -146,29 +141,9 @@ class Round:
         """SQL: where a replica's log starts, with what is in remote storage."""
         return WHOLE_START if self.remote_segments is not None else "log_start"
 
-    @cached_property
-    def replicas(self) -> DataFrame:
-        """The replicas, selected by few queries: Spark's analysis of one takes the square of how deep it is nested."""
-        frame = self.frame
-        for first in range(0, len(self.selected), NESTED_QUERIES):
-            query = nested(self.selected[first : first + NESTED_QUERIES], frame.columns)
-            frame = frame.sparkSession.sql(query, replicas=frame)
-        return frame
-
-    def telling(self, table: str, rows: DataFrame) -> Round:
+    def telling(self, table: str, rows: Query) -> Round:
         """The round with rows to write down."""
         return replace(self, told=(*self.told, (table, rows)))
-
-
-def nested(selected: Iterable[Mapping[str, str]], names: Iterable[str]) -> str:
-    """Columns that are selected one after the other as one query of `{replicas}`, which has columns of these names."""
-    query, known = "{replicas}", set(names)
-    for texts in selected:
-        before = [name for name in texts if name in known]
-        known |= texts.keys()
-        star = f"* EXCEPT ({', '.join(before)})" if before else "*"
-        query = f"(SELECT {star}, {', '.join(f'{text} AS {name}' for name, text in texts.items())} FROM {query})"
-    return query.removeprefix("(").removesuffix(")")
 
 
 @dataclass(frozen=True)
@@ -182,15 +157,15 @@ class RoundInputs:
     """
 
     number: int
-    settings: DataFrame
-    brokers: DataFrame
-    workload: DataFrame
-    links: DataFrame | None
-    stale: DataFrame | None
-    reassignments: DataFrame | None
-    deletions: DataFrame | None
-    elections: DataFrame | None
-    news: DataFrame | None
+    settings: Query
+    brokers: Query
+    workload: Query
+    links: Query | None
+    stale: Query | None
+    reassignments: Query | None
+    deletions: Query | None
+    elections: Query | None
+    news: Query | None
     batches_due: int
     damages: bool
     has_elr: bool
@@ -200,17 +175,6 @@ class RoundInputs:
     restarts: bool
     checks_retention: bool
     is_calm: bool
-
-
-def exprs(**texts: str) -> dict[str, Column]:
-    """Columns from SQL text, for `withColumns`: all of them see the values before."""
-    return {name: _parsed(text) for name, text in texts.items()}
-
-
-@lru_cache(maxsize=4096)
-def _parsed(text: str) -> Column:
-    """Every round says the same: its texts are parsed once."""
-    return F.expr(text)
 
 
 def over(aggregate: str) -> str:
@@ -223,28 +187,10 @@ def of_leader(value: str) -> str:
     return over(f"max(IF(broker = client_leader AND position IS NOT NULL, {value}, null))")
 
 
-NESTED_QUERIES = 8
 WHOLE_START = "IF(tiered, whole_start, log_start)"
 
 SERVES = "(running AND leads AND position IS NOT NULL AND broker = client_leader AND believed_epoch = client_epoch)"
 """SQL: the replica is T, runs and knows that it leads."""
-
-
-def settled(frame: DataFrame) -> DataFrame:
-    """The same rows without what led to them, parted as they were."""
-    return frame.localCheckpoint()
-
-
-def settled_to_stay(frame: DataFrame) -> DataFrame:
-    """The same, for rows that go on to the next round.
-
-    Persisted first: Spark gives a checkpoint its estimate of the rows' size, a number that every join squares.
-    """
-    kept = frame.persist()
-    try:
-        return kept.localCheckpoint()
-    finally:
-        kept.unpersist()
 
 
 NOTHING_DECIDED = {
@@ -263,10 +209,10 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
     if tables.tiers is not None:
         replicas = replicas.join(tables.tiers, REPLICA)
     for rows, key in ((inputs.settings, ["topic_id"]), (inputs.brokers, ["scenario_id", "broker"])):
-        replicas = replicas.join(F.broadcast(rows), key).where(in_force).drop("from_round", "to_round")
+        replicas = replicas.join(rows.broadcast(), key).where(in_force).drop("from_round", "to_round")
     if inputs.stale is not None:
         covers = "stale_pid = pid AND stale_broker = broker AND stale_from <= round AND round < stale_to"
-        replicas = replicas.join(F.broadcast(inputs.stale), F.expr(covers), "left")
+        replicas = replicas.join_where(inputs.stale.broadcast(), covers, "left")
         replicas = replicas.drop(*(f"stale_{name}" for name in ("pid", "broker", "from", "to")))
     now = Round(
         replicas, tables.leader_epochs, tables.logs, tables.batches, inputs,
@@ -286,6 +232,6 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
     )
 
 
-def parted(replicas: DataFrame) -> tuple[DataFrame, DataFrame]:
+def parted(replicas: Query) -> tuple[Query, Query]:
     """The tables `partitions` and `replicas` of a round's replicas."""
     return replicas.where("is_first").select(*PARTITION_COLUMNS), replicas.select(*REPLICA_COLUMNS)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from .caches import after_fetching
 from .logs import epoch_ends
+from .queries import Query
 from .segments import segments_after_fetching
-from .tables import REMOTE_COLUMNS, REMOTE_EPOCH_COLUMNS, REPLICA, Round, exprs, settled_to_stay
+from .tables import REMOTE_COLUMNS, REMOTE_EPOCH_COLUMNS, REPLICA, Round
 
 NO_DUTY, FOLLOWS, LEADS = range(3)
 KNOWN = "(copied_round IS NULL OR copied_round < known_before OR copier = broker)"
@@ -38,29 +36,29 @@ def read_metadata(now: Round) -> Round:
     )
 
 
-def known_epochs(now: Round, replicas: DataFrame) -> DataFrame:
+def known_epochs(now: Round, replicas: Query) -> Query:
     """The epochs of remote segments that replicas know of. `replicas`: with pid, broker, known_before."""
     assert now.remote_epochs is not None
     return replicas.join(now.remote_epochs.where(INSIDE), "pid").where(KNOWN)
 
 
-def highest_remote_offsets(now: Round, replicas: DataFrame, epochs: DataFrame) -> DataFrame:
+def highest_remote_offsets(now: Round, replicas: Query, epochs: Query) -> Query:
     """How far logs are in remote storage: pid, broker, found_highest (RemoteLogManager.findHighestRemoteOffset).
 
     The newest epoch of a cache of which anything was copied decides, and no further than the log itself has it.
     `replicas`: with pid, broker, leo, known_before; `epochs`: their caches.
     """
-    ends = epoch_ends(epochs).withColumnRenamed("end_offset", "next_start").drop("start_offset")
+    ends = epoch_ends(epochs).renamed(end_offset="next_start").drop("start_offset")
     own = known_epochs(now, replicas).join(ends, [*REPLICA, "epoch"])
-    of_epochs = own.groupBy(*REPLICA, "epoch", "leo", "next_start").agg(F.max("last_offset").alias("copied_to"))
+    of_epochs = own.group_by(*REPLICA, "epoch", "leo", "next_start").agg("max(last_offset) AS copied_to")
     reached = "least(copied_to, coalesce(next_start, leo) - 1)"
-    return of_epochs.groupBy(*REPLICA).agg(F.expr(f"max_by({reached}, epoch) AS found_highest"))
+    return of_epochs.group_by(*REPLICA).agg(f"max_by({reached}, epoch) AS found_highest")
 
 
-def first_remote_offsets(now: Round, replicas: DataFrame, epochs: DataFrame) -> DataFrame:
+def first_remote_offsets(now: Round, replicas: Query, epochs: Query) -> Query:
     """Where logs start by their remote segments: pid, broker, found_start (RemoteLogManager.findLogStartOffset)."""
     own = known_epochs(now, replicas).join(epochs.drop("start_offset"), [*REPLICA, "epoch"])
-    return own.groupBy(*REPLICA).agg(F.expr("min_by(base_offset, struct(epoch, base_offset)) AS found_start"))
+    return own.group_by(*REPLICA).agg("min_by(base_offset, struct(epoch, base_offset)) AS found_start")
 
 
 def run_tier_tasks(now: Round) -> Round:
@@ -85,7 +83,7 @@ def run_tier_tasks(now: Round) -> Round:
         looks=f"works AND duty = {FOLLOWS} AND round >= follower_next",
     )
     now = now.with_columns(may_copy="may_copy AND copies", **_next_runs())
-    now = now.with_replicas(settled_to_stay(now.replicas))
+    now = now.with_replicas(now.replicas.settled())
     now = _look_up(now)
     return _copy(now)
 
@@ -97,7 +95,7 @@ def _next_runs() -> dict[str, str]:
 
 def _look_up(now: Round) -> Round:
     """Followers, and leaders at first, look up how far their logs are tiered; leaders where they start."""
-    epochs = settled_to_stay(after_fetching(now).leader_epochs)
+    epochs = after_fetching(now).leader_epochs.settled()
     asks = "looks OR (expires AND highest_remote < 0) OR (may_copy AND copied IS NULL)"
     asking = now.replicas.where(asks).select(*REPLICA, "leo", "known_before")
     starting = now.replicas.where("may_copy AND NOT knows_start").select(*REPLICA, "known_before")
@@ -118,25 +116,25 @@ def _copy(now: Round) -> Round:
     """Leaders copy their closed segments below the high watermark, from the one on that is not copied (RLMCopyTask)."""
     assert now.remote_segments is not None and now.remote_epochs is not None
     remote, remote_epochs = now.remote_segments, now.remote_epochs
-    now = now.with_replicas(settled_to_stay(now.replicas.drop("found_highest", "found_start")))
+    now = now.with_replicas(now.replicas.drop("found_highest", "found_start").settled())
     leaders = now.replicas.where("may_copy").select(
-        *REPLICA, "position", "round", "hw", "believed_epoch", F.expr("greatest(copied + 1, whole_start) AS copies_from")
+        *REPLICA, "position", "round", "hw", "believed_epoch", "greatest(copied + 1, whole_start) AS copies_from"
     )
     due = segments_after_fetching(now).join(leaders, REPLICA).where("end_offset > copies_from AND end_offset <= hw")
-    last = remote.groupBy("pid").agg(F.max("number").alias("last_number"))
+    last = remote.group_by("pid").agg("max(number) AS last_number")
     nth = "row_number() OVER (PARTITION BY pid ORDER BY position, base_offset)"
-    copies = due.join(last, "pid", "left").selectExpr(
+    copies = due.join(last, "pid", "left").select(
         "pid", f"CAST(coalesce(last_number, -1) + {nth} AS INT) AS number", "base_offset", "end_offset - 1 AS segment_end",
         "size_bytes", "broker AS copier", "believed_epoch AS leader_epoch", "round AS copied_round",
     )  # fmt: skip
-    copies = settled_to_stay(copies.select(*REMOTE_COLUMNS))
-    epochs = settled_to_stay(_epochs_of(copies, after_fetching(now).leader_epochs))
-    now = replace(now, remote_segments=remote.unionByName(copies), remote_epochs=remote_epochs.unionByName(epochs))
+    copies = copies.select(*REMOTE_COLUMNS).settled()
+    epochs = _epochs_of(copies, after_fetching(now).leader_epochs).settled()
+    now = replace(now, remote_segments=remote.union(copies), remote_epochs=remote_epochs.union(epochs))
     again = _copied_before(now, copies, epochs)
-    copied = copies.join(again, ["pid", "number"], "left").groupBy("pid", F.col("copier").alias("broker"))
+    copied = copies.join(again, ["pid", "number"], "left").renamed(copier="broker").group_by(*REPLICA)
     done = copied.agg(
-        F.expr("max(segment_end) AS copied_now"), F.expr("count(1) AS requests"), F.expr("sum(size_bytes) AS bytes_copied"),
-        F.expr("coalesce(sum(IF(is_again, size_bytes, 0L)), 0L) AS bytes_again"),
+        "max(segment_end) AS copied_now", "count(1) AS requests", "sum(size_bytes) AS bytes_copied",
+        "coalesce(sum(IF(is_again, size_bytes, 0L)), 0L) AS bytes_again",
     )  # fmt: skip
     now = now.with_replicas(now.replicas.join(done, REPLICA, "left")).with_columns(
         copied="coalesce(copied_now, copied)",
@@ -145,33 +143,31 @@ def _copy(now: Round) -> Round:
         remote_copy_bytes="remote_copy_bytes + coalesce(bytes_copied, 0L)",
         remote_copied_again_bytes="remote_copied_again_bytes + coalesce(bytes_again, 0L)",
     )
-    kinds = "explode(array('copy_started', 'copy_finished')) AS kind"
     return now.telling(
         "events",
-        copies.selectExpr(
-            "pid", "copied_round AS round", kinds, "copier AS broker", "leader_epoch", "base_offset AS from_offset",
+        copies.exploded("kind", "array('copy_started', 'copy_finished')").select(
+            "pid", "copied_round AS round", "kind", "copier AS broker", "leader_epoch", "base_offset AS from_offset",
             "segment_end + 1 AS to_offset", "CAST(null AS INT) AS cause",
         ),
     )  # fmt: skip
 
 
-def _epochs_of(segments: DataFrame, caches: DataFrame) -> DataFrame:
+def _epochs_of(segments: Query, caches: Query) -> Query:
     """Rows of `remote_epochs`: the copier's cache up to a segment's end; `start_offset`, `first_offset`: in log and segment."""
-    entries = epoch_ends(caches).withColumnsRenamed({"broker": "copier", "end_offset": "next_start"})
+    entries = epoch_ends(caches).renamed(broker="copier", end_offset="next_start")
     own = segments.drop("size_bytes", "leader_epoch").join(entries, ["pid", "copier"]).where("start_offset <= segment_end")
-    last = exprs(
+    return own.with_columns(
         first_offset="greatest(start_offset, base_offset)",
         last_offset="least(coalesce(next_start - 1, segment_end), segment_end)",
-    )
-    return own.withColumns(last).select(*REMOTE_EPOCH_COLUMNS)
+    ).select(*REMOTE_EPOCH_COLUMNS)
 
 
-def _copied_before(now: Round, copies: DataFrame, epochs: DataFrame) -> DataFrame:
+def _copied_before(now: Round, copies: Query, epochs: Query) -> Query:
     """Which copies have records that an earlier one has: pid, number, is_again."""
     assert now.remote_epochs is not None
-    earlier = now.remote_epochs.where(INSIDE).selectExpr(
+    earlier = now.remote_epochs.where(INSIDE).select(
         "pid", "epoch", "number AS other", "base_offset AS other_base", "segment_end AS other_end"
     )
     both = epochs.where(INSIDE).join(earlier, ["pid", "epoch"])
     shared = both.where("other < number AND other_base <= segment_end AND base_offset <= other_end")
-    return shared.select("pid", "number").distinct().withColumn("is_again", F.lit(True))
+    return shared.select("pid", "number").distinct().with_columns(is_again="true")

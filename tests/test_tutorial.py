@@ -1,4 +1,4 @@
-"""The commands of docs/tutorial.md print what the page says, played by the tests' own Spark."""
+"""The commands of docs/tutorial.md and docs/questions.md print what the pages say, played by the tests' own Spark."""
 
 from __future__ import annotations
 
@@ -12,23 +12,42 @@ import pytest
 from tests.page_commands import renewed
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "tutorial.md"
+TUTORIAL, QUESTIONS = (ROOT / "docs" / f"{name}.md" for name in ("tutorial", "questions"))
 
 
-@pytest.fixture
-def folder(tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Path]:
     """A folder with the examples in it, as the one that the project is in."""
-    shutil.copytree(ROOT / "datasets" / "examples", tmp_path / "datasets" / "examples")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("emulator.session.get_session", lambda *_, **__: spark)
-    monkeypatch.setattr("emulator.session.stop_if_ours", lambda _: None)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    yield tmp_path
+    own = tmp_path_factory.mktemp("pages")
+    shutil.copytree(ROOT / "datasets" / "examples", own / "datasets" / "examples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(own)
+        patch.setattr("emulator.session.get_session", lambda *_, **__: spark)
+        patch.setattr("emulator.session.stop_if_ours", lambda _: None)
+        patch.delenv("COLUMNS", raising=False)
+        yield own
 
 
-def test_the_tutorial_prints_what_it_says(folder: Path) -> None:
-    page = PAGE.read_text("utf-8")
+@pytest.fixture(scope="module")
+def tutorial(folder: Path) -> str:
+    """The page as its commands print it now; their run is there then."""
+    return renewed(TUTORIAL.read_text("utf-8"))
+
+
+def test_the_tutorial_prints_what_it_says(tutorial: str) -> None:
+    page = TUTORIAL.read_text("utf-8")
     assert page.count("\n$ emulator ") == 6
+    assert tutorial == page
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_the_fifteen_questions_have_the_answers_that_they_say() -> None:
+    """On the tutorial's run, where it can tell; each of the fifteen has a command."""
+    page = QUESTIONS.read_text("utf-8")
+    sections = page.split("\n## ")[1:]
+    asked = [section for section in sections if section.partition(".")[0].isdigit()]
+    assert [int(section.partition(".")[0]) for section in asked] == list(range(1, 16))
+    assert all("\n$ emulator " in section for section in asked)
     assert renewed(page) == page
 
 

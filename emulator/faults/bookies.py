@@ -15,6 +15,7 @@ from emulator.faults.kinds import FaultRow
 
 CRASHES = ("broker_crash", "rack_loss")
 DEAD_KINDS = (*CRASHES, "power_loss", "disk_loss", "controlled_shutdown")
+SLOW_BOOKIE = "slow_bookie"
 STORE_OUTAGES = ("metadata_store_outage", "controller_loss")
 
 
@@ -90,6 +91,26 @@ def _causes(own: Sequence[FaultRow], rounds: int) -> list[tuple[int, int]]:
         if held and (not steps or steps[-1][1] != min(held)[1]):
             steps.append((edge, min(held)[1]))
     return steps
+
+
+def bookie_lags(faults: Sequence[FaultRow], rounds: int) -> dict[int, list[tuple[int, int, int]]]:
+    """By bookie that is slow some time: (round, rounds by which its answers come late from then on, fault for which they do).
+
+    Of several faults the largest lag holds; ties: the first row.
+    """
+    own: dict[int, list[FaultRow]] = defaultdict(list)
+    for fault in faults:
+        if fault.kind == SLOW_BOOKIE and fault.broker is not None:
+            own[fault.broker].append(fault)
+    lags = {}
+    for bookie, rows in own.items():
+        steps = []
+        for edge in sorted({edge for f in rows for edge in (f.from_round, f.to_round) if edge < rounds}):
+            held = [(-(f.lag_rounds or 0), f.fault_id) for f in rows if f.from_round <= edge < f.to_round]
+            lag, behind = min(held, default=(0, NO_FAULT))
+            steps.append((edge, -lag, behind))
+        lags[bookie] = steps
+    return lags
 
 
 def faults_by_bookie(faults: Sequence[FaultRow], bookies: Iterable[tuple[int, str | None]]) -> dict[int, list[FaultRow]]:

@@ -105,11 +105,12 @@ FAULT_KINDS: Mapping[str, FaultKind] = MappingProxyType(
             "adds of these entries to this bookie arrive only after the interval", NO_BROKER_RANK, ("broker",), _OF_ENTRIES
         ),
         "metadata_store_outage": FaultKind("the ledgers' metadata store is away", NO_BROKER_RANK),
+        "slow_bookie": FaultKind("the bookie answers ledgers' clients lag_rounds late", SLOW_RANK, ("broker", "lag_rounds")),
     }
 )
 """Every kind by name. Rank orders causes; the kinds of one rank tie, and then the first row is the cause."""
 
-LEDGER_KINDS: tuple[str, ...] = ("client_crash", "drop_adds", "delay_adds", "metadata_store_outage")
+LEDGER_KINDS: tuple[str, ...] = ("client_crash", "drop_adds", "delay_adds", "metadata_store_outage", "slow_bookie")
 """Kinds that only ledgers know."""
 
 BROKER_STATE_KINDS: tuple[str, ...] = (

@@ -97,6 +97,8 @@ def _resolve(rows: Rows, brokers: Sequence[Broker], partitions: Mapping[str, int
     rows.refuse(stalled, "bytes_per_second", "{value} is out of range", "1 or more")
     rows.check_range("round_trip_ms", MIN_ROUND_TRIP_MS, MAX_ROUND_MS)
     rows.check_range("lag_rounds", 0, INT_MAX)
+    prompt = pc.and_(pc.equal(rows.table.column("lag_rounds"), 0), pc.equal(rows.table.column("kind"), "slow_bookie"))
+    rows.refuse(prompt, "lag_rounds", "{value} is out of range", "1 or more")
     moments = rows.table.column("moment")
     wrong = pc.invert(pc.and_(pc.greater_equal(moments, 0), pc.less_equal(moments, 1)))  # also what is not a number
     rows.refuse(wrong, "moment", "{value} is no moment of a round", "0 or more and below 1, or 1 for after the append")

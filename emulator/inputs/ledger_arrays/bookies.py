@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from emulator.faults.bookies import NO_FAULT, BookieState, BookieTimeline, bookie_causes, bookie_timelines, store_outages
+from emulator.faults.bookies import (
+    NO_FAULT,
+    BookieState,
+    BookieTimeline,
+    bookie_causes,
+    bookie_lags,
+    bookie_timelines,
+    store_outages,
+)
 from emulator.faults.kinds import FaultRow
 from emulator.rounds.bookkeeper.constants import (
     CLEAN_STOP,
@@ -46,6 +54,7 @@ class BookieArrays:
         self.place = {broker: place for place, broker in enumerate(self.ids)}
         known = [(b.id, b.rack) for b in brokers]
         timelines = bookie_timelines(faults, known, scenario.rounds, scenario.session_timeout_rounds)
+        lags = bookie_lags(faults, scenario.rounds)
         causes = bookie_causes(faults, known, scenario.rounds)
         left, joined = first_rounds(scenario, DECOMMISSION), first_rounds(scenario, ADD_BOOKIE)
         racks, regions = numbered(b.rack for b in brokers), numbered(region_of(b.rack) for b in brokers)
@@ -53,9 +62,9 @@ class BookieArrays:
         spans: list[tuple[int, ...]] = []
         for broker in brokers:
             own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
-            own = from_joining(own, joined.get(broker.id, 0))
+            own = with_lags(from_joining(own, joined.get(broker.id, 0)), lags.get(broker.id, []))
             bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(own)))
-            spans += [*own, (FOREVER, 0, NO_FAULT)]
+            spans += [*own, (FOREVER, 0, NO_FAULT, 0, NO_FAULT)]
         self.bookies, self.spans = tuple(bookies), tuple(spans)
         self.store = (*((at, int(up)) for at, up in store_outages(faults, scenario.rounds)), (FOREVER, 0))
 
@@ -82,6 +91,18 @@ def from_joining(spans: Sequence[tuple[int, int, int]], joined: int) -> list[tup
     status = begun[-1][1] if begun[-1][0] == joined else begun[-1][1] & ~HAPPENS
     first = (joined, status & ~RESTARTED, begun[-1][2])
     return [(0, DEAD | UNREGISTERED, NO_FAULT), first, *(span for span in spans if span[0] > joined)]
+
+
+def with_lags(
+    spans: Sequence[tuple[int, int, int]], lags: Sequence[tuple[int, int, int]]
+) -> list[tuple[int, int, int, int, int]]:
+    """The spans of a bookie with (lag, fault behind it), as of bookie_lags; what happens in one round only stays in that one."""
+    whole = []
+    for at in sorted({at for at, *_ in (*spans, *lags)}):
+        begin, status, cause = [span for span in spans if span[0] <= at][-1]
+        lag, fault = ([(0, NO_FAULT)] + [(lag, fault) for begins, lag, fault in lags if begins <= at])[-1]
+        whole.append((at, status if begin == at else status & ~HAPPENS, cause, lag, fault))
+    return whole
 
 
 def spans_of(timeline: BookieTimeline | None, left: int, causes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:

@@ -13,6 +13,7 @@ from emulator.rounds.bookkeeper.constants import (
     CHANGING,
     DROP_ADDS,
     LATER,
+    NEVER,
     NO_ANSWER,
     NO_FAULT,
     NOW,
@@ -64,6 +65,8 @@ def request(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, entry: in
     one.sent_round = sent_round
     one.awaited = 1
     one.answer = NO_ANSWER
+    one.late_answer = NO_ANSWER
+    one.answer_round = NEVER
     one.on_the_way = 1
     one.cause = NO_FAULT
     if is_dead(lists, ledger, slot):

@@ -81,6 +81,8 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     bookie.span = span_of(inputs, ledger, place)
     bookie.status = inputs.bookie_spans[bookie.span].status
     bookie.cause = inputs.bookie_spans[bookie.span].cause
+    bookie.lag = inputs.bookie_spans[bookie.span].lag
+    bookie.lag_cause = inputs.bookie_spans[bookie.span].lag_cause
     bookie.fenced = 0
     bookie.flushed_fence = 0
     bookie.explicit_lac = NO_LAC

@@ -75,6 +75,8 @@ OWNERS = -3
 
 NO_ANSWER, TAKEN, REFUSED = range(3)
 """What a bookie answered to an add."""
+READERS = -2
+"""The first reader's number among the clients that late answers go to; further ones are below it."""
 FOUND, NO, UNKNOWN = range(3)
 """What a bookie says of an entry; `no`: it hasn't got it."""
 RECOVERED, END, AGAIN = range(3)

@@ -5,11 +5,22 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import fault_on_the_way
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_heard
-from emulator.rounds.bookkeeper.constants import DELAY_ADDS, FENCE, NO_FAULT, OF_THE_WRITER, REFUSED, TAKEN, WRITER
+from emulator.rounds.bookkeeper.constants import (
+    DELAY_ADDS,
+    FENCE,
+    NO_ANSWER,
+    NO_FAULT,
+    OF_THE_WRITER,
+    REFUSED,
+    TAKEN,
+    UNKNOWN,
+    WRITER,
+)
 from emulator.rounds.bookkeeper.fragments import last_found
 from emulator.rounds.bookkeeper.inputs import Inputs
-from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
-from emulator.rounds.bookkeeper.stored import pass_over_others, store
+from emulator.rounds.bookkeeper.late_answers import send_late_answer
+from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists, Recovery, Request
+from emulator.rounds.bookkeeper.stored import lac_of, pass_over_others, store
 from emulator.rounds.lists import every
 from emulator.rounds.slots import has
 
@@ -18,6 +29,7 @@ from emulator.rounds.slots import has
 def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Every bookie that is heard takes what has come; what a silent one doesn't get waits."""
     settings = inputs.settings[ledger.settings]
+    bring_late_answers(lists, ledger)
     for at in every(ledger.requests):
         one = lists.requests[at]
         if not one.on_the_way or one.sent_round > ledger.now:
@@ -33,10 +45,10 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
             one.cause = held_up_by
             continue
         one.on_the_way = 0
-        if one.client == WRITER and bookie.fenced:
-            one.answer = REFUSED
+        is_refused = one.client == WRITER and bookie.fenced
+        answer(ledger, one, bookie, REFUSED if is_refused else TAKEN)
+        if is_refused:
             continue
-        one.answer = TAKEN
         header = OF_THE_WRITER if one.client == WRITER else one.lac
         store(lists, settings, ledger, one.bookie, one.index, one.entry, header)
     pass_over_others(lists, settings, ledger)
@@ -48,11 +60,47 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
 
 
 @compiled
+def answer(ledger: Ledger, request: Request, bookie: Bookie, said: int) -> None:
+    """A bookie answers an add, a slow one so many rounds late; what it stored it has at once."""
+    if bookie.lag == 0:
+        request.answer = said
+        return
+    request.late_answer = said
+    request.answer_round = ledger.now + bookie.lag
+    request.cause = bookie.lag_cause
+
+
+@compiled
+def bring_late_answers(lists: Lists, ledger: Ledger) -> None:
+    """Late answers to adds that are due come, if their bookie is heard; what a silent one said waits."""
+    for at in every(ledger.requests):
+        one = lists.requests[at]
+        if one.late_answer == NO_ANSWER or one.answer_round > ledger.now:
+            continue
+        if is_heard(lists, ledger, one.bookie):
+            one.answer = one.late_answer
+            one.late_answer = NO_ANSWER
+        else:
+            one.cause = bookie_at(lists, ledger, one.bookie).cause
+
+
+@compiled
 def ask_for_lac(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int) -> None:
-    """A fencing question to every bookie of the last ensemble that the recovery hasn't heard: it is fenced, and answers."""
+    """A fencing question to every bookie of the last ensemble that the recovery hasn't heard: it is fenced, and answers.
+
+    One whose answer is on its way isn't asked again.
+    """
     fragment = last_found(lists, ledger, number)
     for index in range(inputs.settings[ledger.settings].ensemble_size):
         slot = lists.found_ensembles[fragment, index]
-        if is_heard(lists, ledger, slot) and not has(recovery.heard, index):
-            fence(lists, ledger, slot, recovery.cause)
+        if not is_heard(lists, ledger, slot) or has(recovery.heard | recovery.waits_for, index):
+            continue
+        fence(lists, ledger, slot, recovery.cause)
+        bookie = bookie_at(lists, ledger, slot)
+        if bookie.lag == 0:
             recovery.said |= 1 << index
+            continue
+        said = UNKNOWN if bookie.limbo else TAKEN
+        lac = lac_of(lists, inputs.settings[ledger.settings], ledger, slot)
+        send_late_answer(lists, ledger, number, index, slot, said, lac)
+        recovery.waits_for |= 1 << index

@@ -50,6 +50,8 @@ class BookieSpan(Record):
     from_round: int = constant("its first round")
     status: int = constant("bits")
     cause: int = constant("fault_id of the strongest fault in force on it, else of the last that was, NO_FAULT")
+    lag: int = constant("rounds by which its answers come late")
+    lag_cause: int = constant("fault_id of the slow_bookie that says so, NO_FAULT")
 
 
 class StoreSpan(Record):

@@ -25,6 +25,7 @@ class Words(NamedTuple):
     closes: np.ndarray
     adds: np.ndarray
     requests: np.ndarray
+    late_answers: np.ndarray
     failures: np.ndarray
     bookies: np.ndarray
     stored: np.ndarray
@@ -55,6 +56,8 @@ def load_lists(old: State, ledger: Ledger, number: int, words: Words, seat: int,
     load(ledger.adds, old.adds, number, words.adds, seat * room, room)
     room = len(words.requests) // seats
     load(ledger.requests, old.requests, number, words.requests, seat * room, room)
+    room = len(words.late_answers) // seats
+    load(ledger.late_answers, old.late_answers, number, words.late_answers, seat * room, room)
     room = len(words.failures) // seats
     load(ledger.failures, old.failures, number, words.failures, seat * room, room)
     room = len(words.bookies) // seats
@@ -80,6 +83,7 @@ def store_lists(new: State, ledger: Ledger, number: int, words: Words) -> bool:
     fits = fits and store(ledger.closes, new.closes, number, words.closes)
     fits = fits and store(ledger.adds, new.adds, number, words.adds)
     fits = fits and store(ledger.requests, new.requests, number, words.requests)
+    fits = fits and store(ledger.late_answers, new.late_answers, number, words.late_answers)
     fits = fits and store(ledger.failures, new.failures, number, words.failures)
     fits = fits and store(ledger.bookies, new.bookies, number, words.bookies)
     fits = fits and store(ledger.stored, new.stored, number, words.stored)
@@ -92,4 +96,5 @@ def is_full(ledger: Ledger) -> bool:
     """Whether a list of the ledger had no room."""
     full = ledger.fragments.full | ledger.found.full | ledger.own.full | ledger.recoveries.full | ledger.openings.full
     full |= ledger.closes.full | ledger.adds.full | ledger.requests.full | ledger.failures.full | ledger.bookies.full
+    full |= ledger.late_answers.full
     return full | ledger.stored.full | ledger.headers.full | ledger.replacements.full != 0

@@ -38,6 +38,8 @@ class Bookie(Record):
     span: int = compared("place in Inputs.bookie_spans of what is in force; changes with its status")
     status: int = compared("bits")
     cause: int = compared("fault behind what happens to it, as of BookieSpan")
+    lag: int = compared("rounds by which its answers come late")
+    lag_cause: int = compared("fault for which they do")
     fenced: int = compared("1: it refuses adds but of recoveries")
     flushed_fence: int = compared("1: so it does after it lost what wasn't flushed")
     explicit_lac: int = compared("LAC that it was told beside adds")
@@ -103,6 +105,8 @@ class Request(Record):
     on_the_way: int = constant("1: the bookie hasn't got it yet")
     awaited: int = constant("1: the client waits for its answer")
     answer: int = constant("NO_ANSWER, TAKEN or REFUSED; of this round")
+    late_answer: int = constant("likewise, on its way to the client")
+    answer_round: int = constant("round in which that comes")
     cause: int = constant("fault that kept it from being answered last")
 
 
@@ -116,6 +120,17 @@ class FailedBookie(Record):
     cause: int = constant("fault behind the request that failed")
 
 
+class LateAnswer(Record):
+    """What a slow bookie said to a recovery or a reader, and is still on its way."""
+
+    client: int = constant("the recovery, or READERS - the number of the reader")
+    index: int = constant("index in the ensemble that was asked")
+    bookie: int = constant("slot")
+    said: int = constant("FOUND, NO or UNKNOWN of an entry; else TAKEN, or UNKNOWN in limbo")
+    lac: int = constant("LAC that it told")
+    due_round: int = constant("round in which it comes")
+
+
 class Recovery(Record):
     """A client that opens the ledger with recovery. Its place in the list is its number."""
 
@@ -127,6 +142,9 @@ class Recovery(Record):
     attempting: int = compared("1: an attempt is under way, so that answers to adds count")
     heard: int = compared("mask of indices that told their LAC in this attempt")
     said: int = compared("mask of indices that answered the fencing question in this round")
+    waits_for: int = compared("mask of indices whose answers are on their way")
+    asked_round: int = compared("round in which it asked for the entry behind its LAC, NEVER: not yet")
+    said_no: int = compared("how many said that they haven't got it")
     marked_round: int = counter("round in which it marked the ledger")
     base_lac: int = compared("LAC that it starts from")
     lac: int = compared("last entry that it recovered")
@@ -141,6 +159,9 @@ class Opening(Record):
     """A client that opens the ledger without recovery."""
 
     at_round: int = constant("round")
+    asked_round: int = constant("round in which it asked the bookies, NEVER: not yet")
+    heard: int = constant("mask of indices that told their LAC")
+    largest_lac: int = constant("the largest of these")
     lac: int = constant("LAC that it found, NO_ENTRY: none yet")
     error: int = constant("of ERRORS, PENDING")
 
@@ -209,6 +230,7 @@ class Ledger(Record):
     openings: List = part_of(List, "clients that open without recovery")
     adds: List = part_of(List, "adds in flight, and acknowledged ones with answers to come")
     requests: List = part_of(List, "adds on their way, and answers that are awaited")
+    late_answers: List = part_of(List, "other answers of slow bookies that are on their way")
     failures: List = part_of(List, "bookies that clients want replaced")
     # Bookies
     bookies: List = part_of(List, "bookies that the ledger ever had to do with")
@@ -295,6 +317,7 @@ class Lists(NamedTuple):
     closes: np.ndarray
     adds: Rows[Add]
     requests: Rows[Request]
+    late_answers: Rows[LateAnswer]
     failures: Rows[FailedBookie]
     bookies: Rows[Bookie]
     stored: Rows[StoredRun]

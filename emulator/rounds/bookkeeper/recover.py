@@ -33,6 +33,7 @@ from emulator.rounds.bookkeeper.constants import (
 from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.late_answers import forget_late_answers
 from emulator.rounds.bookkeeper.lost_entries import tell_behind_end
 from emulator.rounds.bookkeeper.placement import cause_of_change, replace
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
@@ -56,6 +57,9 @@ def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int, cause:
     recovery.attempting = 0
     recovery.heard = 0
     recovery.said = 0
+    recovery.waits_for = 0
+    recovery.asked_round = NEVER
+    recovery.said_no = 0
     recovery.marked_round = NEVER
     recovery.base_lac = NO_LAC
     recovery.lac = NO_LAC
@@ -180,6 +184,7 @@ def fail_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int, 
 def end_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> None:
     """What an attempt knew and had in flight is nobody's any more."""
     recovery.attempting = 0
+    wait_for_nobody(lists, ledger, recovery, number)
     forget_adds(lists, ledger, number)
     forget_failures(lists, ledger, number, NOW)
     forget_failures(lists, ledger, number, LATER)
@@ -191,6 +196,15 @@ def end_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -
                 copy_ensemble(lists.found_ensembles, at, lists.found_ensembles, kept)
             kept += 1
     keep_first(ledger.found, kept - ledger.found.start)
+
+
+@compiled
+def wait_for_nobody(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> None:
+    """A question is settled: answers to it that are still on their way count for nothing."""
+    recovery.waits_for = 0
+    recovery.asked_round = NEVER
+    recovery.said_no = 0
+    forget_late_answers(lists, ledger, number)
 
 
 @compiled

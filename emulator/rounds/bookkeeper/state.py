@@ -12,6 +12,7 @@ from emulator.rounds.bookkeeper.records import (
     FoundFragment,
     Fragment,
     Header,
+    LateAnswer,
     Ledger,
     Opening,
     Recovery,
@@ -33,6 +34,7 @@ LIST_RECORDS: dict[str, tuple[str, type | None]] = {
     "closes": ("closes", None),
     "adds": ("adds", Add),
     "requests": ("requests", Request),
+    "late_answers": ("late_answers", LateAnswer),
     "failures": ("failures", FailedBookie),
     "bookies": ("bookies", Bookie),
     "stored": ("stored", StoredRun),
@@ -48,8 +50,8 @@ WIDTHS = {
 """Words of an entry."""
 
 ROOMS = {
-    "fragments": 1, "found": 2, "own": 1, "recoveries": 1, "openings": 1, "closes": 1, "adds": 2, "requests": 8, "failures": 2,
-    "bookies": 2, "stored": 4, "headers": 2, "replacements": 2,
+    "fragments": 1, "found": 2, "own": 1, "recoveries": 1, "openings": 1, "closes": 1, "adds": 2, "requests": 8,
+    "late_answers": 2, "failures": 2, "bookies": 2, "stored": 4, "headers": 2, "replacements": 2,
 }  # fmt: skip
 """Ledger's lists: how long they are to one another."""
 
@@ -68,6 +70,7 @@ class State(NamedTuple):
     closes: Packed
     adds: Packed
     requests: Packed
+    late_answers: Packed
     failures: Packed
     bookies: Packed
     stored: Packed

@@ -13,8 +13,11 @@ from emulator.rounds.bookkeeper.constants import (
     FOREVER,
     HAPPENS,
     LEDGER_CLOSED,
+    NEVER,
+    NO_ANSWER,
     NO_ENTRY,
     NO_FAULT,
+    NO_LAC,
     NO_LIMIT,
     NOBODY,
     OPEN_NO_RECOVERY,
@@ -71,6 +74,8 @@ def follow_bookies(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
             bookie.span += 1
         bookie.status = inputs.bookie_spans[bookie.span].status
         bookie.cause = inputs.bookie_spans[bookie.span].cause
+        bookie.lag = inputs.bookie_spans[bookie.span].lag
+        bookie.lag_cause = inputs.bookie_spans[bookie.span].lag_cause
 
 
 @compiled
@@ -107,8 +112,10 @@ def lose_what_is_on_the_way(lists: Lists, ledger: Ledger) -> None:
     """Messages on the way to a dead bookie are lost."""
     for at in every(ledger.requests):
         one = lists.requests[at]
-        if one.on_the_way and is_dead(lists, ledger, one.bookie):
+        is_under_way = one.on_the_way or one.late_answer != NO_ANSWER
+        if is_under_way and is_dead(lists, ledger, one.bookie):
             one.on_the_way = 0
+            one.late_answer = NO_ANSWER
             one.cause = bookie_at(lists, ledger, one.bookie).cause
 
 
@@ -137,6 +144,9 @@ def obey(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     elif command.kind == OPEN_NO_RECOVERY:
         opening = lists.openings[append(ledger.openings)]
         opening.at_round = ledger.now
+        opening.asked_round = NEVER
+        opening.heard = 0
+        opening.largest_lac = NO_LAC
         opening.lac = NO_ENTRY
         opening.error = PENDING
     elif command.kind == CHECK_LEDGER:

@@ -12,25 +12,35 @@ from emulator.rounds.bookkeeper.constants import (
     END,
     FENCE,
     FOUND,
+    NEVER,
     NO,
     NO_LAC,
     NOW,
+    NOWHERE,
     OK,
     PENDING,
     READ,
     READ_EXCEPTION,
+    READERS,
     RECOVERED,
+    TAKEN,
     UNKNOWN,
     WRITE,
 )
 from emulator.rounds.bookkeeper.fragments import found_fragment_of, last_found
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
+from emulator.rounds.bookkeeper.late_answers import (
+    forget_come_answers,
+    forget_late_answers,
+    next_late_answer,
+    send_late_answer,
+)
 from emulator.rounds.bookkeeper.quorums import covered, needed_answers, write_index
-from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
-from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Opening, Recovery
+from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed, wait_for_nobody
 from emulator.rounds.bookkeeper.stored import has_entry, lac_of
 from emulator.rounds.lists import every, last
-from emulator.rounds.slots import has
+from emulator.rounds.slots import has, size
 
 
 @compiled
@@ -66,6 +76,7 @@ def take_adds(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, 
 def take_lacs(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> None:
     """LACs of those who answered the fencing question. Enough of them, and it looks for entries above the highest."""
     fragment = last_found(lists, ledger, number)
+    unsure = take_late_lacs(lists, ledger, recovery, number)
     for index in range(settings.ensemble_size):
         slot = lists.found_ensembles[fragment, index]
         if has(recovery.said, index) and not bookie_at(lists, ledger, slot).limbo:
@@ -77,10 +88,11 @@ def take_lacs(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recove
         recovery.lac = recovery.base_lac
         recovery.phase = READ if rules.recover_tail else CLOSE
         recovery.fenced_round = ledger.now
+        wait_for_nobody(lists, ledger, recovery, number)
         return
     somebody_is_silent = False
     for index in range(settings.ensemble_size):
-        is_unheard = not has(recovery.heard | recovery.said, index)
+        is_unheard = not has(recovery.heard | recovery.said | unsure, index)
         if is_unheard and not is_dead(lists, ledger, lists.found_ensembles[fragment, index]):
             somebody_is_silent = True
     if not somebody_is_silent or ledger.now - recovery.marked_round >= settings.read_timeout_rounds:
@@ -88,30 +100,99 @@ def take_lacs(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recove
 
 
 @compiled
+def take_late_lacs(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> int:
+    """What slow bookies answered to the fencing question; one in limbo is asked again, as one is that died.
+
+    Returns the mask of indices that answered from limbo.
+    """
+    unsure = 0
+    at = next_late_answer(lists, ledger, number, NOWHERE)
+    while at != NOWHERE:
+        late = lists.late_answers[at]
+        recovery.waits_for &= ~(1 << late.index)
+        if not is_dead(lists, ledger, late.bookie) and late.said == TAKEN:
+            recovery.heard |= 1 << late.index
+            recovery.base_lac = max(recovery.base_lac, late.lac)
+        elif not is_dead(lists, ledger, late.bookie):
+            unsure |= 1 << late.index
+        at = next_late_answer(lists, ledger, number, at)
+    forget_come_answers(lists, ledger, number)
+    return unsure
+
+
+@compiled
 def read(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> None:
-    """Ask the write set of the entry behind its LAC, in order, until the answers are enough; the question fences."""
-    entry = recovery.lac + 1
-    fragment = found_fragment_of(lists, ledger, number, entry)
-    verdict, said_no = AGAIN, 0
-    for place in range(settings.write_quorum):
-        slot = lists.found_ensembles[fragment, write_index(settings, entry, place)]
-        answer = as_taken(say(lists, settings, ledger, slot, entry), rules)
-        if is_heard(lists, ledger, slot) and rules.recovery_reads_fence:
-            fence(lists, ledger, slot, recovery.cause)
-        if answer == NO:
-            said_no += 1
-        if answer == FOUND:
-            verdict = RECOVERED
-        elif said_no >= needed_answers(settings, rules):
+    """Ask the write set of the entry behind its LAC, in order, until the answers are enough; the question fences.
+
+    While slow ones of it haven't answered it waits for these, up to the time-out.
+    """
+    if recovery.asked_round == NEVER:
+        verdict = ask_for_entry(lists, settings, ledger, recovery, number, rules)
+    else:
+        verdict = take_late_reads(lists, settings, ledger, recovery, number, rules)
+    is_over = ledger.now - recovery.asked_round >= settings.read_timeout_rounds
+    if verdict == AGAIN and recovery.waits_for and not is_over:
+        return
+    if verdict == AGAIN and recovery.waits_for and as_taken(UNKNOWN, rules) == NO:
+        recovery.said_no += size(recovery.waits_for)
+        if recovery.said_no >= needed_answers(settings, rules):
             verdict = END
-        if verdict != AGAIN:
-            break
+    wait_for_nobody(lists, ledger, recovery, number)
     if verdict == RECOVERED:
         recovery.phase = WRITE
     elif verdict == END:
         recovery.phase = CLOSE
     else:
         fail_attempt(lists, ledger, recovery, number, READ_EXCEPTION)
+
+
+@compiled
+def ask_for_entry(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
+    """One of the write set after the other; a slow one's answer is awaited while the next is asked. What the answers come to."""
+    entry = recovery.lac + 1
+    fragment = found_fragment_of(lists, ledger, number, entry)
+    recovery.asked_round = ledger.now
+    for place in range(settings.write_quorum):
+        index = write_index(settings, entry, place)
+        slot = lists.found_ensembles[fragment, index]
+        said = say(lists, settings, ledger, slot, entry)
+        is_late = is_heard(lists, ledger, slot) and bookie_at(lists, ledger, slot).lag > 0
+        if is_heard(lists, ledger, slot) and rules.recovery_reads_fence:
+            fence(lists, ledger, slot, recovery.cause)
+        if is_late:
+            send_late_answer(lists, ledger, number, index, slot, said, NO_LAC)
+            recovery.waits_for |= 1 << index
+            continue
+        verdict = conclude(settings, recovery, said, rules)
+        if verdict != AGAIN:
+            return verdict
+    return AGAIN
+
+
+@compiled
+def take_late_reads(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
+    """Late answers in the order of the questions; of a dead bookie it is unknown. What they come to, with those before."""
+    verdict = AGAIN
+    at = next_late_answer(lists, ledger, number, NOWHERE)
+    while at != NOWHERE and verdict == AGAIN:
+        late = lists.late_answers[at]
+        recovery.waits_for &= ~(1 << late.index)
+        said = UNKNOWN if is_dead(lists, ledger, late.bookie) else late.said
+        verdict = conclude(settings, recovery, said, rules)
+        at = next_late_answer(lists, ledger, number, at)
+    forget_come_answers(lists, ledger, number)
+    return verdict
+
+
+@compiled
+def conclude(settings: Settings, recovery: Recovery, said: int, rules: Rules) -> int:
+    """What one more answer comes to: the entry is there, or Qf say that they haven't got it."""
+    answer = as_taken(said, rules)
+    if answer == FOUND:
+        return RECOVERED
+    if answer == NO:
+        recovery.said_no += 1
+    return END if recovery.said_no >= needed_answers(settings, rules) else AGAIN
 
 
 @compiled
@@ -137,22 +218,65 @@ def as_taken(answer: int, rules: Rules) -> int:
 @compiled
 def open_without_recovery(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     """The last entry of a closed ledger; else the largest LAC of the last ensemble, if those who are heard cover it."""
-    for at in every(ledger.openings):
-        opening = lists.openings[at]
-        if opening.error != PENDING or not ledger.store_up:
+    for number in range(ledger.openings.count):
+        opening = lists.openings[ledger.openings.start + number]
+        if opening.error != PENDING or (opening.asked_round == NEVER and not ledger.store_up):
             continue
-        if ledger.state == CLOSED:
+        client = READERS - number
+        if opening.asked_round != NEVER:
+            take_late_tellings(lists, ledger, opening, client)
+        elif ledger.state == CLOSED:
             opening.lac = ledger.last_entry
             opening.error = OK
             continue
-        heard, lac = 0, NO_LAC
-        fragment = last(ledger.fragments)
-        for index in range(settings.ensemble_size):
-            slot = lists.ensembles[fragment, index]
-            if is_heard(lists, ledger, slot) and not bookie_at(lists, ledger, slot).limbo:
-                heard |= 1 << index
-                lac = max(lac, lac_of(lists, settings, ledger, slot))
-        is_covered = covered(settings, heard, settings.write_quorum - settings.ack_quorum + 1)
+        else:
+            ask_ensemble(lists, settings, ledger, opening, client)
+        is_covered = covered(settings, opening.heard, settings.write_quorum - settings.ack_quorum + 1)
+        is_over = ledger.now - opening.asked_round >= settings.read_timeout_rounds
+        if not is_covered and not is_over and waits(lists, ledger, client):
+            continue
         if is_covered:
-            opening.lac = lac
+            opening.lac = opening.largest_lac
         opening.error = OK if is_covered else READ_EXCEPTION
+        forget_late_answers(lists, ledger, client)
+
+
+@compiled
+def ask_ensemble(lists: Lists, settings: Settings, ledger: Ledger, opening: Opening, client: int) -> None:
+    """A reader asks all bookies of the last ensemble for their LAC; slow ones answer late, those in limbo don't know."""
+    opening.asked_round = ledger.now
+    fragment = last(ledger.fragments)
+    for index in range(settings.ensemble_size):
+        slot = lists.ensembles[fragment, index]
+        bookie = bookie_at(lists, ledger, slot)
+        if not is_heard(lists, ledger, slot) or bookie.limbo:
+            continue
+        lac = lac_of(lists, settings, ledger, slot)
+        if bookie.lag > 0:
+            send_late_answer(lists, ledger, client, index, slot, TAKEN, lac)
+            continue
+        opening.heard |= 1 << index
+        opening.largest_lac = max(opening.largest_lac, lac)
+
+
+@compiled
+def take_late_tellings(lists: Lists, ledger: Ledger, opening: Opening, client: int) -> None:
+    """LACs that slow bookies told a reader."""
+    at = next_late_answer(lists, ledger, client, NOWHERE)
+    while at != NOWHERE:
+        late = lists.late_answers[at]
+        if not is_dead(lists, ledger, late.bookie):
+            opening.heard |= 1 << late.index
+            opening.largest_lac = max(opening.largest_lac, late.lac)
+        at = next_late_answer(lists, ledger, client, at)
+    forget_come_answers(lists, ledger, client)
+
+
+@compiled
+def waits(lists: Lists, ledger: Ledger, client: int) -> bool:
+    """Whether answers to a client are on their way."""
+    found = False
+    for at in every(ledger.late_answers):
+        if lists.late_answers[at].client == client:
+            found = True
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .bookie import NO_LAC, OK, Bookie
@@ -16,6 +16,7 @@ from .recovery import Recovery
 from .repair import Repair
 from .rules import REAL, Rules
 from .settings import settings_of
+from .slow import LateAdd, LateWord, lag_of
 from .status import BookieRound, bookie_rounds, store_is_up
 from .window import Message, Window
 from .writer import Writer
@@ -34,6 +35,10 @@ class Opening:
     """A client that opens the ledger without recovery, and the LAC that it finds (None while it waits for the store)."""
 
     round: int
+    asked_round: int | None = None
+    told: dict[int, int] = field(default_factory=dict)
+    """By index the LACs that it was told."""
+    awaited: dict[int, LateWord] = field(default_factory=dict)
     lac: int | None = None
     error: str | None = None
 
@@ -89,6 +94,7 @@ class Ledger:
         self.openings: list[Opening] = []
         self.repair = Repair()
         self.network: list[Message] = []
+        self.late_adds: list[LateAdd] = []
         self.acked_in_round: dict[int, int] = {}
         self.events: list[dict[str, Any]] = []
         self.asked: dict[int, list[str]] = {broker: [] for broker in case["brokers"]}
@@ -140,6 +146,10 @@ class Ledger:
     def cause_of(self, broker: int) -> int | None:
         """The fault behind what happens to a bookie in this round."""
         return cause_of_bookie(broker, self.case.get("racks", {}).get(broker), self.faults, self.now)
+
+    def lag_of(self, broker: int) -> tuple[int, int | None]:
+        """(rounds by which a bookie answers late, the fault behind it)."""
+        return lag_of(self.faults, broker, self.now)
 
     @property
     def newest_cause(self) -> int | None:

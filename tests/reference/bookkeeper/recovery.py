@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .bookie import NO_LAC
-from .metadata import CLOSED, Fragment, Metadata, fragment_of, put_ensemble
+from .metadata import CLOSED, Fragment, Metadata, put_ensemble
 from .placement import Placement, stays
 from .quorums import END, NO, RECOVERED, UNKNOWN, Quorums, read_verdict
 from .rules import Rules
 from .settings import Settings
+from .slow import LateWord
 from .window import CauseOf, Failure, Message, Window, bookies_of, cause_of_change
 
 MARK, FENCE, READ, WRITE, CLOSE, DONE, FAILED = "mark", "fence", "read", "write", "close", "done", "failed"
@@ -19,9 +20,6 @@ READ_EXCEPTION, UNEXPECTED_CONDITION = "ReadException", "UnexpectedConditionExce
 NOT_ENOUGH_BOOKIES = "NotEnoughBookiesException"
 LEDGER_RECOVERY = "LedgerRecoveryException"
 """What the client is told of an attempt that fails, whatever it was."""
-
-Say = Callable[[int], str | None]
-"""What a bookie answers, None if it isn't heard."""
 
 
 @dataclass
@@ -48,6 +46,10 @@ class Recovery:
     lac: int = NO_LAC
     error: str | None = None
     attempt_error: str | None = None
+    asked_round: int | None = None
+    answers: list[str] = field(default_factory=list)
+    awaited: dict[int, LateWord] = field(default_factory=dict)
+    """By index what slow bookies said, and is on its way."""
     fenced_in_round: int | None = None
     closed_in_round: int | None = None
 
@@ -83,6 +85,7 @@ class Recovery:
         self.attempt += 1
         self.fragments, self.changes = self.metadata.copy_of_fragments(), []
         self.heard, self.since_round = set(), now
+        self._settle()
         self.base_lac = self.lac = NO_LAC
         self.window = Window(
             client=f"{self.name}/{self.attempt}",
@@ -115,6 +118,7 @@ class Recovery:
     def _fail(self, error: str) -> None:
         """Give up this attempt; the next one begins anew, with the ensembles that the metadata has."""
         self.error, self.attempt_error, self.window = LEDGER_RECOVERY, error, None
+        self._settle()
         self.phase = MARK if self.retry else FAILED
 
     # Step 3 ---------------------------------------------------------------------------------------------------------
@@ -155,6 +159,7 @@ class Recovery:
             self.base_lac = self.lac = max(self.base_lac, floor)
             self.phase = READ if self.rules.recover_tail else CLOSE
             self.fenced_in_round = now
+            self._settle()
             return
         ensemble = self.fragments[-1].ensemble
         silent = [
@@ -164,19 +169,32 @@ class Recovery:
         if not silent or now - self.since_round >= self.settings.read_timeout_rounds:
             self._fail(READ_EXCEPTION)
 
-    def take_reads(self, say: Say) -> list[int]:
-        """Ask the write set of the entry in order; return the bookies that were asked and heard the question."""
-        ensemble = fragment_of(self.fragments, self.entry).ensemble
-        order = [ensemble[index] for index in self.quorums.write_set(self.entry)]
-        answers = [self._as_taken(say(one)) for one in order]
-        verdict, asked = read_verdict(answers, self.needed)
+    def knows_enough(self, answers: Sequence[str | None]) -> bool:
+        """Whether these answers of a write set, one after the other, settle the question."""
+        return read_verdict([self._as_taken(one) for one in answers], self.needed)[0] in (RECOVERED, END)
+
+    def take_reads(self, answers: Sequence[str | None], now: int) -> None:
+        """Answers about the entry, in order, with those that came before; a slow bookie's is waited for, up to the time-out."""
+        self.answers += [self._as_taken(one) for one in answers]
+        assert self.asked_round is not None
+        verdict, _ = read_verdict(self.answers, self.needed)
+        over = now - self.asked_round >= self.settings.read_timeout_rounds
+        if verdict not in (RECOVERED, END):
+            if self.awaited and not over:
+                return
+            verdict, _ = read_verdict([*self.answers, *(self._as_taken(None) for _ in self.awaited)], self.needed)
+        self._settle()
         if verdict == RECOVERED:
             self.phase = WRITE
         elif verdict == END:
             self.phase = CLOSE
         else:
             self._fail(READ_EXCEPTION)
-        return [one for one in order[:asked] if say(one) is not None]
+
+    def _settle(self) -> None:
+        """The question is answered; what is still on its way counts for nothing."""
+        self.asked_round, self.answers = None, []
+        self.awaited.clear()
 
     def _as_taken(self, answer: str | None) -> str:
         answer = UNKNOWN if answer is None else answer

@@ -29,11 +29,12 @@ from .bookie import OK, Bookie
 from .causes import cause_of_crash, fault_on_the_way
 from .ledger import Case, Ledger, Opening
 from .losses import tell_behind_end, tell_last_copies, tell_lost_when_acknowledged
-from .metadata import CLOSED, IN_RECOVERY
+from .metadata import CLOSED, IN_RECOVERY, fragment_of
 from .quorums import FOUND, UNKNOWN
 from .recovery import FENCE, READ, Recovery
 from .repair import audit, commit_replacements, copy
 from .round_state import state_of_round
+from .slow import LateAdd, LateWord, arrived
 from .status import covers, writer_is_gone
 from .window import Message
 from .writer import CRASHED
@@ -90,6 +91,10 @@ def take_inputs(ledger: Ledger) -> None:
         if ledger.is_dead(message.bookie):
             _keep_back(ledger, message, ledger.cause_of(message.bookie))
     ledger.network = [message for message in ledger.network if not ledger.is_dead(message.bookie)]
+    for late in ledger.late_adds:
+        if ledger.is_dead(late.message.bookie):
+            _keep_back(ledger, late.message, ledger.cause_of(late.message.bookie))
+    ledger.late_adds = [late for late in ledger.late_adds if not ledger.is_dead(late.message.bookie)]
     if writer_is_gone(ledger.faults, now) and ledger.writer.state != CRASHED:
         ledger.writer.crash()
     for command in ledger.case.get("commands", []):
@@ -227,7 +232,7 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
 
     Returns the answers to adds by client, and those to fencing questions by recovery, as index -> (answer, LAC).
     """
-    answers: dict[str, list[tuple[Message, str]]] = {}
+    answers = _late_answers(ledger)
     waiting = []
     for message in sorted(ledger.network, key=lambda one: (one.recovery, one.sent_round, one.entry, one.index)):
         if message.sent_round > ledger.now:
@@ -247,22 +252,48 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
             ledger.asked[message.bookie].append(f"radd {message.entry}")
         ledger.coverage["late_add"] += answer == OK and message.sent_round < ledger.now
         ledger.coverage["refused_by_fence"] += answer != OK
-        answers.setdefault(message.client, []).append((message, answer))
+        lag, slow = ledger.lag_of(message.bookie)
+        if lag:
+            _keep_back(ledger, message, slow)
+            ledger.late_adds.append(LateAdd(ledger.now + lag, message, answer))
+        else:
+            answers.setdefault(message.client, []).append((message, answer))
     ledger.network = waiting
     lacs = {recovery.name: _ask_for_lac(ledger, recovery) for recovery in ledger.recoveries if recovery.phase == FENCE}
     return answers, lacs
 
 
+def _late_answers(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:
+    """Answers to adds that slow bookies gave earlier, and that come now."""
+    answers: dict[str, list[tuple[Message, str]]] = {}
+    for late in list(ledger.late_adds):
+        if late.due > ledger.now:
+            continue
+        if ledger.is_heard(late.message.bookie):
+            answers.setdefault(late.message.client, []).append((late.message, late.answer))
+            ledger.late_adds.remove(late)
+        else:
+            _keep_back(ledger, late.message, ledger.cause_of(late.message.bookie))
+    return answers
+
+
 def _ask_for_lac(ledger: Ledger, recovery: Recovery) -> dict[int, tuple[str, int]]:
     said = {}
+    for index, word in arrived(ledger, recovery.awaited).items():
+        if word is not None:
+            said[index] = (word.answer, word.lac)
     for index, broker in enumerate(recovery.fragments[-1].ensemble):
-        if ledger.is_heard(broker) and index not in recovery.heard:
+        if ledger.is_heard(broker) and index not in recovery.heard and index not in recovery.awaited and index not in said:
             bookie = ledger.bookies[broker]
             if not bookie.fenced:
                 ledger.event("fence", broker, cause=recovery.cause)
             bookie.fenced = True
             ledger.asked[broker] += ["fence", "read -1 ok"]
-            said[index] = (UNKNOWN if bookie.limbo else OK, bookie.lac)
+            answer, (lag, _) = UNKNOWN if bookie.limbo else OK, ledger.lag_of(broker)
+            if lag:
+                recovery.awaited[index] = LateWord(ledger.now + lag, broker, answer, bookie.lac)
+            else:
+                said[index] = (answer, bookie.lac)
     return said
 
 
@@ -288,24 +319,63 @@ def take_answers(
         elif phase == READ:
             _read(ledger, recovery)
     for opening in ledger.openings:
-        if opening.lac is None and opening.error is None and ledger.store_up:
-            opening.lac = ledger.reader_lac()
-            opening.error = "ReadException" if opening.lac is None else None
+        if opening.lac is None and opening.error is None:
+            _open(ledger, opening)
+
+
+def _open(ledger: Ledger, opening: Opening) -> None:
+    """A reader asks once, when the store is up, and waits for slow bookies as long as they may take, if it has to."""
+    if opening.asked_round is None:
+        if not ledger.store_up:
+            return
+        if ledger.metadata.last_entry is not None:
+            opening.lac = ledger.metadata.last_entry
+            return
+        opening.asked_round = ledger.now
+        for index, broker in enumerate(ledger.metadata.last.ensemble):
+            bookie, (lag, _) = ledger.bookies[broker], ledger.lag_of(broker)
+            if ledger.is_heard(broker) and not bookie.limbo and lag:
+                opening.awaited[index] = LateWord(ledger.now + lag, broker, OK, bookie.lac)
+            elif ledger.is_heard(broker) and not bookie.limbo:
+                opening.told[index] = bookie.lac
+    else:
+        come = arrived(ledger, opening.awaited)
+        opening.told |= {index: word.lac for index, word in come.items() if word is not None}
+    if ledger.quorums.covered(opening.told):
+        opening.lac = max(opening.told.values())
+    elif not opening.awaited or ledger.now - opening.asked_round >= ledger.settings.read_timeout_rounds:
+        opening.error = "ReadException"
 
 
 def _read(ledger: Ledger, recovery: Recovery) -> None:
-    def say(broker: int) -> str | None:
-        return ledger.bookies[broker].read(recovery.entry) if ledger.is_heard(broker) else None
-
-    entry = recovery.entry
-    for broker in recovery.take_reads(say):
-        found = ledger.bookies[broker].read(entry) == FOUND
-        ledger.asked[broker] += ["fence", f"read {entry} {'ok' if found else 'NoEntry'}"]
+    """The question goes to one after the other until the answers are enough; it fences, whenever the answer comes."""
+    if recovery.asked_round is not None:
+        late = arrived(ledger, recovery.awaited)
+        order = [index for index in ledger.quorums.write_set(recovery.entry) if index in late]
+        recovery.take_reads([None if (word := late[index]) is None else word.answer for index in order], ledger.now)
+        return
+    entry, answers = recovery.entry, []
+    ensemble = fragment_of(recovery.fragments, entry).ensemble
+    recovery.asked_round = ledger.now
+    for index in ledger.quorums.write_set(entry):
+        broker = ensemble[index]
+        if recovery.knows_enough(answers):
+            break
+        if not ledger.is_heard(broker):
+            answers.append(None)
+            continue
+        answer, (lag, _) = ledger.bookies[broker].read(entry), ledger.lag_of(broker)
+        ledger.asked[broker] += ["fence", f"read {entry} {'ok' if answer == FOUND else 'NoEntry'}"]
         if ledger.rules.recovery_reads_fence:
             if not ledger.bookies[broker].fenced:
                 ledger.event("fence", broker, cause=recovery.cause)
                 ledger.coverage["fenced_by_read"] += 1
             ledger.bookies[broker].fenced = True
+        if lag:
+            recovery.awaited[index] = LateWord(ledger.now + lag, broker, answer)
+        else:
+            answers.append(answer)
+    recovery.take_reads(answers, ledger.now)
 
 
 def flush(ledger: Ledger) -> None:

@@ -15,6 +15,7 @@ from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
 from tests.reference.bookkeeper.schedules import lossy_schedule, repair_schedule, schedule
 from tests.reference.bookkeeper.simulate import simulate
+from tests.reference.bookkeeper.slow_schedules import slow_schedule
 from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, played
 
 CUTS = (5, 12, 19, 84)
@@ -68,6 +69,7 @@ SCHEDULES: dict[str, Callable[[int], Case]] = {
     "racks": rack_schedule,
     "repair": repair_schedule,
     "placed": placed_schedule,
+    "slow": slow_schedule,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,21 @@ from emulator.rounds.records import SCRATCH, fields_of, words_of
 from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import run_of_cases
 from tests.bookkeeper.test_ledgers_leaps import LONG
+from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.schedules import repair_schedule, schedule
+from tests.reference.bookkeeper.slow_schedules import slow_schedule
 from tests.rounds.bookkeeper.compared import Played, list_of, of_rounds, played
 
 FIELDS = [name for name, field in fields_of(Ledger).items() if field.kind != SCRATCH and field.type is np.int64]
 
 
-def long_schedule(seed: int) -> Mapping[str, Any]:
+Makers = tuple[Callable[[int], dict[str, Any]], ...]
+
+
+def long_schedule(seed: int, makers: Makers = (schedule, repair_schedule)) -> Mapping[str, Any]:
     """A schedule with all times stretched, so that quiet rounds lie between the troubles."""
     rng = random.Random(f"leaps/{seed}")
-    case = (schedule, repair_schedule)[seed % 2](seed)
+    case = makers[seed % len(makers)](seed)
     stretch = rng.choice((7, 20, 45))
     faults = [_stretched(fault, stretch, rng) for fault in case["faults"]]
     commands = [{**command, "round": command["round"] * stretch} for command in case["commands"]]
@@ -64,6 +69,12 @@ def test_leaps_give_what_plain_rounds_give(tmp_path: Path, seeds: range) -> None
     assert_same(leapt, plain)
     rounds = sum(int(ledger.end) for ledger in plain.state.ledgers)
     assert sum(int(ledger.played) for ledger in leapt.state.ledgers) < 0.7 * rounds
+
+
+def test_leaps_with_slow_bookies_and_drawn_ones(tmp_path: Path) -> None:
+    cases = {f"s{seed}": long_schedule(seed, (slow_schedule, placed_schedule)) for seed in range(60)}
+    run = run_of_cases(cases, tmp_path)
+    assert_same(played(run.scenarios, leaps=True), played(run.scenarios))
 
 
 def test_leaps_of_a_long_run(tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ from emulator.rounds.bookkeeper.topics.records import Part
 from emulator.rounds.packed import entries_of
 from tests.bookkeeper.by_reference import first_few, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played
+from tests.reference.bookkeeper.placed_schedules import placed_topic_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_TOPICS
 from tests.reference.bookkeeper.schedules import topic_schedule
+from tests.reference.bookkeeper.slow_schedules import slow_topic_schedule
 from tests.reference.bookkeeper.topics import play_topic
 from tests.rounds.bookkeeper.compared import differences
 from tests.rounds.bookkeeper.topics_compared import PlayedTopics, of_rounds_of_topic, played_topics
@@ -45,6 +47,11 @@ def test_topics_equal_the_reference(tmp_path: Path, seeds: range) -> None:
     assert set(parts.rolled_over) == {NOT_YET, BY_ENTRIES, BY_SIZE, BY_AGE, BY_FAILURE}
     for happened in ("deleted_round", "offloaded_round", "freed_round"):
         assert (parts[happened] != NEVER).any()
+
+
+def test_drawn_ensembles_and_slow_bookies(tmp_path: Path) -> None:
+    cases = {f"placed{seed}": placed_topic_schedule(seed) for seed in range(40)}
+    assert_equal(cases | {f"slow{seed}": slow_topic_schedule(seed) for seed in range(40)}, tmp_path)
 
 
 def test_rooms_that_start_tiny(tmp_path: Path) -> None:

@@ -336,6 +336,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("from_round", _INT, "first round of the time bucket"),
         Column("to_round", _INT, "first round after the time bucket"),
         Column("bytes_in", _LONG, "bytes fetched from other brokers in the bucket"),
+        Column("bytes_produced", _LONG, "bytes that the broker appended for producers in the bucket"),
         Column("bytes_out", _LONG, "bytes served to other brokers in the bucket"),
         Column("cross_rack_bytes_out", _LONG, "of these, bytes served to brokers of other racks"),
         Column("leader_count", _INT, "partitions led at the end of the bucket"),

@@ -53,6 +53,7 @@ def differing(left: Counter[str], right: Counter[str]) -> list[Any]:
     return [*list(left - right)[:3], *list(right - left)[:3]]
 
 
+RECORD_BYTES = 100
 BUCKETS = """
 rounds = 200
 time_buckets = {time_buckets}
@@ -86,9 +87,17 @@ def test_time_buckets_cut_the_run_finer(spark: SparkSession, tmp_path: Path, mod
         assert sorted((r["from_round"], r["to_round"]) for r in within) == [
             (first, first + 25) for first in range(row["from_round"], row["to_round"], 25)
         ]
-        for name in ("bytes_in", "bytes_out", "up_rounds"):
+        for name in ("bytes_in", "bytes_produced", "bytes_out", "up_rounds"):
             assert sum(r[name] for r in within) == row[name], (row["broker"], name)
         last = max(within, key=lambda r: r["to_round"])
         for name in ("leader_count", "follower_count", "up", "local_bytes"):
             assert last[name] == row[name], (row["broker"], name)
     assert any(row["up_rounds"] < 100 for row in coarse)
+
+
+def test_what_is_produced_is_not_fetched(spark: SparkSession, tmp_path: Path) -> None:
+    """In broker_rounds what brokers fetched is what brokers served, and bytes_produced is what was appended."""
+    tables = emulate(spark, BUCKETS.format(time_buckets=8), tmp_path / "run")
+    sums = {name: sum(row[name] for row in tables["broker_rounds"]) for name in ("bytes_in", "bytes_produced", "bytes_out")}
+    assert sums["bytes_in"] == sums["bytes_out"] == sum(row["replicated_bytes"] for row in tables["outcomes"]) > 0
+    assert sums["bytes_produced"] == RECORD_BYTES * sum(row["appended"] for row in tables["outcomes"]) > 0

@@ -74,6 +74,7 @@ OF_BROKERS = (
     Column("rack", "rack"),
     Column("fetched", "bytes_in", size, bar=True),
     Column("served", "bytes_out", size, bar=True),
+    Column("from producers", "bytes_produced", size, bar=True),
     Column("peak fetched", "peak_in", rate),
     Column("peak served", "peak_out", rate),
     Column("most on disk", "most_local_bytes", size),

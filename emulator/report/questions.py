@@ -131,6 +131,7 @@ ORDER BY broker, from_round
 
 BROKERS = """
 SELECT t.broker, first(b.rack) AS rack, sum(t.bytes_in) AS bytes_in, sum(t.bytes_out) AS bytes_out,
+  sum(coalesce(t.bytes_produced, 0)) AS bytes_produced,
   max(t.bytes_in / (t.to_round - t.from_round)) * 1000 / max(s.round_ms) AS peak_in,
   max(t.bytes_out / (t.to_round - t.from_round)) * 1000 / max(s.round_ms) AS peak_out,
   max(t.local_bytes) AS most_local_bytes,

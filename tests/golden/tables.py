@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.types as pt
 
@@ -40,6 +41,9 @@ LATER = {
     "ask_what_is_still_unhealthy": ("acked_lost", "acked_unreadable", "acked_under_replicated"),
 }
 """Columns by table that came after the goldens were taken: they are left out."""
+
+ADDED_UP = {"broker_rounds": {"bytes_in": "bytes_produced"}}
+"""By table columns that had another's numbers in them when the goldens were taken, which is a column of its own since."""
 
 LATER_TABLES = ("event_counts", "ledger_rounds", "bookie_rounds", "topic_rounds")
 """Tables that came after them, likewise."""
@@ -96,6 +100,9 @@ def read_table(path: Path) -> Table:
 def as_table(name: str, found: pa.Table) -> Table:
     """A table as the goldens have it."""
     found = found.drop_columns([column for column in LATER.get(name, ()) if column in found.column_names])
+    for column, other in ADDED_UP.get(name, {}).items():
+        both = pc.add(found.column(column), found.column(other))
+        found = found.set_column(found.column_names.index(column), column, both).drop_columns([other])
     values = []
     for field in found.schema:
         cells = found.column(field.name).to_pylist()

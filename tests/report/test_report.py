@@ -99,9 +99,11 @@ def test_figures_are_those_of_the_tables(small: Path, report: Callable[..., Page
     rows = page.rows("worst-table")
     assert (rows[0]["partition"], rows[0]["lost"]) == (f"{worst[0]}:{worst[1]}", worst[2])
     assert sum(row["lost"] * row["alike"] for row in rows) == sum(row["lost"] for row in page.rows("by-topic"))
-    traffic = asked("SELECT broker, sum(bytes_in), sum(bytes_out) FROM broker_rounds WHERE scenario_id = 0 GROUP BY 1").fetchall()
+    sums = "sum(bytes_in), sum(bytes_out), sum(bytes_produced)"
+    traffic = asked(f"SELECT broker, {sums} FROM broker_rounds WHERE scenario_id = 0 GROUP BY 1").fetchall()
     brokers = page.rows("broker-table")
-    assert sorted((int(row["broker"]), row["fetched"], row["served"]) for row in brokers) == sorted(traffic)
+    shown = [(int(row["broker"]), row["fetched"], row["served"], row["from producers"]) for row in brokers]
+    assert sorted(shown) == sorted(traffic)
     sides = asked("SELECT s.name, sum(acked_lost) FROM outcomes JOIN scenarios s USING (scenario_id) GROUP BY ALL").fetchall()
     assert {(row["scenario"], row["lost"]) for row in page.rows("scenario-table")} == set(sides)
 

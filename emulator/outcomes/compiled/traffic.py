@@ -11,7 +11,7 @@ from emulator.outcomes.compiled.columns import field_of, table_of
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.records import OFFLINE, Inputs
 
-SUMS = ("bytes_in", "bytes_out", "cross_rack_bytes_out", "leader_count", "follower_count", "local_bytes")
+SUMS = ("bytes_in", "bytes_produced", "bytes_out", "cross_rack_bytes_out", "leader_count", "follower_count", "local_bytes")
 TRAFFIC_SCHEMA = pa.schema(
     [("scenario_id", pa.int32()), ("broker_place", pa.int32()), ("bucket", pa.int32()), *((name, pa.int64()) for name in SUMS)]
 )

@@ -8,7 +8,7 @@ WITH buckets AS (
     from_round,
     to_round,
     sum(local_bytes) AS local_bytes,
-    sum(bytes_in) AS bytes_in,
+    sum(bytes_in + coalesce(bytes_produced, 0)) AS bytes_in,
     sum(bytes_out) AS bytes_out,
     sum(coalesce(cross_rack_bytes_out, 0)) AS cross_rack_bytes_out
   FROM broker_rounds

@@ -616,7 +616,8 @@ class Violation(Record):
 class Traffic(Record):
     """What a broker carried in a time bucket, and how it stood at its end."""
 
-    bytes_in: int = counter("bytes produced to it and fetched by it")
+    bytes_in: int = counter("bytes fetched by it")
+    bytes_produced: int = counter("bytes produced to it")
     bytes_out: int = counter("bytes fetched from it")
     cross_rack_bytes_out: int = counter("of these, by brokers of other racks")
     leader_count: int = counter("partitions that it leads at the end")

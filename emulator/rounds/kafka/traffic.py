@@ -42,7 +42,7 @@ def end_bucket(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Rep
         replica = replicas[slot]
         settle_traffic(lists, inputs, part, replicas, slot)
         sums = lists.traffic[bucket_of(scenario, slot, part.now)]
-        sums.bytes_in += replica.produced_bytes
+        sums.bytes_produced += replica.produced_bytes
         replica.produced_bytes = 0
         sums.local_bytes += local_bytes(lists, inputs, part, replica)
         if replica.status & NOT_RUNNING:
@@ -59,6 +59,7 @@ def forget_traffic(inputs: Inputs, part: Partition, sums: Rows[Traffic]) -> None
     for at in range(part.slots * inputs.scenarios[part.scenario].buckets):
         row = sums[at]
         row.bytes_in = 0
+        row.bytes_produced = 0
         row.bytes_out = 0
         row.cross_rack_bytes_out = 0
         row.leader_count = 0
@@ -75,6 +76,7 @@ def book_traffic(inputs: Inputs, part: Partition, replicas: Rows[Replica], sums:
         for bucket in range(scenario.buckets):
             own, whole = sums[slot * scenario.buckets + bucket], total[first + bucket]
             whole.bytes_in += own.bytes_in
+            whole.bytes_produced += own.bytes_produced
             whole.bytes_out += own.bytes_out
             whole.cross_rack_bytes_out += own.cross_rack_bytes_out
             whole.leader_count += own.leader_count

@@ -28,8 +28,8 @@ def bucket_edges(rounds: int, time_buckets: int) -> list[int]:
 def broker_rounds(engine: Engine, inputs: RunInputs, played: Played, edges: Sequence[int]) -> list[tuple[Any, ...]]:
     """The rows of the table, a row for each broker and bucket; a scenario that ends in a bucket cuts it short.
 
-    bytes_in: produced to and fetched by the broker; bytes_out: fetched from it; cross_rack_bytes_out: of these, by brokers of
-    other racks.
+    bytes_in: fetched by the broker; bytes_produced: produced to it; bytes_out: fetched from it; cross_rack_bytes_out: of these,
+    by brokers of other racks.
     """
     spans = [
         {"scenario_id": s.scenario_id, "broker": b.id, "rack": b.rack, "from_round": start, "to_round": min(end, s.rounds)}
@@ -65,10 +65,13 @@ def _carried(played: Played, buckets: Query) -> Query | None:
     sources = buckets.select("scenario_id", "broker AS source", "rack AS source_rack").distinct()
     taken = taken.join(sources.broadcast(), ["scenario_id", "source"], "left")
     crosses = "coalesce(rack != source_rack, false)"
-    into = taken.group_by(*KEY).agg("sum(bytes) AS bytes_in")
+    of_clients = "source IS NULL"
+    into = taken.group_by(*KEY).agg(
+        f"sum(IF({of_clients}, 0L, bytes)) AS bytes_in", f"sum(IF({of_clients}, bytes, 0L)) AS bytes_produced"
+    )
     given = taken.where("source IS NOT NULL").drop("broker").renamed(source="broker").group_by(*KEY)
     out = given.agg("sum(bytes) AS bytes_out", f"sum(IF({crosses}, bytes, 0L)) AS cross_rack_bytes_out")
-    columns = ("bytes_in", "bytes_out", "cross_rack_bytes_out")
+    columns = ("bytes_in", "bytes_produced", "bytes_out", "cross_rack_bytes_out")
     return into.join(out, KEY, "full").with_columns(**{name: f"coalesce({name}, 0L)" for name in columns})
 
 

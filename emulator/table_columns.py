@@ -186,6 +186,8 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("appended", _LONG, "records appended by any leader, zombies included"),
         Column("acked", _LONG, "records acknowledged to clients"),
         Column("acked_lost", _LONG, "acknowledged records absent from the final leader's log"),
+        Column("sent_unacknowledged", _LONG, "records with acks=0 that a leader appended: nobody was told of them"),
+        Column("unacknowledged_lost", _LONG, "records sent with acks=0 absent from the final leader's log"),
         Column("committed_lost", _LONG, "records once below a leader's high watermark, absent likewise"),
         Column("refused", _LONG, "records refused with NOT_ENOUGH_REPLICAS or RECORD_TOO_LARGE"),
         Column("truncated", _LONG, "records cut from logs, summed over replicas"),

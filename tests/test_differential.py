@@ -29,7 +29,7 @@ PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr", "last_known_elr")
 # The reference tells what it saw of these kinds; of the others it knows nothing.
 EVENT_KINDS = (
     "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate", "acked_lost",
-    "committed_lost", "refused",
+    "unacknowledged_lost", "committed_lost", "refused",
 )  # fmt: skip
 SHOWN_DIFFERENCES = 12
 VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")
@@ -131,7 +131,7 @@ def events_that_differ(expected: Any, seen: Iterable[Row], more_kinds: tuple[str
     """Events that only one side has, as often as it has more of them."""
     kinds = (*EVENT_KINDS, *more_kinds)
     left = Counter(tuple(event) for event in expected.events if event.kind in kinds)
-    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
+    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause", "records")
     right = Counter(tuple(row[c] for c in columns) for row in seen if row["kind"] in kinds)
     return [
         *(("event", event[0], event, count, 0) for event, count in (left - right).items()),

@@ -1,7 +1,7 @@
 """What a row of a state carries beside its columns, so that rounds go on from it: the replica's record and lists, as bytes.
 
-The first replica's row has the partition's record and lists as well. Patterns, which runs point at, go along by content: where
-they stand differs from block to block.
+The first replica's row has the partition's record and lists as well. Patterns, which runs and `sent` point at, go along by
+content: where they stand differs from block to block.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import numpy as np
 
 from emulator.compiled_cache import rounds_digest
 from emulator.errors import InputError
-from emulator.rounds.kafka.records import Batch, Inputs, Pattern, Run
+from emulator.rounds.kafka.records import UNKNOWN, Batch, Inputs, Pattern, Run, Sent
 from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.packed import Packed, width_of
 from emulator.rounds.records import rows, word_of, words_of
 
 PATTERN = word_of(Run, "pattern")
-OF_REPLICAS, OF_PARTITIONS = ("runs", "epochs", "segments"), ("ranges", "news")
+SENT_PATTERN = word_of(Sent, "pattern")
+OF_REPLICAS, OF_PARTITIONS = ("runs", "epochs", "segments"), ("ranges", "sent", "news")
 
 
 class CarriedPartition(NamedTuple):
-    """A partition's words, its `ranges` and `news` by list, and min.insync.replicas of its last round."""
+    """A partition's words, its `ranges`, `sent` and `news` by list, and min.insync.replicas of its last round."""
 
     words: bytes
     lists: dict[str, list[bytes]]
@@ -51,6 +52,9 @@ def pack_rows(state: State, inputs: Inputs) -> list[bytes]:
         for at in range(int(part["first_replica"]), int(part["first_replica"] + part["slots"])):
             lists = {name: _lists(state, name, at) for name in OF_REPLICAS}
             used = {int(run[PATTERN]) for one in lists["runs"] for run in one}
+            if at == part["first_replica"]:
+                sent = {int(entry[SENT_PATTERN]) for one in _lists(state, "sent", number) for entry in one}
+                used |= (sent | {int(part["sent_pattern"])}) - {UNKNOWN}
             for pattern in used - patterns.keys():
                 patterns[pattern] = _pattern(inputs, pattern)
             own = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from emulator.engine.carried import (
     OF_PARTITIONS,
     OF_REPLICAS,
     PATTERN,
+    SENT_PATTERN,
     Carried,
     CarriedPartition,
     pack_rows,
@@ -26,9 +28,9 @@ from emulator.inputs.arrays import Block, prepare, read_block
 from emulator.inputs.arrays.columns import integers, spread
 from emulator.outcomes.compiled import Names, replica_state_rows
 from emulator.rounds.kafka.play_block import play
-from emulator.rounds.kafka.records import Inputs, Partition, Replica
+from emulator.rounds.kafka.records import UNKNOWN, Inputs, Partition, Replica
 from emulator.rounds.kafka.state import LIST_RECORDS, State
-from emulator.rounds.packed import packed, width_of
+from emulator.rounds.packed import Packed, packed, width_of
 from emulator.rounds.records import words_of
 from emulator.scenario import Scenario
 
@@ -158,7 +160,20 @@ def begin(block: Block, given: StateRows) -> tuple[Inputs, State]:
     for at, row in enumerate(own.tolist()):
         content = given.carried[row].patterns[int(lists["runs"].words[at, PATTERN])][1]
         lists["runs"].words[at, PATTERN] = numbers[content]
+    _renumber_sent(given, np.asarray(state.partitions), lists["sent"], numbers)
     return inputs, state._replace(**lists)
+
+
+def _renumber_sent(given: StateRows, parts: np.ndarray, sent: Packed, numbers: Mapping[bytes, int]) -> None:
+    """Patterns of what was sent with acks=0 get the numbers that they have here."""
+    assert given.carried is not None
+    for number, first in enumerate(given.first.tolist()):
+        patterns = given.carried[first].patterns
+        for at in range(sent.offsets[number], sent.offsets[number + 1]):
+            if sent.words[at, SENT_PATTERN] != UNKNOWN:
+                sent.words[at, SENT_PATTERN] = numbers[patterns[int(sent.words[at, SENT_PATTERN])][1]]
+        if parts["sent_pattern"][number] != UNKNOWN:
+            parts["sent_pattern"][number] = numbers[patterns[int(parts["sent_pattern"][number])][1]]
 
 
 def _take_words(records: Any, record: type, words: list[bytes], kept: tuple[str, ...]) -> None:

@@ -28,7 +28,9 @@ class Mark:
 
 _STEPS = {
     **dict.fromkeys(("log_damaged",), INPUTS),
-    **dict.fromkeys(("fenced", "unfenced", "leader_lost", *ELECTIONS, "acked_lost", "committed_lost"), LEADING),
+    **dict.fromkeys(
+        ("fenced", "unfenced", "leader_lost", *ELECTIONS, "acked_lost", "unacknowledged_lost", "committed_lost"), LEADING
+    ),
     **dict.fromkeys(("reassignment_completed",), LEADING),
     **dict.fromkeys(("refused", "segment_roll", "records_deleted"), WRITING),
 }
@@ -42,6 +44,7 @@ _WORDS = {
     "truncate": "cuts its log {from_}\xa0->\xa0{to}",
     "log_damaged": "DISK LOST RECORDS {from_}\xa0->\xa0{to}",
     "acked_lost": "ACKED LOST {range} of epoch\xa0{epoch}",
+    "unacknowledged_lost": "SENT WITH ACKS=0, LOST {range} of epoch\xa0{epoch}",
     "committed_lost": "COMMITTED LOST {range} of epoch\xa0{epoch}",
     "refused": "begins to refuse, {count} records in all",
     "segment_roll": "new segment at {from_}",

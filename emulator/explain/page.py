@@ -37,6 +37,7 @@ _MARK_MEANINGS = {
     "append": "records appended",
     "truncate": "log cut",
     "acked_lost": "records lost",
+    "unacknowledged_lost": "records sent with acks=0 lost",
     "fault": "fault begins or ends",
     "fenced": "anything else",
 }

@@ -20,12 +20,12 @@ _SHAPES = {
     "unclean_election": ("diamond", LOSS_COLOUR),
     "leader_lost": ("diamond", "#9aa0a6"),
     "truncate": ("triangle", CUT_COLOUR),
-    **dict.fromkeys(("acked_lost", "committed_lost", "log_damaged"), ("cross", LOSS_COLOUR)),
+    **dict.fromkeys(("acked_lost", "unacknowledged_lost", "committed_lost", "log_damaged"), ("cross", LOSS_COLOUR)),
     **dict.fromkeys(("fault", "fault_end"), ("square", FAULT_COLOUR)),
     "append": ("dot", "#1a7f37"),
 }
 _WORD_COLOURS = {
-    **dict.fromkeys(("acked_lost", "committed_lost", "log_damaged", "unclean_election"), LOSS_COLOUR),
+    **dict.fromkeys(("acked_lost", "unacknowledged_lost", "committed_lost", "log_damaged", "unclean_election"), LOSS_COLOUR),
     "truncate": CUT_COLOUR,
     **dict.fromkeys(("fault", "fault_end"), "#9a5b00"),
 }

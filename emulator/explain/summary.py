@@ -87,6 +87,9 @@ def outcome_counts(rows: PartitionRows) -> Iterator[tuple[str, str]]:
     """Yields the counts of `outcomes` that tell how it went, and how long nobody led."""
     for name in _COUNTS:
         yield name, str(rows.outcome[name])
+    if rows.outcome.get("sent_unacknowledged"):
+        for name in ("sent_unacknowledged", "unacknowledged_lost"):
+            yield name, str(rows.outcome[name])
     yield "leaderless", f"{rows.outcome['leaderless_rounds'] * rows.scenario['round_ms'] / 1000:g} s"
 
 

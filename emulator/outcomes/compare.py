@@ -15,8 +15,8 @@ SHARES = ("lost_share", "diverged_share", "unavailable_share")
 COUNTED = ("lost", "diverged", "unavailable")
 """What these are shares of the partitions of: columns count_... of `compare_sql`."""
 TOTALS = (
-    "partitions", "lost", "truncated", "diverged", "refused", "unwritable_seconds", "leaderless_seconds", "under_min_isr_seconds",
-    "worse", "better",
+    "partitions", "lost", "unacknowledged_lost", "truncated", "diverged", "refused", "unwritable_seconds", "leaderless_seconds",
+    "under_min_isr_seconds", "worse", "better",
 )  # fmt: skip
 """Of a scenario, summed over partitions; of several draws the mean."""
 
@@ -80,7 +80,8 @@ def compare_sql(by: Sequence[str] = ()) -> str:
 
     `by`: columns of `outcomes` to group partitions by, as base has them; none: all partitions together. Columns: scenario,
     protocol, seed and configuration (of a sweep's draw: its seed, and its other choices in words; else null), by_... of each
-    grouping column, partitions, then lost, truncated (records), diverged (partitions whose replicas differ below their high
+    grouping column, partitions, then lost (acknowledged records), unacknowledged_lost
+    (sent with acks=0), truncated (records), diverged (partitions whose replicas differ below their high
     watermarks); what guarding against losses costs: refused (records), and unwritable_seconds, leaderless_seconds and
     under_min_isr_seconds (summed over partitions); worse and better (partitions that lost more, or less, than in base, of a draw:
     than in the base of its own seed and fault); count_lost, count_diverged and count_unavailable (partitions). Raises InputError
@@ -100,7 +101,8 @@ WITH chosen AS (
 ),
 pairs AS (
   SELECT o.scenario_id, s.seed, s.configuration, s.name, s.protocol, s.round_ms, {groups}
-    o.acked_lost AS own_lost, base.acked_lost AS base_lost, o.truncated AS own_truncated, o.refused AS own_refused,
+    o.acked_lost AS own_lost, base.acked_lost AS base_lost, o.unacknowledged_lost AS own_unacknowledged_lost,
+    o.truncated AS own_truncated, o.refused AS own_refused,
     o.unwritable_rounds AS own_unwritable, o.leaderless_rounds AS own_leaderless, o.under_min_isr_rounds AS own_under_min_isr,
     d.topic IS NOT NULL AS is_diverged
   FROM outcomes o
@@ -116,6 +118,7 @@ SELECT
   first(configuration) AS configuration,
   {names}count(*) AS partitions,
   sum(own_lost) AS lost,
+  coalesce(sum(own_unacknowledged_lost), 0) AS unacknowledged_lost,
   sum(own_truncated) AS truncated,
   count_if(is_diverged) AS diverged,
   sum(own_refused) AS refused,

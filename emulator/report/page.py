@@ -149,15 +149,15 @@ def _side_by_side(came_to: Sequence[Row]) -> str:
 
 
 def _lost(scenario: Row, topics: Sequence[Row], faults: Sequence[Row], struck: Sequence[Row], violations: Sequence[Row]) -> str:
-    blamed = [row for row in faults if row["lost_at_elections"] or row["leaderless_seconds"]]
+    blamed = [row for row in faults if row["lost_at_elections"] or row["unacknowledged_lost"] or row["leaderless_seconds"]]
     why = "An election that loses records made a broker leader whose log is shorter: an unclean one took a replica outside"
     why += " the ISR;"
     why += " at any other the records were not replicated yet (acks 0 or 1), or a fault took them from the log."
-    lacking = _unwritten(scenario, ("acked_lost", "election", "unclean_election", "leader_lost"))
+    lacking = _unwritten(scenario, ("acked_lost", "unacknowledged_lost", "election", "unclean_election", "leader_lost"))
     return section(
         "lost",
         "What was lost, and why",
-        paragraph(why) if any(row["lost_at_elections"] for row in blamed) else "",
+        paragraph(why) if any(row["lost_at_elections"] or row["unacknowledged_lost"] for row in blamed) else "",
         lacking,
         "<h3>By topic</h3>",
         *_worst_of("by-topic", BY_TOPIC, topics),

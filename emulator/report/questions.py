@@ -4,6 +4,7 @@ from __future__ import annotations
 
 SCENARIOS = """
 SELECT s.scenario_id, s.name, s.protocol, count(*) AS partitions, sum(o.acked) AS acked, sum(o.acked_lost) AS acked_lost,
+  coalesce(sum(o.unacknowledged_lost), 0) AS unacknowledged_lost,
   count_if(o.acked_lost > 0) AS partitions_with_loss, sum(o.refused) AS refused,
   sum(o.leaderless_rounds) * s.round_ms / 1000 AS leaderless_seconds,
   max(o.leaderless_rounds) * s.round_ms / 1000 AS longest_leaderless_seconds,
@@ -21,6 +22,7 @@ ORDER BY s.scenario_id
 TOPICS = """
 SELECT o.topic, count(*) AS partitions, min(size(p.replicas)) AS least_replicas, max(size(p.replicas)) AS most_replicas,
   min(p.min_isr) AS min_isr, sum(o.acked) AS acked, sum(o.acked_lost) AS acked_lost,
+  coalesce(sum(o.unacknowledged_lost), 0) AS unacknowledged_lost,
   count_if(o.acked_lost > 0) AS partitions_with_loss, sum(o.refused) AS refused,
   sum(o.leaderless_rounds) * s.round_ms / 1000 AS leaderless_seconds,
   sum(o.unwritable_rounds) * s.round_ms / 1000 AS unwritable_seconds,
@@ -36,13 +38,15 @@ ORDER BY acked_lost DESC, leaderless_seconds DESC, unwritable_seconds DESC, unde
 
 FAULTS = """
 WITH lost AS (
-  SELECT l.cause, sum(coalesce(l.records, l.to_offset - l.from_offset)) AS lost_at_elections,
-    count(DISTINCT l.topic, l.partition) AS partitions_hit,
-    sum(IF(u.kind IS NULL, 0, coalesce(l.records, l.to_offset - l.from_offset))) AS lost_at_unclean_elections
+  SELECT l.cause, sum(IF(l.kind = 'acked_lost', coalesce(l.records, l.to_offset - l.from_offset), 0)) AS lost_at_elections,
+    count(DISTINCT IF(l.kind = 'acked_lost', l.topic, null), l.partition) AS partitions_hit,
+    sum(IF(u.kind IS NULL OR l.kind <> 'acked_lost', 0, coalesce(l.records, l.to_offset - l.from_offset)))
+      AS lost_at_unclean_elections,
+    sum(IF(l.kind = 'acked_lost', 0, coalesce(l.records, l.to_offset - l.from_offset))) AS unacknowledged_lost
   FROM events l
   LEFT JOIN events u ON u.scenario_id = l.scenario_id AND u.topic = l.topic AND u.partition = l.partition AND u.round = l.round
     AND u.broker = l.broker AND u.kind = 'unclean_election'
-  WHERE l.scenario_id = {s} AND l.kind = 'acked_lost'
+  WHERE l.scenario_id = {s} AND l.kind IN ('acked_lost', 'unacknowledged_lost')
   GROUP BY l.cause
 ),
 gaps AS (
@@ -58,13 +62,14 @@ SELECT f.fault_id, coalesce(f.kind, 'no fault') AS kind, f.name,
   f.from_round, f.to_round, f.from_round * s.round_ms / 1000 AS from_seconds, f.to_round * s.round_ms / 1000 AS to_seconds,
   coalesce(l.lost_at_elections, 0) AS lost_at_elections,
   coalesce(l.lost_at_unclean_elections, 0) AS lost_at_unclean_elections, coalesce(l.partitions_hit, 0) AS partitions_hit,
+  coalesce(l.unacknowledged_lost, 0) AS unacknowledged_lost,
   coalesce(g.rounds, 0) * s.round_ms / 1000 AS leaderless_seconds, coalesce(g.partitions, 0) AS leaderless_partitions
 FROM causes c
 JOIN scenarios s ON s.scenario_id = {s}
 LEFT JOIN faults f ON f.scenario_id = {s} AND f.fault_id = c.cause
 LEFT JOIN lost l ON l.cause <=> c.cause
 LEFT JOIN gaps g ON g.cause <=> c.cause
-ORDER BY lost_at_elections DESC, leaderless_seconds DESC, f.fault_id NULLS LAST
+ORDER BY lost_at_elections DESC, unacknowledged_lost DESC, leaderless_seconds DESC, f.fault_id NULLS LAST
 """
 """Every fault, the costliest first, and a row for what no fault is behind."""
 
@@ -152,15 +157,16 @@ ORDER BY sum(t.network_in_saturated_rounds + t.network_out_saturated_rounds + t.
 
 WORST = """
 SELECT o.topic, min(o.partition) AS partition, count(*) AS alike, p.replicas, o.acked, o.acked_lost,
+  coalesce(o.unacknowledged_lost, 0) AS unacknowledged_lost,
   o.leaderless_rounds * s.round_ms / 1000 AS leaderless_seconds, o.unwritable_rounds * s.round_ms / 1000 AS unwritable_seconds,
   o.under_min_isr_rounds * s.round_ms / 1000 AS under_min_isr_seconds, o.refused, o.truncated, o.elections, o.unclean_elections
 FROM outcomes o
 JOIN scenarios s ON s.scenario_id = o.scenario_id
 JOIN partitions p ON p.scenario_id = o.scenario_id AND p.topic = o.topic AND p.partition = o.partition
-WHERE o.scenario_id = {s} AND (o.acked_lost > 0 OR o.leaderless_rounds > 0 OR o.unwritable_rounds > 0
+WHERE o.scenario_id = {s} AND (o.acked_lost > 0 OR o.unacknowledged_lost > 0 OR o.leaderless_rounds > 0 OR o.unwritable_rounds > 0
   OR o.under_min_isr_rounds > 0 OR o.refused > 0)
-GROUP BY o.topic, p.replicas, o.acked, o.acked_lost, o.leaderless_rounds, o.unwritable_rounds, o.under_min_isr_rounds, o.refused,
-  o.truncated, o.elections, o.unclean_elections, s.round_ms
+GROUP BY o.topic, p.replicas, o.acked, o.acked_lost, o.unacknowledged_lost, o.leaderless_rounds, o.unwritable_rounds,
+  o.under_min_isr_rounds, o.refused, o.truncated, o.elections, o.unclean_elections, s.round_ms
 ORDER BY acked_lost DESC, leaderless_seconds DESC, unwritable_seconds DESC, under_min_isr_seconds DESC, refused DESC, topic,
   partition
 LIMIT {rows}

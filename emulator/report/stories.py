@@ -28,7 +28,7 @@ MOST_MOMENTS = 60
 LONGEST_REPLAY_SECONDS = 60.0
 """Where partitions share budgets, all are played again; of a run that took longer, stories have no rounds between events."""
 
-_WORST_KINDS = ("acked_lost", "leader_lost", "unclean_election", "log_damaged", "refused", "isr_shrink")
+_WORST_KINDS = ("acked_lost", "unacknowledged_lost", "leader_lost", "unclean_election", "log_damaged", "refused", "isr_shrink")
 
 
 def story_id(topic: str, partition: int) -> str:

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.arrow_schemas import to_arrow_schema
+from emulator.engine.carried import unpack, words_from
 from emulator.engine.play_blocks import play_payload
 from emulator.engine.state_frames import STATE_COLUMNS
 from emulator.engine.state_inputs import states_scenario
@@ -18,6 +19,8 @@ from emulator.engine.state_rows import play_rows
 from emulator.errors import InputError
 from emulator.inputs.arrays import prepare
 from emulator.rounds import play
+from emulator.rounds.kafka.records import Partition, Sent
+from emulator.rounds.records import word_of
 from emulator.scenario import Scenario, load_run
 from tests.engine.test_state_at import SCENARIO
 
@@ -66,6 +69,35 @@ def test_rounds_one_by_one_equal_many_at_once(faulty: Scenario, faults: list[dic
     for _ in range(50):
         state = play_rows(scenario, 1, state)
     assert texts(state) == texts(play_rows(scenario, 50, start(faulty))) == of_run(faulty, 49)
+
+
+def sent_of(state: pa.Table) -> list[Any]:
+    """What each partition's leaders sent with acks=0: stretches with the batches that they repeat, the latest at the end."""
+    found = []
+    for carried in map(unpack, state.column("carried").to_pylist()):
+        if carried.partition is None:
+            continue
+        of = {number: content for number, (_, content) in carried.patterns.items()}
+        stretches = words_from(carried.partition.lists["sent"][0], Sent).tolist()
+        part = words_from(carried.partition.words, Partition)[0]
+        latest = [int(part[word_of(Partition, name)]) for name in ("sent_from", "sent_to", "sent_pattern")]
+        found.append([(*rest, of.get(pattern)) for *rest, pattern in [*stretches, latest]])
+    return found
+
+
+def test_patterns_of_what_was_sent_with_acks_0_go_along(faulty: Scenario, faults: list[dict[str, Any]]) -> None:
+    """Batches with acks=0 among others, in calls that have other patterns as well: of rows that only come later."""
+    begin, end = {"records_per_round": 2, "to_round": 30}, {"records_per_round": 5, "from_round": 30}
+    workload = [{**WORKLOAD[0], "acks": "0"}, *({**WORKLOAD[0], **rows} for rows in (begin, end))]
+    whole, state = states_scenario(faults, workload, CLUSTER, TOPICS, "kafka", 500), start(faulty)
+    for number in range(5):
+        more = [{**WORKLOAD[0], "records_per_round": count, "from_round": 5000} for count in range(1, number + 2)]
+        state = play_rows(states_scenario(faults, [*more, *workload], CLUSTER, TOPICS, "kafka", 500), 10, state)
+    expected = play_rows(whole, 50, start(faulty))
+    assert texts(state) == texts(expected)
+    assert sent_of(state) == sent_of(expected)
+    assert max(map(len, sent_of(state))) > 2
+    assert {stretch[-1] for of_partition in sent_of(state) for stretch in of_partition} > {None}
 
 
 def test_changed_columns_are_refused(faulty: Scenario, faults: list[dict[str, Any]]) -> None:

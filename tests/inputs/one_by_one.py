@@ -189,13 +189,22 @@ class OnePartition:
 
     def _appends(self, round_: int) -> dict[str, Any]:
         rows = [row for row in self.workload if row.from_round <= round_ < row.to_round and row.records > 0]
-        batches = [{"records": w.records, "bytes": w.records * w.record_bytes, "acked_on_append": w.acks != "all"} for w in rows]
+        batches = [
+            {
+                "records": w.records,
+                "bytes": w.records * w.record_bytes,
+                "acked_on_append": w.acks != "all",
+                "unacknowledged": w.acks == "0",
+            }
+            for w in rows
+        ]
         free = [batch for batch in batches if batch["acked_on_append"]]
         return {
             "records": sum(batch["records"] for batch in batches),
             "bytes": sum(batch["bytes"] for batch in batches),
             "unconditional_records": sum(batch["records"] for batch in free),
             "unconditional_bytes": sum(batch["bytes"] for batch in free),
+            "unacknowledged_records": sum(batch["records"] for batch in batches if batch["unacknowledged"]),
             "batches": batches if len(batches) > 1 else None,
         }
 

@@ -26,6 +26,7 @@ def test_scenarios_side_by_side(spark: SparkSession, small_run: Path) -> None:
     assert (base["scenario"], base["partitions"], base["lost"], base["truncated"], base["worse"]) == ("base", 3, 3, 3, 0)
     assert base["leaderless_seconds"] == (60 + 18 + 18) * 0.5
     assert (unclean["refused"], unclean["under_min_isr_seconds"]) == (10, 28 * 0.5)
+    assert (base["unacknowledged_lost"], unclean["unacknowledged_lost"]) == (0, 6)
     assert (unclean["scenario"], unclean["worse"] >= 1, unclean["lost"] >= 50) == ("unclean", True, True)
     assert base["lost_share"] == pytest.approx(1 / 3, abs=1e-6)
     assert base["unavailable_share"] == 1

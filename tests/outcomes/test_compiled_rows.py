@@ -167,7 +167,7 @@ def test_events_are_told_and_follow_from_fences(block: Any) -> None:
     block.state.partitions.assigned[1] = 0b011
     event = {
         "partition": 3, "at_round": 4, "kind": ELECTION, "broker": 4, "leader_epoch": 1, "from_offset": -1, "to_offset": 6,
-        "cause": -1,
+        "cause": -1, "records": -1,
     }  # fmt: skip
     found = [tuple(r.values()) for r in rows_of(block, "events", told(block, events=records(Event, event)))]
     assert found[0] == (1, "b", 0, 4, "election", 4, 1, None, 6, None, None, None)

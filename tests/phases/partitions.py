@@ -69,7 +69,7 @@ def loaded(block: Block, number: int, situation: Situation) -> Loaded:
     replicas = all_replicas[part.first_replica : part.first_replica + part.slots].copy()
     lists = Scratch(block.inputs, rows_told=64).lists
     words: Any = SimpleNamespace(
-        **{name: words_of(getattr(lists, name)) for name in ("runs", "epochs", "segments", "ranges", "news")}
+        **{name: words_of(getattr(lists, name)) for name in ("runs", "epochs", "segments", "ranges", "sent", "news")}
     )
     load_lists(block.state, part, replicas, number, words)
     _set_partition(part, situation)

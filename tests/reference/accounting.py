@@ -7,6 +7,8 @@ Choices where docs/kafka_rounds.md is silent:
 * `acked_lost` and `committed_lost` at the end leave out records below the final leader's log start; the events of an
   election leave out those below the new leader's.
 * The count `acked` is of records appended in the run; the losses count acknowledged records of the initial log too.
+* Records with acks=0 are acknowledged to nobody, whatever becomes of them: neither when they are appended nor below a HW. They
+  are a set of their own, with the same two columns and the same event.
 * What damage took from T counts as held until the next election, also when that elects T again.
 * Events of elections give the new leader's LEO as the first offset.
 * Elections of one round count one by one, but what they lost is told once, for the leader that comes out.
@@ -30,7 +32,10 @@ COUNTERS = (
 
 
 class Event(NamedTuple):
-    """One thing that happened; offsets as the kind needs them, else None; `cause`: place of a fault, None: no fault."""
+    """One thing that happened; offsets as the kind needs them, else None; `cause`: place of a fault, None: no fault.
+
+    `records`: how many it is about, if not all between its offsets.
+    """
 
     round: int
     kind: str
@@ -39,6 +44,7 @@ class Event(NamedTuple):
     from_offset: int | None
     to_offset: int | None
     cause: int | None = None
+    records: int | None = None
 
 
 class Ledger:
@@ -48,22 +54,28 @@ class Ledger:
         self.counts: Counter[str] = Counter()
         self.events: list[Event] = []
         self.acked: set[tuple[int, int]] = set()
+        self.unacknowledged: set[tuple[int, int]] = set()
         self.committed: set[tuple[int, int]] = set()
         self.newly_committed: list[Record] = []
         self.initial: set[tuple[int, int]] = set()
         self.damaged: list[Record] = []
 
-    def start(self, log: Log, hw: int, leader_acknowledges: bool) -> None:
-        """Take the first leader's initial log: acknowledged below its HW, or all of it when its clients ask no more."""
-        self.committed.update(record.key for record in log.slice(log.log_start, hw))
-        self.acked |= self.committed
-        if leader_acknowledges:
-            self.acknowledge(log.records)
+    def start(self, log: Log, hw: int, acks: str) -> None:
+        """Take the first leader's initial log: acknowledged below its HW, with acks=1 all of it, with acks=0 nothing."""
+        below = log.slice(log.log_start, hw)
+        self.committed.update(record.key for record in below)
+        if acks == "0":
+            self.send(log.records)
+        self.acknowledge(log.records if acks == "1" else below)
         self.initial = {record.key for record in log.records}
 
     def acknowledge(self, records: Iterable[Record]) -> None:
-        """Note records whose producers were told that they are safe."""
-        self.acked.update(record.key for record in records)
+        """Note records whose producers were told that they are safe: of those that are, producers with acks=0 are not."""
+        self.acked.update(record.key for record in records if record.key not in self.unacknowledged)
+
+    def send(self, records: Iterable[Record]) -> None:
+        """Note records with acks=0."""
+        self.unacknowledged.update(record.key for record in records)
 
     def commit(self, log: Log, hw: int) -> None:
         """Note the records below a leader's high watermark."""
@@ -80,9 +92,10 @@ class Ledger:
         from_offset: int | None = None,
         to_offset: int | None = None,
         cause: int | None = None,
+        records: int | None = None,
     ) -> None:
         """Write an event."""
-        self.events.append(Event(round_, kind, broker, leader_epoch, from_offset, to_offset, cause))
+        self.events.append(Event(round_, kind, broker, leader_epoch, from_offset, to_offset, cause, records))
 
     def refuse_on(self, broker: int, records: int) -> None:
         """Add the records of one more round to the broker's last `refused` event."""
@@ -90,12 +103,21 @@ class Ledger:
         self.events[at] = self.events[at]._replace(to_offset=(self.events[at].to_offset or 0) + records)
 
     def lost_by_election(self, round_: int, broker: int, before: Log, after: Log, cause: int | None) -> None:
-        """Write what the leader before held and the new one does not, one event per range of an epoch."""
+        """Write what the leader before held and the new one does not, one event per range of an epoch.
+
+        Of a range of records that were acknowledged or sent with acks=0 both have theirs, from their first to their last record.
+        """
         held, self.damaged = before.records + self.damaged, []
         gone = [record for record in held if record.offset >= after.log_start and not after.holds(record)]
-        for kind, kept in (("acked_lost", self.acked), ("committed_lost", self.committed)):
-            for epoch, first, end in contiguous(record for record in gone if record.key in kept):
-                self.event(round_, kind, broker, epoch, first, end, cause)
+        for epoch, first, end in contiguous(record for record in gone if record.key in self.acked | self.unacknowledged):
+            for kind, kept in (("acked_lost", self.acked), ("unacknowledged_lost", self.unacknowledged)):
+                offsets = [offset for offset in range(first, end) if (epoch, offset) in kept]
+                if offsets:
+                    low, high = offsets[0], offsets[-1] + 1
+                    some = None if len(offsets) == high - low else len(offsets)
+                    self.event(round_, kind, broker, epoch, low, high, cause, some)
+        for epoch, first, end in contiguous(record for record in gone if record.key in self.committed):
+            self.event(round_, "committed_lost", broker, epoch, first, end, cause)
 
     def outcomes(self, final: Log) -> dict[str, int]:
         """The counts of the run, with what `final`, the last leader's log, lacks."""
@@ -109,6 +131,8 @@ class Ledger:
             **{name: self.counts[name] for name in COUNTERS},
             "acked": len(self.acked - self.initial),
             "acked_lost": lacking(self.acked),
+            "sent_unacknowledged": len(self.unacknowledged - self.initial),
+            "unacknowledged_lost": lacking(self.unacknowledged),
             "committed_lost": lacking(self.committed),
         }
 

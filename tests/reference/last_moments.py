@@ -168,7 +168,9 @@ def _append(
         records = [Record(leadership.epoch, first + i, name, batch.record_bytes) for i in range(count)]
         append_chunk(partition, leader, records)
         partition.ledger.counts["appended"] += count
-        if batch.acks != "all":
+        if batch.acks == "0":
+            partition.ledger.send(records)
+        elif batch.acks == "1":
             partition.ledger.acknowledge(records)
         appended += records
         partition.coverage["last_moments"] += 1

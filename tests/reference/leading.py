@@ -55,7 +55,9 @@ def append(partition: Partition) -> None:
         records = [Record(leadership.epoch, first + i, batch, row["record_bytes"]) for i in range(count)]
         append_chunk(partition, replica, records)
         partition.ledger.counts["appended"] += count
-        if str(row["acks"]) != "all":
+        if str(row["acks"]) == "0":
+            partition.ledger.send(records)
+        elif str(row["acks"]) == "1":
             partition.ledger.acknowledge(records)
         _cover_append(partition, leadership)
     if refused:

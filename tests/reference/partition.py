@@ -283,7 +283,7 @@ class Partition:
             },
         )
         workload = self.case.get("workload") or []
-        self.ledger.start(replica.log, replica.hw, bool(workload) and str(workload[0]["acks"]) != "all")
+        self.ledger.start(replica.log, replica.hw, str(workload[0]["acks"]) if workload else "all")
 
     def _initial_replica(self, broker: int, given: Mapping[str, Any] | None) -> Replica:
         if given is None:

@@ -92,7 +92,7 @@ def read_block(payload: bytes) -> Block:
         "settings": lists["settings"].offsets[columns["settings"]],
         "command": lists["commands"].offsets[columns["command"]],
         "store": lists["stores"].offsets[columns["store"]],
-        "acked_on_append": columns["acked_of_workload"][columns["workload"]],
+        "first_acks": columns["acks_of_workload"][columns["workload"]],
         "workload": appended.first_span[columns["workload"]],
         "rounds": scenarios["rounds"][scenario],
         "late_news": scenarios["late_news"][scenario],

@@ -8,8 +8,8 @@ import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
 from emulator.inputs.arrays.rates import in_whole_rounds
-from emulator.inputs.arrays.workload import ACKED_ON_APPEND, FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE
-from emulator.rounds.kafka.records import FOREVER, UNKNOWN, Batch, Pattern, WorkloadSpan
+from emulator.inputs.arrays.workload import ACKS, FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE
+from emulator.rounds.kafka.records import ACKS_ALL, ACKS_NONE, FOREVER, UNKNOWN, Batch, Pattern, WorkloadSpan
 from emulator.rounds.records import rows
 
 _ROUND_BITS = 40
@@ -33,10 +33,10 @@ def appends(lists: PackedLists, sizes: np.ndarray) -> Appends:
     too_large = np.zeros(len(round_), np.int64)
     np.add.at(too_large, at[is_large], lists.rows[row[is_large], RECORDS])
     at, row = at[~is_large], row[~is_large]
-    content = lists.rows[row][:, [RECORDS, RECORD_BYTES, ACKED_ON_APPEND]]
+    content = lists.rows[row][:, [RECORDS, RECORD_BYTES, ACKS]]
     counts = np.bincount(at, minlength=len(round_))
-    free = content[:, 2] != 0
-    single = np.column_stack([np.ones_like(sizes), sizes, np.zeros_like(sizes)])
+    free = content[:, 2] != ACKS_ALL
+    single = np.column_stack([np.ones_like(sizes), sizes, np.full_like(sizes, ACKS_ALL)])
     batches = np.concatenate([content, content[free], single])
     counts_free = np.bincount(at[free], minlength=len(round_))
     pattern, patterns, packed = _patterns(np.concatenate([counts, counts_free, np.ones(len(sizes), np.int64)]), batches)
@@ -73,7 +73,7 @@ def _in_force(lists: PackedLists) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
 
 
 def _patterns(counts: np.ndarray, batches: np.ndarray) -> tuple[np.ndarray, Any, Any]:
-    """Of sequences of batches (records, record_bytes, acked): (pattern of each, UNKNOWN for none; patterns; batches)."""
+    """Of sequences of batches (records, record_bytes, acks): (pattern of each, UNKNOWN for none; patterns; batches)."""
     _, content = distinct_rows(list(batches.T))
     examples, kind = distinct_sequences(counts, content)
     number = np.cumsum(counts[examples] > 0) - 1
@@ -92,10 +92,12 @@ def _patterns(counts: np.ndarray, batches: np.ndarray) -> tuple[np.ndarray, Any,
     patterns["record_bytes"] = np.where(smallest == largest, smallest, UNKNOWN)
     patterns["first_batch"] = begins
     patterns["batch_count"] = sizes
-    patterns["unconditional_records"] = np.add.reduceat(chosen[:, 0] * chosen[:, 2], begins)
+    patterns["unconditional_records"] = np.add.reduceat(chosen[:, 0] * (chosen[:, 2] != ACKS_ALL), begins)
+    patterns["unacknowledged_records"] = np.add.reduceat(chosen[:, 0] * (chosen[:, 2] == ACKS_NONE), begins)
     packed["end"] = _within(chosen[:, 0], begins, sizes)
     packed["end_bytes"] = _within(size_bytes, begins, sizes)
-    packed["acked_on_append"] = chosen[:, 2]
+    packed["acked_on_append"] = chosen[:, 2] != ACKS_ALL
+    packed["unacknowledged"] = chosen[:, 2] == ACKS_NONE
     return pattern, patterns, packed
 
 

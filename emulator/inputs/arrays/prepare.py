@@ -79,7 +79,7 @@ class Prepared:
                 self._columns[_NUMBERED[name]][self.first_place[i] : self.first_place[i + 1]] += before[i]
         self._transactions = PackedLists.joined([part.transactions for part in parts]).rows.reshape(-1)
         self._remote_epochs = PackedLists.joined([part.remote_epochs for part in parts])
-        self._acked = np.concatenate([part.acked_on_append for part in parts])
+        self._first_acks = np.concatenate([part.first_acks for part in parts])
         self._first_slot = offsets_of(self._columns["slots"].astype(np.int64))
         self._broker_place = np.concatenate([part.placement.broker for part in parts])
         self._share = np.concatenate([part.page_cache_share for part in parts])
@@ -147,7 +147,7 @@ class Prepared:
             if name == "remotes":
                 lists["remote_epochs"] = self._remote_epochs.pick(wanted)
             if name == "workload":
-                columns["acked_of_workload"] = self._acked[wanted]
+                columns["acks_of_workload"] = self._first_acks[wanted]
         stale_columns, columns["stale_class"] = _renumbered(columns["stale_class"])
         stale_of_spans = np.concatenate([brokers.spans["stale"], brokers.spans["stale_before"]])
         stale_rows, numbers = _renumbered(np.append(stale_of_spans, 0))

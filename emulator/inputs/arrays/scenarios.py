@@ -31,7 +31,7 @@ class ScenarioColumns:
     """A scenario: `columns` by partition_id, with numbers of `settings`, `commands`, `workloads`, `wants`; `log_row`,
     `page_cache_share` by slot. `groups`: names of consumer groups. `commits`: flags by partition_id, one reads what is committed.
 
-    `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `acked_on_append`: by workload. By partition_id
+    `logs`, `epochs`, `bases`: given logs by row, their caches and segments. `first_acks`: by workload. By partition_id
     `changes`: how often its inputs change but for brokers; `weights`: replica-rounds to be played.
     """
 
@@ -50,7 +50,7 @@ class ScenarioColumns:
     groups: tuple[str, ...]
     commits: np.ndarray
     page_cache_share: np.ndarray
-    acked_on_append: np.ndarray
+    first_acks: np.ndarray
     log_row: np.ndarray | None
     logs: np.ndarray
     epochs: PackedLists
@@ -130,7 +130,7 @@ def scenario_columns(
         reading.groups,
         reading.commits,
         page_cache_shares(scenario, brokers.ids, placement, workload),
-        workload.acked_on_append,
+        workload.first_acks,
         given.row,
         given.logs,
         given.epochs,

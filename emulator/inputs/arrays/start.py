@@ -12,6 +12,8 @@ from emulator.inputs.arrays.given import FLUSHED, HW, LEO, LOCAL_START, LOG_STAR
 from emulator.inputs.arrays.start_readers import readers_at_start
 from emulator.inputs.arrays.start_tiers import filled, have_enough, tiers_at_start
 from emulator.rounds.kafka.records import (
+    ACKS_ALL,
+    ACKS_NONE,
     BEFORE_THE_RUN,
     FOREVER,
     NEVER,
@@ -26,6 +28,7 @@ from emulator.rounds.kafka.records import (
     Replica,
     Run,
     Segment,
+    Sent,
 )
 from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.packed import Packed
@@ -37,6 +40,7 @@ _ORDERS = np.array([sum((slot + 1) << (slot * ORDER_BITS) for slot in range(n)) 
 _PARTITION = {
     "lead_round": BEFORE_THE_RUN,
     "lead_cause": -1,
+    "sent_pattern": UNKNOWN,
     "refusing_slot": NOBODY,
     "leader": NOBODY,
     "client_leader": NOBODY,
@@ -87,7 +91,7 @@ def start_state(
     `remotes`, `remote_epochs`: by number of column `remote` what is remote (storage.given_remote).
 
     `columns`, by partition: number, scenario, slots, replicas, leader, epoch, isr, elr, record_bytes, pattern (of one initial
-    record), stale_class, traced, keeps_segments, acked_on_append, settings, workload, command, rounds, late_news, asks; by
+    record), stale_class, traced, keeps_segments, first_acks, settings, workload, command, rounds, late_news, asks; by
     replica: broker, broker_place, rack, span; those of `tiers_at_start` and `readers_at_start`, which has `wants`.
     """
     slots = columns["slots"]
@@ -113,6 +117,11 @@ def start_state(
     ranges["epoch"] = runs["epoch"][entries]
     ranges["from_offset"] = np.maximum(runs["start_offset"][entries], logs.offsets[run_of[entries], LOG_START])
     ranges["to_offset"] = _ends(runs["start_offset"], run_of, logs.offsets)[entries]
+    begun = of[run_of[entries]]
+    unacknowledged = np.flatnonzero(columns["first_acks"][begun] == ACKS_NONE)
+    sent = filled(Sent, len(unacknowledged), {"pattern": UNKNOWN})
+    for name in ("epoch", "from_offset", "to_offset"):
+        sent[name] = ranges[name][unacknowledged]
     on_disk = np.flatnonzero(_ends(runs["start_offset"], run_of, logs.offsets) > logs.offsets[run_of, LOCAL_START])
     late = np.flatnonzero(columns["late_news"])
     news = filled(News, len(late), {"at_round": BEFORE_THE_RUN})
@@ -124,7 +133,8 @@ def start_state(
         runs=_packed("runs", runs[on_disk], run_of[on_disk], len(of)),
         epochs=epochs,
         segments=_packed("segments", segments, segment_of, len(of)),
-        ranges=_packed("ranges", ranges, of[run_of[entries]], len(slots)),
+        ranges=_packed("ranges", ranges, begun, len(slots)),
+        sent=_packed("sent", sent, begun[unacknowledged], len(slots)),
         news=_packed("news", news, late, len(slots)),
         **tiers_at_start(columns, epochs, remotes, remote_epochs),
         **readers_at_start(columns, wants),
@@ -207,7 +217,7 @@ def _partitions(
         parts[name] = columns[name]
     parts["place"] = np.arange(len(first))
     parts["first_replica"] = first
-    parts["first_acks_all"] = columns["acked_on_append"] == 0
+    parts["first_acks_all"] = columns["first_acks"] == ACKS_ALL
     parts["end"] = columns["rounds"]
     parts["assigned"] = (1 << columns["replicas"]) - 1
     parts["order"] = _ORDERS[columns["replicas"]]
@@ -219,7 +229,7 @@ def _partitions(
     parts["lead_runs"][led] = 1
     parts["lead_leo"][led], parts["lead_log_start"][led] = leo, log_start
     parts["lead_hw"][led] = parts["leader_hw"][led] = hw
-    parts["lead_acked_before"][led] = np.where(columns["acked_on_append"][led] != 0, leo, hw)
+    parts["lead_acked_before"][led] = np.where(columns["first_acks"][led] != ACKS_ALL, leo, hw)
     return parts
 
 

@@ -12,15 +12,18 @@ from emulator.configs import effective
 from emulator.errors import InputError
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
-from emulator.rounds.kafka.records import FOREVER
+from emulator.rounds.kafka.records import ACKS_ALL, FOREVER
 from emulator.scenario import Scenario
 from emulator.scenario.globs import parse_partitions
 from emulator.scenario.rates import records_a_round
 
-FROM, TO, RECORDS, RECORD_BYTES, ACKED_ON_APPEND, MORE, OF, TOO_LARGE = range(8)
-"""Columns of a workload row as numbers: MORE of OF rounds have one record more than RECORDS (rates.py); TOO_LARGE: 1 if no leader
-takes its records.
+FROM, TO, RECORDS, RECORD_BYTES, ACKS, MORE, OF, TOO_LARGE = range(8)
+"""Columns of a workload row as numbers: ACKS is ACKS_ALL or its like; MORE of OF rounds have one record more than RECORDS
+(rates.py); TOO_LARGE: 1 if no leader takes its records.
 """
+
+_ACKS = ("all", "1", "0")
+"""By the numbers that records.py has for them."""
 
 MAX_MESSAGE_BYTES = "max.message.bytes"
 MOST_UNEVEN_ROUNDS = 8_000_000
@@ -31,13 +34,13 @@ MOST_UNEVEN_ROUNDS = 8_000_000
 class Workloads:
     """`of_partition`: by partition_id, which workload it has.
 
-    `lists`: the rows of each workload, in file order, without those that append nothing; `acked_on_append`: by workload,
-    1 if acks of its first row in the file is 0 or 1.
+    `lists`: the rows of each workload, in file order, without those that append nothing; `first_acks`: by workload, acks
+    of its first row in the file (ACKS_ALL without any).
     """
 
     of_partition: np.ndarray
     lists: PackedLists
-    acked_on_append: np.ndarray
+    first_acks: np.ndarray
 
 
 def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
@@ -54,15 +57,15 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
     segment, of_range = spread(begin, end - begin), np.repeat(row, end - begin)
     order = np.argsort(segment, kind="stable")
     segment, of_range = segment[order], of_range[order]
-    acked = np.zeros(len(begins), np.int64)
+    first_acks = np.full(len(begins), ACKS_ALL)
     firsts = np.flatnonzero(np.diff(segment, prepend=-1))
-    acked[segment[firsts]] = table[of_range[firsts], ACKED_ON_APPEND]
+    first_acks[segment[firsts]] = table[of_range[firsts], ACKS]
     appends = (table[:, RECORDS] + table[:, MORE] > 0) & (table[:, FROM] < scenario.rounds)
     segment, of_range = segment[appends[of_range]], of_range[appends[of_range]]
     example, content = distinct_rows([table[:, column] for column in range(table.shape[1])])
     counts = np.bincount(segment, minlength=len(begins))
     _, sequence = distinct_sequences(counts, content[of_range])
-    examples, of_segment = distinct_rows([sequence, acked])
+    examples, of_segment = distinct_rows([sequence, first_acks])
     rows_of = spread(offsets_of(counts)[examples], counts[examples])
     lists = PackedLists(table[example[content[of_range[rows_of]]]], offsets_of(counts[examples]))
     if (uneven := int(uneven_rounds(lists.rows, scenario.rounds).sum())) > MOST_UNEVEN_ROUNDS:
@@ -71,14 +74,14 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
             f"{problem}; allowed: up to {MOST_UNEVEN_ROUNDS}: rates that are whole records a round, or longer rounds"
         )
     sizes = np.diff(begins, append=places.partition_count)
-    return Workloads(np.repeat(of_segment, sizes), lists, acked[examples])
+    return Workloads(np.repeat(of_segment, sizes), lists, first_acks[examples])
 
 
 def _numbers(scenario: Scenario) -> np.ndarray:
     """The workload as rows of numbers; a row that lasts to the run's end ends at FOREVER."""
     table = scenario.workload
     columns = [table.column(n).to_numpy() for n in ("from_round", "to_round", "records_per_round", "record_bytes")]
-    columns.append(pc.not_equal(table.column("acks"), "all").to_numpy())
+    columns.append(pc.index_in(table.column("acks"), pa.array(_ACKS)).to_numpy())
     more, of = np.zeros(table.num_rows, np.int64), np.ones(table.num_rows, np.int64)
     per_second = table.column("records_per_second")
     has_rest = np.flatnonzero(pc.is_valid(per_second).to_numpy())

@@ -27,6 +27,7 @@ def told_events(names: Names, events: np.ndarray) -> pa.Table:
         "from_offset": nullable(events["from_offset"], UNKNOWN),
         "to_offset": nullable(events["to_offset"], UNKNOWN),
         "cause": nullable(events["cause"], _NO_FAULT),
+        "records": nullable(events["records"], UNKNOWN),
     }
     return table_of("events", len(events), names.ids(np.asarray(events["partition"])) | columns)
 

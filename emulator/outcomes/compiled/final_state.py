@@ -21,6 +21,8 @@ _OUTCOMES = {
     "appended": "appended",
     "acked": "acked_total",
     "acked_lost": "acked_lost",
+    "sent_unacknowledged": "sent_unacknowledged",
+    "unacknowledged_lost": "unacknowledged_lost",
     "committed_lost": "committed_lost",
     "refused": "refused",
     "truncated": "truncated",

@@ -26,7 +26,8 @@ sums AS (
     sum(leaderless_rounds) AS leaderless_rounds,
     sum(under_min_isr_rounds) AS under_min_isr_rounds,
     sum(replicated_bytes) AS replicated_bytes,
-    sum(remote_copy_bytes) AS remote_copy_bytes
+    sum(remote_copy_bytes) AS remote_copy_bytes,
+    sum(unacknowledged_lost) AS unacknowledged_lost
   FROM outcomes
   GROUP BY scenario_id
 ),
@@ -47,7 +48,8 @@ cases AS (
     round(s.under_min_isr_rounds * c.round_ms / 1000, 1) AS under_min_isr_seconds,
     round(coalesce(m.month_cost, 0), 2) AS month_cost,
     s.replicated_bytes,
-    s.remote_copy_bytes
+    s.remote_copy_bytes,
+    s.unacknowledged_lost
   FROM chosen c
   JOIN sums s ON s.scenario_id = c.scenario_id
   CROSS JOIN kinds k
@@ -85,7 +87,8 @@ SELECT
       THEN 1
       ELSE 0
     END
-  ) = 0 AS on_frontier
+  ) = 0 AS on_frontier,
+  c.unacknowledged_lost
 FROM compared c
 LATERAL VIEW explode(c.others) r AS o
 GROUP BY ALL

@@ -2,7 +2,8 @@
 --
 -- One row for each scenario, base first, summed over all its partitions. leaderless and under_min_isr are
 -- partition-seconds: one partition leaderless for a second counts 1. What a setting gains in one column it often pays
--- in another: less lost against more refused or longer leaderless. Of ledgers leaderless is unwritable, elections are ensemble changes,
+-- in another: less lost against more refused or longer leaderless. Records sent with acks=0 are acknowledged to nobody, and counted in
+-- sent_unacknowledged and unacknowledged_lost. Of ledgers leaderless is unwritable, elections are ensemble changes,
 -- and what only Kafka has is 0.
 SELECT
   s.name AS scenario,
@@ -20,7 +21,9 @@ SELECT
   sum(o.elections) AS elections,
   sum(o.unclean_elections) AS unclean_elections,
   sum(o.truncated) AS truncated,
-  sum(o.replicated_bytes) AS replicated_bytes
+  sum(o.replicated_bytes) AS replicated_bytes,
+  sum(o.sent_unacknowledged) AS sent_unacknowledged,
+  sum(o.unacknowledged_lost) AS unacknowledged_lost
 FROM scenarios s
 JOIN outcomes o ON o.scenario_id = s.scenario_id
 GROUP BY s.scenario_id, s.name, s.protocol, s.overrides, s.round_ms

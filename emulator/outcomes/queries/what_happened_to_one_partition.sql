@@ -31,7 +31,7 @@ ORDER BY
   array_position(
     array(
       'log_damaged', 'fenced', 'unfenced', 'isr_shrink', 'leader_lost', 'election', 'unclean_election', 'entries_lost', 'acked_lost',
-      'committed_lost', 'truncate', 'isr_expand', 'limbo_entered', 'add_failed', 'ensemble_change', 'recovery_started', 'fence',
+      'unacknowledged_lost', 'committed_lost', 'truncate', 'isr_expand', 'limbo_entered', 'add_failed', 'ensemble_change', 'recovery_started', 'fence',
       'ledger_closed', 'underreplicated', 'copied', 'rereplicated', 'filled', 'limbo_left'
     ),
     e.kind

@@ -1,6 +1,7 @@
 -- Which case of a sweep is worst, and which are on the frontier?
 --
 -- The view sweep, a row for each case: those that lost most first, then those that were not writable for longest.
+-- unacknowledged_lost: records sent with acks=0, of which nobody was told that they are safe; on_frontier leaves them out.
 SELECT
   scenario,
   acked_lost,
@@ -9,6 +10,7 @@ SELECT
   unavailable_seconds,
   under_min_isr_seconds,
   month_cost,
-  on_frontier
+  on_frontier,
+  unacknowledged_lost
 FROM sweep
 ORDER BY acked_lost DESC, unwritable_seconds DESC, unavailable_seconds DESC, scenario_id

@@ -13,7 +13,7 @@ led AS (
   WHERE t.role = 'leader'
 ),
 lost AS (
-  SELECT scenario_id, topic, partition, sum(to_offset - from_offset) AS records
+  SELECT scenario_id, topic, partition, sum(coalesce(records, to_offset - from_offset)) AS records
   FROM events
   WHERE kind = 'acked_lost'
   GROUP BY scenario_id, topic, partition

@@ -3,6 +3,8 @@
 -- One row for each election that cost records, the worst partitions first. acked_lost: what the partition misses at
 -- the end; lost_at_event: what this election dropped, offsets from_offset to to_offset - 1 (some may have come back
 -- later). The fault columns say what took the old leader away; an unclean new_leader or acks=1 is the usual reason.
+-- Records sent with acks=0 were acknowledged to nobody: unacknowledged_lost says how many of them are missing, and kind which of both
+-- an election lost.
 -- Ledgers: one row for each time that entries were lost, new_leader is the bookie that had the last copies (null: the ledger ends
 -- below them), and lost_at_event of the entries from from_offset to to_offset - 1 are gone.
 SELECT
@@ -18,7 +20,9 @@ SELECT
   l.fault_kind,
   coalesce(concat('broker ', l.fault_broker), concat('rack ', l.fault_rack)) AS fault_on,
   l.fault_from_round,
-  l.fault_to_round
+  l.fault_to_round,
+  l.kind,
+  l.unacknowledged_lost
 FROM lost l
 JOIN scenarios s ON s.scenario_id = l.scenario_id
-ORDER BY l.acked_lost DESC, l.scenario_id, l.topic, l.partition, l.round
+ORDER BY l.acked_lost DESC, l.unacknowledged_lost DESC, l.scenario_id, l.topic, l.partition, l.round, l.from_offset

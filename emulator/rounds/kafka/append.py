@@ -19,6 +19,7 @@ from emulator.rounds.kafka.records import (
     Settings,
 )
 from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.unacknowledged import note_unacknowledged
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import size
 
@@ -27,8 +28,8 @@ from emulator.rounds.slots import size
 def append(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> int:
     """Step 3, for a T that is ready. Returns records refused, with NOT_ENOUGH_REPLICAS or RECORD_TOO_LARGE.
 
-    acks=all is refused while the ISR that T knows is smaller than min.insync.replicas; acks 0 and 1 are acknowledged now. Records
-    above max.message.bytes are refused whatever acks they have (UnifiedLog.analyzeAndValidateRecords).
+    acks=all is refused while the ISR that T knows is smaller than min.insync.replicas; acks 1 is acknowledged now, acks 0 never.
+    Records above max.message.bytes are refused whatever acks they have (UnifiedLog.analyzeAndValidateRecords).
     """
     replica = replicas[part.client_leader]
     if replica.status & CLIENTS_CUT:
@@ -56,6 +57,9 @@ def append_pattern(
     extend_log(lists.runs, inputs, replica, part.client_epoch, chosen, 0, part.now, part.keeps_segments)
     if not rules.entry_at_election:
         assign_epoch(lists.epochs, replica, part.client_epoch, replica.leo)
+    if pattern.unacknowledged_records:
+        only = pattern.unacknowledged_records == pattern.records
+        note_unacknowledged(lists, part, replica.leo, replica.leo + pattern.records, UNKNOWN if only else chosen)
     begin, begin_bytes = 0, 0
     for at in range(pattern.first_batch, pattern.first_batch + pattern.batch_count):
         batch = inputs.batches[at]
@@ -70,6 +74,7 @@ def append_pattern(
     part.accepted = pattern.records
     part.acked_on_append = pattern.unconditional_records
     part.appended += pattern.records
+    part.sent_unacknowledged += pattern.unacknowledged_records
     replica.produced_bytes += pattern.size_bytes
 
 

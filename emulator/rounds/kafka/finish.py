@@ -9,6 +9,7 @@ from emulator.rounds.kafka.log import local_bytes
 from emulator.rounds.kafka.record_ranges import count_lacking
 from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica
 from emulator.rounds.kafka.tell import end_refusals
+from emulator.rounds.kafka.unacknowledged import count_sent_lost
 from emulator.rounds.kafka.witness import new_violation
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
@@ -22,10 +23,12 @@ def finish(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica
     """After the last round; `part.now` is the number of rounds."""
     end_refusals(lists, part, replicas)
     end_leadership(lists, part)
-    part.acked_total = part.acked_records
+    part.acked_total = part.acked_records - part.sent_unacknowledged
     last = part.client_leader if part.leader == NOBODY else part.leader
     if last != NOBODY:
+        part.unacknowledged_lost = count_sent_lost(lists, inputs, part, replicas[last])
         part.acked_lost = count_lacking(lists.ranges, part.acked, lists.runs, lists.epochs, replicas[last])
+        part.acked_lost -= part.unacknowledged_lost
         part.committed_lost = count_lacking(lists.ranges, part.committed, lists.runs, lists.epochs, replicas[last])
         part.end_leo = replicas[last].leo
         part.end_hw = replicas[last].hw

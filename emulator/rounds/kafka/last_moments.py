@@ -1,6 +1,6 @@
 """Step 1, last moments: what T appends up to the moment its broker dies, and what of it followers have fetched by then.
 
-Between two fetches of a follower a leader appends, and with acks=0 and 1 acknowledges (ReplicaManager.appendRecords), what nobody
+Between two fetches of a follower a leader appends, and with acks=1 acknowledges (ReplicaManager.appendRecords), what nobody
 else has: a broker that dies takes it along.
 """
 
@@ -28,6 +28,7 @@ from emulator.rounds.kafka.records import (
     Rules,
 )
 from emulator.rounds.kafka.respond import append_chunk
+from emulator.rounds.kafka.unacknowledged import note_unacknowledged
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size
 
@@ -155,6 +156,9 @@ def append_part(
     begin_chunk(lists, inputs, part, leader, settings, records * record_bytes, part.client_epoch)
     if batch.acked_on_append:
         acknowledge_on_append(lists, part, leader, leader.leo, leader.leo + records)
+    if batch.unacknowledged:
+        note_unacknowledged(lists, part, leader.leo, leader.leo + records, UNKNOWN)
+        part.sent_unacknowledged += records
     leader.leo += records
     leader.log_bytes += records * record_bytes
     end_chunk(leader, settings)

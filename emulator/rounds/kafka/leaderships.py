@@ -2,7 +2,8 @@
 
 A leadership begins with a log and appends to it; what it acknowledged and committed is known when it ends. Then the log that the
 next leader begins with is held against it: what the leader before had and the new one has not is lost (`acked_lost`,
-`committed_lost`), and what any earlier one committed and the new one lacks breaks an invariant, as long as elections are clean.
+`unacknowledged_lost`, `committed_lost`), and what any earlier one committed and the new one lacks breaks an invariant, as long as
+elections are clean.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from emulator.rounds.kafka.records import (
     Replica,
 )
 from emulator.rounds.kafka.tell import tell
+from emulator.rounds.kafka.unacknowledged import keep_latest_sent, sent_in_range, tell_of_lost_range
 from emulator.rounds.kafka.witness import tell_of_missing
 from emulator.rounds.lists import List, append, clear, every, last
 from emulator.rounds.records import Rows
@@ -31,7 +33,10 @@ from emulator.rounds.slots import size
 
 @compiled
 def end_leadership(lists: Lists, part: Partition) -> None:
-    """Note what T acknowledged and committed: it is another leadership's turn, or the run is over."""
+    """Note what T acknowledged and committed: it is another leadership's turn, or the run is over.
+
+    What has acks=0 is noted twice: as acknowledged, and as sent, which is taken off it where it is counted or told of.
+    """
     if part.client_leader == NOBODY:
         return
     ranges, hw = lists.ranges, part.lead_hw
@@ -49,6 +54,7 @@ def end_leadership(lists: Lists, part: Partition) -> None:
         add_range(ranges, part.acked, part.client_epoch, ranges[at].from_offset, ranges[at].to_offset)
     add_range(ranges, part.acked, part.client_epoch, part.acked_from, part.acked_to)
     part.acked_records += acked_in_run(lists, part)
+    keep_latest_sent(lists, part)
     for at in every(part.missing):
         if ranges[at].from_offset < hw:
             tell_of_missing(lists, part, CONSISTENT_READ, ranges[at])
@@ -71,7 +77,7 @@ def reach(lists: Lists, part: Partition) -> int:
 
 @compiled
 def acked_in_run(lists: Lists, part: Partition) -> int:
-    """Records that T acknowledged and that were appended in this run: the initial log's lie below its LEO."""
+    """Records that T acknowledged, or appended with acks=0, in this run: the initial log's lie below its LEO."""
     count, hw = 0, part.lead_hw
     if part.epoch_start != UNKNOWN:
         first = max(part.epoch_start, part.lead_leo) if part.lead_round == BEFORE_THE_RUN else part.epoch_start
@@ -112,8 +118,8 @@ def begin_leadership(
     part.acked_from = 0
     part.acked_to = 0
     if had_leader:
-        tell_of_losses(lists, part, replica, part.acked, ACKED_LOST)
-        tell_of_losses(lists, part, replica, part.committed, COMMITTED_LOST)
+        tell_of_losses(lists, inputs, part, replica, part.acked, ACKED_LOST)
+        tell_of_losses(lists, inputs, part, replica, part.committed, COMMITTED_LOST)
         if part.lead_runs:
             hold_against_committed(lists, inputs, part, replicas, slot, epoch)
 
@@ -133,8 +139,11 @@ def held_by_leader(lists: Lists, part: Partition) -> None:
 
 
 @compiled
-def tell_of_losses(lists: Lists, part: Partition, replica: Replica, known: List, kind: int) -> None:
-    """An event for each range of known records that the leader before held and the new one did not begin with."""
+def tell_of_losses(lists: Lists, inputs: Inputs, part: Partition, replica: Replica, known: List, kind: int) -> None:
+    """An event for each range of known records that the leader before held and the new one did not begin with.
+
+    Of those that were acknowledged it is an event of its own kind where they have acks=0.
+    """
     work, lost = lists.work, lists.filled[0].lost
     clear(lost)
     for place in every(known):
@@ -149,6 +158,9 @@ def tell_of_losses(lists: Lists, part: Partition, replica: Replica, known: List,
             if common.from_offset < common.to_offset:
                 add_without(lists.ranges, common, part.lead_entries, part.lead_log_start, work, lost)
     for at in every(lost):
+        if kind == ACKED_LOST and part.sent.count:
+            tell_of_lost_range(lists, inputs, part, replica.broker, work[at])
+            continue
         tell(lists, part, kind, replica.broker, work[at].epoch, work[at].from_offset, work[at].to_offset, part.lead_cause)
 
 
@@ -181,12 +193,13 @@ def hold_against_committed(lists: Lists, inputs: Inputs, part: Partition, replic
     for place in every(part.acked_for_all):
         add_without(lists.ranges, lists.ranges[place], part.lead_entries, log_start, work, lost)
     for at in every(lost):
-        tell_of_missing(lists, part, NO_ACKED_RECORD_LOST, work[at])
+        if sent_in_range(lists, inputs, part, work[at]) < work[at].to_offset - work[at].from_offset:
+            tell_of_missing(lists, part, NO_ACKED_RECORD_LOST, work[at])
 
 
 @compiled
 def acknowledge_on_append(lists: Lists, part: Partition, replica: Replica, from_offset: int, to_offset: int) -> None:
-    """acks 0 and 1: the latest range grows, or becomes one of the earlier ones, kept while above the high watermark."""
+    """acks 1, and 0 too: the latest range grows, or becomes one of the earlier ones, kept while above the high watermark."""
     if part.acked_to == from_offset and part.acked_to > part.acked_from:
         part.acked_to = to_offset
         return

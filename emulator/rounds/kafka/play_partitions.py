@@ -107,6 +107,7 @@ def load_lists(old: State, part: Partition, replicas: Rows[Replica], number: int
     load(part.acked, old.ranges, 6 * number + 3, words.ranges, 3 * room, room)
     load(part.committed, old.ranges, 6 * number + 4, words.ranges, 4 * room, room)
     load(part.acked_for_all, old.ranges, 6 * number + 5, words.ranges, 5 * room, room)
+    load(part.sent, old.sent, number, words.sent, 0, len(words.sent))
     load(part.news, old.news, number, words.news, 0, len(words.news))
 
 
@@ -119,6 +120,7 @@ def store_lists(new: State, part: Partition, replicas: Rows[Replica], number: in
     fits = fits and store(part.acked, new.ranges, 6 * number + 3, words.ranges)
     fits = fits and store(part.committed, new.ranges, 6 * number + 4, words.ranges)
     fits = fits and store(part.acked_for_all, new.ranges, 6 * number + 5, words.ranges)
+    fits = fits and store(part.sent, new.sent, number, words.sent)
     fits = fits and store(part.news, new.news, number, words.news)
     for slot in range(part.slots):
         replica, at = replicas[slot], part.first_replica + slot
@@ -133,7 +135,8 @@ def store_lists(new: State, part: Partition, replicas: Rows[Replica], number: in
 def is_full(tiers: TierLists | None, readers: ReaderLists | None, part: Partition, replicas: Rows[Replica], spans: Spans) -> bool:
     """Whether a list of the partition, or an output, had no room."""
     full = part.lead_entries.full | part.acked_ranges.full | part.missing.full | part.acked.full
-    full |= part.committed.full | part.acked_for_all.full | part.news.full | spans.held.full | spans.lost.full
+    full |= part.committed.full | part.acked_for_all.full | part.sent.full | part.news.full
+    full |= spans.held.full | spans.lost.full
     full |= spans.events.full | spans.trace_rows.full | spans.trace_epochs.full | spans.trace_partitions.full
     if tiers is not None:
         for slot in range(part.slots):

@@ -84,10 +84,14 @@ FETCH_STATES = (
     ELECTION, UNCLEAN_ELECTION, LEADER_LOST, ISR_SHRINK, ISR_EXPAND, TRUNCATE, REFUSED, SEGMENT_ROLL,
     RECORDS_DELETED, LOG_DAMAGED, REASSIGNMENT_COMPLETED, ACKED_LOST, COMMITTED_LOST, LOCAL_DELETE,
     COPY_STARTED_EVENT, COPY_FINISHED_EVENT, COPY_FAILED_EVENT, REMOTE_DELETE, AUX_STATE_BUILT, TOPIC_DELETED,
+    UNACKNOWLEDGED_LOST,
 ) = range(len(EVENT_KINDS))  # fmt: skip
 
 NO_STRATEGY, BALANCED, AGGRESSIVE = range(3)
 """unclean.recovery.strategy"""
+
+ACKS_ALL, ACKS_LEADER, ACKS_NONE = range(3)
+"""acks of a workload row: all, 1 and 0."""
 
 PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS, DELETE_TOPIC = range(4)
 """Kinds of commands."""
@@ -254,6 +258,7 @@ class Pattern(Record):
     first_batch: int = constant("place of its first batch")
     batch_count: int = constant("batches")
     unconditional_records: int = constant("records of its batches with acks 0 or 1")
+    unacknowledged_records: int = constant("records of its batches with acks 0")
 
 
 class Batch(Record):
@@ -262,6 +267,7 @@ class Batch(Record):
     end: int = constant("records of the pattern up to its end")
     end_bytes: int = constant("bytes likewise")
     acked_on_append: int = constant("1: acks is 0 or 1")
+    unacknowledged: int = constant("1: acks is 0")
 
 
 class Command(Record):
@@ -324,6 +330,15 @@ class RecordRange(Record):
     epoch: int = constant("leader epoch")
     from_offset: int = constant("first")
     to_offset: int = constant("end, exclusive")
+
+
+class Sent(Record):
+    """Records with acks=0 that a leader appended one after the other, or with others between them that its pattern has."""
+
+    epoch: int = constant("leader epoch")
+    from_offset: int = constant("first")
+    to_offset: int = constant("end, exclusive")
+    pattern: int = constant("place of the pattern that they repeat from its first record on; UNKNOWN: all have acks=0")
 
 
 class News(Record):
@@ -487,16 +502,21 @@ class Partition(Record):
     acked_from: int = compared("latest range acknowledged on append (acks 0, 1) in it")
     acked_to: int = counter("its end")
     acked_ranges: List = part_of(List, "earlier such ranges above the high watermark")
+    sent_from: int = compared("latest stretch of records with acks=0 in it (Sent)")
+    sent_to: int = counter("its end")
+    sent_pattern: int = compared("its pattern")
     missing: List = part_of(List, "committed records that it lacked when it was elected")
     was_unclean: int = compared("1: some earlier election was unclean")
     expired_to: int = compared("highest log start of any leader so far, where remote storage is: what lies below may be gone")
     # What all leaderships before T's acknowledged and committed
-    acked: List = part_of(List, "ranges, disjoint, by epoch and offset")
+    acked: List = part_of(List, "ranges, disjoint, by epoch and offset; those with acks=0 are in them")
     committed: List = part_of(List, "likewise")
     acked_for_all: List = part_of(List, "likewise, committed in the leader's own epoch")
+    sent: List = part_of(List, "stretches of records with acks=0, by epoch and offset, without the latest")
     # Outcomes
     appended: int = counter("records appended by leaders")
-    acked_records: int = compared("records acknowledged by the leaderships before T's")
+    acked_records: int = compared("records acknowledged by the leaderships before T's, those with acks=0 among them")
+    sent_unacknowledged: int = counter("records with acks=0 that leaders appended")
     refused: int = counter("records refused")
     truncated: int = compared("records cut")
     replicated_bytes: int = counter("bytes fetched by followers")
@@ -518,6 +538,7 @@ class Partition(Record):
     refusing_leo: int = compared("its LEO then")
     acked_total: int = compared("records acknowledged in the whole run, of those appended in it; set at its end")
     acked_lost: int = compared("records ever acknowledged that the last leader's log lacks; set at the run's end")
+    unacknowledged_lost: int = compared("records with acks=0 likewise; set at the run's end")
     committed_lost: int = compared("records ever committed likewise; set at the run's end")
     end_leo: int = compared("LEO of the leader, or of the last one; set at the run's end")
     end_hw: int = compared("its high watermark; set at the run's end")
@@ -526,7 +547,7 @@ class Partition(Record):
     # Of one round
     adds_replicas: int = scratch("mask of replicas that a command of this round adds")
     accepted: int = scratch("records appended")
-    acked_on_append: int = scratch("of these, acknowledged at once")
+    acked_on_append: int = scratch("of these, with acks 0 or 1")
     noted: int = scratch("mask of followers that T noted")
     leader_at_start: int = scratch("the controller's leader before this round's election")
     epoch_at_start: int = scratch("its epoch")
@@ -552,6 +573,7 @@ class Event(Record):
     from_offset: int = constant("UNKNOWN: null")
     to_offset: int = constant("UNKNOWN: null")
     cause: int = constant("fault_id, -1: null")
+    records: int = constant("records concerned; UNKNOWN: null")
 
 
 class TraceRow(Record):
@@ -649,6 +671,7 @@ class Lists(NamedTuple):
     epochs: Rows[EpochEntry]
     segments: Rows[Segment]
     ranges: Rows[RecordRange]
+    sent: Rows[Sent]
     news: Rows[News]
     work: Rows[RecordRange]
     events: Rows[Event]

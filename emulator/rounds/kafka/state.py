@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from emulator.rounds.kafka.reading.records import CachedIndex, Reader, ReadPartition, ReadRange, ReadReplica, Waited
-from emulator.rounds.kafka.records import EpochEntry, News, Partition, RecordRange, Replica, Run, Segment
+from emulator.rounds.kafka.records import EpochEntry, News, Partition, RecordRange, Replica, Run, Segment, Sent
 from emulator.rounds.kafka.tier.records import (
     Known,
     KnownState,
@@ -28,6 +28,8 @@ SEGMENT_LISTS = ("segments",)
 """Likewise of Segment."""
 RANGE_LISTS = ("lead_entries", "acked_ranges", "missing", "acked", "committed", "acked_for_all")
 """Lists of a partition whose entries are RecordRange, likewise."""
+SENT_LISTS = ("sent",)
+"""Likewise of Sent."""
 NEWS_LISTS = ("news",)
 """Likewise of News."""
 
@@ -60,7 +62,7 @@ class State(NamedTuple):
     """Partitions and their replicas; the replicas of partition p are replicas[first_replica : first_replica + slots].
 
     `runs` has RUN_LISTS of replica 0, of replica 1, ...; `epochs` EPOCH_LISTS and `segments` SEGMENT_LISTS likewise; `ranges`
-    RANGE_LISTS of each partition; `news` NEWS_LISTS likewise.
+    RANGE_LISTS of each partition; `sent` SENT_LISTS and `news` NEWS_LISTS likewise.
     """
 
     partitions: Rows[Partition]
@@ -69,6 +71,7 @@ class State(NamedTuple):
     epochs: Packed
     segments: Packed
     ranges: Packed
+    sent: Packed
     news: Packed
     # Tiered storage: by partition and by replica, empty where no partition of the block has it
     tier: Rows[TierPartition]
@@ -96,6 +99,7 @@ LIST_RECORDS: dict[str, tuple[type, tuple[str, ...]]] = {
     "epochs": (EpochEntry, EPOCH_LISTS),
     "segments": (Segment, SEGMENT_LISTS),
     "ranges": (RecordRange, RANGE_LISTS),
+    "sent": (Sent, SENT_LISTS),
     "news": (News, NEWS_LISTS),
     **TIER_PARTITION_LISTS,
     **TIER_REPLICA_LISTS,

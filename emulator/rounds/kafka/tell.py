@@ -13,7 +13,7 @@ from emulator.rounds.kafka.records import (
     Partition,
     Replica,
 )
-from emulator.rounds.lists import append
+from emulator.rounds.lists import append, last
 from emulator.rounds.records import Rows
 
 
@@ -29,6 +29,17 @@ def tell(lists: Lists, part: Partition, kind: int, broker: int, epoch: int, from
     event.from_offset = from_offset
     event.to_offset = to_offset
     event.cause = cause
+    event.records = UNKNOWN
+
+
+@compiled
+def tell_of_some(
+    lists: Lists, part: Partition, kind: int, broker: int, epoch: int, from_offset: int, to_offset: int, cause: int, records: int
+) -> None:
+    """Likewise, of so many of the records between two offsets; without a number where it is all of them."""
+    tell(lists, part, kind, broker, epoch, from_offset, to_offset, cause)
+    if records < to_offset - from_offset:
+        lists.events[last(lists.filled[0].events)].records = records
 
 
 @compiled
@@ -73,4 +84,5 @@ def end_refusals(lists: Lists, part: Partition, replicas: Rows[Replica]) -> None
     event.from_offset = part.refusing_leo
     event.to_offset = part.refusing_leo + records
     event.cause = -1
+    event.records = UNKNOWN
     part.refusing = 0

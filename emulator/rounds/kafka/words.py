@@ -14,6 +14,7 @@ class Words(NamedTuple):
     epochs: np.ndarray
     segments: np.ndarray
     ranges: np.ndarray
+    sent: np.ndarray
     news: np.ndarray
     old_partitions: np.ndarray
     old_replicas: np.ndarray

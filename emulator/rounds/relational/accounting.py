@@ -6,6 +6,8 @@ leads at `lead_start`, and its high watermark came to `lead_hw`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .logs import contents
 from .play import Played
 from .queries import Query
@@ -30,7 +32,9 @@ class Accounts:
             reached = reached.union(ended)
         self._begun = begun
         self._reached = reached.settled()
-        self._acked = self._acknowledged().settled()
+        of_whom = [*SET, "client_epoch", "initial"]
+        self._sent = merged(self._sent_unacknowledged(), of_whom).settled()
+        self._acked = without(merged(self._acknowledged(), of_whom), self._sent, of_whom).settled()
         self._committed = self._all_committed().settled()
 
     def _parts(self, part: str) -> Query:
@@ -44,12 +48,13 @@ class Accounts:
         )
 
     def _acknowledged(self) -> Query:
-        """All that was acknowledged, with the epoch of the leadership under which it was; `initial`: before the run."""
+        """All that was acknowledged, with the epoch of the leadership under which it was; `initial`: before the run.
+
+        What has acks=0 is in it as well, as far as it is committed: `_sent_unacknowledged` has to be taken off.
+        """
         initial = self._parts("begin").where("round = -1").join(self._played.first, "pid")
         initial = initial.with_columns(to_offset="least(to_offset, acked_to)")
-        appended = self._played.tables.batches.where("acked_on_append").select(
-            "pid", "epoch AS client_epoch", "epoch", "base_offset AS from_offset", "end_offset AS to_offset"
-        )
+        appended = self._appended("acked_on_append AND NOT unacknowledged")
         own = self._own().join(self._played.first.select("pid", "first_leo", "first_epoch"), "pid", "left")
         # What the first leader's log held before the run counts as acknowledged, but not by this run.
         is_first = "coalesce(client_epoch = first_epoch, false)"
@@ -65,6 +70,17 @@ class Accounts:
         first, *others = parts
         return first.union(*others).where("from_offset < to_offset")
 
+    def _appended(self, which: str) -> Query:
+        """The records of some batches. `which`: SQL."""
+        columns = ("pid", "epoch AS client_epoch", "epoch", "base_offset AS from_offset", "end_offset AS to_offset")
+        return self._played.tables.batches.where(which).select(*columns)
+
+    def _sent_unacknowledged(self) -> Query:
+        """All that was sent with acks=0; the log of the start is if the first workload row says so."""
+        begun = self._parts("begin").where("round = -1").join(self._played.first.where("unacknowledged"), "pid")
+        initial = begun.select("pid", "client_epoch", "epoch", "from_offset", "to_offset", "true AS initial")
+        return initial.union(self._appended("unacknowledged").with_columns(initial="false"))
+
     def _all_committed(self) -> Query:
         """All that leaderships committed: of the logs they began with, and of their own."""
         begun = self._parts("begin").join(self._reached, ["pid", "client_epoch"])
@@ -73,7 +89,7 @@ class Accounts:
         return begun.select(*columns).union(self._own().select(*columns)).where("from_offset < to_offset")
 
     def sums(self) -> Query:
-        """By partition: acked, acked_lost, committed_lost; null where there is nothing."""
+        """By partition: acked, acked_lost, sent_unacknowledged, unacknowledged_lost, committed_lost; null: there is nothing."""
         tables = self._played.tables
         last = tables.replicas.join(tables.partitions.select("pid", "client_leader"), "pid").where(
             "broker = client_leader AND position IS NOT NULL"
@@ -85,7 +101,9 @@ class Accounts:
         log = contents(tables.logs, last).select(*SET, "from_offset", "to_offset")
         starts = last.select("pid", "log_start")
         found = count(self._acked.where("NOT initial"), ["pid"], "acked")
-        for name, known in (("acked_lost", self._acked), ("committed_lost", self._committed)):
+        found = found.join(count(self._sent.where("NOT initial"), ["pid"], "sent_unacknowledged"), "pid", "full")
+        known_sets = (("acked_lost", self._acked), ("unacknowledged_lost", self._sent), ("committed_lost", self._committed))
+        for name, known in known_sets:
             kept = known.join(starts, "pid", "left").with_columns(from_offset="greatest(from_offset, log_start, 0L)")
             missing = without(merged(kept.select(*SET, "from_offset", "to_offset"), SET), log, SET)
             found = found.join(count(missing, ["pid"], name), "pid", "full")
@@ -103,12 +121,17 @@ class Accounts:
         held = held.with_columns(from_offset="greatest(from_offset, new_start)")
         begins = self._parts("begin").renamed(client_epoch="elected_epoch")
         gone = without(merged(held.select(*keys, "from_offset", "to_offset"), keys), begins, keys).settled()
-        parts = []
-        for kind, known in (("acked_lost", self._acked), ("committed_lost", self._committed)):
-            parts.append(merged(self._lost(gone, known), keys).with_columns(kind=f"'{kind}'"))
+        acked, sent, committed = (merged(self._lost(gone, known), keys) for known in (self._acked, self._sent, self._committed))
+        whole = merged(acked.union(sent), keys).settled()
+        parts = [
+            _within(acked, whole, keys).with_columns(kind="'acked_lost'"),
+            _within(sent, whole, keys).with_columns(kind="'unacknowledged_lost'"),
+            committed.with_columns(records="CAST(null AS BIGINT)", kind="'committed_lost'"),
+        ]
         told = self._begun.select("pid", "client_epoch AS elected_epoch", "broker", "round", "cause")
-        return (parts[0].union(parts[1]).join(told, ["pid", "elected_epoch"]).renamed(epoch="leader_epoch")).select(
-            "pid", "round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause"
+        first, *others = parts
+        return (first.union(*others).join(told, ["pid", "elected_epoch"]).renamed(epoch="leader_epoch")).select(
+            "pid", "round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause", "records"
         )
 
     def _lost(self, gone: Query, known: Query) -> Query:
@@ -117,3 +140,12 @@ class Accounts:
         both = gone.join(theirs, SET).where("other_from < to_offset AND from_offset < other_to AND client_epoch < elected_epoch")
         both = both.with_columns(from_offset="greatest(from_offset, other_from)", to_offset="least(to_offset, other_to)")
         return both.select("pid", "elected_epoch", "epoch", "from_offset", "to_offset")
+
+
+def _within(rows: Query, whole: Query, keys: Sequence[str]) -> Query:
+    """Ranges of records, those of each of the `whole` ranges as one: its first and last record, and how many if not all."""
+    ranges = whole.renamed(from_offset="whole_from", to_offset="whole_to")
+    both = rows.join(ranges, list(keys)).where("whole_from <= from_offset AND to_offset <= whole_to")
+    edges = ("min(from_offset) AS from_offset", "max(to_offset) AS to_offset", "sum(to_offset - from_offset) AS records")
+    found = both.group_by(*keys, "whole_from").agg(*edges).drop("whole_from")
+    return found.with_columns(records="IF(records < to_offset - from_offset, records, null)")

@@ -92,7 +92,7 @@ def given_batches(entries: list[dict[str, int]], logs: Mapping[Key, Mapping[str,
                 merged[-1][1] = max(merged[-1][1], end)
             else:
                 merged.append([start, end])
-        sized = {"batch_records": 1, "record_bytes": sizes[pid], "acked_on_append": False}
+        sized = {"batch_records": 1, "record_bytes": sizes[pid], "acked_on_append": False, "unacknowledged": False}
         sized |= {"first_round": 0, "batch_rounds": 0}
         rows += [{"pid": pid, "epoch": epoch, "base_offset": start, "end_offset": end, **sized} for start, end in merged]
     return rows

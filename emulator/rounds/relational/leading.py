@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .elr import change_isr
-from .tables import BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
+from .tables import ACKS, BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
 
-WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append")
+WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append", "unacknowledged")
 
 
 def append(now: Round) -> Round:
@@ -97,7 +97,7 @@ def keep_batches(now: Round) -> Round:
     each = [
         {
             "base_offset": f"base_{k}", "end_offset": f"end_{k}", "record_bytes": f"record_bytes_{k}",
-            "acked_on_append": f"acked_on_append_{k}",
+            "acked_on_append": f"acked_on_append_{k}", "unacknowledged": f"unacknowledged_{k}",
         }
         for k in range(now.inputs.batches_due)
     ]  # fmt: skip
@@ -109,7 +109,7 @@ def keep_batches(now: Round) -> Round:
         .with_columns(batch_records="end_offset - base_offset", first_round="round", batch_rounds="1")
     )
     runs = now.batches.union(appended.select(*BATCH_COLUMNS))
-    alike = ["pid", "epoch", "batch_records", "record_bytes", "acked_on_append", "batch_rounds"]
+    alike = ["pid", "epoch", "batch_records", "record_bytes", *ACKS, "batch_rounds"]
     in_order = "OVER (PARTITION BY pid ORDER BY epoch, base_offset)"
     same = " AND ".join(f"lag({name}) {in_order} = {name}" for name in alike[1:])
     next_round = f"lag(first_round + (end_offset - base_offset) DIV batch_records) {in_order} = first_round"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .queries import Query
-from .tables import PARTITION, REPLICA
+from .tables import ACKS, PARTITION, REPLICA
 
 IN_ORDER = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
 
@@ -73,7 +73,7 @@ def batches_between(ranges: Query, batches: Query, most: str) -> Query:
     `most`: SQL, how many of a row of like batches are looked at. Gives the columns of `ranges`, base_offset, end_offset,
     batch_bytes, batch_round, is_rest; the first of a range may be the rest of a batch.
     """
-    runs = batches.renamed(base_offset="run_base", end_offset="run_end").drop("acked_on_append")
+    runs = batches.renamed(base_offset="run_base", end_offset="run_end").drop(*ACKS)
     found = ranges.join(runs, [*PARTITION, "epoch"]).where("run_base < to_offset AND run_end > from_offset")
     found = found.with_columns(
         first="(greatest(from_offset, run_base) - run_base) DIV batch_records",
@@ -89,7 +89,7 @@ def batches_between(ranges: Query, batches: Query, most: str) -> Query:
 
 def bytes_between(ranges: Query, batches: Query) -> Query:
     """Bytes of ranges of records (pid, broker, epoch, from_offset, to_offset), summed by replica: pid, broker, bytes."""
-    runs = batches.drop("acked_on_append", "batch_records")
+    runs = batches.drop(*ACKS, "batch_records")
     found = ranges.join(runs, [*PARTITION, "epoch"]).where("base_offset < to_offset AND end_offset > from_offset")
     size = "(least(end_offset, to_offset) - greatest(base_offset, from_offset)) * record_bytes"
     return found.group_by(*REPLICA).agg(f"sum({size}) AS bytes")

@@ -22,6 +22,7 @@ from .tiers import INSIDE
 
 Tables = dict[str, Query | pa.Table]
 _PLACE = ("scenario_id", "topic", "partition")
+_ACCOUNTED = ("acked", "acked_lost", "sent_unacknowledged", "unacknowledged_lost", "committed_lost")
 _FENCES = pa.schema(
     [("scenario_id", pa.int32()), ("broker", pa.int32()), ("round", pa.int32()), ("kind", pa.string()), ("cause", pa.int32())]
 )
@@ -105,17 +106,19 @@ def _outcomes(played: Played, accounts: Accounts) -> Query:
     rows = rows.join(accounts.sums(), "pid", "left")
     others = [f for f in OUTPUT_TABLES["outcomes"] if f.name not in (*rows.columns, "topic", "partition") and not f.nullable]
     more = {field.name: f"CAST(0 AS {field.dataType.simpleString()})" for field in others}
-    lost = {name: f"coalesce({name}, 0L)" for name in ("acked", "acked_lost", "committed_lost")}
+    lost = {name: f"coalesce({name}, 0L)" for name in _ACCOUNTED}
     return rows.with_columns(**lost, **more)
 
 
 def _events(engine: Engine, inputs: RunInputs, played: Played, accounts: Accounts) -> Query:
     tables = played.tables
     refusing = tables.partitions.where("refusing_records > 0").select(*REFUSED)
-    parts = [part for part in (played.rows("events"), refusing, accounts.losses()) if part is not None]
-    first, *others = (part.select(*EVENT_COLUMNS) for part in parts)
+    parts = [part.select(*EVENT_COLUMNS) for part in (played.rows("events"), refusing) if part is not None]
+    if (lost := accounts.losses()) is not None:
+        parts.insert(0, lost.select(*EVENT_COLUMNS, "records"))
+    first, *others = parts
     of_partitions = tables.partitions.select("pid", "scenario_id", "topic_id")
-    every = first.union(*others).join(of_partitions, "pid")
+    every = first.union(*others, missing=True).join(of_partitions, "pid")
     fences = _fences(inputs)
     if not fences.num_rows:
         return every

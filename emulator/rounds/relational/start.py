@@ -207,12 +207,16 @@ def first_histories(tables: Tables) -> Query:
 
 
 def first_leaderships(engine: Engine, inputs: RunInputs, tables: Tables) -> Query:
-    """Up to where the first leaders' logs count as acknowledged: all of it where the first workload row asks for no more."""
+    """Up to where the first leaders' logs count as acknowledged: all of it where the first workload row asks for no more.
+
+    Where it asks for nothing, all of it counts as sent without an acknowledgement.
+    """
     pids = np.concatenate([place.first_pid + np.arange(len(place.assignment), dtype=np.int64) for place in inputs.places])
     acked = np.concatenate([place.acked_on_append for place in inputs.places])
-    on_append = engine.read(pa.table({"pid": pids, "on_append": acked}))
+    unacknowledged = np.concatenate([place.unacknowledged for place in inputs.places])
+    on_append = engine.read(pa.table({"pid": pids, "on_append": acked, "unacknowledged": unacknowledged}))
     return (
         _first_leaders(tables)
         .join(on_append, PARTITION)
-        .select("pid", "client_epoch AS first_epoch", "leo AS first_leo", "IF(on_append, leo, hw) AS acked_to")
+        .select("pid", "client_epoch AS first_epoch", "leo AS first_leo", "IF(on_append, leo, hw) AS acked_to", "unacknowledged")
     )

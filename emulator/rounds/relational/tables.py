@@ -49,8 +49,12 @@ REPLICA_COLUMNS = {
 EPOCH_COLUMNS = {"pid": "bigint", "broker": "int", "epoch": "int", "start_offset": "bigint"}
 BATCH_COLUMNS = {
     "pid": "bigint", "epoch": "int", "base_offset": "bigint", "end_offset": "bigint", "batch_records": "bigint",
-    "record_bytes": "bigint", "acked_on_append": "boolean", "first_round": "int", "batch_rounds": "int",
+    "record_bytes": "bigint", "acked_on_append": "boolean", "unacknowledged": "boolean", "first_round": "int",
+    "batch_rounds": "int",
 }  # fmt: skip
+ACKS = ("acked_on_append", "unacknowledged")
+"""Of batches: whether acks is 0 or 1, and whether it is 0."""
+
 TIER_COUNTERS = (
     "remote_copy_requests", "remote_copy_bytes", "remote_copied_again_bytes", "moved_to_tiered_storage", "aux_state_requests",
     "aux_state_errors", "aux_state_downloads",

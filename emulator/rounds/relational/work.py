@@ -16,6 +16,7 @@ from emulator.scenario.globs import parse_partitions
 WORKLOAD = pa.schema(
     [("workload_id", pa.int32()), ("number", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
     + [("records", pa.int64()), ("record_bytes", pa.int64()), ("acked_on_append", pa.bool_())]
+    + [("unacknowledged", pa.bool_())]
 )
 COMMANDS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("broker", pa.int32()), ("place", pa.int32())])
 DELETIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("offset", pa.int64())])
@@ -35,6 +36,8 @@ class Place:
     workload_id: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
     acked_on_append: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
     """Whether the first workload row of a partition asks for no more than its leader."""
+    unacknowledged: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    """Whether it asks for nothing."""
     keeps_segments: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
     """Whether a segment of a partition may be deleted in the run."""
 
@@ -57,8 +60,9 @@ def workloads(places: list[Place]) -> tuple[pa.Table, list[tuple[int, int]]]:
         keys = [tuple(_batch(row) for row, is_sent in zip(rows, chosen, strict=True) if is_sent) for chosen in sets]
         ids = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
         acked = np.array([bool(key) and key[0][4] for key in keys], bool)
+        unacknowledged = np.array([bool(key) and key[0][5] for key in keys], bool)
         group = of_partition.reshape(-1)
-        place.workload_id, place.acked_on_append = ids[group], acked[group]
+        place.workload_id, place.acked_on_append, place.unacknowledged = ids[group], acked[group], unacknowledged[group]
     table: list[dict[str, Any]] = []
     most: dict[int, int] = {}
     for key, workload_id in numbers.items():
@@ -74,8 +78,9 @@ def workloads(places: list[Place]) -> tuple[pa.Table, list[tuple[int, int]]]:
     return pa.Table.from_pylist(table, WORKLOAD), sorted(most.items())
 
 
-def _batch(row: Mapping[str, Any]) -> tuple[int, int, int, int, bool]:
-    return row["from_round"], row["to_round"], row["records_per_round"], row["record_bytes"], row["acks"] != "all"
+def _batch(row: Mapping[str, Any]) -> tuple[int, int, int, int, bool, bool]:
+    acks = row["acks"]
+    return row["from_round"], row["to_round"], row["records_per_round"], row["record_bytes"], acks != "all", acks == "0"
 
 
 def commands_of(places: list[Place]) -> tuple[pa.Table, pa.Table, pa.Table]:

@@ -51,6 +51,7 @@ class Told:
             "bytes": sum(batch["bytes"] for batch in batches),
             "unconditional_records": sum(batch["records"] for batch in free),
             "unconditional_bytes": sum(batch["bytes"] for batch in free),
+            "unacknowledged_records": sum(batch["records"] for batch in batches if batch["unacknowledged"]),
             "batches": batches if len(batches) > 1 else None,
             "elr": bool(inputs.scenarios[part.scenario].elr),
             "clears_elr": bool(settings.clears_elr) and settings.from_round == round_,
@@ -72,10 +73,11 @@ class Told:
         found, end, end_bytes = [], 0, 0
         for batch in self.inputs.batches[of.first_batch : of.first_batch + of.batch_count]:
             value = {"records": int(batch.end) - end, "bytes": int(batch.end_bytes) - end_bytes}
-            found.append(value | {"acked_on_append": bool(batch.acked_on_append)})
+            found.append(value | {"acked_on_append": bool(batch.acked_on_append), "unacknowledged": bool(batch.unacknowledged)})
             end, end_bytes = int(batch.end), int(batch.end_bytes)
         sizes = {batch["bytes"] / batch["records"] for batch in found}
         assert (of.records, of.size_bytes) == (end, end_bytes)
+        assert of.unacknowledged_records == sum(batch["records"] for batch in found if batch["unacknowledged"])
         assert of.record_bytes == (sizes.pop() if len(sizes) == 1 else k.UNKNOWN)
         return found
 
@@ -182,7 +184,8 @@ def assert_plain(block: Block) -> None:
     """That all arrays have the memory layout that compiled functions were compiled for."""
     for array in (*block.inputs, block.state.partitions, block.state.replicas):
         assert array.flags.c_contiguous and array.flags.writeable and array.flags.aligned
-    for packed in (block.state.runs, block.state.epochs, block.state.segments, block.state.ranges, block.state.news):
+    lists = (block.state.runs, block.state.epochs, block.state.segments, block.state.ranges, block.state.sent, block.state.news)
+    for packed in lists:
         for array in packed:
             assert array.dtype == np.int64 and array.flags.c_contiguous and array.flags.writeable
         assert packed.offsets[-1] == len(packed.words)

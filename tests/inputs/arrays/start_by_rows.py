@@ -51,6 +51,7 @@ def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
         **dict.fromkeys(("lead_unclean", "lead_runs", "lead_leo", "lead_log_start", "lead_hw", "lead_acked_before"), 0),
         **dict.fromkeys(("next_change", "now", "target", "adding", "pending_joins", "last_known_elr", "committed_before"), 0),
         "refusing_slot": k.NOBODY,
+        "sent_pattern": k.UNKNOWN,
     }
     lead_entries: list[tuple[int, int, int]] = []
     if slot >= 0:
@@ -73,6 +74,7 @@ def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
         "epochs": caches,
         "runs": runs,
         "lead_entries": lead_entries,
+        "sent": [(*entry, k.UNKNOWN) for entry in lead_entries] if one.first_acks == "0" else [],
         "news": [(-1, slot, epoch)] if inputs.has_late_news else [],
         "record_bytes": size,
     }

@@ -34,7 +34,7 @@ COUNTERS = (
 )  # fmt: skip
 REFERENCE_KINDS = (
     "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand", "truncate",
-    "acked_lost", "committed_lost", "refused",
+    "acked_lost", "unacknowledged_lost", "committed_lost", "refused",
 )  # fmt: skip
 TRACE_COLUMNS = ("role", "leader_epoch", "log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs")
 PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr", "last_known_elr")
@@ -154,7 +154,7 @@ def events_of(game: Played) -> dict[int, list[Row]]:
                 "broker": int(row.broker),
                 **{
                     name: None if row[name] == UNKNOWN else int(row[name])
-                    for name in ("leader_epoch", "from_offset", "to_offset", "cause")
+                    for name in ("leader_epoch", "from_offset", "to_offset", "cause", "records")
                 },
             }
         )
@@ -171,6 +171,8 @@ def outcomes_of(game: Played, place: int) -> Row:
         **tier_outcomes_of(game, place),
         "local_deleted_bytes": int(part.local_deleted_bytes),
         "acked_lost": int(part.acked_lost),
+        "sent_unacknowledged": int(part.sent_unacknowledged),
+        "unacknowledged_lost": int(part.unacknowledged_lost),
         "committed_lost": int(part.committed_lost),
         "leader": brokers[part.leader] if part.leader >= 0 else -1,
         "leader_epoch": int(part.epoch),
@@ -278,7 +280,7 @@ def differences(
     found = rows_that_differ(expected.trace, known["trace"][place], ("round", "broker"), (*TRACE_COLUMNS, *columns_too))
     found += rows_that_differ(expected.trace_partitions, known["partitions"][place], ("round",), PARTITION_COLUMNS)
     left = Counter(tuple(event) for event in expected.events if event.kind in kinds)
-    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
+    columns = ("round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause", "records")
     seen = [row for row in known["events"].get(place, []) if row["kind"] in kinds]
     right = Counter(tuple(row[c] for c in columns) for row in seen)
     found += [("event", event[0], event, n, 0) for event, n in (left - right).items()]

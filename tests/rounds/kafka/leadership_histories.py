@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 Records = set[tuple[int, int]]
-Loss = tuple[int, str, int, int, int, int, int | None]
+Loss = tuple[int, str, int, int, int, int, int | None, int | None]
 """round, kind, slot of the elected, epoch of the records, from, to, cause"""
 Violation = tuple[int, str, int, int, int, int, int, int | None]
 """round, invariant, slot of the elected, its epoch, epoch of the records, from, to, cause"""
@@ -89,7 +89,8 @@ class History:
             other.record_epochs = deleted + leader.record_epochs[: draw.randint(0, len(leader.record_epochs))]
             other.hw = min(leader.hw, other.leo)
         acked_before = draw.choice([leader.hw, leader.leo])
-        self.acked = leader.records(acked_before)
+        self.acked = leader.records(acked_before)  # those with acks=0 are in it, and in `sent`
+        self.sent: Records = set()
         self.committed = leader.records(leader.hw)
         own = {record for record in leader.records() if record[0] == self.epoch}
         self.acked_for_all = own & self.committed
@@ -121,11 +122,13 @@ class History:
         first = leader.leo
         leader.record_epochs += [self.epoch] * self.draw.randint(0, 3)
         appended = {(self.epoch, offset) for offset in range(first, leader.leo)}
-        is_acked = bool(appended) and self.draw.random() < 0.4
+        acks = self.draw.choice(("all", "all", "all", "1", "0")) if appended else "all"
         self.held |= appended
-        if is_acked:
+        if acks != "all":
             self.acked |= appended
-        self.steps.append(("append", (first, leader.leo, is_acked)))
+        if acks == "0":
+            self.sent |= appended
+        self.steps.append(("append", (first, leader.leo, acks)))
 
     def _advance(self, leader: Log) -> None:
         assert self.start is not None
@@ -175,16 +178,21 @@ class History:
         self.steps.append(("elect", (self._logs(), self.leader, self.round, self.epoch, self.cause, is_clean, knows, runs)))
         self._open(leader)
         gone = {record for record in held_before - leader.records() if record[1] >= leader.log_start}
-        for kind, kept in (("acked_lost", self.acked), ("committed_lost", self.committed)):
-            self.losses += [
-                (self.round, kind, self.leader, epoch, low, high, self.cause) for epoch, low, high in contiguous(gone & kept)
-            ]
+        for epoch, low, high in contiguous(gone & self.committed):
+            self.losses.append((self.round, "committed_lost", self.leader, epoch, low, high, self.cause, None))
+        for epoch, low, high in contiguous(gone & self.acked):
+            for kind, kept in (("acked_lost", self.acked - self.sent), ("unacknowledged_lost", self.sent)):
+                lost = [offset for offset in range(low, high) if (epoch, offset) in kept]
+                if lost:
+                    some = None if len(lost) == lost[-1] + 1 - lost[0] else len(lost)
+                    self.losses.append((self.round, kind, self.leader, epoch, lost[0], lost[-1] + 1, self.cause, some))
         self.all_clean = self.all_clean and is_clean
         if self.all_clean and runs and not self.some_damaged:
             self.missing = contiguous(self._lacked_by(leader, self.committed))
             self._violate("LeaderCompleteness", self.missing)
             self._violate("NoCommittedRecordLost", self.missing)
-            self._violate("NoAckedRecordLost", contiguous(self._lacked_by(leader, self.acked_for_all)))
+            lacked = contiguous(self._lacked_by(leader, self.acked_for_all))
+            self._violate("NoAckedRecordLost", [each for each in lacked if not self._was_sent(*each)])
         self.start, self.reached = None, 0
         if knows:
             self.start, self.reached = leader.leo, leader.hw
@@ -197,15 +205,21 @@ class History:
     def _violate(self, invariant: str, ranges: list[tuple[int, int, int]]) -> None:
         self.violations += [(self.round, invariant, self.leader, self.epoch, *records, self.cause) for records in ranges]
 
+    def _was_sent(self, epoch: int, low: int, high: int) -> bool:
+        """Whether all records of a range have acks=0."""
+        return all((epoch, offset) in self.sent for offset in range(low, high))
+
     def _lacked_by(self, log: Log, records: Records) -> Records:
         return {record for record in records - log.records() if record[1] >= log.log_start}
 
     def outcomes(self) -> dict[str, int]:
-        """acked (of this run), acked_lost, committed_lost; LEO and high watermark at the end."""
+        """acked and sent (of this run), what of them and of what was committed is lost; LEO and high watermark at the end."""
         final = self.replicas[self.leader]
         return {
-            "acked_total": len(self.acked - self.initial_records),
-            "acked_lost": len(self._lacked_by(final, self.acked)),
+            "acked_total": len(self.acked - self.sent - self.initial_records),
+            "acked_lost": len(self._lacked_by(final, self.acked - self.sent)),
+            "sent_unacknowledged": len(self.sent),
+            "unacknowledged_lost": len(self._lacked_by(final, self.sent)),
             "committed_lost": len(self._lacked_by(final, self.committed)),
             "end_leo": final.leo,
             "end_hw": final.hw,

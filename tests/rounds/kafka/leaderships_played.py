@@ -25,6 +25,8 @@ from emulator.rounds.kafka.records import (
     NOBODY,
     OFFLINE,
     STALE,
+    UNACKNOWLEDGED_LOST,
+    UNKNOWN,
     Batch,
     BrokerSpan,
     Command,
@@ -40,13 +42,14 @@ from emulator.rounds.kafka.records import (
 )
 from emulator.rounds.kafka.state import RANGE_LISTS
 from emulator.rounds.kafka.tier.records import StoreSpan, Transaction
+from emulator.rounds.kafka.unacknowledged import note_unacknowledged
 from emulator.rounds.lists import List, every
 from emulator.rounds.records import rows
 from tests.rounds.kafka.leadership_histories import Log, Loss, Records, Violation
 
 RECORD_BYTES = 10
 FIRST_BROKER = 100
-LOSSES = {ACKED_LOST: "acked_lost", COMMITTED_LOST: "committed_lost"}
+LOSSES = {ACKED_LOST: "acked_lost", COMMITTED_LOST: "committed_lost", UNACKNOWLEDGED_LOST: "unacknowledged_lost"}
 
 
 def inputs_of_one() -> Inputs:
@@ -84,6 +87,8 @@ class Leaderships:
         self.part.slots, self.part.assigned = slots, (1 << slots) - 1
         for at, name in enumerate(RANGE_LISTS):
             self._place(getattr(self.part, name), at)
+        self._place(self.part.sent, 0)
+        self.part.sent_pattern = UNKNOWN
         for slot in range(slots):
             replica = self.replicas[slot]
             replica.broker, replica.damaged_round = FIRST_BROKER + slot, FOREVER
@@ -135,11 +140,14 @@ class Leaderships:
         add_log(self.lists.runs, self.lists.epochs, leader, self.lists.ranges, part.lead_entries)
         assert self.records_in(part.lead_entries) == logs[0].records()
 
-    def append(self, first: int, end: int, is_acked: bool) -> None:
+    def append(self, first: int, end: int, acks: str) -> None:
         leader = self.replicas[self.part.client_leader]
         assert leader.leo == first
-        if is_acked:
+        if acks != "all":
             acknowledge_on_append(self.lists, self.part, leader, first, end)
+        if acks == "0":
+            note_unacknowledged(self.lists, self.part, first, end, UNKNOWN)
+            self.part.sent_unacknowledged += end - first
         leader.leo = end
 
     def advance(self, hw: int) -> None:
@@ -179,7 +187,12 @@ class Leaderships:
         """The losses and violations since the last time."""
         told: dict[str, Any] = self.scratch.hand_over(lambda events: events)
         losses: list[Loss] = [
-            (*at_slot(e.at_round, LOSSES[e.kind], e.broker), *map(int, (e.leader_epoch, e.from_offset, e.to_offset)), cause_of(e))
+            (
+                *at_slot(e.at_round, LOSSES[e.kind], e.broker),
+                *map(int, (e.leader_epoch, e.from_offset, e.to_offset)),
+                cause_of(e),
+                None if e.records == UNKNOWN else int(e.records),
+            )
             for e in told["events"].view(np.recarray)
             if e.kind in LOSSES
         ]

@@ -22,7 +22,7 @@ def test_rooms_that_start_tiny(tmp_path: Path) -> None:
     usual_state, usual = play(block.state, block.inputs, block.traffic)
     for name in ("events", "trace", "trace_epochs", "trace_partitions", "violations", "witness_epochs", "traffic"):
         assert (words_of(getattr(told, name)) == words_of(getattr(usual, name))).all(), name
-    for lists in ("runs", "epochs", "ranges", "news"):
+    for lists in ("runs", "epochs", "ranges", "sent", "news"):
         left, right = getattr(state, lists), getattr(usual_state, lists)
         assert (left.offsets == right.offsets).all()
         assert (left.words == right.words).all()

@@ -9,7 +9,8 @@ import pytest
 
 from emulator.rounds.kafka.play_block import Scratch
 from emulator.rounds.kafka.record_ranges import add_range, add_without, count_lacking
-from emulator.rounds.kafka.records import RecordRange
+from emulator.rounds.kafka.records import UNKNOWN, Batch, RecordRange
+from emulator.rounds.kafka.unacknowledged import alike_from, keep_latest_sent, note_unacknowledged, sent_in_range
 from emulator.rounds.lists import List, every
 from emulator.rounds.records import Rows, rows
 from tests.rounds.kafka.leadership_histories import History, Log, Records, contiguous
@@ -44,6 +45,7 @@ def test_random_histories_agree_with_sets_of_records(scratch: Scratch) -> None:
         seen["histories with losses"] += outcomes["acked_lost"] > 0
     assert seen["histories with losses"] > HISTORIES // 10
     assert seen["acked_lost"] + seen["committed_lost"] > HISTORIES // 2
+    assert seen["unacknowledged_lost"] > HISTORIES // 10
     assert min(seen[name] for name in ("LeaderCompleteness", "NoAckedRecordLost", "ConsistentRead")) > HISTORIES // 20, seen
 
 
@@ -57,7 +59,7 @@ def test_last_member_elected_unclean(scratch: Scratch, acked_before: int, acked_
     played.end(logs, has_leader=True)
     assert (played.part.acked_lost, played.part.committed_lost, played.part.acked_total) == (acked_lost, 3, 0)
     losses, violations = played.told()
-    assert losses == [(18, "acked_lost", 2, 0, 2, 2 + acked_lost, 1), (18, "committed_lost", 2, 0, 2, 5, 1)]
+    assert losses == [(18, "acked_lost", 2, 0, 2, 2 + acked_lost, 1, None), (18, "committed_lost", 2, 0, 2, 5, 1, None)]
     assert violations == []
 
 
@@ -66,8 +68,8 @@ def test_one_leadership_loses_records_only_when_its_log_is_cut(scratch: Scratch,
     """Two records of the start; seven appended, five of them below the high watermark, the last three acknowledged at once."""
     played = Leaderships(inputs_of_one(), scratch, 1)
     played.start([Log(0, [0, 0], 2)], 0, 0, 2)
-    played.append(2, 6, is_acked=False)
-    played.append(6, 9, is_acked=True)
+    played.append(2, 6, "all")
+    played.append(6, 9, "1")
     played.advance(7)
     played.end([Log(0, [0] * leo, min(leo, 7))], has_leader=True)
     assert played.part.acked_total == 7
@@ -91,7 +93,7 @@ def test_ranges_acknowledged_on_append_are_few(scratch: Scratch) -> None:
         part, leader, acked = played.part, played.replicas[0], set[tuple[int, int]]()
         for _ in range(20):
             first, is_acked, changes = int(leader.leo), draw.random() < 0.5, part.acked_ranges.changes
-            played.append(first, first + draw.randint(1, 3), is_acked)
+            played.append(first, first + draw.randint(1, 3), "1" if is_acked else "all")
             acked |= {(0, offset) for offset in range(first, leader.leo) if is_acked}
             earlier = [tuple(played.lists.ranges[at])[1:] for at in every(part.acked_ranges)]
             if part.acked_ranges.changes > changes:
@@ -100,6 +102,45 @@ def test_ranges_acknowledged_on_append_are_few(scratch: Scratch) -> None:
             assert kept == [known for known in contiguous(acked) if known[2] > leader.hw]
             if draw.random() < 0.3:
                 played.advance(draw.randint(leader.hw, leader.leo))
+
+
+def test_what_a_pattern_has_of_acks_0() -> None:
+    """Stretches of whole rounds, counted and told apart record by record."""
+    draw = Random("sent")
+    for _ in range(100):
+        inputs = inputs_of_one()._replace(batches=rows(Batch, 5))
+        pattern, owns = inputs.patterns[0], list[bool]()
+        for batch in inputs.batches:
+            owns += [draw.random() < 0.5] * draw.randint(1, 3)
+            batch.end, batch.unacknowledged = len(owns), owns[-1]
+        pattern.records, pattern.batch_count, pattern.unacknowledged_records = len(owns), 5, sum(owns)
+        played = Leaderships(inputs, Scratch(inputs, room=ROOM), 1)
+        lists, part, sent = played.lists, played.part, set[tuple[int, int]]()
+        leo = draw.randint(0, 5)
+        for epoch in (0, 0, 0, 2, 2, 5):
+            part.client_epoch = epoch
+            kind, begin = draw.choice((0, UNKNOWN)), leo
+            for _ in range(draw.randint(1, 3)):
+                count = len(owns) if kind == 0 else draw.randint(1, 4)
+                note_unacknowledged(lists, part, leo, leo + count, kind)
+                leo += count
+            is_of = {at: kind == UNKNOWN or owns[(at - begin) % len(owns)] for at in range(begin, leo)}
+            sent |= {(epoch, offset) for offset, is_sent in is_of.items() if is_sent}
+            leo += draw.randint(0, 3)
+            keep_latest_sent(lists, part)
+        assert part.sent.count == 6
+        known = rows(RecordRange, 1)[0]
+        for known.epoch in (0, 1, 2, 5, 6):
+            known.from_offset, known.to_offset = sorted((draw.randint(0, leo + 3), draw.randint(0, leo + 3)))
+            wanted = [(int(known.epoch), offset) in sent for offset in range(known.from_offset, known.to_offset)]
+            assert sent_in_range(lists, inputs, part, known) == sum(wanted)
+            at, found = int(known.from_offset), list[bool]()
+            while at < known.to_offset:
+                is_sent, end = alike_from(lists, inputs, part, known.epoch, at, known.to_offset)
+                assert at < end <= known.to_offset
+                found += [bool(is_sent)] * (end - at)
+                at = end
+            assert found == wanted
 
 
 def a_set(start: int) -> List:

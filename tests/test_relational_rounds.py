@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
+from emulator.faults.bookies import DEAD_KINDS
 from emulator.rounds.relational.inputs import RunInputs
 from emulator.rounds.relational.refusals import refuse_unknown
 from emulator.rounds.relational.run import run_relational
@@ -24,11 +25,13 @@ from emulator.schema import OUTPUT_TABLES
 from tests import test_retention as retention
 from tests.engine_helpers import Row, emulate, of_scenario, read_table, run_of
 from tests.reference import kafka
+from tests.reference.fetching import FETCHING
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.reference.tiered.simulate import simulate as simulate_with_segments
+from tests.rounds.kafka.test_rates import with_rates
 from tests.test_differential import VARIANTS, assert_like_reference, by_topic, differences, first_few
 
-CASES, FUZZED_CASES = 100, 300
+CASES, FUZZED_CASES, FETCHED_CASES = 100, 300, 50
 ROUNDS = 10
 """Rounds of a run of the suite: each takes seconds, however many partitions there are."""
 
@@ -147,6 +150,33 @@ def test_relational_rounds_equal_reference(
     assert_retained_like_reference(of_scenario(tables, "retained"), kept)
     for name in VARIANTS:
         assert_variant_like_reference(of_scenario(tables, name), older, name)
+
+
+def test_several_fetches_and_rates_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
+    """Each cluster has its own number of fetches a round, or as many as fit; clients of one send so many records a second."""
+    drawn = {f"fetched-{seed}": random_batch(seed, FETCHED_CASES, elr=seed % 2 > 0, fetching=True) for seed in range(20, 23)}
+    drawn |= {name: random_batch(seed, FETCHED_CASES, fetching=True) for seed, name in enumerate(VARIANTS, 23)}
+    drawn["rated"] = with_rates(random_batch(26, FETCHED_CASES), 26)
+    assert {given for batch in drawn.values() for given in batch["cluster"] if given in FETCHING} == FETCHING.keys()
+    files = {name: cut_short(without_deaths(batch), ROUNDS) for name, batch in drawn.items()}
+    for name, batch in files.items():
+        protocol = f'protocol = "{name}"' if name in VARIANTS else 'protocol = "kafka"'
+        (tmp_path / f"{name}.toml").write_text(to_toml(batch).replace('protocol = "kafka"', protocol))
+    run = run_of(tmp_path / f"{name}.toml" for name in files)
+    assert RunInputs(run.scenarios).has_rates
+    run_relational(run, str(tmp_path / "out"), spark, trace="all")
+    tables = {name: read_table(tmp_path / "out" / name) for name in OUTPUT_TABLES if (tmp_path / "out" / name).is_dir()}
+    assert_like_reference(tables, {name: batch for name, batch in files.items() if name not in VARIANTS})
+    for name in VARIANTS:
+        assert_variant_like_reference(of_scenario(tables, name), files[name], name)
+
+
+def without_deaths(batch: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The batch without what may have last moments of leaders: where fetches take time what kills brokers."""
+    if not batch["cluster"].keys() & FETCHING.keys() - {"fetches_per_round"}:
+        return batch
+    cases = [{**case, "faults": [f for f in case["faults"] if f["kind"] not in DEAD_KINDS]} for case in batch["cases"]]
+    return {**batch, "cases": cases, "cluster": {**batch["cluster"], "faults": []}}
 
 
 def assert_retained_like_reference(tables: dict[str, list[Row]], batch: Mapping[str, Any]) -> None:

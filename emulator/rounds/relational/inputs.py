@@ -18,7 +18,7 @@ from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.rounds.relational.queries import Engine, Query
 from emulator.rounds.relational.settings import OF_SEGMENTS, broker_settings, is_ever_tiered, may_delete, topic_settings
 from emulator.rounds.relational.tables import RoundInputs
-from emulator.rounds.relational.work import Place, commands_of, workloads
+from emulator.rounds.relational.work import OF_RATES, Place, commands_of, workloads
 from emulator.scenario import ELR_FEATURE, Scenario
 
 PARTITIONS_A_SCENARIO = 1_000_000_000
@@ -64,6 +64,7 @@ class RunInputs:
         self.has_tiers = any(is_ever_tiered(place.scenario, place.name, place.config) for place in self.places)
         self.settings = topic_settings(self.places)
         self.workload, self.most_batches = workloads(self.places)
+        self.has_rates = self.workload["rate_records"].null_count < self.workload.num_rows
         self.brokers = _brokers(self.scenarios, self.timelines)
         self.links = _links(self.scenarios, self.timelines)
         self.reassignments, self.deletions, self.elections = commands_of(self.places)
@@ -74,6 +75,8 @@ class RunInputs:
         self._checks = set(self.settings["retention_check_rounds"].to_pylist())
         if not self.keeps_segments:
             self.settings = self.settings.drop_columns(list(OF_SEGMENTS))
+        if not self.has_rates:
+            self.workload = self.workload.drop_columns(list(OF_RATES))
         self.calm = self._calm_rounds()
         self._queries: dict[tuple[Engine, str], Query] = {}
 
@@ -117,6 +120,7 @@ class RunInputs:
             elections=now("elections"),
             news=news,
             batches_due=_value_at(self.most_batches, number),
+            has_rates=self.has_rates,
             damages=number in in_trouble,
             has_elr=self.has_elr,
             moves_partitions=bool(self.reassignments.num_rows),

@@ -16,6 +16,7 @@ from emulator.rounds.kafka.moments import MOMENTS, NOT_GIVEN
 from emulator.scenario import Scenario
 
 from .inputs import RunInputs
+from .work import records_in
 
 
 def may_have_last_moments(inputs: RunInputs, pids: Collection[int]) -> dict[int, int]:
@@ -27,11 +28,11 @@ def may_have_last_moments(inputs: RunInputs, pids: Collection[int]) -> dict[int,
     for pid, broker in zip(inputs.homes["pid"].to_pylist(), inputs.homes["broker"].to_pylist(), strict=True):
         homes[pid].append(broker)
     first_of_scenario: dict[int, int] = {}
+    deaths_of = {s: {b: list(_deaths(of)) for b, of in timeline.items()} for s, timeline in inputs.timelines.items()}
     found = {}
     for place in inputs.places:
-        scenario, timeline = place.scenario, inputs.timelines[place.scenario.scenario_id]
+        scenario, deaths = place.scenario, deaths_of[place.scenario.scenario_id]
         first = first_of_scenario.setdefault(scenario.scenario_id, place.first_pid)
-        deaths = {broker: list(_deaths(segments)) for broker, segments in timeline.items()}
         for partition, workload_id in enumerate(place.workload_id.tolist()):
             pid = place.first_pid + partition
             if pid not in pids:
@@ -65,7 +66,8 @@ def _appends(scenario: Scenario, number: int, death: BrokerSegment, rows: Sequen
             continue
         if moment == NOT_GIVEN and not row["acked_on_append"]:
             continue
-        lacking = (row["records"] * lag_us * 2**DRAW_BITS + part * whole_us) // (whole_us * 2**DRAW_BITS)
-        if row["records"] * at // MOMENTS > 0 or lacking > 0:
+        records = records_in(row, death.from_round)
+        lacking = (records * lag_us * 2**DRAW_BITS + part * whole_us) // (whole_us * 2**DRAW_BITS)
+        if records and (records * at // MOMENTS > 0 or lacking > 0):
             return True
     return False

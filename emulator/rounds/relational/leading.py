@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from .elr import change_isr
 from .tables import ACKS, BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
+from .work import OF_RATES
 
-WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append", "unacknowledged")
+WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append", "unacknowledged", *OF_RATES)
 
 
 def append(now: Round) -> Round:
@@ -42,7 +43,19 @@ def _join_workload(now: Round) -> Round:
         is_due = f"sent_{number} = workload_id AND from_round_{number} <= round AND round < to_round_{number}"
         replicas = replicas.join_where(batch.broadcast(), is_due, "left")
         replicas = replicas.drop(f"sent_{number}", f"from_round_{number}", f"to_round_{number}")
-    return now if replicas is now.replicas else now.with_replicas(replicas)
+    now = now.with_replicas(replicas)
+    return _records_by_rates(now) if now.inputs.has_rates else now
+
+
+def _records_by_rates(now: Round) -> Round:
+    """i rounds after its first a row has sent the whole records that its rate makes of i; one of none is no batch."""
+    for number in range(now.inputs.batches_due):
+        sent, acked, rounds = f"records_{number}", f"acked_on_append_{number}", f"(round - since_{number})"
+        so_far = f"({{}} * rate_records_{number}) DIV rate_rounds_{number}"
+        by_rate = f"({so_far.format(f'({rounds} + 1)')}) - ({so_far.format(rounds)})"
+        now = now.with_columns(**{sent: f"IF(rate_records_{number} IS NULL, {sent}, {by_rate})"})
+        now = now.with_columns(**{sent: f"IF({sent} > 0, {sent}, null)", acked: f"IF({sent} > 0, {acked}, null)"})
+    return now
 
 
 def _append_one(now: Round, number: int) -> Round:

@@ -37,8 +37,6 @@ def lacking(scenario: Scenario) -> Iterator[str]:
     """What of a scenario these rounds don't have."""
     if scenario.protocol not in PROTOCOLS:
         yield f"protocol {scenario.protocol}"
-    if scenario.workload.column("records_per_second").null_count < scenario.workload.num_rows:
-        yield "records_per_second that is no whole number of records a round"
     if any(
         row["record_bytes"] > int(effective(scenario.config, topic.config, "max.message.bytes"))
         for row in scenario.workload.to_pylist()

@@ -154,7 +154,8 @@ class Round:
 class RoundInputs:
     """What comes from outside into a round: small tables, and which verbs have anything to do.
 
-    batches_due: the most batches that a partition's workload has in this round. has_older: some partitions are of a generation
+    batches_due: the most batches that a partition's workload has in this round. has_rates: some send as many records a second,
+    in some rounds one more than in others. has_older: some partitions are of a generation
     before KIP-320; cuts_to_hw: some of which logs are cut at their high watermark; restarts: brokers restart in this round;
     checks_retention: replicas look for segments to delete.
     is_calm: controllers have nothing to do in it.
@@ -171,6 +172,7 @@ class RoundInputs:
     elections: Query | None
     news: Query | None
     batches_due: int
+    has_rates: bool
     damages: bool
     has_elr: bool
     moves_partitions: bool

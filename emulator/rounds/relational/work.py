@@ -12,12 +12,18 @@ import pyarrow as pa
 
 from emulator.scenario import Scenario
 from emulator.scenario.globs import parse_partitions
+from emulator.scenario.rates import records_a_round
 
 WORKLOAD = pa.schema(
     [("workload_id", pa.int32()), ("number", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
     + [("records", pa.int64()), ("record_bytes", pa.int64()), ("acked_on_append", pa.bool_())]
     + [("unacknowledged", pa.bool_())]
+    + [("rate_records", pa.int64()), ("rate_rounds", pa.int64()), ("since", pa.int32())]
 )
+"""A batch of `records` in every round. `rate_records` in `rate_rounds`, `since` when: null, or they say a round's records."""
+
+OF_RATES = ("rate_records", "rate_rounds", "since")
+"""What no verb asks for where no rate is given."""
 COMMANDS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("broker", pa.int32()), ("place", pa.int32())])
 DELETIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("offset", pa.int64())])
 ELECTIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32())])
@@ -57,7 +63,8 @@ def workloads(places: list[Place]) -> tuple[pa.Table, list[tuple[int, int]]]:
                 for first, last in parse_partitions(row["partitions"]):
                     matches[first : last + 1, at] = True
         sets, of_partition = np.unique(matches, axis=0, return_inverse=True)
-        keys = [tuple(_batch(row) for row, is_sent in zip(rows, chosen, strict=True) if is_sent) for chosen in sets]
+        round_ms = place.scenario.round_ms
+        keys = [tuple(_batch(row, round_ms) for row, is_sent in zip(rows, chosen, strict=True) if is_sent) for chosen in sets]
         ids = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
         acked = np.array([bool(key) and key[0][4] for key in keys], bool)
         unacknowledged = np.array([bool(key) and key[0][5] for key in keys], bool)
@@ -66,7 +73,7 @@ def workloads(places: list[Place]) -> tuple[pa.Table, list[tuple[int, int]]]:
     table: list[dict[str, Any]] = []
     most: dict[int, int] = {}
     for key, workload_id in numbers.items():
-        due = [row for row in key if row[2] > 0]
+        due = [row for row in key if row[2] > 0 or row[6] is not None]
         edges = sorted({edge for row in due for edge in row[:2]})
         for start, end in zip(edges, edges[1:], strict=False):
             now = [row for row in due if row[0] <= start < row[1]]
@@ -78,9 +85,21 @@ def workloads(places: list[Place]) -> tuple[pa.Table, list[tuple[int, int]]]:
     return pa.Table.from_pylist(table, WORKLOAD), sorted(most.items())
 
 
-def _batch(row: Mapping[str, Any]) -> tuple[int, int, int, int, bool, bool]:
-    acks = row["acks"]
-    return row["from_round"], row["to_round"], row["records_per_round"], row["record_bytes"], acks != "all", acks == "0"
+def _batch(row: Mapping[str, Any], round_ms: int) -> tuple[Any, ...]:
+    rate: tuple[int | None, ...] = (None, None, None)
+    if row["records_per_second"] is not None:
+        records = records_a_round(row["records_per_second"], round_ms)
+        rate = (records.numerator, records.denominator, row["from_round"])
+    own = tuple(row[name] for name in ("from_round", "to_round", "records_per_round", "record_bytes"))
+    return (*own, row["acks"] != "all", row["acks"] == "0", *rate)
+
+
+def records_in(row: Mapping[str, Any], number: int) -> int:
+    """How many records a row of a workload sends in a round."""
+    if row.get("rate_records") is None:
+        return int(row["records"])
+    before = number - row["since"]
+    return int((before + 1) * row["rate_records"] // row["rate_rounds"] - before * row["rate_records"] // row["rate_rounds"])
 
 
 def commands_of(places: list[Place]) -> tuple[pa.Table, pa.Table, pa.Table]:

@@ -15,10 +15,12 @@ SHARES = ("lost_share", "diverged_share", "unavailable_share")
 COUNTED = ("lost", "diverged", "unavailable")
 """What these are shares of the partitions of: columns count_... of `compare_sql`."""
 TOTALS = (
-    "partitions", "lost", "unacknowledged_lost", "truncated", "diverged", "refused", "unwritable_seconds", "leaderless_seconds",
-    "under_min_isr_seconds", "worse", "better",
+    "partitions", "lost", "truncated", "diverged", "refused", "unwritable_seconds", "leaderless_seconds", "under_min_isr_seconds",
+    "worse", "better",
 )  # fmt: skip
 """Of a scenario, summed over partitions; of several draws the mean."""
+APART = ("unacknowledged_lost",)
+"""Likewise, behind all others: what nobody was told of (acks=0)."""
 
 Ask = Callable[[str], tuple[Sequence[str], Iterable[Sequence[Any]]]]
 
@@ -27,13 +29,13 @@ def compare(ask: Ask, by: Sequence[str] = ()) -> tuple[list[str], list[tuple[Any
     """(columns, rows) of the scenarios of a run side by side, or of the configurations that it has several draws of.
 
     `ask` answers SQL; `by` as for `compare_sql`. Columns: scenario, protocol, the grouping columns, `draws` where there are
-    several, TOTALS (their means over draws), SHARES, each with `_low` and `_high` over draws (`over_draws`).
+    several, TOTALS (their means over draws), SHARES, each with `_low` and `_high` over draws (`over_draws`), and APART.
     """
     columns, rows = ask(compare_sql(by))
     found = [dict(zip(columns, row, strict=True)) for row in rows]
     if any(row["seed"] is not None for row in found):
         return over_draws(found, by)
-    shown = ["scenario", "protocol", *by, *TOTALS, *SHARES]
+    shown = ["scenario", "protocol", *by, *TOTALS, *SHARES, *APART]
     of_scenarios = [{**row, **_shares([row])} for row in found]
     return shown, [tuple(_of(row, name, by) for name in shown) for row in of_scenarios]
 
@@ -49,10 +51,10 @@ def over_draws(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> tuple[li
         if row["seed"] is not None:
             of.setdefault((row["configuration"], *(row[f"by_{name}"] for name in by)), []).append(row)
     intervals = [f"{name}{end}" for name in SHARES for end in ("", "_low", "_high")]
-    columns = ["scenario", "protocol", *by, "draws", *TOTALS, *intervals]
+    columns = ["scenario", "protocol", *by, "draws", *TOTALS, *intervals, *APART]
     found = []
     for draws in of.values():
-        means = {name: round(sum(float(row[name]) for row in draws) / len(draws), 3) for name in TOTALS}
+        means = {name: round(sum(float(row[name]) for row in draws) / len(draws), 3) for name in (*TOTALS, *APART)}
         whole = {**draws[0], **means, **_shares(draws), "scenario": draws[0]["configuration"], "draws": len(draws)}
         for share, counted in zip(SHARES, COUNTED, strict=True):
             counts = [int(row[f"count_{counted}"]) for row in draws]

@@ -21,7 +21,7 @@ from emulator.rounds.bookkeeper.topics.play_block import TopicScratch
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
 from emulator.rounds.bookkeeper.topics.records import Part
 from emulator.rounds.bookkeeper.topics.state import TopicState
-from emulator.rounds.packed import Packed, entries_of, packed_empty
+from emulator.rounds.packed import Packed, entries_of
 from emulator.rounds.records import rows
 
 ROUND_TABLES = ("ledger_rounds", "bookie_rounds", "topic_rounds")
@@ -55,11 +55,9 @@ def ledger_rounds(names: LedgerNames, block: Block) -> dict[str, pa.Table]:
 
 def topic_rounds(names: LedgerNames, block: TopicBlock) -> dict[str, pa.Table]:
     """Rows of ROUND_TABLES of the block's traced topics, and of their ledgers."""
-    places, before = np.flatnonzero(block.traced), block.state
-    topics: Any = before.topics
-    own: Any = topics[places].copy()
-    ledgers, parts = (packed_empty(lists.words.shape[1], len(places)) for lists in (before.ledgers, before.parts))
-    state = TopicState(own, ledgers, parts, taken(before.owners, places), before.lists)
+    places = np.flatnonzero(block.traced)
+    state = _some(block.state, places)
+    own: Any = state.topics
     ends = own.end.copy()
     told, scratch = _Rows(_rows_of_topics(names, block, places)), TopicScratch()
     for now in range(int(ends.max(initial=0))):
@@ -142,11 +140,17 @@ def _still_played(state: TopicState, now: int) -> tuple[TopicState, np.ndarray]:
     kept = np.flatnonzero(topics.now > now)
     if len(kept) == len(topics):
         return state, kept
-    firsts, ends = state.ledgers.offsets[kept], state.ledgers.offsets[kept + 1]
-    numbers = np.concatenate([np.arange(first, end) for first, end in zip(firsts, ends, strict=True)])
+    return _some(state, kept), kept
+
+
+def _some(state: TopicState, places: np.ndarray) -> TopicState:
+    """Some of a state's topics, with their ledgers."""
+    topics: Any = state.topics
+    firsts, ends = state.ledgers.offsets[places], state.ledgers.offsets[places + 1]
+    numbers = np.concatenate([np.zeros(0, np.int64), *(np.arange(f, e) for f, e in zip(firsts, ends, strict=True))])
     lists = State(state.lists.ledgers, **{name: taken(getattr(state.lists, name), numbers) for name in LIST_RECORDS})
-    ledgers, parts, owners = (taken(getattr(state, name), kept) for name in OF_TOPICS)
-    return TopicState(topics[kept], ledgers, parts, owners, lists), kept
+    ledgers, parts, owners = (taken(getattr(state, name), places) for name in OF_TOPICS)
+    return TopicState(topics[places].copy(), ledgers, parts, owners, lists)
 
 
 def taken(lists: Packed, places: np.ndarray) -> Packed:

@@ -275,15 +275,6 @@ def check_lists_commands(
                 raise places.error(("commands", index, "kind"), problem, listing(OF_LISTS))
 
 
-def refuse_given_lists(places: Places, ledgers: pa.Table, topics: Sequence[Topic], config: Mapping[str, ConfigValue]) -> None:
-    """Raises InputError if a topic that is a list of ledgers is to start with one."""
-    lists = {topic.name for topic in topics if is_managed(config, topic.config)}
-    for name in ledgers.column("topic").to_pylist():
-        if name in lists:
-            problem = f"{name} is a list of ledgers, which starts empty"
-            raise places.error(("initial", "ledgers"), problem, f"ledgers of topics without {MANAGED} = true")
-
-
 def new_ensembles(
     bookies: Sequence[Broker], policy: str, size: int, write: int, least: int, enforced: bool
 ) -> list[list[int] | None]:

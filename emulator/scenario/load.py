@@ -38,7 +38,6 @@ from emulator.scenario.ledgers import (
     check_lists_commands,
     count_ledgers,
     has_ledgers,
-    refuse_given_lists,
     refuse_other_systems,
     refuse_unused,
     resolve_ledgers,
@@ -163,7 +162,6 @@ def _resolve(
     commands = resolve_commands(places, shape.commands, brokers, partitions, ALL_COMMANDS if both else kinds)
     if ledgers:
         check_lists_commands(places, commands, topics, config)
-        refuse_given_lists(places, initial[3], topics, config)
     scenario = Scenario(
         scenario_id=scenario_id,
         name=name,

@@ -86,10 +86,13 @@ INITIAL_LEDGERS_SCHEMA: pa.Schema = pa.schema(
         ("last_entry", pa.int64()),
         ("bytes", pa.int64()),
         ("fragments", FRAGMENTS),
+        ("ledger", pa.int32()),
+        ("offloaded", pa.bool_()),
     ]
 )
 """What a ledger starts with: state OPEN, IN_RECOVERY or CLOSED; last_entry: the last one that was written, -1: none; bytes: of
-its entries together; fragments in the order of their first entries."""
+its entries together; fragments in the order of their first entries, none: bookies haven't got it any more. ledger: its number in
+a topic's list, null: it is one by itself; offloaded: a remote store has all of it."""
 
 
 @dataclass(frozen=True)

@@ -264,6 +264,8 @@ class InitialLedgerShape(Shape):
     last_entry: Annotated[int, Field(ge=-1, le=LONG_MAX // 2)]
     bytes: Offset | None = None
     fragments: Annotated[list[FragmentShape], Field(min_length=1)] | None = None
+    ledger: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
+    offloaded: bool = False
 
 
 class RemoteStorageShape(Shape):

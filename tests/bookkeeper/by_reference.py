@@ -46,6 +46,10 @@ def to_toml(case: Case, protocol: str = "bookkeeper") -> str:
     if case.get("copy_bytes_per_second") is not None:
         lines += ["[remote_storage]", f"copy_bytes_per_second = {case['copy_bytes_per_second']}"]
     of_ledger = {"topic": "ledger", "partition": 0}
+    for number, one in enumerate(case.get("given_list", [])):
+        fragments = [{"first_entry": first, "ensemble": ensemble} for first, ensemble in one["fragments"].items()]
+        row = {**of_ledger, "ledger": number, **one, "fragments": fragments or None}
+        lines += ["[[initial.ledgers]]", *(f"{key} = {_value(value)}" for key, value in row.items() if value is not None)]
     for table in ("workload", "faults", "commands"):
         for row in case.get(table, []):
             place: dict[str, Any] = of_ledger if table == "commands" and "broker" not in row else {}

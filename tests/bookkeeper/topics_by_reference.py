@@ -63,6 +63,7 @@ def _result(part: Part) -> Result:
 
 def _of_part(part: Part) -> dict[str, Any]:
     ended = of_reference(_result(part))
+    ended["acked"] -= sum(message < 0 for message in part.messages)  # of before the run
     kept = (
         [name for name in ended if name not in _OF_THE_TOPIC]
         if part.deleted_round is None and part.freed_round is None

@@ -15,6 +15,7 @@ from emulator.errors import InputError
 from emulator.importers.bookkeeper import import_bookkeeper
 from emulator.scenario import load_run
 from tests.engine_helpers import Row, emulate
+from tests.rounds.bookkeeper.topics_compared import of_rounds_of_topic, played_topics
 
 DATA = Path(__file__).parents[1] / "data" / "bookkeeper_import"
 LEDGERS, STATS = DATA / "ledgers.txt", DATA / "orders.json"
@@ -222,6 +223,58 @@ def test_an_open_ledger_has_what_is_confirmed(tmp_path: Path) -> None:
     mean = (420564873 + 420583702) // (194480 + 194817)
     assert (newest["state"], newest["last_entry"] + 1, newest["bytes"]) == ("OPEN", 185309, 185309 * mean)
     assert any(f"{mean} an entry" in note for note in summary.notes)
+
+
+def _with_offloaded(tmp_path: Path) -> tuple[str, str]:
+    """The live topic, whose list begins with two offloaded ledgers; of the first one bookies have nothing any more."""
+    ledgers, stats = _seen_live(tmp_path)
+    told = json.loads(Path(stats).read_text())
+    told["ledgers"][0]["offloaded"] = True
+    told["ledgers"].insert(0, {"ledgerId": 11940000, "entries": 1000, "size": 2_000_000, "offloaded": True})
+    Path(stats).write_text(json.dumps(told))
+    return ledgers, stats
+
+
+def test_a_topic_comes_in_as_its_list(tmp_path: Path) -> None:
+    ledgers, stats = _with_offloaded(tmp_path)
+    import_bookkeeper([ledgers], {TOPIC: stats}, str(tmp_path / "out"), as_lists=True)
+    columns = ("topic", "partition", "ledger", "ledger_id", "state", "last_entry", "offloaded")
+    assert [tuple(row[name] for name in columns) for row in rows(tmp_path / "out", "ledgers")] == [
+        (ORDERS, 0, 0, 11940000, "CLOSED", 999, True),
+        (ORDERS, 0, 1, 11945498, "CLOSED", 194479, True),
+        (ORDERS, 0, 2, 11946057, "CLOSED", 194816, False),
+        (ORDERS, 0, 3, 11946613, "OPEN", 185308, False),
+    ]
+    assert [bool(row["fragments"]) for row in rows(tmp_path / "out", "ledgers")] == [False, True, True, True]
+    (tmp_path / "s.toml").write_text(
+        f'protocol = "bookkeeper"\nrounds = 40\ncluster = {{ import = "{tmp_path / "out"}" }}\n'
+        f'[[workload]]\ntopic = "{ORDERS}"\nrecords_per_round = 2\nmax_in_flight = 100\n'
+        f'[[commands]]\nkind = "take_over"\ntopic = "{ORDERS}"\nround = 20\n'
+        f'[[topics]]\nname = "{ORDERS}"\nconfig = {{ defaultRetentionTimeInMinutes = -1, defaultRetentionSizeInMB = -1 }}\n'
+    )
+    ended = of_rounds_of_topic(played_topics(load_run(str(tmp_path / "s.toml")).scenarios), 0)
+    assert ended["ledgers"] == 5
+    given = 1000 + 194480 + 194817 + 185309
+    assert (ended["messages"], len(ended["acked"]), ended["readable"]) == (80, 80, given + 80)
+    assert [ended[f"ledger {number}: last_entry"] for number in range(4)] == [999, 194479, 194816, 185308 + 40]
+    assert ended["ledger 0: deleted_from_bookies_round"] == 0
+    assert [ended[f"ledger {number}: offloaded_round"] for number in range(5)] == [0, 0, None, None, None]
+    assert ended["losses"] == (0, 0, 0) and ended["violations"] == {}
+
+
+def test_lists_need_one_size(tmp_path: Path) -> None:
+    ledgers, stats = _with_offloaded(tmp_path)
+    text = Path(ledgers).read_text().replace("ackQuorumSize=2", "ackQuorumSize=1", 1)
+    Path(ledgers).write_text(text)
+    with pytest.raises(InputError, match="quorums 2/2/1 and 2/2/2 in one list; allowed: one size"):
+        import_bookkeeper([ledgers], {TOPIC: stats}, str(tmp_path / "out"), as_lists=True)
+
+
+def test_the_command_of_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledgers, stats = _with_offloaded(tmp_path)
+    arguments = ["--ledgers", ledgers, "--internal-stats", f"{TOPIC}={stats}", "--as-lists", "--out", str(tmp_path / "out")]
+    assert main(["import", "bookkeeper", *arguments, "--verbose"]) == 0
+    assert capsys.readouterr().out.startswith("2 bookies, 1 topics, 4 ledgers, 1 of them not closed\n")
 
 
 @pytest.mark.parametrize("said", ['"11946613"', "185308", '"-5:0"'])

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
 from emulator.errors import InputError
 from emulator.importers.bookkeeper.internal_stats import TopicLedger, read_internal_stats
-from emulator.importers.bookkeeper.metadata_text import SIZES, LedgerText, parse_metadata, read_ledgers
+from emulator.importers.bookkeeper.metadata_text import SIZES, STATES, LedgerText, parse_metadata, read_ledgers
 from emulator.importers.output_folder import check_out, write_import
 from emulator.importers.text_input import is_topic_name
-from emulator.ledger_configs import DEFAULT_ENTRY_BYTES
+from emulator.ledger_configs import DEFAULT_ENTRY_BYTES, MANAGED
 
 NO_OWNER = "ledgers"
 """Topic of ledgers whose metadata name no managed ledger."""
@@ -29,6 +30,8 @@ _LEDGERS = pa.schema(
         ("last_entry", pa.int64()),
         ("bytes", pa.int64()),
         ("fragments", _FRAGMENTS),
+        ("ledger", pa.int32()),
+        ("offloaded", pa.bool_()),
     ]
 )
 _CONFIGS = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
@@ -50,19 +53,23 @@ class LedgerImportSummary:
         return [counts, *(f"note: {note}" for note in self.notes)]
 
 
-def import_bookkeeper(ledgers: Sequence[str], internal_stats: Mapping[str, str], out: str) -> LedgerImportSummary:
+def import_bookkeeper(
+    ledgers: Sequence[str], internal_stats: Mapping[str, str], out: str, as_lists: bool = False
+) -> LedgerImportSummary:
     """Imports ledgers from the output of BookKeeper's shell and of Pulsar's admin tool.
 
     Args:
         ledgers: files with the output of `bookkeeper shell ledgermetadata` or `listledgers -meta`.
         internal_stats: by topic name a file with the output of `pulsar-admin topics stats-internal --metadata`.
         out: local folder to write; there complete or not at all, an earlier import in it is replaced.
+        as_lists: a topic of `internal_stats` comes in as one partition with its list of ledgers, offloaded ones included.
 
     Writes:
         brokers.parquet: broker (numbered from 1 in the order of addresses), rack (null), address.
         ledgers.parquet: topic, partition (from 0, in the order of ledger ids), ledger_id, state, last_entry (-1: none), bytes,
-            fragments (first_entry, ensemble).
-        topic_configs.parquet: topic, key, value: the sizes of its ledgers' quorums.
+            fragments (first_entry, ensemble). With `as_lists` of a topic's: partition 0, ledger (its number in the list),
+            offloaded; one that bookies haven't got any more has no fragments.
+        topic_configs.parquet: topic, key, value: the sizes of its ledgers' quorums, managedLedger of a list.
         import_summary.json: the summary returned.
 
     Raises:
@@ -75,13 +82,16 @@ def import_bookkeeper(ledgers: Sequence[str], internal_stats: Mapping[str, str],
     stats = {topic: read_internal_stats(path) for topic, path in sorted(internal_stats.items())}
     owners = {ledger_id: _topic_name(text.owner) for ledger_id, (text, _) in texts.items()}
     notes: Counter[str] = Counter()
-    held = _add_stats(texts, owners, stats, internal_stats, notes)
+    held = _add_stats(texts, owners, stats, internal_stats, notes, as_lists)
     if not texts:
         path = next(iter(internal_stats.values()))
         raise InputError.at(path, "ledgers", "no metadata of any ledger", "stats-internal --metadata, or --ledgers beside it")
     found = [text for text, _ in texts.values()]
     ids = {address: 1 + at for at, address in enumerate(sorted({b for text in found for _, e in text.fragments for b in e}))}
     names = _names(found, owners)
+    lists = _lists(stats, internal_stats, texts) if as_lists else {}
+    for topic, of_topic in lists.items():
+        names |= {one.ledger_id: topic for one in of_topic}
     rows, places = [], Counter[str]()
     for text in sorted(found, key=lambda text: (names[text.ledger_id], text.ledger_id)):
         topic = names[text.ledger_id]
@@ -90,12 +100,14 @@ def import_bookkeeper(ledgers: Sequence[str], internal_stats: Mapping[str, str],
         row = {"topic": topic, "partition": places[topic], "ledger_id": text.ledger_id, "state": text.state}
         rows.append({**row, "last_entry": last, "bytes": size, "fragments": fragments})
         places[topic] += 1
+    rows = _with_lists(rows, lists, notes)
     configs = {names[text.ledger_id]: text.sizes for text in found}
     flat = [
         {"topic": topic, "key": key, "value": str(value)}
         for topic, sizes in sorted(configs.items())
         for key, value in zip(SIZES, sizes, strict=True)
     ]
+    flat += [{"topic": topic, "key": MANAGED, "value": "true"} for topic in lists]
     tables = {
         "brokers": pa.Table.from_pylist([{"broker": n, "rack": None, "address": a} for a, n in ids.items()], _BROKERS),
         "ledgers": pa.Table.from_pylist(rows, _LEDGERS),
@@ -126,6 +138,7 @@ def _add_stats(
     stats: Mapping[str, Sequence[TopicLedger]],
     paths: Mapping[str, str],
     notes: Counter[str],
+    as_lists: bool,
 ) -> dict[int, TopicLedger]:
     """Topics' ledgers: what their metadata say is added where no shell said it, and they get their topic's name. By id."""
     held: dict[int, TopicLedger] = {}
@@ -134,17 +147,57 @@ def _add_stats(
         if not is_topic_name(_topic_name(topic)):
             raise InputError.at(path, "--internal-stats", f"{topic!r} is no topic", "TENANT/NAMESPACE/TOPIC, or its name")
         for at, ledger in enumerate(of_topic):
-            if ledger.offloaded:
+            if ledger.offloaded and not as_lists:
                 notes["offloaded ledgers: taken as if bookies still had them"] += 1
             if ledger.metadata is not None:
                 text = parse_metadata(path, f"ledgers[{at}], metadata", ledger.ledger_id, ledger.metadata)
                 texts.setdefault(ledger.ledger_id, (text, path))
+            if ledger.ledger_id not in texts and as_lists and ledger.offloaded:
+                continue
             if ledger.ledger_id not in texts:
                 notes["ledgers of topics without metadata: left out (stats-internal --metadata, or --ledgers)"] += 1
                 continue
             owners[ledger.ledger_id] = _topic_name(topic)
             held[ledger.ledger_id] = ledger
     return held
+
+
+def _lists(
+    stats: Mapping[str, Sequence[TopicLedger]], paths: Mapping[str, str], texts: Mapping[int, tuple[LedgerText, str]]
+) -> dict[str, list[TopicLedger]]:
+    """By topic its list: ledgers with metadata, and offloaded ones without; raises InputError for two sizes of ensembles."""
+    lists: dict[str, list[TopicLedger]] = {}
+    for topic, of_topic in stats.items():
+        kept = [one for one in of_topic if one.ledger_id in texts or one.offloaded]
+        sizes = {texts[one.ledger_id][0].sizes for one in kept if one.ledger_id in texts}
+        if len(sizes) > 1:
+            found = " and ".join("/".join(map(str, one)) for one in sorted(sizes))
+            allowed = "one size, or the import without --as-lists"
+            raise InputError.at(paths[topic], "ledgers", f"quorums {found} in one list", allowed)
+        not_closed = [one for one in kept[:-1] if one.ledger_id in texts and texts[one.ledger_id][0].state != STATES[-1]]
+        if not_closed:
+            problem = f"ledger {not_closed[0].ledger_id} before the last is {texts[not_closed[0].ledger_id][0].state}"
+            raise InputError.at(paths[topic], "ledgers", problem, "all but the last of a list CLOSED")
+        if sizes:
+            lists[_topic_name(topic)] = kept
+    return lists
+
+
+def _with_lists(
+    rows: list[dict[str, Any]], lists: Mapping[str, Sequence[TopicLedger]], notes: Counter[str]
+) -> list[dict[str, Any]]:
+    """The rows with those of lists numbered in the order of the list, and offloaded ones added of which bookies have nothing."""
+    known = {row["ledger_id"]: row for row in rows}
+    listed = {one.ledger_id for of_topic in lists.values() for one in of_topic}
+    if strangers := [row for row in rows if row["topic"] in lists and row["ledger_id"] not in listed]:
+        notes["ledgers of topics that aren't in their lists: left out"] += len(strangers)
+    whole = [row for row in rows if row["topic"] not in lists]
+    for topic, of_topic in lists.items():
+        for number, one in enumerate(of_topic):
+            gone = {"state": STATES[-1], "last_entry": one.entries - 1, "bytes": one.size_bytes, "fragments": []}
+            row = known.get(one.ledger_id, {"ledger_id": one.ledger_id, **gone})
+            whole.append({**row, "topic": topic, "partition": 0, "ledger": number, "offloaded": one.offloaded})
+    return sorted(whole, key=lambda row: (row["topic"], row["partition"], row.get("ledger") or 0))
 
 
 def _end(text: LedgerText, held: TopicLedger | None, mean: int, notes: Counter[str]) -> tuple[int, int]:

@@ -61,8 +61,8 @@ class BookieArrays:
         bookies: list[tuple[int, ...]] = []
         spans: list[tuple[int, ...]] = []
         for broker in brokers:
-            own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
-            own = with_lags(from_joining(own, joined.get(broker.id, 0)), lags.get(broker.id, []))
+            by_faults = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
+            own = with_lags(from_joining(by_faults, joined.get(broker.id, 0)), lags.get(broker.id, []))
             bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(own)))
             spans += [*own, (FOREVER, 0, NO_FAULT, 0, NO_FAULT)]
         self.bookies, self.spans = tuple(bookies), tuple(spans)

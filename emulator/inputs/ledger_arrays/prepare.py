@@ -68,7 +68,7 @@ class PreparedLedgers:
                     weights.append(own_weights + traced_weights(scenario.rounds, topic.assignment.shape[1], own["traced"]))
                     for number in range(count) if starts else ():
                         if first + number in starts:
-                            self._given[self.count + number] = _with_places(starts[first + number], arrays)
+                            self._given[self.count + number] = with_places(starts[first + number], arrays)
                     self.count += count
                 first += count
         self._columns = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
@@ -126,7 +126,7 @@ def _places(assignment: np.ndarray, arrays: BookieArrays) -> np.ndarray:
     return places
 
 
-def _with_places(start: Given, arrays: BookieArrays) -> dict[str, Any]:
+def with_places(start: Given, arrays: BookieArrays) -> dict[str, Any]:
     """What a ledger starts with, its bookies by place."""
     fragments = [
         {"first_entry": one["first_entry"], "places": [arrays.place[bookie] for bookie in one["ensemble"]]}
@@ -136,6 +136,7 @@ def _with_places(start: Given, arrays: BookieArrays) -> dict[str, Any]:
 
 
 def given_ledgers(scenario: Scenario) -> dict[int, dict[str, Any]]:
-    """The rows of `initial_ledgers`, by partition_id."""
+    """The rows of `initial_ledgers` that are of ledgers by themselves, by partition_id."""
     first = dict(zip((t.name for t in scenario.topics), np.cumsum([0, *(t.partitions for t in scenario.topics)]), strict=False))
-    return {int(first[row["topic"]]) + row["partition"]: row for row in scenario.initial_ledgers.to_pylist()}
+    rows = [row for row in scenario.initial_ledgers.to_pylist() if row["ledger"] is None]
+    return {int(first[row["topic"]]) + row["partition"]: row for row in rows}

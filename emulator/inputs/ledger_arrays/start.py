@@ -81,8 +81,8 @@ def _with_given(state: State, given: Mapping[int, Given], inputs: Inputs) -> Sta
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("fragments", "ensembles", "own", "bookies", "stored", "headers")}
     for at in range(len(state.ledgers)):
         if at in given:
-            own = _lists_of(given[at], inputs.scenarios[state.ledgers[at].scenario].first_bookie, inputs)
-            _set(state.ledgers[at], given[at])
+            own = lists_of(given[at], inputs.scenarios[state.ledgers[at].scenario].first_bookie, inputs)
+            set_start(state.ledgers[at], given[at])
         else:
             own = {
                 name: of_all.words[of_all.offsets[at] : of_all.offsets[at + 1]]
@@ -95,7 +95,8 @@ def _with_given(state: State, given: Mapping[int, Given], inputs: Inputs) -> Sta
     return state._replace(**lists)
 
 
-def _set(ledger: Any, given: Given) -> None:
+def set_start(ledger: Any, given: Given) -> None:
+    """State, writer and entries of a ledger that starts with something."""
     state = STATES.index(given["state"])
     ledger.state = state
     ledger.lac = given["last_entry"]
@@ -107,7 +108,7 @@ def _set(ledger: Any, given: Given) -> None:
     ledger.writer = {OPEN: WRITING, CLOSED: SHUT}.get(state, WRITER_CRASHED)
 
 
-def _lists_of(given: Given, first: int, inputs: Inputs) -> dict[str, np.ndarray]:
+def lists_of(given: Given, first: int, inputs: Inputs) -> dict[str, np.ndarray]:
     """The lists of a ledger that starts with something; its fragments name bookies by place."""
     fragments: Sequence[Mapping[str, Any]] = given["fragments"]
     places = list(dict.fromkeys(place for fragment in fragments for place in fragment["places"]))

@@ -11,18 +11,20 @@ import numpy as np
 from emulator.faults.kinds import FaultRow, read_fault_rows
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import GatheredInputs
+from emulator.inputs.ledger_arrays.given_lists import Given, given_list
 from emulator.inputs.ledger_arrays.of_ledgers import Feed, Spans, feeds_of_topic, workload_spans
+from emulator.inputs.ledger_arrays.prepare import with_places
 from emulator.inputs.ledger_arrays.settings import settings_of, topic_settings_of
 from emulator.inputs.ledger_arrays.weights import topic_weights, traced_weights
 from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
 from emulator.ledger_configs import effective, is_managed
-from emulator.rounds.bookkeeper.constants import CREATE, FOREVER, NO_FAULT, NO_LIMIT, NOBODY
+from emulator.rounds.bookkeeper.constants import FOREVER, NO_FAULT, NO_LIMIT, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger as LedgerRecord
-from emulator.rounds.bookkeeper.topics.play_block import empty_lists
+from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic
 from emulator.rounds.bookkeeper.topics.state import TopicState
-from emulator.rounds.packed import packed, packed_empty, width_of
+from emulator.rounds.packed import packed, width_of
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario
 from emulator.scenario import Topic as ScenarioTopic
@@ -47,6 +49,7 @@ class PreparedTopics:
         parts: list[Any] = [rows(Topic, 0)]
         weights: list[np.ndarray] = [np.zeros(0)]
         flags: list[np.ndarray] = [np.zeros(0, bool)]
+        given: dict[int, list[Given]] = {}
         for scenario in scenarios:
             faults = read_fault_rows(scenario.faults, scenario.rounds)
             arrays = BookieArrays(scenario, faults)
@@ -59,6 +62,8 @@ class PreparedTopics:
                     own.scenario, own.store_span = place, first_store_span
                     own.number = np.arange(first, first + topic.partitions)
                     own.first_bookie = np.arange(topic.partitions) % len(arrays.ids)
+                    for partition, ledgers_of in of_topic_given(scenario, topic.name).items():
+                        given[sum(map(len, parts)) + partition] = _with_places(ledgers_of, topic.assignment[partition], arrays)
                     parts.append(own)
                     flags.append(np.asarray(traced[scenario.scenario_id][first : first + topic.partitions], bool))
                     size = int(effective(scenario.config, topic.config, "ensembleSize"))
@@ -67,6 +72,7 @@ class PreparedTopics:
                     weights.append(own_weights + traced_weights(scenario.rounds, size, flags[-1]))
                 first += topic.partitions
         self._topics: Any = np.concatenate(parts).view(np.recarray)
+        self._given = given
         self.count, self.weights, self.inputs = len(self._topics), np.concatenate(weights), gathered.inputs()
         self._flags = np.concatenate(flags)
 
@@ -76,25 +82,39 @@ class PreparedTopics:
 
     def payload(self, first: int, last: int) -> bytes:
         """The topics [first, last), for `read_topic_block`."""
-        return pickle.dumps((self._topics[first:last], self._flags[first:last], self.inputs), protocol=5)
+        given = {at - first: ledgers for at, ledgers in self._given.items() if first <= at < last}
+        return pickle.dumps((self._topics[first:last], self._flags[first:last], given, self.inputs), protocol=5)
 
 
 def read_topic_block(payload: bytes) -> TopicBlock:
     """What `PreparedTopics.payload` packed."""
-    topics, traced, inputs = pickle.loads(payload)
+    topics, traced, given, inputs = pickle.loads(payload)
     topics.place = np.arange(len(topics))
-    owner = rows(Owner, 1)
-    owner.phase, owner.part, owner.to_message = CREATE, NOBODY, FOREVER
-    owner.waits_for = owner.waits_for_too = NOBODY
-    owner.cause = NO_FAULT
+    started = [given_list(topics[at], given.get(at, ()), inputs) for at in range(len(topics))]
+    of_ledgers = {name: packed(WIDTHS[name], [one for each in started for one in each.lists[name]]) for name in LIST_RECORDS}
     state = TopicState(
         topics,
-        packed_empty(width_of(LedgerRecord), len(topics)),
-        packed_empty(width_of(Part), len(topics)),
-        packed(width_of(Owner), [owner] * len(topics)),
-        empty_lists(0),
+        packed(width_of(LedgerRecord), [each.ledgers for each in started]),
+        packed(width_of(Part), [each.parts for each in started]),
+        packed(width_of(Owner), [each.owners for each in started]),
+        State(rows(LedgerRecord, 0), **of_ledgers),
     )
     return TopicBlock(state, inputs, traced)
+
+
+def of_topic_given(scenario: Scenario, topic: str) -> dict[int, list[Given]]:
+    """By partition of a topic the ledgers that its list starts with, in order."""
+    own: dict[int, list[Given]] = {}
+    for row in scenario.initial_ledgers.to_pylist():
+        if row["topic"] == topic:
+            own.setdefault(row["partition"], []).append(row)
+    return own
+
+
+def _with_places(given: Sequence[Given], ensemble: np.ndarray, arrays: BookieArrays) -> list[Given]:
+    """Their bookies by place; `ensemble`: of bookies, in place of one that isn't known any more."""
+    stand_ins = [arrays.place[bookie] for bookie in ensemble.tolist()]
+    return [with_places(one, arrays) | {"stand_ins": stand_ins} for one in given]
 
 
 def read_topics(scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> TopicBlock:

@@ -16,7 +16,7 @@ from emulator.rounds.lists import every
 def finish(lists: Lists, inputs: Inputs, ledger: Ledger, first_message: int) -> None:
     """Last entry, LAC, entries and bytes of each bookie, bytes that a reader gets, entries lost, unreadable, under-replicated.
 
-    `first_message`: the message of the ledger's topic that is its entry 0; sizes are of messages.
+    `first_message`: the message of the ledger's topic that is its first own entry; sizes are of messages.
     """
     settings = inputs.settings[ledger.settings]
     for slot in range(ledger.bookies.count):

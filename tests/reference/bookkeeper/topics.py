@@ -10,7 +10,7 @@ do with a ledger mean nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -132,6 +132,14 @@ class Topic:
         self.faults = numbered(case.get("faults", []))
         self.crash_cause: int | None = None
         """The client_crash that took who serves the topic."""
+        if "given_list" in case:
+            self.parts = given_parts(self, case["given_list"])
+            newest = self.parts[-1]
+            state = newest.ledger.metadata.state
+            phase = {"OPEN": WRITE, "CLOSED": CREATE}.get(state, RECOVER)
+            self.version = len(self.parts)
+            own = newest if phase == WRITE else None
+            self.owners = [Owner(0, phase, version=self.version, known=list(self.parts), part=own)]
         self.events: list[tuple[int, str, int | None, int | None]] = []
         """(round, kind, number of the ledger, cause)."""
 
@@ -167,6 +175,46 @@ class Topic:
     def rounds(self, key: str, unit_ms: int) -> float:
         """A time of the config in rounds."""
         return float(self.given[key] * unit_ms / self.case["round_ms"])
+
+
+def given_parts(topic: Topic, given: Sequence[Mapping[str, Any]]) -> list[Part]:
+    """The list that a topic starts with: {"state", "last_entry", "fragments": {first entry: ensemble}, "offloaded"}, by ledger.
+
+    Messages from before the run are below 0. Ages begin in round 0. Without fragments bookies haven't got it any more.
+    """
+    parts: list[Part] = []
+    next_message = -sum(one["last_entry"] + 1 for one in given)
+    for number, one in enumerate(given):
+        part = _new_part(topic, topic.owners[0], _start_of(topic, one))
+        part.number = number
+        ledger, end = part.ledger, one["last_entry"] + 1
+        part.messages = list(range(next_message, next_message + end))
+        part.results_seen = len(ledger.writer.results)
+        next_message += end
+        ledger.writer.lac, ledger.writer.next_entry = end - 1, end
+        ledger.metadata.state = one["state"]
+        ledger.writer.state = {"OPEN": WRITING, "CLOSED": SHUT}.get(one["state"], CRASHED)
+        if one["state"] == CLOSED:
+            ledger.metadata.last_entry, part.closed_round = end - 1, 0
+        if one["offloaded"]:
+            part.offloaded_round, ledger.offloaded = 0, True
+        if not one["fragments"]:
+            part.freed_round = 0
+        part.watch = Watch(ledger)
+        parts.append(part)
+    return parts
+
+
+def _start_of(topic: Topic, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a ledger starts with: every bookie of its fragments has its share, each header the entry before."""
+    fragments, end = dict(given["fragments"]), given["last_entry"] + 1
+    entries: dict[int, dict[int, int]] = {}
+    write = {**topic.given}.get("writeQuorumSize", 2)
+    for entry in range(end if fragments else 0):
+        ensemble = fragments[max(first for first in fragments if first <= entry)]
+        for step in range(write):
+            entries.setdefault(ensemble[(entry + step) % len(ensemble)], {})[entry] = entry - 1
+    return {"fragments": fragments, "entries": entries, "lac": end - 1}
 
 
 def play_topic(case: Mapping[str, Any]) -> Topic:
@@ -252,13 +300,16 @@ def _use_list(topic: Topic, owner: Owner) -> None:
     owner.phase = WRITE
 
 
-def _new_part(topic: Topic, owner: Owner) -> Part:
+def _new_part(topic: Topic, owner: Owner, start: Mapping[str, Any] | None = None) -> Part:
     """The n-th ledger takes its bookies from number n on, among those that are registered."""
     own = {key: value for key, value in topic.case.items() if key not in ("replicas", "initial")}
     faults = [one for one in topic.faults if one["kind"] != "client_crash" or one["from_round"] > topic.now]
     commands = [one for one in topic.case.get("commands", []) if one["kind"] in PASSED_ON]
     left = {one["broker"] for one in commands if one["kind"] == "decommission_bookie" and one["round"] <= topic.now}
     case = {**own, "workload": [], "commands": commands, "faults": faults}
+    if start is not None:
+        replicas = list(start["fragments"].values())[-1:] or [topic.case["brokers"][: topic.given.get("ensembleSize", 3)]]
+        case |= {"initial": start, "replicas": replicas[0], "faults": topic.faults}
     ledger = Ledger(case, topic.now, first_bookie=len(topic.parts), decommissioned=left)
     windows = [row.get("max_in_flight", 1) for row in topic.case.get("workload", [])]
     ledger.writer.window_size = max(windows, default=1)

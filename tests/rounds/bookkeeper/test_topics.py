@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from emulator.errors import InputError
 from emulator.rounds.bookkeeper.constants import BY_AGE, BY_ENTRIES, BY_FAILURE, BY_SIZE, NEVER, NOT_YET
 from emulator.rounds.bookkeeper.invariants import NAMES
 from emulator.rounds.bookkeeper.topics.records import Part
 from emulator.rounds.packed import entries_of
+from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import first_few, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played
+from tests.reference.bookkeeper.given_list_schedules import given_list_schedule
 from tests.reference.bookkeeper.placed_schedules import placed_topic_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_TOPICS
 from tests.reference.bookkeeper.schedules import topic_schedule
@@ -52,6 +55,33 @@ def test_topics_equal_the_reference(tmp_path: Path, seeds: range) -> None:
 def test_drawn_ensembles_and_slow_bookies(tmp_path: Path) -> None:
     cases = {f"placed{seed}": placed_topic_schedule(seed) for seed in range(40)}
     assert_equal(cases | {f"slow{seed}": slow_topic_schedule(seed) for seed in range(40)}, tmp_path)
+
+
+def test_lists_that_are_given(tmp_path: Path) -> None:
+    assert_equal({f"s{seed}": given_list_schedule(seed) for seed in range(60)}, tmp_path)
+
+
+OF_THREE = "fragments = [{ first_entry = 0, ensemble = [1, 2, 3] }]"
+IMPOSSIBLE = {
+    "1 stands where 0 should follow": ["ledger = 1"],
+    "ledger: is missing": ["topic = 't'"],
+    "fragments: is missing": ["ledger = 0"],
+    "offloaded: a ledger that is OPEN": ["ledger = 0, offloaded = true"],
+    "ledger 0 before it is OPEN": [f"ledger = 0, {OF_THREE}", f"ledger = 1, {OF_THREE}"],
+    "one is no list of ledgers": ["topic = 'one', ledger = 1"],
+}
+
+
+@pytest.mark.parametrize("said", IMPOSSIBLE)
+def test_lists_that_can_not_be(tmp_path: Path, said: str) -> None:
+    own = [one if one.startswith("topic") else f"topic = 't', {one}" for one in IMPOSSIBLE[said]]
+    given = ", ".join(f"{{ {one}, partition = 0, last_entry = 3 }}" for one in own)
+    (tmp_path / "s.toml").write_text(
+        f'protocol = "bookkeeper"\nrounds = 5\ncluster = {{ brokers = 3 }}\ninitial = {{ ledgers = [{given}] }}\n'
+        'topics = [{ name = "t", partitions = 1, config = { managedLedger = true } }, { name = "one", partitions = 1 }]\n'
+    )
+    with pytest.raises(InputError, match=said):
+        load_run(str(tmp_path / "s.toml"))
 
 
 def test_rooms_that_start_tiny(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def of_rounds_of_topic(game: PlayedTopics, place: int) -> Row:
     events = [e for e in game.told.events if e.ledger == place and EVENT_KINDS[e.kind] != "add_failed"]
     return _flat(ended) | {
         "losses": tuple(sum(one[at] for one in own_losses) for at in range(len(LOSSES))),
-        "acked": sorted(m for part, one in zip(parts, ledgers, strict=True) for m in _messages(part, int(one.lac) + 1)),
+        "acked": sorted(m for part, one in zip(parts, ledgers, strict=True) for m in _messages(part, int(one.lac) + 1) if m >= 0),
         "readable": int(entries[listed].sum()),
         "listed": int(listed.sum()),
         "messages": int(topic.messages),

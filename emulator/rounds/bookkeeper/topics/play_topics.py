@@ -76,7 +76,7 @@ def play_topic(
     if topic.now == inputs.scenarios[topic.scenario].rounds and not any_full(topics, topic, lists.filled[0]):
         for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
             check_end(lists, inputs, topics.ledgers[at])
-            finish(lists, inputs, topics.ledgers[at], topics.parts[at].first_message)
+            finish(lists, inputs, topics.ledgers[at], topics.parts[at].first_message + topics.ledgers[at].first_own_entry)
 
 
 @compiled

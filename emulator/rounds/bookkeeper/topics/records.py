@@ -13,7 +13,7 @@ class Part(Record):
     """What a topic knows of a ledger of its list; rounds are NEVER until it happens."""
 
     owner: int = constant("owner that created it")
-    first_message: int = constant("message that is its entry 0")
+    first_message: int = constant("message that is its entry 0; below 0: it was there before the run")
     created_round: int = constant("round in which it was created")
     closed_round: int = compared("round at whose end it was CLOSED first")
     rolled_over: int = compared("of ROLLED_OVER_BY, NOT_YET")

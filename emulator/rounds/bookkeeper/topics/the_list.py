@@ -40,7 +40,8 @@ def entries_of_ledger(ledger: Ledger) -> int:
 @compiled_into_callers
 def bytes_of(inputs: Inputs, topic: Topic, ledger: Ledger) -> int:
     """Bytes of a ledger's entries, as rollover, retention and offloading count them."""
-    return entries_of_ledger(ledger) * inputs.topics[topic.topic_settings].entry_bytes
+    own = entries_of_ledger(ledger) - ledger.first_own_entry
+    return ledger.given_bytes + own * inputs.topics[topic.topic_settings].entry_bytes
 
 
 @compiled

@@ -44,6 +44,7 @@ class RunSummary:
 
     lines: list[str]
     violations: int
+    """Rows of `violations` of kind violation."""
 
 
 def run_emulation(
@@ -86,7 +87,7 @@ def run_emulation(
         seconds = time.monotonic() - clock
         size = sum((e.size for e in engines), Size())
         with ThreadPoolExecutor(4) as pool:
-            tables, violations = _tables(spark, parts)
+            tables, observed = _tables(spark, parts)
             schema, rows = scenario_rows(run.scenarios, mode)
             writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
             writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
@@ -108,9 +109,11 @@ def run_emulation(
         f" {_with_time(run, ' rounds')}: {size.replica_rounds} replica-rounds in"
         f" {time.monotonic() - clock:.1f} s, tables in {out}"
     ]
-    found = violations if isinstance(violations, int) else _counted(spark, output, violations)
+    found, suspects = observed if isinstance(observed, tuple) else _counted(spark, output, observed)
     if found:
         lines.append(f"invariants were violated {found} times: table violations")
+    if suspects:
+        lines.append(f"{suspects} rows of table violations are suspects, which count as no violation: docs/invariants.md")
     return RunSummary(lines, found)
 
 
@@ -122,22 +125,26 @@ def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity
     return Resuming(out, own, [*others, older], older)
 
 
-def _counted(spark: SparkSession, output: OutputDirectory, violations: Observation) -> int:
-    """How many violations were written."""
+def _counted(spark: SparkSession, output: OutputDirectory, observed: Observation) -> tuple[int, int]:
+    """How many violations and suspects were written."""
     if is_connect(spark):  # the observation of a write came back empty from 4.0.5
-        return spark.read.schema(OUTPUT_TABLES["violations"]).parquet(output.table_uri("violations")).count()
-    return int(violations.get["rows"])
+        kinds = spark.read.schema(OUTPUT_TABLES["violations"]).parquet(output.table_uri("violations")).select("kind")
+        return kinds.where("kind != 'suspect'").count(), kinds.where("kind = 'suspect'").count()
+    return int(observed.get["violations"]), int(observed.get["suspects"])
 
 
-def _tables(spark: SparkSession, parts: Sequence[Tables]) -> tuple[Tables, Observation | int]:
-    """The tables of all engines, and how many violations there are, or will have been written."""
+def _tables(spark: SparkSession, parts: Sequence[Tables]) -> tuple[Tables, Observation | tuple[int, int]]:
+    """The tables of all engines, and how many violations and suspects there are, or will have been written."""
     names = [name for name in OUTPUT_TABLES if name not in OF_EVERY_RUN]
     tables = joined_tables(spark, parts, names)
     violations = tables["violations"]
     if not isinstance(violations, DataFrame):
-        return tables, violations.num_rows
+        kinds = violations.column("kind").to_pylist()
+        return tables, (len(kinds) - kinds.count("suspect"), kinds.count("suspect"))
     observed = Observation("violations")
-    tables["violations"] = violations.observe(observed, F.count(F.lit(1)).alias("rows"))
+    is_suspect = F.col("kind") == "suspect"
+    counts = {"violations": F.count(F.when(~is_suspect, 1)), "suspects": F.count(F.when(is_suspect, 1))}
+    tables["violations"] = violations.observe(observed, *(count.alias(name) for name, count in counts.items()))
     return tables, observed
 
 

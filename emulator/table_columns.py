@@ -324,6 +324,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("invariant", _TEXT, "name of the invariant, as its specification has it"),
         Column("witness", _TEXT, "the state that violates it, in words: both logs with their epochs and offsets"),
         Column("cause", _INT, "faults.fault_id in force, or behind the election; null: no fault", True),
+        Column("kind", _TEXT, "violation, or suspect: something excuses it for which no rule of the real system is known"),
     ),
     "invariants": _table(
         Column("invariant", _TEXT, "name, as its specification has it"),

@@ -99,7 +99,7 @@ def _moment_lines(moment: Moment, widths: Widths) -> Iterator[Line]:
     yield from _mark_lines([mark for mark in moment.marks if mark.step >= AFTER_FETCHES], widths)
     yield from _state_lines(moment, widths)
     for violation in moment.violations:
-        for at, text in enumerate(textwrap.wrap(f"VIOLATION of {violation_words(violation)}", widths.across)):
+        for at, text in enumerate(textwrap.wrap(f"{kind_words(violation)} {violation_words(violation)}", widths.across)):
             yield Across("violation", text, at == 0)
 
 
@@ -114,6 +114,11 @@ def _arrows(message: Message, width: int) -> Iterator[Arrow]:
     else:
         yield Arrow(follower, leader, "fetch", _fitting(message.request, width))
         yield Arrow(leader, follower, "answer", _fitting(message.answer, width))
+
+
+def kind_words(violation: Mapping[str, object]) -> str:
+    """Returns whether an invariant is violated, or may be."""
+    return "SUSPECT:" if violation.get("kind") == "suspect" else "VIOLATION of"
 
 
 def violation_words(violation: Mapping[str, object]) -> str:

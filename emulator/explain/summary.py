@@ -103,4 +103,5 @@ def fault_line(fault: Row, scenario: Row) -> str:
 def violation_line(violation: Row) -> str:
     """Returns a violation with where it was seen."""
     where = "final tables" if violation["round"] is None else f"round {violation['round']}"
-    return f"{where}: {violation_words(violation)}"
+    suspect = "suspect: " if violation.get("kind") == "suspect" else ""
+    return f"{where}: {suspect}{violation_words(violation)}"

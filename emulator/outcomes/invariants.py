@@ -2,7 +2,8 @@
 
 Rounds look at them in code, and tell where one is broken: emulator/rounds/kafka/check_invariants.py, tier/check_tiers.py,
 leaderships.py (elections), finish.py (the end), reading/check_reads.py; emulator/rounds/bookkeeper/check_invariants.py. The
-predicates say in SQL what is looked for: of what a round knows of a replica or ledger, of an election, or of a read.
+predicates say in SQL what is looked for: of what a round knows of a replica or ledger, of an election, or of a read. What excuses
+a row, and what makes it one of kind suspect, is in docs/invariants.md.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ OF_PARTITIONS: tuple[Invariant, ...] = (
         "what lies below the high watermark of a leader is on every member of the controller's ISR",
         (
             "((isr & own_bit) != 0) AND ((leader_leads AND slot != client_leader AND client_leader >= 0 AND agreed_to"
-            " < leader_hw AND NOT impaired) OR (compared.misled IS NOT NULL AND NOT impaired AND unclean_elections ="
-            " 0 AND NOT coalesce(election.unclean_elected, false)))"
+            " < leader_hw AND NOT impaired) OR (compared.misled IS NOT NULL AND NOT impaired AND compared.misled.epoch"
+            " >= greatest(unclean_epoch, lossy_epoch)))"
         ),
         "every round",
         "hachikuji/kafka-specification, KafkaReplication.tla: StrongIsr",
@@ -193,32 +194,29 @@ OF_PARTITIONS: tuple[Invariant, ...] = (
     ),
     Invariant(
         "LeaderCompleteness",
-        "a leader elected from the ISR or ELR has every committed record",
-        "kind = 'committed_missing' AND NOT unclean AND NOT unclean_before AND damaged_replicas < tolerated_damages",
+        "a leader elected from the ISR or ELR has every committed record, but what an earlier election gave up",
+        "kind = 'committed_missing' AND NOT unclean AND NOT lossy AND NOT given_up",
         "elections",
         "Raft (Ongaro, Ousterhout 2014), figure 3; Vanlightly/kafka-tlaplus, kip-966: LeaderCompleteness",
     ),
     Invariant(
         "NoCommittedRecordLost",
-        "no record once below a leader's high watermark is gone from a later leader's log, as long as elections are clean",
-        "kind = 'committed_missing' AND NOT unclean AND NOT unclean_before AND damaged_replicas < tolerated_damages",
-        "elections",
+        "a committed record that a leader lacks is in some replica's log, but what an election gave up",
+        "kind = 'committed_missing' AND NOT unclean AND NOT lossy AND NOT given_up AND holders = 0",
+        "every round",
         "Vanlightly/kafka-tlaplus, kip-966: NoCommittedRecordLostGlobally",
     ),
     Invariant(
         "NoAckedRecordLost",
-        "no record acknowledged for acks=all is gone from a later leader's log, as long as elections are clean",
-        "kind = 'acked_missing' AND NOT unclean AND NOT unclean_before AND damaged_replicas < tolerated_damages",
+        "no record acknowledged for acks=all is gone from a later leader's log, but what an election gave up",
+        "kind = 'acked_missing' AND NOT unclean AND NOT lossy AND NOT given_up",
         "elections",
         "Kafka documentation, message delivery semantics; shared protocol rules, section 6",
     ),
     Invariant(
         "ConsistentRead",
-        "no offset that consumers could read comes to hold another record, as long as elections are clean",
-        (
-            "kind = 'committed_missing' AND from_offset < reached_hw AND NOT unclean AND NOT unclean_before AND"
-            " damaged_replicas < tolerated_damages"
-        ),
+        "no offset that consumers could read comes to hold another record, but what an election gave up",
+        "kind = 'committed_missing' AND from_offset < reached_hw AND NOT unclean AND NOT lossy AND NOT given_up",
         "elections",
         "Vanlightly/kafka-tlaplus, kip-966: ConsistentRead",
     ),

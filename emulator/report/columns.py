@@ -67,6 +67,7 @@ BY_BROKER = (
 )
 OF_VIOLATIONS = (
     Column("invariant", "invariant"),
+    Column("kind", "kind"),
     Column("partitions", "partitions"),
     Column("times", "times"),
     Column("first in round", "first_round"),

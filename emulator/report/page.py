@@ -36,6 +36,8 @@ Rows = Callable[[str], list[Row]]
 MOST_SCENARIOS, MOST_BROKERS, MOST_WORST = 40, 20, 20
 """Rows of the tables of scenarios, brokers and worst partitions."""
 
+SUSPECTS = "Rows of kind suspect count as no violation: something excuses them, for which no rule of the real system is known."
+
 
 def write_report(tables: Asker, path: str, progress: Progress, scenario: str | None, told: int, prices: PricesShape) -> None:
     """Writes the report of a run.
@@ -153,6 +155,7 @@ def _lost(scenario: Row, topics: Sequence[Row], faults: Sequence[Row], struck: S
     why = "An election that loses records made a broker leader whose log is shorter: an unclean one took a replica outside"
     why += " the ISR;"
     why += " at any other the records were not replicated yet (acks 0 or 1), or a fault took them from the log."
+    kinds = {row["kind"] for row in violations}
     lacking = _unwritten(scenario, ("acked_lost", "unacknowledged_lost", "election", "unclean_election", "leader_lost"))
     return section(
         "lost",
@@ -166,7 +169,8 @@ def _lost(scenario: Row, topics: Sequence[Row], faults: Sequence[Row], struck: S
         "<h3>By broker or rack that was struck</h3>" if struck else "",
         *(_worst_of("by-broker", BY_BROKER, struck) if struck else ()),
         paragraph("Records that an election lost can come back with a later one: elections may sum to more than topics.", "soft"),
-        "<h3>Invariants that were violated</h3>" if violations else paragraph("No invariant was violated."),
+        "<h3>Invariants that were violated</h3>" if "violation" in kinds else paragraph("No invariant was violated."),
+        paragraph(SUSPECTS, "soft") if "suspect" in kinds else "",
         table("violations", OF_VIOLATIONS, violations) if violations else "",
     )
 

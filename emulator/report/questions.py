@@ -174,12 +174,12 @@ LIMIT {rows}
 """Partitions in trouble, the worst first; one stands for all of its topic with its replicas that went through the same."""
 
 VIOLATIONS = """
-SELECT invariant, count(DISTINCT topic, partition) AS partitions, count(*) AS times, min(round) AS first_round,
+SELECT invariant, kind, count(DISTINCT topic, partition) AS partitions, count(*) AS times, min(round) AS first_round,
   min_by(witness, round) AS witness
 FROM violations
 WHERE scenario_id = {s}
-GROUP BY invariant
-ORDER BY times DESC, invariant
+GROUP BY invariant, kind
+ORDER BY kind DESC, times DESC, invariant
 """
 
 RACKS = "SELECT count(*) AS brokers, count(DISTINCT rack) AS racks FROM brokers WHERE scenario_id = {s}"

@@ -16,6 +16,7 @@ CHANGED = Path(__file__).with_name("changed")
 
 KEYS = {
     "broker_rounds": ("scenario_id", "broker", "from_round"),
+    "invariants": ("invariant",),
     "ledgers": ("scenario_id", "topic", "partition", "ledger"),
     "outcomes": ("scenario_id", "topic", "partition"),
     "replicas": ("scenario_id", "topic", "partition", "broker"),

@@ -42,6 +42,9 @@ LATER = {
     "ledgers": ("acked_lost", "acked_unreadable", "acked_under_replicated"),
     "topics": ("acked_unreadable", "acked_under_replicated"),
     "ledger_clients": ("attempt_error",),
+    "violations": ("kind",),
+    "ask_which_invariants_were_violated": ("suspects",),
+    "ask_which_protocols_broke_invariants": ("suspects",),
     "ask_what_is_still_unhealthy": ("acked_lost", "acked_unreadable", "acked_under_replicated"),
 }
 """Columns by table that came after the goldens were taken: they are left out."""

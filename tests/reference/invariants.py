@@ -25,6 +25,8 @@ class Violation(NamedTuple):
     round: int
     invariant: str
     witness: str
+    kind: str = "violation"
+    """"suspect": something excuses it for which no rule of the real system is known."""
 
 
 class Watch:
@@ -219,10 +221,16 @@ def _leader_completeness(watch: Watch) -> Iterator[str]:
 
 
 def _no_committed_record_lost(watch: Watch) -> Iterator[str]:
-    """The last leader, however elected, has every committed record at or above its log start."""
+    """A committed record at or above the last leader's log start is in some replica's log, whether or not its broker runs.
+
+    Vanlightly's NoCommittedRecordLostGlobally: LeaderCompleteness tells of leaders only, this of what nobody can bring back.
+    """
     leader = watch.partition.client_leader
     if leader is not None and leader.broker not in watch.damaged:
-        yield from _lost(leader, watch.committed)
+        logs = [one.log for one in watch.partition.replicas.values()]
+        for record in _lacked(leader, watch.committed):
+            if not any(log.record_at(record.offset) == record or log.is_tiered_or_expired(*record.key) for log in logs):
+                yield f"no replica has {_told(record)}, nor has {leader.broker}, which leads"
 
 
 def _no_acked_record_lost(watch: Watch) -> Iterator[str]:
@@ -237,6 +245,12 @@ def _no_acked_record_lost(watch: Watch) -> Iterator[str]:
 
 
 def _lost(replica: Replica, records: list[Record]) -> Iterator[str]:
+    for record in _lacked(replica, records):
+        yield f"{replica.broker} lacks {_told(record)}"
+
+
+def _lacked(replica: Replica, records: list[Record]) -> Iterator[Record]:
+    """Those at or above its log start that a replica has neither itself nor in remote storage."""
     log = replica.log
     held, log_start, first, leo = log.records, log.log_start, log.local_log_start, log.leo
     for record in records:
@@ -246,7 +260,7 @@ def _lost(replica: Replica, records: list[Record]) -> Iterator[str]:
         if first <= offset < leo and (held[offset - first] is record or held[offset - first] == record):
             continue
         if not log.is_tiered_or_expired(*record.key):
-            yield f"{replica.broker} lacks {_told(record)}"
+            yield record
 
 
 def _committed_on_min_isr(watch: Watch) -> Iterator[str]:

@@ -14,6 +14,7 @@ from emulator.rounds.kafka.invariants import (
     AT_THE_END,
     EVERY_ROUND,
     NAMES,
+    NO_COMMITTED_RECORD_LOST,
     OF_TIERS,
     READ_ACCOUNTED,
     RESET_ONLY_IF_GONE,
@@ -21,6 +22,7 @@ from emulator.rounds.kafka.invariants import (
 from emulator.rounds.kafka.records import NEVER, UNKNOWN
 from emulator.rounds.kafka.told import Told
 
+VIOLATION_KINDS = ("violation", "suspect")
 _AT_ELECTIONS = len(EVERY_ROUND + OF_TIERS)
 _AT_THE_END = _AT_ELECTIONS + len(AT_ELECTIONS)
 _OF_READS = _AT_THE_END + len(AT_THE_END)
@@ -38,6 +40,7 @@ def violation_rows(names: Names, told: Told) -> pa.Table:
         "invariant": texts_at(NAMES, violations["invariant"]),
         "witness": pa.array(_witnesses(names, told), pa.string()),
         "cause": nullable(violations["cause"], _NO_FAULT),
+        "kind": texts_at(VIOLATION_KINDS, violations["is_suspect"]),
     }
     return table_of("violations", len(violations), names.ids(np.asarray(violations["partition"])) | columns)
 
@@ -71,6 +74,11 @@ def _while_running(row: dict[str, Any], epochs: str, leader_epochs: str) -> str:
 
 
 def _at_an_election(row: dict[str, Any]) -> str:
+    if row["invariant"] == NO_COMMITTED_RECORD_LOST:
+        return (
+            f"no replica has offsets {row['from_offset']} to {row['to_offset'] - 1} of epoch {row['records_epoch']}, which were"
+            f" committed before broker {row['broker']} was elected in epoch {row['leader_epoch']}"
+        )
     return (
         f"broker {row['broker']}, elected in epoch {row['leader_epoch']}, lacks offsets {row['from_offset']} to"
         f" {row['to_offset'] - 1} of epoch {row['records_epoch']}"

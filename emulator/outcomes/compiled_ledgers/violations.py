@@ -41,5 +41,6 @@ def violation_rows(view: LedgerView, of_lists: bool) -> pa.Table:
         "round": told.at_round,
         "invariant": pa.array([NAMES[number] for number in told.invariant], pa.string()),
         "witness": pa.array(witnesses, pa.string()),
+        "kind": pa.array(["violation"] * len(told), pa.string()),
     }
     return table_of("violations", len(told), columns)

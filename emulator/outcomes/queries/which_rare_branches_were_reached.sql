@@ -218,6 +218,7 @@ of_losses AS (
 ),
 of_violations AS (
   SELECT scenario_id, topic, partition, round, map('invariant_violated', true) AS reached FROM violations
+  WHERE kind != 'suspect'
 ),
 of_faults AS (
   SELECT

@@ -1,6 +1,7 @@
 """At the end of every round every replica is held against the invariants; what newly breaks is written down with a witness.
 
-What each says, and who says so: the table `invariants` of a run. Numbers: invariants.py.
+What each says, and who says so: the table `invariants` of a run. Numbers: invariants.py. What excuses a replica, by which rule of
+Kafka, is in docs/invariants.md (Excuses), by the letters that stand beside it here.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from emulator.rounds.kafka.invariants import (
     OFFSETS_IN_ORDER,
     REPLICATION_QUORUM_SUPERSET,
     STRONG_ISR,
+    SUSPECTED,
     VALID_ISR_AND_ELR,
     WEAK_ISR,
 )
+from emulator.rounds.kafka.lost_everywhere import follow_losses
 from emulator.rounds.kafka.records import (
     DEAF,
     NO_EPOCH,
@@ -60,22 +63,31 @@ def check_invariants(lists: Lists, inputs: Inputs, part: Partition, replicas: Ro
             broken |= of_partition
         if slot == part.client_leader and ready:
             broken |= broken_of_leader(inputs, part, replicas, superseded)
+        if slot == 0 and part.missing.count:
+            broken |= follow_losses(lists, part, replicas)
         if broken & ~replica.broken:
             for invariant in range(INVARIANTS_OF_ROUNDS):
+                misleader = misled_by if invariant == STRONG_ISR else NOBODY
                 if has(broken & ~replica.broken, invariant):
-                    misleader = misled_by if invariant == STRONG_ISR else NOBODY
-                    write_down(lists, inputs, part, replicas, slot, invariant, misleader)
+                    write_down(lists, inputs, part, replicas, slot, invariant, misleader, False)
+                elif has(broken & ~replica.broken, invariant + SUSPECTED):
+                    write_down(lists, inputs, part, replicas, slot, invariant, misleader, True)
         replica.broken = broken
 
 
 @compiled
 def misled(lists: Lists, part: Partition, replicas: Rows[Replica], slot: int, superseded: int) -> int:
-    """A leader that nobody told of the next one, below whose high watermark the own log is another; NOBODY if there is none."""
+    """A leader that nobody told of the next one, below whose high watermark the own log is another; NOBODY if there is none.
+
+    Of leaders before the last election that may lose what they committed nobody has to have anything (C, D).
+    """
     replica = replicas[slot]
     for other in range(part.slots):
         if other == slot or not has(superseded, other) or not replicas[other].status & DEAF:
             continue
         zombie = replicas[other]
+        if zombie.superseded_epoch < max(part.unclean_epoch, part.lossy_epoch):
+            continue
         if replica.leo < zombie.hw:
             return other
         begin, end = max(replica.log_start, zombie.log_start), min(replica.leo, zombie.hw)
@@ -97,7 +109,7 @@ def broken_of_replica(part: Partition, replicas: Rows[Replica], slot: int, ready
     broken = 0
     follows = part.client_leader != NOBODY and slot != part.client_leader
     agreed = agreed_to(replica)
-    if follows and not replica.impaired:
+    if follows and not replica.impaired:  # (A)
         lacks = agreed < part.leader_hw
         if ready and lacks and has(part.isr, slot):
             broken |= 1 << STRONG_ISR
@@ -105,7 +117,7 @@ def broken_of_replica(part: Partition, replicas: Rows[Replica], slot: int, ready
             broken |= 1 << WEAK_ISR
         if has(part.isr | part.elr, slot) and agreed < true_high_watermark(part, replicas):
             broken |= 1 << LEADER_CANDIDATE_COMPLETENESS
-    if misled_by != NOBODY and has(part.isr, slot) and not replica.impaired and part.unclean_elections == 0:
+    if misled_by != NOBODY and has(part.isr, slot) and not replica.impaired:
         broken |= 1 << STRONG_ISR
     if follows and UNKNOWN < replica.alike_again < min(replica.hw, part.leader_hw):
         broken |= 1 << LOG_MATCHING
@@ -160,12 +172,19 @@ def broken_of_leader(inputs: Inputs, part: Partition, replicas: Rows[Replica], s
 
 @compiled
 def write_down(
-    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, invariant: int, misleader: int
+    lists: Lists,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+    slot: int,
+    invariant: int,
+    misleader: int,
+    is_suspect: bool,
 ) -> None:
     """A witness: both logs with their epochs, and how far they agree. Against T, or a leader that nobody told (`misleader`).
 
-    Without eligible leader replicas one replica that lost records may lead: what a superseded leader then has alone, or what an
-    empty log lacks, is the fault's doing (StrongIsr).
+    Suspect is StrongIsr where, without eligible leader replicas, some replica lost records to a fault, and this one's log is
+    empty or goes on after the leader's epoch: no rule is known by which that comes of the fault (S1).
     """
     replica = replicas[slot]
     against = part.client_leader if misleader == NOBODY else misleader
@@ -176,8 +195,8 @@ def write_down(
             damaged = damaged or replicas[other].damaged_round <= part.now
         last_epoch = latest_epoch(lists.epochs, replica)
         if damaged and (last_epoch == NO_EPOCH or last_epoch > leader_epoch):
-            return
-    row = lists.violations[new_violation(lists, part, invariant)]
+            is_suspect = True
+    row = lists.violations[new_violation(lists, part, invariant, 1 if is_suspect else 0)]
     row.cause = replica.cause
     row.broker = replica.broker
     row.leader_epoch = leader_epoch

@@ -112,12 +112,15 @@ def first_offset(runs: Rows[Run], own: List, other: List, begin: int, end: int, 
 
 @compiled_into_callers
 def judge_impaired(part: Partition, replicas: Rows[Replica], slot: int) -> None:
-    """Whether a replica that lost records to a fault still lacks some: as long as it is down, or counts for nothing."""
+    """Whether a replica that lost records to a fault still lacks some: as long as it is down, or counts for nothing.
+
+    Nor does it count for anything while there is no controller with which it could register (BrokerLifecycleManager).
+    """
     replica = replicas[slot]
     if not replica.impaired:
         return
     agreed_to = replica.leo if replica.unlike_from == UNKNOWN else min(replica.leo, replica.unlike_from)
-    counts = has(part.isr | part.elr, slot)
+    counts = has(part.isr | part.elr, slot) and not part.controller_down
     lacks = slot == part.client_leader or agreed_to < part.leader_hw
     is_down = replica.status & NOT_RUNNING
     replica.impaired = 1 if has(part.assigned, slot) and (is_down or (not counts and lacks)) else 0

@@ -62,7 +62,7 @@ def check_end(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repl
 def write_down(lists: Lists, part: Partition, replicas: Rows[Replica], slot: int, invariant: int) -> None:
     """A witness of the end."""
     replica = replicas[slot]
-    row = lists.violations[new_violation(lists, part, invariant)]
+    row = lists.violations[new_violation(lists, part, invariant, 0)]
     row.at_round = part.now - 1
     row.broker = replica.broker
     row.leader = replicas[part.leader].broker if part.leader != NOBODY else -1

@@ -18,6 +18,9 @@ OF_READS = ("ConsistentRead", "ReadCommitted", "ReadsLineage", "ReadsOneLog", "R
 NAMES = EVERY_ROUND + OF_TIERS + AT_ELECTIONS + AT_THE_END + OF_READS
 """By the numbers that Violation.invariant has."""
 
+SUSPECTED = 32
+"""In a mask of what is broken the bit of an invariant is its number, and from here on the same of what is suspect."""
+
 (
     STRONG_ISR, WEAK_ISR, LEADER_CANDIDATE_COMPLETENESS, LOG_MATCHING, OFFSETS_IN_ORDER, EPOCHS_INCREASE,
     ISR_WITHIN_REPLICAS, LEADER_IN_ISR, VALID_ISR_AND_ELR, ELECTION_SAFETY, COMMITTED_ON_MIN_ISR, REPLICATION_QUORUM_SUPERSET,

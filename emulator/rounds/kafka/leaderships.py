@@ -2,14 +2,21 @@
 
 A leadership begins with a log and appends to it; what it acknowledged and committed is known when it ends. Then the log that the
 next leader begins with is held against it: what the leader before had and the new one has not is lost (`acked_lost`,
-`unacknowledged_lost`, `committed_lost`), and what any earlier one committed and the new one lacks breaks an invariant, as long as
-elections are clean.
+`unacknowledged_lost`, `committed_lost`), and what any earlier one committed and the new one lacks breaks an invariant, unless it
+is given up: an unclean election, or one of a replica that lost records to a fault, gives up what that leader lacks
+(docs/invariants.md, Excuses).
 """
 
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.invariants import CONSISTENT_READ, LEADER_COMPLETENESS, NO_ACKED_RECORD_LOST, NO_COMMITTED_RECORD_LOST
+from emulator.rounds.kafka.invariants import (
+    CONSISTENT_READ,
+    LEADER_COMPLETENESS,
+    NO_ACKED_RECORD_LOST,
+    NO_COMMITTED_RECORD_LOST,
+    SUSPECTED,
+)
 from emulator.rounds.kafka.record_ranges import add_log, add_range, add_without
 from emulator.rounds.kafka.records import (
     ACKED_LOST,
@@ -21,6 +28,7 @@ from emulator.rounds.kafka.records import (
     Inputs,
     Lists,
     Partition,
+    RecordRange,
     Replica,
 )
 from emulator.rounds.kafka.tell import tell
@@ -57,7 +65,7 @@ def end_leadership(lists: Lists, part: Partition) -> None:
     keep_latest_sent(lists, part)
     for at in every(part.missing):
         if ranges[at].from_offset < hw:
-            tell_of_missing(lists, part, CONSISTENT_READ, ranges[at])
+            tell_of_missing(lists, part, CONSISTENT_READ, ranges[at], part.missing_suspect, part.lead_round)
 
 
 @compiled
@@ -97,10 +105,11 @@ def begin_leadership(
     if had_leader:
         held_by_leader(lists, part)
         end_leadership(lists, part)
-        part.was_unclean |= part.lead_unclean
     else:
         clear(before)
     clear(part.missing)
+    part.missing_suspect = 0
+    replicas[0].broken &= ~(1 << NO_COMMITTED_RECORD_LOST | 1 << (NO_COMMITTED_RECORD_LOST + SUSPECTED))
     clear(part.acked_ranges)
     clear(part.lead_entries)
     add_log(lists.runs, lists.epochs, replica, lists.ranges, part.lead_entries)
@@ -120,8 +129,7 @@ def begin_leadership(
     if had_leader:
         tell_of_losses(lists, inputs, part, replica, part.acked, ACKED_LOST)
         tell_of_losses(lists, inputs, part, replica, part.committed, COMMITTED_LOST)
-        if part.lead_runs:
-            hold_against_committed(lists, inputs, part, replicas, slot, epoch)
+        hold_against_committed(lists, inputs, part, replicas, slot, epoch)
 
 
 @compiled
@@ -165,36 +173,81 @@ def tell_of_losses(lists: Lists, inputs: Inputs, part: Partition, replica: Repli
 
 
 @compiled
-def hold_against_committed(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, epoch: int) -> None:
-    """A leader that runs lacks committed records: LeaderCompleteness and its like, if all elections so far were clean.
+def may_lose_committed(inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> bool:
+    """Whether so many replicas have lost records to faults that what is committed may be lost.
 
-    Without eligible leader replicas one replica that lost records to a fault excuses it; with them as many as keep what is
-    committed (KIP-966).
+    Without eligible leader replicas one is enough (KIP-966, Motivation: the last replica standing); with them as many as
+    min.insync.replicas (kip-966 of Vanlightly/kafka-tlaplus, NoCommittedRecordLostGlobally).
     """
-    work, lost = lists.work, lists.filled[0].lost
     damaged = 0
     for other in range(part.slots):
         damaged += replicas[other].damaged_round <= part.now
-    tolerated = 1
     if inputs.scenarios[part.scenario].elr:
-        tolerated = min(inputs.settings[part.settings].min_insync_replicas, size(part.assigned))
-    if part.was_unclean or part.lead_unclean or damaged >= tolerated:
-        return
-    clear(lost)
+        return damaged >= min(inputs.settings[part.settings].min_insync_replicas, size(part.assigned))
+    return damaged > 0
+
+
+@compiled
+def hold_against_committed(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, epoch: int) -> None:
+    """An elected leader lacks committed records: LeaderCompleteness and its like, or its election gives them up.
+
+    Suspect is what is lacking after faults that may lose it, where the leader is none of those that lost records. A leader that
+    does not run has to prove nothing (LeaderCompleteness of kip-966).
+    """
+    work, lost = lists.work, lists.filled[0].lost
+    may_lose = may_lose_committed(inputs, part, replicas)
+    is_lossy = may_lose and replicas[slot].impaired
+    if part.lead_unclean:
+        part.unclean_epoch = epoch
+    if is_lossy:
+        part.lossy_epoch = epoch
     log_start = max(part.lead_log_start, part.expired_to)  # any leader may have expired what is older
-    for place in every(part.committed):
-        add_without(lists.ranges, lists.ranges[place], part.lead_entries, log_start, work, lost)
+    if part.lead_unclean or is_lossy:
+        clear(part.given_up)
+        lacking_of(lists, part, part.committed, log_start)
+        for at in every(lost):
+            add_range(lists.ranges, part.given_up, work[at].epoch, work[at].from_offset, work[at].to_offset)
+        return
+    if not part.lead_runs:
+        return
+    part.missing_suspect = 1 if may_lose else 0
+    lacking_of(lists, part, part.committed, log_start)
     for at in every(lost):
         add_range(lists.ranges, part.missing, work[at].epoch, work[at].from_offset, work[at].to_offset)
     for at in every(part.missing):
-        tell_of_missing(lists, part, LEADER_COMPLETENESS, lists.ranges[at])
-        tell_of_missing(lists, part, NO_COMMITTED_RECORD_LOST, lists.ranges[at])
-    clear(lost)
-    for place in every(part.acked_for_all):
-        add_without(lists.ranges, lists.ranges[place], part.lead_entries, log_start, work, lost)
+        tell_of_missing(lists, part, LEADER_COMPLETENESS, lists.ranges[at], part.missing_suspect, part.now)
+    lacking_of(lists, part, part.acked_for_all, log_start)
     for at in every(lost):
         if sent_in_range(lists, inputs, part, work[at]) < work[at].to_offset - work[at].from_offset:
-            tell_of_missing(lists, part, NO_ACKED_RECORD_LOST, work[at])
+            tell_of_missing(lists, part, NO_ACKED_RECORD_LOST, work[at], part.missing_suspect, part.now)
+
+
+@compiled
+def lacking_of(lists: Lists, part: Partition, known: List, log_start: int) -> None:
+    """Into `lost`: what of known records T did not begin with, though no election gave it up."""
+    work, held, lost = lists.work, lists.filled[0].held, lists.filled[0].lost
+    clear(held)
+    for place in every(known):
+        add_without(lists.ranges, lists.ranges[place], part.lead_entries, log_start, work, held)
+    clear(lost)
+    for at in every(held):
+        without_given_up(lists, part, work[at], lost)
+
+
+@compiled
+def without_given_up(lists: Lists, part: Partition, records: RecordRange, kept: List) -> None:
+    """Add to `kept` what of a range no election gave up."""
+    begin, work = records.from_offset, lists.work
+    epoch, end = records.epoch, records.to_offset
+    for at in every(part.given_up):
+        entry = lists.ranges[at]
+        if entry.epoch != epoch or entry.to_offset <= begin:
+            continue
+        if entry.from_offset >= end:
+            break
+        add_range(work, kept, epoch, begin, entry.from_offset)
+        begin = max(begin, entry.to_offset)
+    add_range(work, kept, epoch, begin, end)
 
 
 @compiled

@@ -41,7 +41,7 @@ from emulator.rounds.kafka.records import (
     Traffic,
     Violation,
 )
-from emulator.rounds.kafka.state import LIST_RECORDS, State
+from emulator.rounds.kafka.state import LIST_RECORDS, RANGE_LISTS, State
 from emulator.rounds.kafka.tier.records import (
     Chosen,
     Known,
@@ -80,7 +80,7 @@ class Scratch:
             runs=rows(Run, 2 * MAX_SLOTS * room),
             epochs=rows(EpochEntry, MAX_SLOTS * room),
             segments=rows(Segment, MAX_SLOTS * room),
-            ranges=rows(RecordRange, 6 * room),
+            ranges=rows(RecordRange, len(RANGE_LISTS) * room),
             sent=rows(Sent, room),
             news=rows(News, room),
             work=rows(RecordRange, 4 * room),

@@ -100,13 +100,14 @@ def load_lists(old: State, part: Partition, replicas: Rows[Replica], number: int
         load(replica.late_runs, old.runs, 2 * at + 1, words.runs, (2 * slot + 1) * room, room)
         load(replica.epochs, old.epochs, at, words.epochs, slot * epochs_room, epochs_room)
         load(replica.segments, old.segments, at, words.segments, slot * segments_room, segments_room)
-    room = len(words.ranges) // 6
-    load(part.lead_entries, old.ranges, 6 * number, words.ranges, 0, room)
-    load(part.acked_ranges, old.ranges, 6 * number + 1, words.ranges, room, room)
-    load(part.missing, old.ranges, 6 * number + 2, words.ranges, 2 * room, room)
-    load(part.acked, old.ranges, 6 * number + 3, words.ranges, 3 * room, room)
-    load(part.committed, old.ranges, 6 * number + 4, words.ranges, 4 * room, room)
-    load(part.acked_for_all, old.ranges, 6 * number + 5, words.ranges, 5 * room, room)
+    room = len(words.ranges) // 7
+    load(part.lead_entries, old.ranges, 7 * number, words.ranges, 0, room)
+    load(part.acked_ranges, old.ranges, 7 * number + 1, words.ranges, room, room)
+    load(part.missing, old.ranges, 7 * number + 2, words.ranges, 2 * room, room)
+    load(part.acked, old.ranges, 7 * number + 3, words.ranges, 3 * room, room)
+    load(part.committed, old.ranges, 7 * number + 4, words.ranges, 4 * room, room)
+    load(part.acked_for_all, old.ranges, 7 * number + 5, words.ranges, 5 * room, room)
+    load(part.given_up, old.ranges, 7 * number + 6, words.ranges, 6 * room, room)
     load(part.sent, old.sent, number, words.sent, 0, len(words.sent))
     load(part.news, old.news, number, words.news, 0, len(words.news))
 
@@ -114,12 +115,13 @@ def load_lists(old: State, part: Partition, replicas: Rows[Replica], number: int
 @compiled
 def store_lists(new: State, part: Partition, replicas: Rows[Replica], number: int, words: Words) -> bool:
     """Pack a partition's lists behind those of the partitions before. False: there is no room."""
-    fits = store(part.lead_entries, new.ranges, 6 * number, words.ranges)
-    fits = fits and store(part.acked_ranges, new.ranges, 6 * number + 1, words.ranges)
-    fits = fits and store(part.missing, new.ranges, 6 * number + 2, words.ranges)
-    fits = fits and store(part.acked, new.ranges, 6 * number + 3, words.ranges)
-    fits = fits and store(part.committed, new.ranges, 6 * number + 4, words.ranges)
-    fits = fits and store(part.acked_for_all, new.ranges, 6 * number + 5, words.ranges)
+    fits = store(part.lead_entries, new.ranges, 7 * number, words.ranges)
+    fits = fits and store(part.acked_ranges, new.ranges, 7 * number + 1, words.ranges)
+    fits = fits and store(part.missing, new.ranges, 7 * number + 2, words.ranges)
+    fits = fits and store(part.acked, new.ranges, 7 * number + 3, words.ranges)
+    fits = fits and store(part.committed, new.ranges, 7 * number + 4, words.ranges)
+    fits = fits and store(part.acked_for_all, new.ranges, 7 * number + 5, words.ranges)
+    fits = fits and store(part.given_up, new.ranges, 7 * number + 6, words.ranges)
     fits = fits and store(part.sent, new.sent, number, words.sent)
     fits = fits and store(part.news, new.news, number, words.news)
     for slot in range(part.slots):
@@ -135,7 +137,7 @@ def store_lists(new: State, part: Partition, replicas: Rows[Replica], number: in
 def is_full(tiers: TierLists | None, readers: ReaderLists | None, part: Partition, replicas: Rows[Replica], spans: Spans) -> bool:
     """Whether a list of the partition, or an output, had no room."""
     full = part.lead_entries.full | part.acked_ranges.full | part.missing.full | part.acked.full
-    full |= part.committed.full | part.acked_for_all.full | part.sent.full | part.news.full
+    full |= part.committed.full | part.acked_for_all.full | part.given_up.full | part.sent.full | part.news.full
     full |= spans.held.full | spans.lost.full
     full |= spans.events.full | spans.trace_rows.full | spans.trace_epochs.full | spans.trace_partitions.full
     if tiers is not None:

@@ -505,8 +505,11 @@ class Partition(Record):
     sent_from: int = compared("latest stretch of records with acks=0 in it (Sent)")
     sent_to: int = counter("its end")
     sent_pattern: int = compared("its pattern")
-    missing: List = part_of(List, "committed records that it lacked when it was elected")
-    was_unclean: int = compared("1: some earlier election was unclean")
+    missing: List = part_of(List, "committed records that it lacked when it was elected, though no rule gave them up")
+    missing_suspect: int = compared("1: that is suspect, for as many replicas lost records as may lose what is committed")
+    unclean_epoch: int = compared("epoch of the last unclean election, 0: there was none")
+    lossy_epoch: int = compared("epoch of the last election of a replica that lacked what a fault had taken, 0: none")
+    given_up: List = part_of(List, "committed records that those leaders lacked")
     expired_to: int = compared("highest log start of any leader so far, where remote storage is: what lies below may be gone")
     # What all leaderships before T's acknowledged and committed
     acked: List = part_of(List, "ranges, disjoint, by epoch and offset; those with acks=0 are in them")
@@ -542,7 +545,7 @@ class Partition(Record):
     committed_lost: int = compared("records ever committed likewise; set at the run's end")
     end_leo: int = compared("LEO of the leader, or of the last one; set at the run's end")
     end_hw: int = compared("its high watermark; set at the run's end")
-    violations: int = compared("violations of invariants")
+    violations: int = compared("violations of invariants, suspects aside")
     played: int = scratch("rounds that were not leapt over")
     # Of one round
     adds_replicas: int = scratch("mask of replicas that a command of this round adds")
@@ -633,6 +636,7 @@ class Violation(Record):
     epochs: int = constant("entries of its epoch cache, in Told.witness_epochs")
     leader_epochs: int = constant("entries of the leader's, behind those")
     group: int = constant("of reads: number of the group among the scenario's, -1 of others")
+    is_suspect: int = constant("1: something excuses it for which no rule of the real system is known")
 
 
 class Traffic(Record):

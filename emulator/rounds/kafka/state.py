@@ -26,7 +26,7 @@ EPOCH_LISTS = ("epochs",)
 """Likewise of EpochEntry."""
 SEGMENT_LISTS = ("segments",)
 """Likewise of Segment."""
-RANGE_LISTS = ("lead_entries", "acked_ranges", "missing", "acked", "committed", "acked_for_all")
+RANGE_LISTS = ("lead_entries", "acked_ranges", "missing", "acked", "committed", "acked_for_all", "given_up")
 """Lists of a partition whose entries are RecordRange, likewise."""
 SENT_LISTS = ("sent",)
 """Likewise of Sent."""

@@ -9,8 +9,11 @@ from emulator.rounds.records import Rows
 
 
 @compiled
-def new_violation(lists: Lists, part: Partition, invariant: int) -> int:
-    """Where a new row of `violations` stands, all but its witness filled in."""
+def new_violation(lists: Lists, part: Partition, invariant: int, is_suspect: int) -> int:
+    """Where a new row of `violations` stands, all but its witness filled in.
+
+    `is_suspect`: something excuses it, and no rule is known by which the real system does that (docs/invariants.md).
+    """
     at = append(lists.filled[0].violations)
     row = lists.violations[at]
     row.partition = part.place
@@ -32,15 +35,17 @@ def new_violation(lists: Lists, part: Partition, invariant: int) -> int:
     row.epochs = 0
     row.leader_epochs = 0
     row.group = -1
-    part.violations += 1
+    row.is_suspect = is_suspect
+    if not is_suspect:
+        part.violations += 1
     return at
 
 
 @compiled
-def tell_of_missing(lists: Lists, part: Partition, invariant: int, records: RecordRange) -> None:
-    """An elected leader lacks records. In its leadership's end the round is still that of its election."""
-    row = lists.violations[new_violation(lists, part, invariant)]
-    row.at_round = part.lead_round
+def tell_of_missing(lists: Lists, part: Partition, invariant: int, records: RecordRange, is_suspect: int, at_round: int) -> None:
+    """A leader lacks records since it was elected."""
+    row = lists.violations[new_violation(lists, part, invariant, is_suspect)]
+    row.at_round = at_round
     row.cause = part.lead_cause
     row.broker = part.lead_broker
     row.leader_epoch = part.lead_epoch

@@ -99,8 +99,8 @@ def assert_lists(told: Told, p: int, expected: dict[str, Any]) -> None:
             assert told.batches(pattern) == [{"records": 1, "bytes": size, "acked_on_append": False, "unacknowledged": False}]
             assert (phase, start_bytes, first_round) == (0, start * size, -1)
         assert told.entries("runs", 2 * at + 1) == []
-    assert told.entries("ranges", 6 * p) == expected["lead_entries"]
-    assert all(told.entries("ranges", 6 * p + kind) == [] for kind in range(1, 6))
+    assert told.entries("ranges", 7 * p) == expected["lead_entries"]
+    assert all(told.entries("ranges", 7 * p + kind) == [] for kind in range(1, 7))
     assert told.entries("sent", p) == expected["sent"]
     assert told.entries("news", p) == expected["news"]
 

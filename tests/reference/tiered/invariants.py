@@ -31,6 +31,8 @@ class Watch:
         self.logs = [partition.metadata]
         self.new_events: list[Event] = []
         self.deleted_in: dict[int, int] = {}  # segments, and the leader epoch in which somebody began to delete them
+        self.unreferenced: set[int] = set()  # those of them that had only epochs older than the first of that leader's log
+        self.removed_round = -1  # in which remote storage was turned off last
         self.served: list[Served] = []
         self._served_key: object = None
 
@@ -43,6 +45,10 @@ class Watch:
             witness = next(witnesses(self), None)
             if witness is not None:
                 found.append(Violation(self.partition.now, name, witness))
+        for name, witnesses in SUSPECTS.items():
+            witness = next(witnesses(self), None)
+            if witness is not None and not any(one.invariant == name for one in found):
+                found.append(Violation(self.partition.now, name, witness, "suspect"))
         return found
 
     @property
@@ -71,11 +77,16 @@ class Watch:
         partition = self.partition
         if partition.metadata not in self.logs:
             self.logs.append(partition.metadata)
+            self.removed_round = partition.now
         self.new_events = [event for log in self.logs for event in log.events if event.round == partition.now]
         for event in self.new_events:
             deleter = partition.replicas.get(event.broker)
-            if event.state == DELETE_STARTED and deleter is not None and deleter.leading_epoch is not None:
-                self.deleted_in.setdefault(event.segment.id, deleter.leading_epoch)
+            is_new = event.segment.id not in self.deleted_in
+            if event.state == DELETE_STARTED and deleter is not None and deleter.leading_epoch is not None and is_new:
+                self.deleted_in[event.segment.id] = deleter.leading_epoch
+                known = deleter.log.cache.entries
+                if known and max(epoch for epoch, _ in event.segment.epochs) < known[0][0]:
+                    self.unreferenced.add(event.segment.id)
         log_start = max((leader.log.log_start for leader in self.plain.leaders), default=0)
         if log_start > self.expired_up_to:
             self.expired_up_to = log_start
@@ -94,10 +105,29 @@ def served_by(partition: TieredPartition, epoch: int, offset: int) -> RemoteSegm
 
 def _no_gap_between_tiers(watch: Watch) -> Iterator[str]:
     """What T has not itself, from its log start on, is in the remote tier: copied, and there."""
+    for offset, epoch in _gaps(watch):
+        if not _is_suspect(watch, epoch, offset):
+            yield f"{offset} (epoch {epoch}) is neither local nor remote"
+
+
+def _suspect_gaps(watch: Watch) -> Iterator[str]:
+    """Gaps that come of remote storage being turned off, or of two lineages in it, by no rule that is known."""
+    for offset, epoch in _gaps(watch):
+        if _is_suspect(watch, epoch, offset):
+            yield f"{offset} (epoch {epoch}) is neither local nor remote any more"
+
+
+def _gaps(watch: Watch) -> Iterator[tuple[int, int]]:
+    """What T has not itself, and the store has not either, but by a rule of Kafka."""
     for offset, epoch in _not_served(watch):
         is_excused = _was_given_up(watch, epoch, offset) or _was_removed(watch, epoch, offset)
         if not _stored(watch, epoch, offset) and not is_excused:
-            yield f"{offset} (epoch {epoch}) is neither local nor remote"
+            yield offset, epoch
+
+
+def _is_suspect(watch: Watch, epoch: int, offset: int) -> bool:
+    """Tell whether a gap may come of what was done to the store, though no rule is known by which Kafka does it."""
+    return _was_deleted_by_another(watch, epoch, offset) or _went_with_remote_storage(watch, epoch, offset)
 
 
 def _nothing_remote_is_hidden(watch: Watch) -> Iterator[str]:
@@ -131,6 +161,14 @@ def _has_rival(watch: Watch, epoch: int, offset: int, hidden: RemoteSegment) -> 
 
 
 def _was_given_up(watch: Watch, epoch: int, offset: int) -> bool:
+    """Tell whether such a leader deleted a copy of the record because it had no epoch of it.
+
+    RemoteLogManager deletes what has only epochs older than its leader's first: what unclean elections leave behind.
+    """
+    return _was_deleted_by_another(watch, epoch, offset, only_unreferenced=True)
+
+
+def _was_deleted_by_another(watch: Watch, epoch: int, offset: int, only_unreferenced: bool = False) -> bool:
     """Tell whether a leader whose log T's does not continue, for there were unclean elections, deleted a copy of the record.
 
     One is enough where the leader before had lost its disk, and so the lineage.
@@ -139,14 +177,22 @@ def _was_given_up(watch: Watch, epoch: int, offset: int) -> bool:
         return False
     mine = {known for known, _ in watch.leader.log.cache.entries}
     copies = [one for one in watch.partition.segments if one.id in watch.deleted_in and one.covers(epoch, offset)]
+    if only_unreferenced:
+        copies = [one for one in copies if one.id in watch.unreferenced]
     return any(watch.deleted_in[one.id] > min(mine, default=-1) and watch.deleted_in[one.id] not in mine for one in copies)
 
 
 def _was_removed(watch: Watch, epoch: int, offset: int) -> bool:
-    """Tell whether the record's copies went when remote storage was turned off, and none was made since.
+    """Tell whether the record's copies went with remote storage before T was elected.
 
-    A leader that does not run in that round does not raise its log start over them, nor does the next one.
+    TopicConfigHandler raises the log start of who leads then; who follows and is elected before it hears of that keeps its own.
     """
+    elected = [event.round for event in watch.partition.ledger.events if event.kind in ("election", "unclean_election")]
+    return max(elected, default=-1) >= watch.removed_round and _went_with_remote_storage(watch, epoch, offset)
+
+
+def _went_with_remote_storage(watch: Watch, epoch: int, offset: int) -> bool:
+    """Tell whether the record's copies went when remote storage was turned off, and none was made since."""
     if len(watch.logs) == 1:
         return False
     current = {event.segment.id for event in watch.partition.metadata.events}
@@ -191,7 +237,21 @@ def _copy_waits_for_its_lag(watch: Watch) -> Iterator[str]:
 
 
 def _no_local_delete_before_copy(watch: Watch) -> Iterator[str]:
-    """What retention takes from a disk of a tiered topic was copied before, unless it was expired already.
+    """What retention takes from a disk of a tiered topic was copied before, unless it was expired already."""
+    for key, witness in _never_copied(watch):
+        if not _was_deleted_by_another(watch, *key):
+            yield witness
+
+
+def _suspect_local_deletes(watch: Watch) -> Iterator[str]:
+    """Likewise, where another leader deleted what was copied, by no rule that is known."""
+    for key, witness in _never_copied(watch):
+        if _was_deleted_by_another(watch, *key):
+            yield witness
+
+
+def _never_copied(watch: Watch) -> Iterator[tuple[tuple[int, int], str]]:
+    """Records that retention took and nobody copied, by (epoch, offset), in words.
 
     Records that are not of T's lineage, or the last one's, have to go anyway. A copy that a leader of another lineage deletes
     while it is made counts: its copier does not notice.
@@ -207,7 +267,7 @@ def _no_local_delete_before_copy(watch: Watch) -> Iterator[str]:
             shared = record.offset < lineage.leo and lineage.cache.epoch_of(record.offset) == record.epoch
             is_copied = any(one.covers(*record.key) for one in copied)
             if retained and shared and not is_copied and not _was_given_up(watch, *record.key):
-                yield f"{deletion.broker} deleted {record.offset} of epoch {record.epoch}, which was never copied"
+                yield record.key, f"{deletion.broker} deleted {record.offset} of epoch {record.epoch}, which was never copied"
 
 
 def _state_machine(watch: Watch) -> Iterator[str]:
@@ -264,5 +324,9 @@ INVARIANTS: dict[str, Callable[[Watch], Iterator[str]]] = {
     "NoLocalDeleteBeforeCopy": _no_local_delete_before_copy,
     "RemoteStateMachine": _state_machine,
     "RetainedLogIsKept": _retained_log_is_kept,
+}
+SUSPECTS: dict[str, Callable[[Watch], Iterator[str]]] = {
+    "NoGapBetweenTiers": _suspect_gaps,
+    "NoLocalDeleteBeforeCopy": _suspect_local_deletes,
 }
 ALWAYS = tuple(name for name in INVARIANTS if name != "RetainedLogIsKept")

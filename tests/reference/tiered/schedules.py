@@ -221,7 +221,7 @@ def broken(rules: TierRules, seeds: Iterable[int]) -> dict[str, list[int]]:
     for seed in seeds:
         case = {**schedule(seed), "tier_rules": rules}
         result = simulate(case, watch=True, trace=False)
-        names = {violation.invariant for violation in result.violations}
+        names = {violation.invariant for violation in result.violations if violation.kind == "violation"}
         if is_unclean(seed):
             names -= EXCUSED_BY_UNCLEAN_ELECTIONS
         if result.outcomes["unclean_elections"] > 1:

@@ -13,8 +13,8 @@ from typing import Any
 Records = set[tuple[int, int]]
 Loss = tuple[int, str, int, int, int, int, int | None, int | None]
 """round, kind, slot of the elected, epoch of the records, from, to, cause"""
-Violation = tuple[int, str, int, int, int, int, int, int | None]
-"""round, invariant, slot of the elected, its epoch, epoch of the records, from, to, cause"""
+Violation = tuple[int, str, int, int, int, int, int, int | None, bool]
+"""round, invariant, slot of the elected, its epoch, epoch of the records, from, to, cause, whether it is suspect only"""
 
 
 @dataclass
@@ -55,8 +55,9 @@ class History:
         self.round = -1
         self.epoch = 0
         self.cause: int | None = None
-        self.all_clean = True
-        self.some_damaged = False
+        self.damaged: set[int] = set()
+        self.given_up: Records = set()
+        self.is_suspect = False
         self.replicas = [Log() for _ in range(self.draw.randint(1, 4))]
         self.leader = 0
         self.start: int | None = 0  # of the leadership of now; None: elected unawares
@@ -105,6 +106,7 @@ class History:
     def _open(self, leader: Log) -> None:
         self.held = leader.records()
         self.missing: list[tuple[int, int, int]] = []
+        self.is_suspect = False
 
     def _lead(self) -> None:
         leader = self.replicas[self.leader]
@@ -160,7 +162,7 @@ class History:
     def _damage(self, slot: int) -> None:
         replica = self.replicas[slot]
         replica.truncate(self.draw.randint(replica.log_start, replica.leo))
-        self.some_damaged = True
+        self.damaged.add(slot)
         self.steps.append(("damage", (slot,)))
 
     def _elect(self) -> None:
@@ -186,12 +188,13 @@ class History:
                 if lost:
                     some = None if len(lost) == lost[-1] + 1 - lost[0] else len(lost)
                     self.losses.append((self.round, kind, self.leader, epoch, lost[0], lost[-1] + 1, self.cause, some))
-        self.all_clean = self.all_clean and is_clean
-        if self.all_clean and runs and not self.some_damaged:
-            self.missing = contiguous(self._lacked_by(leader, self.committed))
+        if not is_clean or self.leader in self.damaged:
+            self.given_up = self._lacked_by(leader, self.committed)
+        elif runs:
+            self.is_suspect = bool(self.damaged)
+            self.missing = contiguous(self._lacked_by(leader, self.committed) - self.given_up)
             self._violate("LeaderCompleteness", self.missing)
-            self._violate("NoCommittedRecordLost", self.missing)
-            lacked = contiguous(self._lacked_by(leader, self.acked_for_all))
+            lacked = contiguous(self._lacked_by(leader, self.acked_for_all) - self.given_up)
             self._violate("NoAckedRecordLost", [each for each in lacked if not self._was_sent(*each)])
         self.start, self.reached = None, 0
         if knows:
@@ -203,7 +206,9 @@ class History:
         self._violate("ConsistentRead", [records for records in self.missing if records[1] < self.reached])
 
     def _violate(self, invariant: str, ranges: list[tuple[int, int, int]]) -> None:
-        self.violations += [(self.round, invariant, self.leader, self.epoch, *records, self.cause) for records in ranges]
+        self.violations += [
+            (self.round, invariant, self.leader, self.epoch, *records, self.cause, self.is_suspect) for records in ranges
+        ]
 
     def _was_sent(self, epoch: int, low: int, high: int) -> bool:
         """Whether all records of a range have acks=0."""

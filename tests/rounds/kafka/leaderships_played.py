@@ -162,6 +162,7 @@ class Leaderships:
 
     def damage(self, slot: int) -> None:
         self.replicas[slot].damaged_round = min(self.replicas[slot].damaged_round, self.part.now)
+        self.replicas[slot].impaired = 1
 
     def elect(
         self, logs: list[Log], slot: int, round_: int, epoch: int, cause: int | None, is_clean: bool, knows: bool, runs: bool
@@ -201,6 +202,7 @@ class Leaderships:
                 *at_slot(v.at_round, NAMES[v.invariant], v.broker),
                 *map(int, (v.leader_epoch, v.records_epoch, v.from_offset, v.to_offset)),
                 cause_of(v),
+                bool(v.is_suspect),
             )
             for v in told["violations"].view(np.recarray)
         ]

@@ -40,13 +40,16 @@ def test_random_histories_agree_with_sets_of_records(scratch: Scratch) -> None:
         losses, violations = played.told()
         assert sorted(losses, key=str) == sorted(history.losses, key=str), f"history {seed}"
         assert sorted(violations, key=str) == sorted(history.violations, key=str), f"history {seed}"
-        assert part.violations == len(violations)
+        assert part.violations == sum(not is_suspect for *_, is_suspect in violations)
         seen.update([*(loss[1] for loss in losses), *(violation[1] for violation in violations)])
+        seen["suspects"] += sum(is_suspect for *_, is_suspect in violations)
         seen["histories with losses"] += outcomes["acked_lost"] > 0
     assert seen["histories with losses"] > HISTORIES // 10
     assert seen["acked_lost"] + seen["committed_lost"] > HISTORIES // 2
     assert seen["unacknowledged_lost"] > HISTORIES // 10
-    assert min(seen[name] for name in ("LeaderCompleteness", "NoAckedRecordLost", "ConsistentRead")) > HISTORIES // 20, seen
+    assert (
+        min(seen[name] for name in ("LeaderCompleteness", "NoAckedRecordLost", "ConsistentRead", "suspects")) > HISTORIES // 20
+    ), seen
 
 
 @pytest.mark.parametrize(("acked_before", "acked_lost"), [(10, 8), (5, 3)], ids=["acks=1", "acks=all"])

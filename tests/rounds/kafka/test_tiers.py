@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from emulator.errors import InputError
+from emulator.outcomes.compiled.violations import VIOLATION_KINDS
 from emulator.rounds.kafka.invariants import NAMES, OF_TIERS
 from tests.reference.tiered.given_states import given_schedule
 from tests.reference.tiered.rules import MUTANTS
@@ -56,9 +57,9 @@ def first_violations(violations: Iterable[tuple[int, str]]) -> dict[str, int]:
 
 def violations_that_differ(expected: Result, game: Played) -> list[tuple[Any, ...]]:
     """Invariants of tiers that break in one only, or earlier in one. Of others the reference does not say what faults excuse."""
-    left = first_violations((v.round, v.invariant) for v in expected.violations if v.invariant in OF_TIERS)
-    told = [(int(row.at_round), NAMES[row.invariant]) for row in game.told.violations]
-    right = first_violations((round_, name) for round_, name in told if name in OF_TIERS)
+    left = first_violations((v.round, f"{v.kind}: {v.invariant}") for v in expected.violations if v.invariant in OF_TIERS)
+    told = [row for row in game.told.violations if NAMES[row.invariant] in OF_TIERS]
+    right = first_violations((int(r.at_round), f"{VIOLATION_KINDS[r.is_suspect]}: {NAMES[r.invariant]}") for r in told)
     names = sorted({name for name in left.keys() | right.keys() if left.get(name) != right.get(name)})
     return [("violation", left.get(name), name, left.get(name), right.get(name)) for name in names]
 

@@ -44,7 +44,7 @@ def tell_of_read(
         return
     reader.broken |= 1 << invariant
     replica = replicas[slot]
-    row = lists.violations[new_violation(lists, part, invariant)]
+    row = lists.violations[new_violation(lists, part, invariant, 0)]
     row.group = inputs.wants[reader.want].group
     row.cause = replica.cause
     row.broker = replica.broker
@@ -102,11 +102,12 @@ def check_read(
     if to_offset > replica.hw:
         begin = max(from_offset, replica.hw)
         tell_of_read(lists, inputs, part, replicas, reader, READ_COMMITTED, slot, epoch, begin, to_offset, UNKNOWN)
-    elif not is_remote and not is_committed(lists, part, epoch, from_offset, to_offset):
+    elif not is_committed(lists, part, epoch, from_offset, to_offset):
         tell_of_read(lists, inputs, part, replicas, reader, READ_COMMITTED, slot, epoch, from_offset, to_offset, UNKNOWN)
     check_lineage(lists, inputs, part, replicas, reader, slot, epoch, from_offset, to_offset)
-    if not (part.was_unclean or part.lead_unclean):  # an unclean election loses what was read, and others take its place
-        other = other_epoch_in(readers.read_ranges, readers.whole[0].ranges, epoch, from_offset, to_offset)
+    since = max(part.unclean_epoch, part.lossy_epoch)  # such an election loses what was read before, and others take its place
+    if epoch >= since:
+        other = other_epoch_in(readers.read_ranges, readers.whole[0].ranges, since, epoch, from_offset, to_offset)
         if other != UNKNOWN:
             tell_of_read(lists, inputs, part, replicas, reader, READ_CONSISTENTLY, slot, epoch, from_offset, to_offset, other)
         add_read(readers.read_ranges, readers.whole[0].ranges, epoch, from_offset, to_offset)

@@ -23,14 +23,14 @@ def first_ending_above(ranges: Rows[ReadRange], known: List, offset: int) -> int
 
 
 @compiled_into_callers
-def other_epoch_in(ranges: Rows[ReadRange], known: List, epoch: int, from_offset: int, to_offset: int) -> int:
-    """The first other epoch in which somebody read one of the offsets [from, to); UNKNOWN: nobody did."""
+def other_epoch_in(ranges: Rows[ReadRange], known: List, since: int, epoch: int, from_offset: int, to_offset: int) -> int:
+    """The first other epoch, from `since` on, in which somebody read one of the offsets [from, to); UNKNOWN: nobody did."""
     if known.count == 0 or ranges[last(known)].to_offset <= from_offset:
         return UNKNOWN
     for at in range(first_ending_above(ranges, known, from_offset), known.start + known.count):
         if ranges[at].from_offset >= to_offset:
             break
-        if ranges[at].epoch != epoch:
+        if ranges[at].epoch != epoch and ranges[at].epoch >= since:
             return ranges[at].epoch
     return UNKNOWN
 

@@ -17,6 +17,7 @@ from emulator.rounds.kafka.invariants import (
     REMOTE_BELOW_LAST_STABLE,
     REMOTE_SERVES_LINEAGE,
     REMOTE_STATE_MACHINE,
+    SUSPECTED,
 )
 from emulator.rounds.kafka.log import bytes_at
 from emulator.rounds.kafka.records import (
@@ -35,13 +36,14 @@ from emulator.rounds.kafka.records import (
 from emulator.rounds.kafka.segments import disk_bytes
 from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
 from emulator.rounds.kafka.tier.metadata import is_allowed
-from emulator.rounds.kafka.tier.records import COPY_FINISHED, NO_STATE
+from emulator.rounds.kafka.tier.records import COPY_FINISHED, COPY_STARTED, NO_STATE
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows
 
-IN_STORE, WAS_COPIED, WAS_GIVEN_UP, WAS_REMOVED = range(4)
-"""Why a remote segment counts: it is there as a whole; it was copied once; a leader of another lineage deleted it; it went when
-remote storage was turned off.
+IN_STORE, WAS_COPIED, WAS_UNREFERENCED, WAS_GIVEN_UP, WAS_REMOVED = range(5)
+"""Why a remote segment counts: it is there as a whole; it was copied once; a leader of another lineage deleted it because its
+epochs are older than that log's first (RLMExpirationTask.deleteLogSegmentsDueToLeaderEpochCacheTruncation), or for whatever
+reason; it went when remote storage was turned off.
 """
 
 
@@ -53,7 +55,7 @@ def check_tiers(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition,
     follow_expiry(part, replicas)
     settings = inputs.settings[part.settings]
     of_leader = broken_of_leader(lists, tiers, inputs, part, replicas, rules)
-    wrong_states = 0 if rules.check_transitions else broken_states(lists, tiers, part)
+    wrong_states = broken_states(lists, tiers, part)
     for slot in range(part.slots):
         replica, tier = replicas[slot], tiers.replicas[slot]
         broken = tier.copy_broken | wrong_states
@@ -120,39 +122,56 @@ def broken_of_leader(
         return 0
     leader = replicas[part.client_leader]
     begin = max(leader.log_start, part.expired_to)
-    is_seen = whole.seen_events == whole.events.changes and whole.seen_epoch == part.client_epoch
+    known = tiers.replicas[part.client_leader].known.changes
+    is_seen = whole.seen_events == whole.events.changes and whole.seen_epoch == part.client_epoch and whole.seen_known == known
     if is_seen and whole.seen_from == begin and whole.seen_to == leader.local_start and not whole.leader_broken:
         return 0
     whole.seen_events = whole.events.changes
     whole.seen_epoch = part.client_epoch
     whole.seen_from = begin
     whole.seen_to = leader.local_start
+    whole.seen_known = known
     whole.leader_broken = 0
-    if begin < leader.local_start and has_gap(lists, tiers, part, leader, begin):
-        whole.leader_broken |= 1 << NO_GAP_BETWEEN_TIERS
-    if not rules.lookup_by_epoch and finds_other_record(lists, tiers, leader, begin):
+    if begin < leader.local_start:
+        whole.leader_broken |= gap_of(lists, tiers, part, leader, begin)
+    if rules.lookup_by_epoch:
+        is_other = serves_other_record(lists, tiers, leader, part.client_leader, begin)
+    else:
+        is_other = finds_other_record(lists, tiers, leader, begin)
+    if is_other:
         whole.leader_broken |= 1 << REMOTE_SERVES_LINEAGE
     return whole.leader_broken
 
 
 @compiled
-def has_gap(lists: Lists, tiers: TierLists, part: Partition, leader: Replica, begin: int) -> bool:
-    """Whether T lacks a record from an offset on, that is not in the store either, and was not given up."""
-    cache = leader.epochs
+def gap_of(lists: Lists, tiers: TierLists, part: Partition, leader: Replica, begin: int) -> int:
+    """The bit of NoGapBetweenTiers if T lacks a record from an offset on that is not in the store either.
+
+    What a leader that does not continue T's log deleted as unreferenced is gone by a rule (H), what went with remote storage by
+    another one if T was not yet elected then (T). Suspect is what went otherwise: with remote storage, where T led and its log
+    start stayed (S3), or by such a leader for another reason (S4).
+    """
+    cache, found = leader.epochs, 0
+    was_elected_since = part.lead_round >= tiers.whole[0].removed_round
     if cache.count == 0 or lists.epochs[cache.start].start_offset > begin:
-        return True
+        return 1 << NO_GAP_BETWEEN_TIERS
     for at in every(cache):
         epoch = lists.epochs[at].epoch
         offset = max(begin, lists.epochs[at].start_offset)
         end = min(leader.local_start, end_of_cached(lists.epochs, cache, at, leader.leo))
         while offset < end:
             there = covered_to(lists, tiers, part, leader, epoch, offset, IN_STORE)
-            there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_GIVEN_UP))
-            there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_REMOVED))
+            there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_UNREFERENCED))
+            if was_elected_since:
+                there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_REMOVED))
             if there == offset:
-                return True
+                there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_GIVEN_UP))
+                there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_REMOVED))
+                if there == offset:
+                    return 1 << NO_GAP_BETWEEN_TIERS
+                found = 1 << (NO_GAP_BETWEEN_TIERS + SUSPECTED)
             offset = there
-    return False
+    return found
 
 
 @compiled
@@ -184,7 +203,9 @@ def counts(lists: Lists, tiers: TierLists, part: Partition, leader: Replica, num
         return segment.was_finished != 0
     if why == WAS_REMOVED:
         return segment.was_finished != 0 and number < whole.first_segment
-    if part.unclean_elections == 0 or segment.deleted_epoch == UNKNOWN or leader.epochs.count == 0:
+    if part.unclean_epoch == 0 or segment.deleted_epoch == UNKNOWN or leader.epochs.count == 0:
+        return False
+    if why == WAS_UNREFERENCED and not segment.was_unreferenced:
         return False
     for at in every(leader.epochs):
         if lists.epochs[at].epoch == segment.deleted_epoch:
@@ -194,11 +215,15 @@ def counts(lists: Lists, tiers: TierLists, part: Partition, leader: Replica, num
 
 @compiled
 def broken_by_retention(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int) -> int:
-    """What local retention took in this round was copied once, or expired, or is not of T's lineage."""
+    """What local retention took in this round was copied once, or expired (F), or is not of T's lineage (G).
+
+    An attempt that a leader of another lineage deletes while it is made is for its copier as good as finished (H).
+    """
     replica = replicas[slot]
     if part.client_leader == NOBODY:
         return 0
     leader = replicas[part.client_leader]
+    found = 0
     begin = max(tiers.replicas[slot].start_before, replica.log_start, part.expired_to)
     for at in every(replica.epochs):
         epoch = lists.epochs[at].epoch
@@ -210,11 +235,34 @@ def broken_by_retention(lists: Lists, tiers: TierLists, part: Partition, replica
             end = min(own_end, end_of_cached(lists.epochs, leader.epochs, place, leader.leo))
             while offset < end:
                 there = covered_to(lists, tiers, part, leader, epoch, offset, WAS_COPIED)
-                there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_GIVEN_UP))
+                there = max(there, covered_to(lists, tiers, part, leader, epoch, offset, WAS_UNREFERENCED))
                 if there == offset:
-                    return 1 << NO_LOCAL_DELETE_BEFORE_COPY
+                    there = covered_to(lists, tiers, part, leader, epoch, offset, WAS_GIVEN_UP)
+                    if there == offset:
+                        return 1 << NO_LOCAL_DELETE_BEFORE_COPY
+                    found = 1 << (NO_LOCAL_DELETE_BEFORE_COPY + SUSPECTED)
                 offset = there
-    return 0
+    return found
+
+
+@compiled
+def serves_other_record(lists: Lists, tiers: TierLists, leader: Replica, slot: int, begin: int) -> bool:
+    """Whether a lookup by T's epochs finds a segment that has not the record: at an end of what both say is of the epoch."""
+    known = tiers.replicas[slot].known
+    for at in every(known):
+        entry = tiers.known[at]
+        if not entry.served:
+            continue
+        for place in every(leader.epochs):
+            if lists.epochs[place].epoch != entry.epoch:
+                continue
+            first = max(begin, entry.start_offset, lists.epochs[place].start_offset)
+            end = min(leader.local_start, entry.end_offset + 1, end_of_cached(lists.epochs, leader.epochs, place, leader.leo))
+            if first < end and not (
+                has_record(tiers, entry.segment, entry.epoch, first) and has_record(tiers, entry.segment, entry.epoch, end - 1)
+            ):
+                return True
+    return False
 
 
 @compiled
@@ -246,13 +294,13 @@ def found_first(tiers: TierLists, offset: int) -> int:
 
 @compiled
 def has_record(tiers: TierLists, number: int, epoch: int, offset: int) -> bool:
-    """Whether a remote segment has the record of an epoch at an offset within it."""
+    """Whether a remote segment has the record of an epoch at an offset."""
     segment = tiers.remote[tiers.whole[0].segments.start + number]
     first, found = tiers.whole[0].epochs.start + segment.first_epoch, UNKNOWN
     for at in range(first, first + segment.epochs):
         if tiers.remote_epochs[at].start_offset <= offset:
             found = tiers.remote_epochs[at].epoch
-    return found == epoch
+    return found == epoch and segment.base_offset <= offset <= segment.end_offset
 
 
 @compiled
@@ -263,10 +311,20 @@ def broken_states(lists: Lists, tiers: TierLists, part: Partition) -> int:
         if tiers.remote_events[last].at_round != part.now:
             break
         number, state = tiers.remote_events[last].segment, NO_STATE
-        for at in every(whole.events):
+        at = last
+        while at > whole.events.start and not begins(tiers, at, number):
+            at -= 1
+        while at < whole.events.start + whole.events.count:
             event = tiers.remote_events[at]
             if event.segment == number and is_allowed(state, event.state):
                 state = event.state
+            at += 1
         if number >= whole.first_segment and tiers.remote[whole.segments.start + number].state != state:
             return 1 << REMOTE_STATE_MACHINE
     return 0
+
+
+@compiled
+def begins(tiers: TierLists, at: int, number: int) -> bool:
+    """Whether an event is the first of a segment."""
+    return tiers.remote_events[at].segment == number and tiers.remote_events[at].state == COPY_STARTED

@@ -223,6 +223,7 @@ def start_copy(
     segment.copied_round = UNKNOWN
     segment.deleted_round = NOT_DELETED
     segment.deleted_epoch = UNKNOWN
+    segment.was_unreferenced = 0
     start = tiers.starts[append(tier.starts)]
     start.at_round = part.now
     start.size_bytes = local.size_bytes

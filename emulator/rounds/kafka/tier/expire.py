@@ -273,7 +273,10 @@ def delete_remote(
 ) -> bool:
     """DELETE_STARTED, the data, DELETE_FINISHED; false if the store is away, with the segment in DELETE_STARTED."""
     whole, segment = tiers.whole[0], tiers.remote[tiers.whole[0].segments.start + number]
+    is_first = segment.deleted_epoch == UNKNOWN
     write_event(lists, tiers, part, number, DELETE_STARTED, slot, rules)
+    if is_first and replica.epochs.count and last_epoch_of(tiers, number) < lists.epochs[replica.epochs.start].epoch:
+        segment.was_unreferenced = 1
     was_deleted = segment.state == DELETE_FINISHED  # another leader was faster
     whole.delete_requests += 1
     if not store_is_up(lists, tiers, inputs):

@@ -57,6 +57,7 @@ class RemoteSegment(Record):
     deleted_round: int = compared("round; NOT_DELETED: not yet")
     in_lineage: int = scratch("1: it is of T's log; set at the run's end")
     deleted_epoch: int = compared("epoch of the leader that first began to delete it; UNKNOWN: none did")
+    was_unreferenced: int = compared("1: that leader deleted it because all its epochs are older than its log's first")
 
 
 class RemoteEvent(Record):
@@ -122,6 +123,7 @@ class TierPartition(Record):
     store: int = compared("place of the store span in force")
     was_tiered: int = compared("1: remote storage was on in the round before")
     first_segment: int = compared("the first attempt since remote storage was turned off: all before are to be removed")
+    removed_round: int = compared("round in which that was")
     removes: int = compared("1: what is left of those is removed")
     removal_next: int = due("round of the next try")
     removal_failures: int = compared("failures in a row")
@@ -142,6 +144,7 @@ class TierPartition(Record):
     seen_epoch: int = compared("T's epoch")
     seen_from: int = compared("from where on nothing may be missing")
     seen_to: int = compared("T's local log start")
+    seen_known: int = compared("changes of what T's broker knows")
     leader_broken: int = compared("mask of what T broke then")
 
 

@@ -51,6 +51,7 @@ def mark_remote(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[
             tier.removal_next = part.now
             tier.removal_failures = 0
     tier.first_segment = tier.segments.count
+    tier.removed_round = part.now
     clear(tier.events)
     for slot in range(part.slots):
         replica = tiers.replicas[slot]

@@ -133,7 +133,8 @@ class OutputDirectory:
         content = io.BytesIO()
         pq.write_table(rows.cast(arrow.remove_metadata()).cast(arrow), content)
         self._files.delete(f"{self._staging}/{table}")
-        self._files.write_bytes(f"{self._staging}/{table}/part-00000.parquet", content.getvalue())
+        # No other run's file has this name: what is of the same size would be taken for published already.
+        self._files.write_bytes(f"{self._staging}/{table}/part-00000-{self.run_id}.parquet", content.getvalue())
 
     def commit(self) -> None:
         """Publishes all staged tables in place of those before and of what is derived from these.

@@ -113,6 +113,19 @@ def test_bad_scenarios_give_one_line_and_write_nothing(path: Path, fails: Callab
         assert part in message
 
 
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("command", [["run"], ["sweep", "--seeds", "2"]])
+def test_rates_that_are_too_uneven_are_refused_before_spark_starts(
+    command: list[str], scenario: str, fails: Callable[..., str], tmp_path: Path
+) -> None:
+    rows = "".join(f'[[workload]]\ntopic = "orders"\nrecords_per_second = {rate / 100}\n' for rate in range(31, 38))
+    Path(scenario).write_text(
+        SCENARIO.replace("rounds = 5", "rounds = 10_000_000").replace("[[variants]]", f"{rows}[[variants]]")
+    )
+    message = fails(2, command[0], scenario, *command[1:], "--out", str(tmp_path / "out"))
+    assert "rounds a record more than the others (scenario base); allowed: up to 8000000: rates that are whole" in message
+
+
 USAGE_ERRORS = [
     ("nonsense", "No such command 'nonsense'"),
     ("run", "Missing argument 'SCENARIO.toml'"),

@@ -74,9 +74,10 @@ def run_command(
 
         refuse_unknown(run, mode, resume, checkpoint_every, rounds)
     else:
-        from emulator.engine.choice import refuse_states
+        from emulator.engine.choice import refuse_states, refuse_uneven_rates
 
         refuse_states(run, rounds)
+        refuse_uneven_rates(run)
         _tell_without_effect(engine, checkpoint_every)
     from emulator import run as running
     from emulator.scenario.notes import notes_of

@@ -66,7 +66,9 @@ def sweep_command(
         raise InputError("--out: no folder is given; allowed: a local path or a Hadoop URI")
     run = _load(scenario, each, fault, settings, seeds)
     from emulator import run as running
+    from emulator.engine.choice import refuse_uneven_rates
 
+    refuse_uneven_rates(run)
     if out is not None:
         refuse_other_contents(out)
     if dry_run:

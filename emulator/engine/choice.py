@@ -10,6 +10,7 @@ from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.interface import Engine
 from emulator.engine.ledger_engine import LedgerEngine
 from emulator.errors import InputError
+from emulator.inputs.arrays.workload import refuse_uneven
 from emulator.outcomes.compiled.traffic import bucket_length
 from emulator.scenario import Run, Scenario
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
@@ -40,6 +41,11 @@ def engines_of(
 def is_of_ledgers(scenario: Scenario) -> bool:
     """Whether a scenario is BookKeeper's, or of a mutant of it."""
     return scenario.protocol in LEDGER_PROTOCOLS
+
+
+def refuse_uneven_rates(run: Run) -> None:
+    """Raises InputError for records a second that compiled rounds cannot play: before Spark starts, not only then."""
+    refuse_uneven(scenario for scenario in run.scenarios if not is_of_ledgers(scenario))
 
 
 def refuse_states(run: Run, state_at: Sequence[int]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
@@ -83,6 +84,16 @@ def test_commit_replaces_all_tables_and_nothing_else(spark: SparkSession, out: P
     assert directory.tables() == ["runs", "outcomes", "events"]
     assert {path.name for path in out.iterdir()} == {*AFTER, "my_table", "notes.txt"}
     assert_users_files_untouched(out)
+
+
+def test_a_table_of_the_same_size_is_replaced_too(spark: SparkSession, tmp_path: Path) -> None:
+    """What the driver writes has as many bytes where only a number differs: two runs in a folder."""
+    for broker in (1, 2):
+        directory = OutputDirectory(spark, str(tmp_path / "out"))
+        directory.stage()
+        directory.write_rows("brokers", [(0, broker, "a")])
+        directory.commit()
+        assert pq.read_table(tmp_path / "out" / "brokers").to_pylist() == [{"scenario_id": 0, "broker": broker, "rack": "a"}]
 
 
 def test_commit_removes_what_was_derived_from_the_tables_before(spark: SparkSession, out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,16 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
         )
     sizes = np.diff(begins, append=places.partition_count)
     return Workloads(np.repeat(of_segment, sizes), lists, first_acks[examples])
+
+
+def refuse_uneven(scenarios: Iterable[Scenario]) -> None:
+    """Raises InputError, as `workloads` does, for the first scenario whose records a second are too uneven to be played."""
+    looked_at: set[int] = set()
+    for scenario in scenarios:
+        rates = scenario.workload.column("records_per_second")
+        if rates.null_count < len(rates) and id(scenario.workload) not in looked_at:
+            looked_at.add(id(scenario.workload))
+            workloads(scenario, TopicPlaces(scenario))
 
 
 def _numbers(scenario: Scenario) -> np.ndarray:

@@ -23,6 +23,7 @@ from emulator.ledger_configs import LEDGER_KEYS
 from emulator.outcomes import queries
 from emulator.outcomes.view_texts import HELPER_VIEWS
 from emulator.outcomes.views import ALL_TABLES
+from emulator.quorum_configs import GROUP_KEYS
 from emulator.scenario.commands import COMMAND_KINDS
 from emulator.scenario.ledgers import LEDGER_COMMANDS
 from emulator.scenario.protocols import PROTOCOLS
@@ -42,7 +43,7 @@ def names() -> dict[str, list[str]]:
         "views": list(HELPER_VIEWS),
         "questions": list(queries()),
         "scenario_keys": [*_keys_of(ScenarioShape), *_keys_of_generators(), "variants.name"],
-        "config_keys": [*(name for name, key in KEYS.items() if key.effect), *LEDGER_KEYS],
+        "config_keys": [*(name for name, key in KEYS.items() if key.effect), *LEDGER_KEYS, *GROUP_KEYS],
         "faults": list(FAULT_KINDS),
         "generators": list(GENERATORS),
         "commands": list({**COMMAND_KINDS, **LEDGER_COMMANDS}),

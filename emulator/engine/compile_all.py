@@ -15,6 +15,7 @@ import numpy as np
 
 from emulator.compiled import WHY_NOT, is_compiling
 from emulator.compiled_cache import is_cached
+from emulator.engine.group_engine import GroupEngine
 from emulator.engine.ledger_engine import LedgerEngine
 from emulator.engine.warm_up import warm_up
 from emulator.errors import EnvironmentProblem
@@ -23,9 +24,10 @@ from emulator.progress import Progress
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.topics.play_topics import play_topics
 from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
+from emulator.rounds.quorums.play_groups import play_groups
 from emulator.scenario import Scenario, load_run
 
-ENTRY_POINTS: list[Callable[..., object]] = [play_partitions, play_tiered_partitions, play_ledgers, play_topics]
+ENTRY_POINTS: list[Callable[..., object]] = [play_partitions, play_tiered_partitions, play_ledgers, play_topics, play_groups]
 """All that is compiled to be called from Python."""
 
 SCENARIO = """
@@ -54,9 +56,18 @@ workload = [{ topic = "*", records_per_round = 1 }]
 """
 """A ledger by itself, and a topic that is a list of ledgers."""
 
+GROUPS = """
+protocol = "raft"
+rounds = 2
+cluster = { brokers = 3 }
+topics = [{ name = "t", partitions = 1, replication_factor = 3 }]
+workload = [{ topic = "t", records_per_round = 1 }]
+"""
+"""A group; `quorum` is compiled together with raft."""
+
 
 def compile_all() -> None:
-    """Have the rounds of partitions, with remote storage and without, of ledgers and of their lists compiled and kept.
+    """Have the rounds of partitions, with remote storage and without, of ledgers, of their lists and of groups compiled and kept.
 
     Each in a process of its own, as many at once as there are cores.
     """
@@ -68,7 +79,7 @@ def compile_all() -> None:
     print("compiling the rounds, once for this version ...", file=sys.stderr, flush=True)
     # the longest one first
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
-        for done in [pool.submit(compile_one) for compile_one in (compile_tiered, compile_core, compile_ledgers)]:
+        for done in [pool.submit(compile_one) for compile_one in (compile_tiered, compile_core, compile_ledgers, compile_groups)]:
             done.result()
     print(f"compiled in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
@@ -87,6 +98,11 @@ def compile_ledgers() -> None:
     """Of ledgers and of topics that are lists of them."""
     scenarios = _scenarios(LEDGERS)
     LedgerEngine(scenarios, {s.scenario_id: np.zeros(2, bool) for s in scenarios}, True, {}).warm_up(Progress(quiet=True))
+
+
+def compile_groups() -> None:
+    """Of groups that commit by quorums."""
+    GroupEngine(_scenarios(GROUPS), {}).warm_up(Progress(quiet=True))
 
 
 def _compile_partitions(text: str) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from emulator.arrow_schemas import from_arrow_schema
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
+from emulator.outcomes.compiled_groups import BLOCK_TABLES as GROUP_BLOCK_TABLES
 from emulator.outcomes.compiled_ledgers import BLOCK_TABLES as LEDGER_BLOCK_TABLES
 
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
@@ -56,7 +57,10 @@ PARTITION_TABLES: dict[str, pa.Schema] = {
 LEDGER_TABLES: dict[str, pa.Schema] = {**LEDGER_BLOCK_TABLES, "blocks": BLOCKS_SCHEMA}
 """Of blocks of ledgers, or of topics that are lists of them."""
 
-TABLES = PARTITION_TABLES | LEDGER_TABLES
+GROUP_TABLES: dict[str, pa.Schema] = {**GROUP_BLOCK_TABLES, "blocks": BLOCKS_SCHEMA}
+"""Of blocks of groups."""
+
+TABLES = PARTITION_TABLES | LEDGER_TABLES | GROUP_TABLES
 
 ROWS_PER_PACK = 50_000
 

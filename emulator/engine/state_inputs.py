@@ -21,7 +21,7 @@ from emulator.scenario.initial import check_partition_rows, check_replica_rows
 from emulator.scenario.load import scenario_of
 from emulator.scenario.model import INITIAL_PARTITIONS_SCHEMA, INITIAL_REPLICAS_SCHEMA, WORKLOAD_SCHEMA
 from emulator.scenario.places import Places
-from emulator.scenario.protocols import LEDGER_PROTOCOLS
+from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.rows import rows_of_list
 from emulator.scenario.shapes import MAX_PARTITIONS
 from emulator.scenario.topics import Layout
@@ -81,7 +81,7 @@ def refuse_others(scenario: Scenario, rounds: int) -> None:
     """Raises InputError for what compiled rounds lack of a scenario of so many rounds: retention takes time to delete."""
     shorter = replace(scenario, rounds=rounds)
     tiered = tiered_topic(shorter)
-    reason = f"protocol {shorter.protocol}" if shorter.protocol in LEDGER_PROTOCOLS else None
+    reason = f"protocol {shorter.protocol}" if system_of(shorter.protocol) != PARTITIONS else None
     if tiered is not None:
         reason = reason or f"topic {tiered} has remote storage"
     if limits_bandwidth(shorter):

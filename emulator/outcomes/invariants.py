@@ -348,6 +348,47 @@ OF_LEDGERS: tuple[Invariant, ...] = (
 """BookKeeper's."""
 
 
+_RAFT = "Raft (Ongaro, Ousterhout 2014), figure 3"
+OF_GROUPS: tuple[Invariant, ...] = (
+    Invariant(
+        "ElectionSafety",
+        "at most one leader is elected in a term",
+        "EXISTS (SELECT 1 FROM leaderships l WHERE l.term = elected.term)",
+        "elections",
+        _RAFT,
+    ),
+    Invariant(
+        "LeaderAppendOnly",
+        "a leader never cuts its log in the term that it leads",
+        "truncated AND role = 2 AND leader_term <= term",
+        "every round",
+        _RAFT,
+    ),
+    Invariant(
+        "LogMatching",
+        "two logs that have an entry of one number and term are the same up to there",
+        "first_other_entry < last_shared_term",
+        "every round",
+        _RAFT,
+    ),
+    Invariant(
+        "LeaderCompleteness",
+        "a new leader has every entry that was committed before",
+        "EXISTS (SELECT 1 FROM committed c WHERE NOT array_contains(elected.log, c.entry))",
+        "elections",
+        _RAFT,
+    ),
+    Invariant(
+        "StateMachineSafety",
+        "what a server knows to be committed is so, and no other entry with its number ever was",
+        "entry < commit AND (NOT committed OR EXISTS (SELECT 1 FROM committed c WHERE c.number = number AND c.entry != entry))",
+        "every round",
+        _RAFT,
+    ),
+)
+"""Of groups that commit by quorums; until a disk lost something, for stable storage is what they are promised on."""
+
+
 def invariant_table(*groups: tuple[Invariant, ...]) -> pa.Table:
     """The table `invariants` of these groups."""
     columns = [pa.array(column, pa.string()) for column in zip(*(row for group in groups for row in group), strict=True)]

@@ -1,4 +1,4 @@
-"""A file with scenarios of partitions and of ledgers: each takes what its own system knows, and passes over the other's."""
+"""A file with scenarios of several systems: each takes what its own system knows, and passes over the others'."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 from emulator.configs import KEYS
 from emulator.faults.kinds import LEDGER_KINDS
 from emulator.ledger_configs import LEDGER_KEYS
+from emulator.quorum_configs import GROUP_KEYS
 from emulator.rounds.bookkeeper.constants import POLICIES
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
 from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, has_ledgers
 from emulator.scenario.model import Command
 from emulator.scenario.placements import PLACEMENT_KEYS, PLACEMENTS
 from emulator.scenario.places import Places
-from emulator.scenario.protocols import KAFKA_PROTOCOLS, LEDGER_PROTOCOLS
+from emulator.scenario.protocols import PROTOCOLS, system_of
+from emulator.scenario.quorums import has_groups, without_unused
 
 _DEFAULT = "kafka"
 _OF_PARTITIONS = ("consumers", "initial_file")
@@ -29,10 +31,10 @@ _OF_KAFKAS_TOPICS = ("replication_factor", *(key for key in PLACEMENT_KEYS if ke
 
 
 def has_both_systems(places: Places) -> bool:
-    """Whether some scenarios of a file (`places`: the base) are of partitions and some of ledgers."""
+    """Whether the scenarios of a file (`places`: the base) are of several systems: of partitions, ledgers, groups."""
     tables = [places.data, *(v for v in places.data.get("variants", []) if isinstance(v, dict) and "protocol" in v)]
     named = {table.get("protocol", _DEFAULT) for table in tables if isinstance(table.get("protocol", _DEFAULT), str)}
-    return bool(named & KAFKA_PROTOCOLS.keys()) and bool(named & LEDGER_PROTOCOLS.keys())
+    return len({system_of(name) for name in named if name in PROTOCOLS}) > 1
 
 
 def own_part(places: Places) -> Places:
@@ -44,9 +46,11 @@ def own_part(places: Places) -> Places:
     if not isinstance(protocol, str):
         return places
     ledgers = has_ledgers(protocol)
-    own, other = (LEDGER_KEYS, KEYS) if ledgers else (KEYS, LEDGER_KEYS)
-    foreign = {key for key in other if key not in own}
+    own = LEDGER_KEYS if ledgers else GROUP_KEYS if has_groups(protocol) else KEYS
+    foreign = {key for keys in (KEYS, LEDGER_KEYS, GROUP_KEYS) for key in keys if key not in own}
     data = _without(places.data, _OF_PARTITIONS if ledgers else ())
+    if has_groups(protocol):
+        data = without_unused(data)
     if ledgers and isinstance(data.get("remote_storage"), dict):
         data["remote_storage"] = {key: value for key, value in data["remote_storage"].items() if key in OF_REMOTE_STORAGE}
     if isinstance(data.get("initial"), dict):
@@ -63,6 +67,8 @@ def own_rows(protocol: str, workload: pa.Table, faults: pa.Table) -> tuple[pa.Ta
     rows = workload.num_rows
     if has_ledgers(protocol):
         return _with_column(workload, "acks", pa.array(["all"] * rows, pa.string())), faults
+    if has_groups(protocol):
+        workload = _with_column(workload, "acks", pa.array(["all"] * rows, pa.string()))
     kept = pc.invert(pc.is_in(faults.column("kind"), value_set=pa.array(LEDGER_KINDS)))
     in_flight = workload.schema.field("max_in_flight").type
     return _with_column(workload, "max_in_flight", pa.nulls(rows, in_flight)), faults.filter(kept)
@@ -73,7 +79,7 @@ ALL_COMMANDS: Mapping[str, CommandKind] = {**COMMAND_KINDS, **LEDGER_COMMANDS}
 
 def own_commands(protocol: str, commands: tuple[Command, ...]) -> tuple[Command, ...]:
     """The commands that a system has."""
-    kinds = LEDGER_COMMANDS if has_ledgers(protocol) else COMMAND_KINDS
+    kinds: Mapping[str, CommandKind] = LEDGER_COMMANDS if has_ledgers(protocol) else {} if has_groups(protocol) else COMMAND_KINDS
     return tuple(command for command in commands if command.kind in kinds)
 
 

@@ -7,8 +7,10 @@ from collections.abc import Collection
 from emulator.errors import did_you_mean, listing, quoted
 from emulator.rounds.bookkeeper.constants import EVENT_KINDS as TOLD_OF_LEDGERS
 from emulator.rounds.kafka.event_kinds import EVENT_KINDS as TOLD_BY_ROUNDS
+from emulator.rounds.quorums.constants import EVENT_KINDS as TOLD_OF_GROUPS
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.places import Places
+from emulator.scenario.quorums import has_groups
 from emulator.scenario.shapes import ScenarioShape
 
 OF_BROKERS = ("fenced", "unfenced")
@@ -20,22 +22,25 @@ PARTITION_EVENTS = (*TOLD_BY_ROUNDS, *OF_BROKERS)
 LEDGER_EVENTS = TOLD_OF_LEDGERS
 """Kinds of events of ledgers, and of topics that are lists of them."""
 
+GROUP_EVENTS = TOLD_OF_GROUPS
+"""Kinds of events of groups that commit by quorums."""
+
 
 def kinds_of(protocol: str) -> tuple[str, ...]:
     """The kinds that a system has."""
-    return LEDGER_EVENTS if has_ledgers(protocol) else PARTITION_EVENTS
+    return LEDGER_EVENTS if has_ledgers(protocol) else GROUP_EVENTS if has_groups(protocol) else PARTITION_EVENTS
 
 
 def resolve_events(places: Places, shape: ScenarioShape, both: bool) -> tuple[str, ...] | None:
     """The kinds that are written, each once; None: all.
 
-    `both`: the file has partitions and ledgers, and kinds that only the other system has are passed over. Raises InputError for
+    `both`: the file has several systems, and kinds that only another one has are passed over. Raises InputError for
     an unknown kind.
     """
     if shape.events is None:
         return None
     own = kinds_of(shape.protocol)
-    known = tuple(dict.fromkeys((*PARTITION_EVENTS, *LEDGER_EVENTS))) if both else own
+    known = tuple(dict.fromkeys((*PARTITION_EVENTS, *LEDGER_EVENTS, *GROUP_EVENTS))) if both else own
     for at, kind in enumerate(shape.events):
         if kind not in known:
             problem = f"{quoted(kind)} is no kind of event{did_you_mean(kind, known)}"

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from emulator.configs import ConfigValue
 from emulator.faults.kinds import FAULT_SCHEMA, microseconds
+from emulator.quorum_configs import GROUP_KEYS
 from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
 from emulator.scenario.clusters import (
     check_protocol,
@@ -56,6 +57,13 @@ from emulator.scenario.model import (
     Topic,
 )
 from emulator.scenario.places import Places
+from emulator.scenario.quorums import (
+    check_group_config,
+    check_quorums,
+    has_groups,
+    refuse_other_workload,
+    refuse_unused_by_groups,
+)
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
 from emulator.scenario.shapes import ClusterShape, ScenarioShape
 from emulator.scenario.sweeps import resolve_sweeps
@@ -130,7 +138,9 @@ def _resolve(
     check_protocol(places, shape.protocol)
     folder = posixpath.dirname(places.file)
     brokers, imported = resolve_cluster(places, shape.cluster, folder, files)
-    ledgers = has_ledgers(shape.protocol)
+    ledgers, groups = has_ledgers(shape.protocol), has_groups(shape.protocol)
+    if groups:
+        refuse_unused_by_groups(places)
     if imported is not None and isinstance(imported, ImportedLedgers) != ledgers:
         what, other = ("partitions", "ledgers") if ledgers else ("ledgers", "partitions")
         raise places.error(("cluster", "import"), f"has {what}", f"an import of {other}, or a protocol of {what}")
@@ -139,6 +149,11 @@ def _resolve(
         check_ledger_config(places, ("cluster", "config"), shape.cluster.config, for_topic=False)
         own = imported.topics if isinstance(imported, ImportedLedgers) else ()
         config, partitions = dict(shape.cluster.config), count_ledgers(places, shape.topics, own)
+    elif groups:
+        config = check_group_config(places, shape.cluster.config)
+        topics = resolve_topics(places, shape.topics, brokers, config, (), shape.seed, GROUP_KEYS)
+        check_quorums(places, topics, config)
+        partitions = {topic.name: topic.partitions for topic in topics}
     else:
         config = resolve_config(places, shape.cluster)
         refuse_ledgers(places, shape.initial)
@@ -146,7 +161,7 @@ def _resolve(
         remote = imported.remote_segments["topic"].unique().to_pylist() if isinstance(imported, Imported) else ()
         check_tiered_topics(places, shape, topics, config, remote)
         partitions = {topic.name: topic.partitions for topic in topics}
-    session_rounds = session_timeout_rounds(shape, config)
+    session_rounds = session_timeout_rounds(shape, {} if groups else config)
     workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds, shape.round_ms)
     fault_sources = _fault_sources(places, shape, folder, files)
     fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed, shape.round_ms)
@@ -154,6 +169,8 @@ def _resolve(
     if both:
         workload, faults = own_rows(shape.protocol, workload, faults)
     refuse_other_systems(places, shape.protocol, workload, faults)
+    if groups:
+        refuse_other_workload(places, workload)
     if ledgers:
         topics = resolve_ledgers(places, shape, brokers, config, faults, session_rounds, own)
     initial_file = _initial_file(places, shape, topics, config, folder, files)

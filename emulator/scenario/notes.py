@@ -14,6 +14,8 @@ from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Run, Scenario, Topic
+from emulator.scenario.protocols import system_of
+from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 
 MOST_NAMED = 3
 """Topics that a note names."""
@@ -44,6 +46,9 @@ def keys_without_effect(scenario: Scenario) -> Iterator[str]:
                 yield f"{key} (by alter_config of one broker)"
             elif key in AT_START:
                 yield f"{key} (by alter_config)"
+    if has_groups(scenario.protocol):
+        configs = [scenario.config, *(topic.config for topic in scenario.topics)]
+        yield from (f"{key} (of {scenario.protocol})" for key in idle_keys(scenario.protocol, configs))
     for row in scenario.consumers:
         yield from (f"{key} (of consumers)" for key in row.idle_keys)
 
@@ -56,7 +61,11 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from _acks(scenario)
         yield from _throttles(scenario)
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
-        yield "moment of faults has no effect on ledgers: they play whole rounds"
+        yield f"moment of faults has no effect on {system_of(scenario.protocol)}: they play whole rounds"
+    if has_groups(scenario.protocol):
+        faults = idle_faults(scenario.protocol, scenario.faults.column("kind").to_pylist())
+        if faults:
+            yield f"no effect on {scenario.protocol}: {listing(faults)}"
     yield from _late_faults(scenario)
 
 

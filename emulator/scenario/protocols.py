@@ -1,4 +1,4 @@
-"""The protocols that scenarios may name, and in what rules each differs from today's Kafka or BookKeeper.
+"""The protocols that scenarios may name, and in what rules each differs from today's Kafka, BookKeeper or Raft.
 
 A mutant is the system without one guard. What a rule is: class Rules in emulator/rounds/kafka/records.py and
 emulator/rounds/bookkeeper/inputs.py; docs/kafka_rounds.md, docs/tiered_rounds.md, docs/bookkeeper_rounds.md have its step.
@@ -68,4 +68,29 @@ LEDGER_PROTOCOLS: Mapping[str, str | None] = {
 }
 """Protocol of ledgers -> the guard that it lacks; none of BookKeeper itself."""
 
-PROTOCOLS = (*KAFKA_PROTOCOLS, *LEDGER_PROTOCOLS)
+_RAFT_MUTANT, _QUORUM_MUTANT = "raft-mutant-", "quorum-mutant-"
+
+GROUP_PROTOCOLS: Mapping[str, str | None] = {
+    "quorum": None,
+    "raft": None,
+    _RAFT_MUTANT + "commit-of-older-term": "own_term_commits",
+    _RAFT_MUTANT + "vote-without-comparing-logs": "compare_logs",
+    _RAFT_MUTANT + "votes-twice": "one_vote",
+    _RAFT_MUTANT + "vote-forgotten": "keep_vote",
+    _RAFT_MUTANT + "append-without-previous": "check_previous",
+    _RAFT_MUTANT + "older-leader-followed": "refuse_older_term",
+    _QUORUM_MUTANT + "elected-without-comparing-logs": "compare_logs",
+    _QUORUM_MUTANT + "append-without-previous": "check_previous",
+    _QUORUM_MUTANT + "older-leader-followed": "refuse_older_term",
+}
+"""Protocol of groups, which commit by quorums -> the guard that it lacks (docs/quorum_rounds.md), if it is a mutant."""
+
+PARTITIONS, LEDGERS, GROUPS = "partitions", "ledgers", "groups"
+"""Systems, by what they have."""
+
+PROTOCOLS = (*KAFKA_PROTOCOLS, *LEDGER_PROTOCOLS, *GROUP_PROTOCOLS)
+
+
+def system_of(protocol: str) -> str:
+    """The system that a protocol is of; that of partitions for an unknown one."""
+    return LEDGERS if protocol in LEDGER_PROTOCOLS else GROUPS if protocol in GROUP_PROTOCOLS else PARTITIONS

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator.configs import ConfigValue, effective
+from emulator.configs import ConfigKey, ConfigValue, effective
 from emulator.placement.assignments import Assignment
 from emulator.scenario.commands import check_config, check_replicas
 from emulator.scenario.model import Broker, Topic
@@ -27,8 +27,11 @@ def resolve_topics(
     cluster_config: Mapping[str, ConfigValue],
     imported: Sequence[Topic],
     seed: int,
+    keys: Mapping[str, ConfigKey] | None = None,
 ) -> tuple[Topic, ...]:
     """Places the topics of the file and adds them to the imported ones, whose config they may change.
+
+    `keys`: those that their config may have, None: Kafka's.
 
     Raises InputError for the first topic with a name that is taken, without partitions or with two sorts of them, with
     a replica on no broker or twice on one, with unknown config, or with more min.insync.replicas than replicas.
@@ -42,13 +45,14 @@ def resolve_topics(
             raise places.error((*here, "name"), f'the name "{shape.name}" is taken', "a name of its own")
         seen.add(shape.name)
         check_placement(places, here, shape)
-        check_config(places, (*here, "config"), shape.config, for_topic=True)
+        check_config(places, (*here, "config"), shape.config, for_topic=True, keys=keys)
         if shape.name in topics:
             topics[shape.name] = _configure_imported(places, here, shape, topics[shape.name])
             continue
         assignment = _assignment(places, here, shape, brokers, frozenset(ids), seed)
         topics[shape.name] = Topic(shape.name, assignment, dict(shape.config))
-        _check_min_isr(places, here, topics[shape.name], cluster_config)
+        if keys is None:
+            _check_min_isr(places, here, topics[shape.name], cluster_config)
     total = sum(topic.partitions for topic in topics.values())
     if not 0 < total <= MAX_PARTITIONS:
         problem = "there are no topics" if total == 0 else f"there are {total} partitions in all"

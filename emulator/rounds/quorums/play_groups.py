@@ -78,9 +78,8 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
 @merged_into_caller
 def play_group(lists: Lists, inputs: Inputs, group: Group) -> None:
     """A group's rounds up to the run's end; they stop short where a list was full."""
-    scenario = inputs.scenarios[group.scenario]
-    is_raft = inputs.rules[scenario.rules].protocol == RAFT
-    while group.now < scenario.rounds:
+    is_raft = inputs.rules[inputs.scenarios[group.scenario].rules].protocol == RAFT
+    while group.now < group.end:
         if is_raft:
             play_raft_round(lists, inputs, group)
         else:

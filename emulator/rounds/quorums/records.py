@@ -80,6 +80,7 @@ class Group(Record):
     copies: int = constant("N, its servers")
     first_server: int = constant("place of its first server in the block")
     first_peer: int = constant("place of its first Peer in the block")
+    end: int = constant("round at which to stop")
     # What is in force
     now: int = counter("round")
     next_change: int = compared("the next round in which an input changes")

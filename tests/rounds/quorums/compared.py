@@ -72,7 +72,7 @@ def block_of(cases: Sequence[Case]) -> tuple[State, records.Inputs]:
         group.settings = gathered["settings"].put((settings,))
         group.workload = gathered["workload"].put((*case.workload, (FOREVER, 0)))
         group.elector_span = elector
-        group.number, group.copies = case.number, case.copies
+        group.number, group.copies, group.end = case.number, case.copies, case.rounds
         brokers += range(case.copies)
         spans += [gathered["server_spans"].add(own) for own in arrays.spans]
     state = start_groups(groups, np.array(brokers), np.array(brokers), np.array(spans))

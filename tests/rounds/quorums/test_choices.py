@@ -47,4 +47,4 @@ def test_a_safe_choice_never_does() -> None:
     assert state.groups.acked_lost.sum() == 0
     assert [INVARIANTS[row.invariant] for row in told.violations] == []
     assert state.groups.acked.sum() > 3 * len(cases)
-    assert state.groups.elections.sum() > len(cases)
+    assert state.groups.elections.sum() > len(cases) // 2

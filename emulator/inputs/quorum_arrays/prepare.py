@@ -1,0 +1,152 @@
+"""Groups of scenarios: their inputs, and blocks of them as they are before round 0."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from emulator.configs import ConfigValue
+from emulator.faults.kinds import read_fault_rows
+from emulator.inputs.ledger_arrays.gather import RowsOf
+from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
+from emulator.inputs.quorum_arrays.start import start_groups
+from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
+from emulator.quorum_configs import EVERY_WRITE, INTERVAL, effective
+from emulator.rounds.quorums.constants import FOREVER, NEVER_FLUSHED, NO_LIMIT, QUORUM, RAFT
+from emulator.rounds.quorums.inputs import (
+    ElectorSpan,
+    Inputs,
+    LinkCut,
+    Rules,
+    ScenarioRow,
+    ServerSpan,
+    Settings,
+    WorkloadSpan,
+)
+from emulator.rounds.quorums.records import Group
+from emulator.rounds.quorums.state import State
+from emulator.rounds.records import fields_of, rows
+from emulator.scenario import Scenario
+from emulator.scenario.protocols import GROUP_PROTOCOLS
+from emulator.scenario.quorums import is_raft
+
+SEEDS = 1 << 31
+ROUND_OF_SERVER = 2.0
+"""What a round of a server costs, in replica-rounds of Kafka (engine/blocks.py)."""
+
+
+class Block(NamedTuple):
+    """Groups to be played: their state, and what their rounds read."""
+
+    state: State
+    inputs: Inputs
+
+
+class PreparedGroups:
+    """All groups of some scenarios, in their order. `weights`: by group, how much there is to do."""
+
+    def __init__(self, scenarios: Sequence[Scenario]) -> None:
+        gathered = {name: RowsOf(record) for name, record in RECORDS.items()}
+        rules = [rules_of(protocol) for protocol in GROUP_PROTOCOLS]
+        for of_protocol in rules:
+            gathered["rules"].add((of_protocol,))
+        columns: list[np.ndarray] = []
+        servers: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for number, scenario in enumerate(scenarios):
+            faults = read_fault_rows(scenario.faults, scenario.rounds)
+            arrays = ServerArrays([(b.id, b.rack) for b in scenario.brokers], faults, scenario.rounds)
+            elector = gathered["elector_spans"].put(arrays.elector)
+            cuts = gathered["cuts"].add(arrays.cuts) if arrays.cuts else 0
+            protocol = list(GROUP_PROTOCOLS).index(scenario.protocol)
+            row = (protocol, scenario.rounds, scenario.seed % SEEDS, elector, cuts, len(arrays.cuts))
+            gathered["scenarios"].add((row,))
+            spans = np.array([gathered["server_spans"].put(own) for own in arrays.spans], np.int64)
+            first = 0
+            for topic in scenario.topics:
+                present = topic.assignment >= 0
+                own: Any = rows(Group, topic.partitions)
+                own.number = np.arange(first, first + topic.partitions)
+                own.scenario, own.copies, own.end, own.elector_span = number, present.sum(axis=1), scenario.rounds, elector
+                for copies in np.unique(own.copies):
+                    settings = settings_of(scenario, topic.config, int(copies))
+                    own.settings[own.copies == copies] = gathered["settings"].put((tuple(settings.values()),))
+                rows_here = rows_of_topic(scenario, topic.name, topic.partitions)
+                by_group = rows_by_member(rows_here, np.arange(topic.partitions))
+                own.workload = [gathered["workload"].put(workload_spans(mine, scenario.rounds)) for mine in by_group]
+                columns.append(own)
+                brokers = topic.assignment[present].astype(np.int64)
+                at = np.searchsorted(arrays.ids, brokers)
+                servers.append((brokers, at, spans[at]))
+                first += topic.partitions
+        self._groups: Any = np.concatenate([rows(Group, 0), *columns]).view(np.recarray)
+        self._servers = [np.concatenate(parts) for parts in zip(*servers, strict=True)]
+        sizes: np.ndarray = self._groups["copies"]
+        self._firsts = np.append(0, np.cumsum(sizes))
+        self.weights: np.ndarray = ROUND_OF_SERVER * sizes * self._groups["end"]
+        self.count = len(self._groups)
+        self.inputs = Inputs(**{name: of_all.records() for name, of_all in gathered.items()})
+
+    def numbers(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of the groups [first, last): (places of their scenarios, partition_ids)."""
+        return self._groups.scenario[first:last], self._groups.number[first:last]
+
+    def payload(self, first: int, last: int) -> bytes:
+        """The groups [first, last), for `read_group_block`."""
+        begin, end = self._firsts[first], self._firsts[last]
+        return pickle.dumps((self._groups[first:last], [own[begin:end] for own in self._servers], self.inputs), protocol=5)
+
+
+RECORDS: Mapping[str, type] = {
+    "scenarios": ScenarioRow,
+    "rules": Rules,
+    "server_spans": ServerSpan,
+    "elector_spans": ElectorSpan,
+    "cuts": LinkCut,
+    "settings": Settings,
+    "workload": WorkloadSpan,
+}
+"""Field of Inputs -> what it has rows of."""
+
+
+def read_group_block(payload: Any) -> Block:
+    """What `PreparedGroups.payload` packed."""
+    groups, servers, inputs = pickle.loads(payload)
+    return Block(start_groups(groups, *servers), inputs)
+
+
+def rules_of(protocol: str) -> tuple[int, ...]:
+    """A row of Rules."""
+    lacking = GROUP_PROTOCOLS[protocol]
+    guards = [name for name in fields_of(Rules) if name != "protocol"]
+    return (RAFT if is_raft(protocol) else QUORUM, *(int(name != lacking) for name in guards))
+
+
+def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: int) -> dict[str, int]:
+    """Fields of records.Settings by name, of a topic's groups of so many servers. Begun rounds count."""
+    round_ms, majority = scenario.round_ms, copies // 2 + 1
+
+    def value(key: str) -> int:
+        return int(effective(scenario.config, config, key))
+
+    flush = effective(scenario.config, config, "flush")
+    interval = max(1, value("flush.interval.ms") // round_ms)
+    return {
+        "acks": value("acks.to.commit") or majority,
+        "compared": value("logs.compared") or majority,
+        "timeout_rounds": max(2, -(-value("election.timeout.ms") // round_ms)),
+        "jitter_rounds": -(-value("election.jitter.ms") // round_ms),
+        "pre_vote": value("pre.vote"),
+        "check_quorum": value("check.quorum"),
+        "max_entries": value("max.entries.per.append") or NO_LIMIT,
+        "flush_rounds": 1 if flush == EVERY_WRITE else interval if flush == INTERVAL else NEVER_FLUSHED,
+    }
+
+
+def workload_spans(rows_here: Sequence[WorkloadRow], rounds: int) -> Spans:
+    """Rows of WorkloadSpan, from round 0 on; the last one is at FOREVER."""
+    edges = sorted({0, *(edge for row in rows_here for edge in (row.from_round, row.to_round) if 0 <= edge < rounds)})
+    spans = [(edge, sum(row.records for row in rows_here if row.from_round <= edge < row.to_round)) for edge in edges]
+    return (*spans, (FOREVER, 0))

@@ -1,0 +1,117 @@
+"""All tables of a block of groups that commit by quorums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from emulator.outcomes.compiled.columns import arrow_schema, lists_of, nullable, table_of, texts_at
+from emulator.outcomes.compiled_ledgers.names import LedgerNames
+from emulator.rounds.packed import entries_of
+from emulator.rounds.quorums.constants import EVENT_KINDS, INVARIANTS, NO_ENTRY, NO_FAULT, NO_TERM, NOBODY
+from emulator.rounds.quorums.play_block import Told
+from emulator.rounds.quorums.records import Leadership
+from emulator.rounds.quorums.state import State
+
+TABLES = ("partitions", "outcomes", "events", "violations")
+"""Output tables whose rows a block has."""
+
+BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES}
+"""By name the columns of what a block gives."""
+
+COUNTED = (
+    "appended", "acked", "acked_lost", "committed_lost", "truncated", "elections", "leaderless_rounds", "unwritable_rounds",
+    "unacked_rounds",
+)  # fmt: skip
+"""Columns of `outcomes` that are fields of Group."""
+
+
+def group_block_tables(names: LedgerNames, state: State, told: Told) -> dict[str, pa.Table]:
+    """The rows of TABLES; `names`: of the block's groups."""
+    groups: Any = state.groups
+    servers: Any = state.servers
+    count = len(groups)
+    every = np.arange(count)
+    schema = arrow_schema("outcomes")
+    leaders = servers[last_leaders(state)]
+    holders, counts = holders_of(state, np.asarray(leaders.commit))
+    columns = names.at(every) | {name: groups[name] for name in COUNTED}
+    columns |= {
+        "leader": np.where(groups.served == NOBODY, NOBODY, leaders_at(state, np.asarray(groups.served))),
+        "leader_epoch": leaders_terms(state),
+        "isr": lists_of(counts, holders, schema.field("isr").type),
+        "elr": lists_of(np.zeros(count, np.int64), np.zeros(0, np.int32), schema.field("elr").type),
+        "hw": leaders.commit,
+        "leo": leaders.end,
+    }
+    kind = arrow_schema("partitions").field("replicas").type
+    replicas = lists_of(np.asarray(groups.copies), servers.broker, kind)
+    return {
+        "partitions": table_of("partitions", count, names.at(every) | {"replicas": replicas}),
+        "outcomes": table_of("outcomes", count, columns),
+        "events": event_rows(names, told),
+        "violations": violation_rows(names, told),
+    }
+
+
+def last_leadership(state: Any) -> Any:
+    """By group the leadership elected last."""
+    leaderships: Any = entries_of(Leadership, state.leaderships)
+    return leaderships[state.leaderships.offsets[1:] - 1]
+
+
+def last_leaders(state: Any) -> np.ndarray:
+    """By group the place of the server that was elected last."""
+    return np.asarray(state.groups.first_server + last_leadership(state).slot)
+
+
+def leaders_terms(state: Any) -> np.ndarray:
+    """By group the term of that election."""
+    return np.asarray(last_leadership(state).term)
+
+
+def leaders_at(state: Any, slots: np.ndarray) -> np.ndarray:
+    """By group the broker id of the server with a slot."""
+    return np.asarray(state.servers.broker)[np.asarray(state.groups.first_server) + np.maximum(slots, 0)]
+
+
+def holders_of(state: Any, committed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(broker ids, sorted within each group, of servers whose logs are as long as what is committed; how many each group has)."""
+    group = np.repeat(np.arange(len(state.groups)), state.groups.copies)
+    has = np.asarray(state.servers.end) >= committed[group]
+    order = np.lexsort((state.servers.broker[has], group[has]))
+    return np.asarray(state.servers.broker[has])[order], np.bincount(group[has], minlength=len(state.groups))
+
+
+def event_rows(names: LedgerNames, told: Told) -> pa.Table:
+    """The table `events`."""
+    events = told.events
+    columns = names.at(np.asarray(events.group)) | {
+        "round": events.at_round,
+        "kind": texts_at(EVENT_KINDS, events.kind),
+        "broker": nullable(events.broker, NOBODY),
+        "leader_epoch": nullable(events.term, NO_TERM),
+        "from_offset": nullable(events.from_entry, NO_ENTRY),
+        "to_offset": nullable(events.to_entry, NO_ENTRY),
+        "cause": nullable(events.cause, NO_FAULT),
+    }
+    return table_of("events", len(events), columns)
+
+
+def violation_rows(names: LedgerNames, told: Told) -> pa.Table:
+    """The table `violations`."""
+    violations = told.violations
+    witnesses = [
+        f"server {row.broker} in term {row.term}"
+        + ("" if row.other == NOBODY else f", and server {row.other}")
+        + ("" if row.entry == NO_ENTRY else f": entry {row.entry}")
+        for row in violations
+    ]
+    columns = names.at(np.asarray(violations.group)) | {
+        "round": violations.at_round,
+        "invariant": texts_at(INVARIANTS, violations.invariant),
+        "witness": pa.array(witnesses, pa.string()),
+    }
+    return table_of("violations", len(violations), columns)

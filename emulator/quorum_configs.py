@@ -1,0 +1,43 @@
+"""The configuration keys of groups that commit by quorums, with their defaults; all are our own (docs/quorum_rounds.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.configs import INT_MAX, ConfigKey, ConfigValue
+
+MOST_SERVERS = 12
+"""As many as a replica list may have."""
+EVERY_WRITE, INTERVAL, NEVER = FLUSHES = ("every-write", "interval", "never")
+ACKS, COMPARED = "acks.to.commit", "logs.compared"
+OF_QUORUM = (ACKS, COMPARED)
+"""Those that mean something for protocol quorum only."""
+OF_RAFT = ("election.jitter.ms", "pre.vote", "check.quorum")
+"""Those that mean something for raft only."""
+
+
+def _key(name: str, kind: type, default: ConfigValue, span: tuple[int, int] | None = None) -> ConfigKey:
+    return ConfigKey(name, kind, default, topic=True, setting=name, span=span)
+
+
+GROUP_KEYS: Mapping[str, ConfigKey] = {
+    key.name: key
+    for key in (
+        _key(ACKS, int, 0, (1, MOST_SERVERS)),
+        _key(COMPARED, int, 0, (1, MOST_SERVERS)),
+        _key("election.timeout.ms", int, 2000, (1, INT_MAX)),
+        _key("election.jitter.ms", int, 2000, (0, INT_MAX)),
+        _key("pre.vote", bool, False),
+        _key("check.quorum", bool, False),
+        _key("max.entries.per.append", int, 0, (1, INT_MAX)),
+        ConfigKey("flush", str, EVERY_WRITE, topic=True, setting="flush", choices=FLUSHES),
+        _key("flush.interval.ms", int, 1000, (1, INT_MAX)),
+    )
+}
+"""A topic's config may have all of them, and so may the cluster's. 0, which none may be given, stands for a majority of a
+topic's replicas (acks, compared) and for any number of entries."""
+
+
+def effective(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue], key: str) -> ConfigValue:
+    """The value in force for a group: the topic's, else the cluster's, else the default."""
+    return topic.get(key, cluster.get(key, GROUP_KEYS[key].default))

@@ -1,0 +1,98 @@
+"""What groups that commit by quorums have in a scenario file: their config, and what of the file they have no use for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emulator.configs import ConfigValue
+from emulator.quorum_configs import GROUP_KEYS, OF_QUORUM, OF_RAFT, effective
+from emulator.scenario.commands import check_config
+from emulator.scenario.model import Topic
+from emulator.scenario.places import Places
+from emulator.scenario.protocols import GROUP_PROTOCOLS
+
+UNUSED = ("consumers", "commands", "initial", "initial_file", "remote_storage")
+"""Tables that groups have no use for."""
+UNUSED_OF_CLUSTER = (
+    *("import", "scale", "network_bytes_per_second", "disk_bytes_per_second", "page_cache_bytes", "quota_window_rounds"),
+    *("fetch_round_trip_ms", "fetch_bytes_per_second", "fetches_per_round", "features", "session_timeout_rounds"),
+)
+"""Likewise keys of the cluster."""
+
+FAULTS_OF_GROUPS = (
+    "disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
+    "controller_loss",
+)  # fmt: skip
+"""Kinds of faults that groups know; controller_loss is about the elector of `quorum`."""
+
+
+def has_groups(protocol: str) -> bool:
+    """Tell whether a protocol is one of quorums."""
+    return protocol in GROUP_PROTOCOLS
+
+
+def is_raft(protocol: str) -> bool:
+    """Tell whether it is raft, or a mutant of it."""
+    return has_groups(protocol) and protocol.startswith("raft")
+
+
+def refuse_unused_by_groups(places: Places) -> None:
+    """Raises InputError for the first table or key that groups have no use for."""
+    allowed = "it with one of Kafka's protocols"
+    for key in UNUSED:
+        if places.data.get(key):
+            raise places.error((key,), "groups have no use for it", allowed)
+    for key in UNUSED_OF_CLUSTER:
+        if key in places.data.get("cluster", {}):
+            raise places.error(("cluster", key), "groups have no use for it", allowed)
+
+
+def without_unused(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What groups take of a file with several systems."""
+    kept = {key: value for key, value in data.items() if key not in UNUSED}
+    if isinstance(kept.get("cluster"), dict):
+        kept["cluster"] = {k: v for k, v in kept["cluster"].items() if k == "import" or k not in UNUSED_OF_CLUSTER}
+    return kept
+
+
+def check_group_config(places: Places, config: Mapping[str, object]) -> dict[str, ConfigValue]:
+    """The cluster's config; raises InputError for the first entry that is not a known key with a value of its type and range."""
+    check_config(places, ("cluster", "config"), config, for_topic=False, keys=GROUP_KEYS)
+    return {key: value for key, value in config.items() if isinstance(value, int | str)}
+
+
+def check_quorums(places: Places, topics: Sequence[Topic], config: Mapping[str, ConfigValue]) -> None:
+    """Raises InputError for a topic of which more acks, or logs to compare, are asked for than it has replicas."""
+    for index, topic in enumerate(topics):
+        least = int((topic.assignment >= 0).sum(axis=1).min())
+        for key in OF_QUORUM:
+            if int(effective(config, topic.config, key)) > least:
+                where = ("topics", index, "config", key) if key in topic.config else ("cluster", "config", key)
+                problem = f"{effective(config, topic.config, key)} is more than the {least} replicas of topic {topic.name}"
+                raise places.error(where, problem, f"1 to {least}, the replication factor")
+
+
+def refuse_other_workload(places: Places, workload: pa.Table) -> None:
+    """Raises InputError for what a workload says that groups do not do."""
+    if pc.any(pc.not_equal(workload.column("acks"), "all")).as_py():
+        problem = "acks: a record of a group is acknowledged when it is committed"
+        raise places.error(("workload",), problem, 'acks = "all"')
+    if workload.column("records_per_second").null_count < workload.num_rows:
+        problem = "records_per_second: a group takes whole records a round"
+        raise places.error(("workload",), problem, "a rate that is a whole number of records a round, or longer rounds")
+
+
+def idle_keys(protocol: str, configs: Sequence[Mapping[str, ConfigValue]]) -> list[str]:
+    """Keys that are given and mean nothing for a protocol."""
+    idle = OF_QUORUM if is_raft(protocol) else OF_RAFT
+    return [key for config in configs for key in config if key in idle]
+
+
+def idle_faults(protocol: str, kinds: Sequence[str]) -> list[str]:
+    """Kinds of faults that are given and change nothing for a protocol of groups."""
+    known = [kind for kind in FAULTS_OF_GROUPS if kind != "controller_loss" or not is_raft(protocol)]
+    return sorted({kind for kind in kinds if kind not in known})

@@ -1,0 +1,216 @@
+"""Groups that commit by quorums, from the scenario file to the tables: as the reference has it, in jobs, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.engine import group_engine
+from emulator.engine.play_group_blocks import group_payload, play_group_payload
+from emulator.errors import InputError
+from emulator.inputs.quorum_arrays.prepare import PreparedGroups
+from emulator.outcomes.compiled_ledgers import ledger_names
+from emulator.quorum_configs import GROUP_KEYS
+from emulator.scenario import Run, load_run
+from emulator.scenario.notes import notes_of
+from emulator.scenario.protocols import GROUP_PROTOCOLS
+from tests.engine_helpers import emulate
+from tests.reference.quorums.cases import Case, Event
+from tests.reference.quorums.play import outcomes, played
+from tests.reference.quorums.schedules import random_case
+
+ROUND_MS = 500
+CONFIG_OF_CASE = {
+    "acks.to.commit": lambda case: case.acks,
+    "logs.compared": lambda case: case.compared,
+    "election.timeout.ms": lambda case: case.timeout_rounds * ROUND_MS,
+    "election.jitter.ms": lambda case: case.jitter_rounds * ROUND_MS,
+    "pre.vote": lambda case: str(case.pre_vote).lower(),
+    "check.quorum": lambda case: str(case.check_quorum).lower(),
+    "max.entries.per.append": lambda case: case.max_entries or 10**6,
+    "flush": lambda case: {1: '"every-write"', 0: '"never"'}.get(case.flush_rounds, '"interval"'),
+    "flush.interval.ms": lambda case: max(1, case.flush_rounds) * ROUND_MS,
+}
+
+
+def scenario_text(case: Case, protocol: str) -> str:
+    """A case as a scenario file: its group is partition 0 of topic t."""
+    config = ", ".join(f'"{key}" = {value(case)}' for key, value in CONFIG_OF_CASE.items())
+    lines = [
+        f'protocol = "{protocol}"\nrounds = {case.rounds}\nround_ms = {ROUND_MS}\nseed = {case.seed}',
+        f"[cluster]\nbrokers = {case.copies}\nfirst_broker_id = 0",
+        f'[[topics]]\nname = "t"\nassignment = [{list(range(case.copies))}]\nconfig = {{ {config} }}',
+    ]
+    ends = [first for first, _ in case.workload[1:]] + [case.rounds]
+    for (first, records), end in zip(case.workload, ends, strict=True):
+        lines.append(f'[[workload]]\ntopic = "t"\nrecords_per_round = {records}\nfrom_round = {first}\nto_round = {end}')
+    for fault in case.faults:
+        rows = {"broker": fault.broker, "peer": fault.peer, "from_round": fault.from_round, "to_round": fault.to_round}
+        lines.append(f'[[faults]]\nkind = "{fault.kind}"')
+        lines += [f"{key} = {value}" for key, value in rows.items() if value is not None]
+        lines += [f'direction = "{fault.direction}"'] if fault.kind == "link_cut" else []
+        lines += [f"clients = {str(fault.clients).lower()}"] if fault.kind == "isolation" else []
+    return "\n".join(lines)
+
+
+def tables_of(run: Run) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a block with all groups of a run."""
+    groups = PreparedGroups(run.scenarios)
+    names = ledger_names(run.scenarios, *groups.numbers(0, groups.count))
+    tables = play_group_payload(0, group_payload(names, groups.payload(0, groups.count)))
+    return {name: table.to_pylist() for name, table in tables.items()}
+
+
+def load(folder: Path, text: str) -> Run:
+    path = folder / "scenario.toml"
+    path.write_text(text)
+    return load_run(str(path))
+
+
+@pytest.mark.parametrize("protocol", ["quorum", "raft"])
+def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
+    """Settings, faults and workload of a scenario file get to the rounds: outcomes, events and the state at the end."""
+    for seed in range(3000, 3012):
+        drawn = random_case(protocol, seed, rounds=45, disks=0.3)
+        case = replace(drawn, number=0, timeout_rounds=max(2, drawn.timeout_rounds))
+        group, seen = played(case)
+        tables = tables_of(load(tmp_path, scenario_text(case, protocol)))
+        own = tables["outcomes"][0]
+        counted = outcomes(group)
+        assert {name: own[name] for name in counted if name in own} == {n: v for n, v in counted.items() if n in own}
+        events = [
+            Event(e["round"], e["kind"], e["broker"], e["leader_epoch"], e["from_offset"], e["to_offset"], e["cause"])
+            for e in tables["events"]
+        ]
+        assert events == group.events, f"{protocol} {seed}"
+        found = [(v["round"], v["invariant"]) for v in tables["violations"]]
+        assert found == [(v.round, v.invariant) for v in group.violations]
+        term, last, _ = group.elections[-1]
+        end = seen[-1][last]
+        assert (own["leader_epoch"], own["hw"], own["leo"]) == (term, end["commit"], len(end["log"]))
+        assert own["leader"] == (-1 if group.served is None else group.served)
+        assert own["isr"] == [n for n, row in enumerate(seen[-1]) if len(row["log"]) >= end["commit"]]
+        assert tables["partitions"][0]["replicas"] == list(range(case.copies))
+
+
+SEVERAL = """
+protocol = "raft"
+rounds = 60
+seed = 3
+events = ["election", "campaign", "step_down", "leader_lost"]
+[cluster]
+brokers = 5
+[[topics]]
+name = "t"
+partitions = 12
+replication_factor = 3
+[[workload]]
+topic = "t"
+records_per_round = 2
+[[fault_generators]]
+kind = "independent_crashes"
+fault = "isolation"
+mtbf_rounds = 20
+mean_duration_rounds = 8
+[[variants]]
+name = "not safe"
+protocol = "quorum"
+events = ["acked_lost"]
+topics = [{ name = "t", config = { "acks.to.commit" = 1 } }]
+[[variants]]
+name = "kafka"
+protocol = "kafka"
+rounds = 30
+topics = [{ name = "t", config = { "min.insync.replicas" = 2 } }]
+"""
+
+
+def test_a_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions and groups in one file, in the driver and as Spark jobs: the same tables."""
+    tables = emulate(spark, SEVERAL, tmp_path / "driver", trace="none")
+    assert [(row["protocol"], row["rounds"]) for row in tables["scenarios"]] == [("raft", 60), ("quorum", 60), ("kafka", 30)]
+    assert {row["kind"] for row in tables["events"] if row["scenario_id"] == 0} == {
+        "election", "campaign", "step_down", "leader_lost",
+    }  # fmt: skip
+    lost = {n: sum(row["acked_lost"] for row in tables["outcomes"] if row["scenario_id"] == n) for n in (0, 1)}
+    assert lost[0] == 0
+    assert lost[1] > 0
+    broken = {(row["scenario_id"], row["invariant"]) for row in tables["violations"]}
+    assert (1, "LeaderCompleteness") in broken
+    assert not [row for row in broken if row[0] == 0]
+    listed = {row["invariant"] for row in tables["invariants"]}
+    assert {"ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety"} <= listed
+    monkeypatch.setattr(group_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(group_engine, "JOB_WEIGHT", 2000.0)
+    by_jobs = emulate(spark, SEVERAL, tmp_path / "jobs", trace="none")
+    for name in ("partitions", "outcomes", "events", "violations", "event_counts", "brokers", "faults"):
+        assert sorted(map(repr, by_jobs[name])) == sorted(map(repr, tables[name])), name
+
+
+def test_protocols(tmp_path: Path) -> None:
+    """Every protocol that a file may name runs; a mutant lacks what its name says."""
+    text = 'rounds = 20\n[cluster]\nbrokers = 3\n[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 3\n'
+    work = '[[workload]]\ntopic = "t"\nrecords_per_round = 1\n'
+    for protocol in GROUP_PROTOCOLS:
+        rows = tables_of(load(tmp_path, f'protocol = "{protocol}"\n{text}{work}'))["outcomes"]
+        assert [(row["appended"], row["acked"], row["elections"], row["hw"]) for row in rows] == [(20, 20, 0, 20)] * 2
+    assert set(GROUP_PROTOCOLS) == {
+        "quorum", "raft", "raft-mutant-commit-of-older-term", "raft-mutant-vote-without-comparing-logs",
+        "raft-mutant-votes-twice", "raft-mutant-vote-forgotten", "raft-mutant-append-without-previous",
+        "raft-mutant-older-leader-followed", "quorum-mutant-elected-without-comparing-logs",
+        "quorum-mutant-append-without-previous", "quorum-mutant-older-leader-followed",
+    }  # fmt: skip
+
+
+FILE = """
+protocol = "raft"
+rounds = 20
+[cluster]
+brokers = 3
+[[topics]]
+name = "t"
+partitions = 1
+replication_factor = 3
+"""
+
+WRONG = {
+    'protocol = "raf"': "protocol",
+    "cluster.features = {}": "cluster.features",
+    "cluster.network_bytes_per_second = 5": "cluster.network_bytes_per_second",
+    'consumers = [{ group = "g", topic = "t" }]': "consumers",
+    'commands = [{ kind = "delete_topic", topic = "t", round = 3 }]': "commands",
+    'initial.replicas = [{ topic = "t", partition = 0, broker = 1, leo = 5 }]': "initial",
+    'cluster.config = { "acks.to.commit" = 4 }': "cluster.config.'acks.to.commit'",
+    'cluster.config = { "logs.compared" = 0 }': "cluster.config.'logs.compared'",
+    'cluster.config = { flush = "always" }': "cluster.config.flush",
+    'cluster.config = { "min.insync.replicas" = 2 }': "cluster.config.'min.insync.replicas'",
+    'workload = [{ topic = "t", records_per_round = 1, acks = "1" }]': "workload",
+    'workload = [{ topic = "t", records_per_second = 0.3 }]': "workload",
+    'faults = [{ kind = "client_crash", topic = "t", from_round = 3 }]': "faults",
+    'events = ["isr_shrink"]': "events",
+}
+"""A line at the top of a variant -> where it is wrong."""
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(InputError, match=r"; allowed: ") as told:
+        load(tmp_path, f'{FILE}[[variants]]\nname = "v"\n{line}\n')
+    assert WRONG[line].partition(".'")[0] in str(told.value)
+
+
+def test_notes(tmp_path: Path) -> None:
+    """What has no effect is told."""
+    config = '"acks.to.commit" = 2, "pre.vote" = true'
+    text = FILE.replace("brokers = 3", f"brokers = 3\nconfig = {{ {config} }}")
+    slow = '{ kind = "slow_disk", broker = 1, bytes_per_second = 5, from_round = 1 }'
+    faults = f'faults = [{slow}, {{ kind = "controller_loss", from_round = 2 }}]'
+    notes = "\n".join(notes_of(load(tmp_path, f'{text}[[variants]]\nname = "q"\nprotocol = "quorum"\n{faults}\n')))
+    assert "acks.to.commit (of raft)" in notes
+    assert "pre.vote (of quorum)" in notes
+    assert "no effect on quorum: slow_disk" in notes
+    assert set(CONFIG_OF_CASE) == set(GROUP_KEYS)

@@ -61,7 +61,7 @@ def explain_command(
     from emulator.explain.story import tell
     from emulator.progress import Progress
     from emulator.scenario.event_kinds import unwritten_kinds
-    from emulator.scenario.protocols import LEDGER_PROTOCOLS
+    from emulator.scenario.protocols import LEDGER_PROTOCOLS, PARTITIONS, system_of
 
     refuse_missing_folder(folder, master, conf)
     if html is not None:
@@ -86,7 +86,7 @@ def explain_command(
             if unwritten:
                 click.echo(f"note: {lacks}", err=True)
     story = tell(rows, first, last)
-    if not story.traced:
+    if not story.traced and system_of(subject.scenario["protocol"]) == PARTITIONS:
         click.echo(f"not traced: {PROGRAM} run SCENARIO.toml --trace {topic}:{partition} gives every round", err=True)
     _print(story, html)
     return DONE

@@ -41,6 +41,8 @@ _WORDS = {
     "leader_lost": "leads no more: no leader",
     "isr_shrink": "leaves the ISR",
     "isr_expand": "joins the ISR",
+    "campaign": "stands for election in term {epoch}, in vain",
+    "step_down": "steps down, led in term {epoch}",
     "truncate": "cuts its log {from_}\xa0->\xa0{to}",
     "log_damaged": "DISK LOST RECORDS {from_}\xa0->\xa0{to}",
     "acked_lost": "ACKED LOST {range} of epoch\xa0{epoch}",

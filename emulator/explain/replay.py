@@ -23,6 +23,7 @@ from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.written_events import written_rows
 from emulator.progress import Progress
 from emulator.scenario import Scenario
+from emulator.scenario.protocols import GROUPS, system_of
 from emulator.scenario.stored import load_stored
 
 _TRACE = ("round", "broker", "role", "leader_epoch", "leo", "hw", "remote_leo", "fetch_state")
@@ -46,6 +47,8 @@ def with_replays(
     `also_sharing`: also where all partitions of the scenario have to be played; else InputError is raised there.
     """
     scenario = stored_scenario(run, [rows for rows, _, _ in told])
+    if system_of(scenario.protocol) == GROUPS:
+        raise InputError(f"groups of {scenario.protocol} are told of from their events alone")
     if not also_sharing and shares_budgets(scenario):
         raise InputError("partitions share what their brokers have, and all of them would have to be played again")
     played = _play(replace(scenario, events=None), [(rows.topic, rows.partition) for rows, _, _ in told], progress)

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from emulator.compiled import is_compiling
 from emulator.engine import group_engine
 from emulator.engine.play_group_blocks import group_payload, play_group_payload
 from emulator.errors import InputError
 from emulator.inputs.quorum_arrays.prepare import PreparedGroups
 from emulator.outcomes.compiled_ledgers import ledger_names
 from emulator.quorum_configs import GROUP_KEYS
+from emulator.rounds.quorums.play_groups import play_groups
 from emulator.scenario import Run, load_run
 from emulator.scenario.notes import notes_of
 from emulator.scenario.protocols import GROUP_PROTOCOLS
@@ -22,6 +24,7 @@ from tests.engine_helpers import emulate
 from tests.reference.quorums.cases import Case, Event
 from tests.reference.quorums.play import outcomes, played
 from tests.reference.quorums.schedules import random_case
+from tests.rounds.quorums.compared import play_block
 
 ROUND_MS = 500
 CONFIG_OF_CASE = {
@@ -164,6 +167,13 @@ def test_protocols(tmp_path: Path) -> None:
         "raft-mutant-older-leader-followed", "quorum-mutant-elected-without-comparing-logs",
         "quorum-mutant-append-without-previous", "quorum-mutant-older-leader-followed",
     }  # fmt: skip
+
+
+def test_rounds_are_compiled_once(tmp_path: Path) -> None:
+    """A payload's arrays and a test's are of the same types: another signature would be compiled again, in every task."""
+    play_block([random_case("raft", 1, rounds=5), random_case("quorum", 1, rounds=5)])
+    tables_of(load(tmp_path, SEVERAL.partition("[[variants]]")[0]))
+    assert not is_compiling() or len(getattr(play_groups, "signatures", ())) == 1
 
 
 FILE = """

@@ -29,6 +29,7 @@ from .output import output_tables
 from .play import play
 from .queries import Query
 from .refusals import lacking
+from .start import begin_beside_leaders
 
 COMPARED = {
     "outcomes": (), "partitions": (), "replicas": ("broker",), "leader_epochs": ("broker", "epoch"), "events": None,
@@ -105,6 +106,10 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     if without:
         left_out.append(f"{len(without)} of the sample's partitions, which may have last moments of leaders")
         chosen = [(s, topic, partition) for s, topic, partition in chosen if first[s, topic] + partition not in without]
+    beside = begin_beside_leaders(inputs) & {first[s, topic] + partition for s, topic, partition in chosen}
+    if beside:
+        left_out.append(f"{len(beside)} of the sample's partitions, of which a replica begins with what its leader's log lacks")
+        chosen = [(s, topic, partition) for s, topic, partition in chosen if first[s, topic] + partition not in beside]
     if not chosen:
         raise InputError(f"{folder}: nothing of this sample can be replayed in relational rounds: {'; '.join(left_out)}")
     cells, found = 0, list[Difference]()

@@ -55,7 +55,11 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
         "partitions": (partitions, PARTITION, PARTITION_COLUMNS),
         "replicas": (replicas, REPLICA, REPLICA_COLUMNS),
         "leader_epochs": (_table(entries, EPOCH_COLUMNS), REPLICA, EPOCH_COLUMNS),
-        "batches": (_table(given_batches(entries, logs), BATCH_COLUMNS), PARTITION, BATCH_COLUMNS),
+        "batches": (
+            _table(given_batches(entries, logs), BATCH_COLUMNS),
+            PARTITION,
+            BATCH_COLUMNS,
+        ),
     }
     if inputs.has_tiers:
         segments_there, epochs_there = first_remote(inputs, partitions, entries)
@@ -66,6 +70,24 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
         frames["segments"] = (_table(segments, SEGMENT_COLUMNS), REPLICA, SEGMENT_COLUMNS)
     parts = {name: engine.stored(_filled(table, columns), key) for name, (table, key, columns) in frames.items()}
     return Tables(**parts, logs=parts["leader_epochs"])
+
+
+def begin_beside_leaders(inputs: RunInputs) -> set[int]:
+    """The pid of partitions of which a replica begins with records of the leader's epoch that the leader's log lacks.
+
+    Once the leader appends, two records have one epoch and offset, which is all that these rounds know a record by: their bytes
+    are taken for those of one. Files of a cluster's brokers are such when they are of different moments.
+    """
+    logs = _given_logs(inputs)
+    with_logs = {pid for pid, _ in logs}
+    columns = (_partitions(inputs)[name].to_pylist() for name in ("pid", "leader", "leader_epoch"))
+    leading = (row for row in zip(*columns, strict=True) if row[0] in with_logs and row[1] >= 0)
+    ends = {(pid, epoch): logs.get((pid, leader), {"leo": 0})["leo"] for pid, leader, epoch in leading}
+    return {pid for (pid, _), log in logs.items() if log["leo"] > ends.get((pid, _last_epoch(log)), log["leo"])}
+
+
+def _last_epoch(log: Mapping[str, Any]) -> int:
+    return max((entry["epoch"] for entry in log["epochs"] or ()), default=0)
 
 
 def _filled(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:

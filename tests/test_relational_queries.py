@@ -1,0 +1,109 @@
+"""Queries of the relational rounds: what Spark and DuckDB make of them, and that columns are selected early, not too early."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from emulator.rounds.relational.on_duckdb import OnDuckDB
+from emulator.rounds.relational.on_spark import OnSpark
+from emulator.rounds.relational.queries import Engine, Query
+
+NUMBERS = pa.table(
+    {
+        "pid": pa.array([1, 1, 1, 2], pa.int64()),
+        "a": pa.array([5, None, 3, None], pa.int64()),
+        "b": pa.array([1, 2, 3, 4], pa.int64()),
+        "returning": pa.array([True, False, True, None]),
+    }
+)
+
+
+@pytest.fixture(params=["duckdb", "spark"])
+def engine(request: pytest.FixtureRequest, spark: SparkSession) -> Engine:
+    return OnDuckDB() if request.param == "duckdb" else OnSpark(spark, 1)
+
+
+def in_order(query: Query) -> list[dict[str, Any]]:
+    return sorted(query.rows(), key=lambda row: [str(value) for value in row.values()])
+
+
+def test_aggregates_and_windows_mean_the_same(engine: Engine) -> None:
+    table = engine.stored(NUMBERS, ["pid"])
+    found = table.group_by("pid").agg(
+        "sum(a) AS total",
+        "max_by(a, b) FILTER (WHERE b < 3) AS last",
+        "min_by(b, IF(returning, a, null)) AS least",
+        "count_if(returning) AS some",
+        "bool_or(returning) AS any_of",
+        "array_sort(collect_list(a)) AS listed",
+        "array_sort(collect_list(b) FILTER (WHERE b > 5)) AS none",
+    )
+    one = {"pid": 1, "total": 8, "last": None, "least": 3, "some": 2, "any_of": True, "listed": [3, 5], "none": []}
+    two = {"pid": 2, "total": None, "last": None, "least": None, "some": 0, "any_of": None, "listed": [], "none": []}
+    assert in_order(found) == [one, two]
+    places = table.with_columns(
+        before="lag(b) OVER (PARTITION BY pid ORDER BY a)",
+        most="greatest(a, b)",
+        whole="(b * 7) DIV 2 % 5",
+        share="sum(b) OVER (PARTITION BY pid)",
+    ).select("b", "before", "most", "whole", "share")
+    assert [list(row.values()) for row in in_order(places)] == [
+        [1, 3, 5, 3, 6],
+        [2, None, 2, 2, 6],
+        [3, 2, 3, 0, 6],
+        [4, None, 4, 4, 4],
+    ]
+
+
+def test_joins_unions_and_lists_mean_the_same(engine: Engine) -> None:
+    table = engine.stored(NUMBERS, ["pid"]).drop("returning")
+    small = engine.read(pa.table({"pid": pa.array([2, 3], pa.int64()), "c": ["x", "y"]}))
+    assert [row["c"] for row in in_order(table.join(small.broadcast(), "pid", "left"))] == [None, None, None, "x"]
+    assert [row["pid"] for row in in_order(table.join(small, "pid", "anti"))] == [1, 1, 1]
+    renamed = small.renamed(pid="other")
+    assert sorted(row["b"] for row in table.join_where(renamed, "other = b", "semi").rows()) == [2, 3]
+    full = table.where("b > 2").select("pid", "b").join(small, ["pid"], "full")
+    assert in_order(full) == [{"pid": 1, "b": 3, "c": None}, {"pid": 2, "b": 4, "c": "x"}, {"pid": 3, "b": None, "c": "y"}]
+    both = table.select("pid", "a", "b").union(table.where("b = 4").select("b", "pid"), missing=True)
+    assert [row["pid"] for row in in_order(both)] == [1, 1, 1, 2, 2]
+    exploded = table.where("b = 3").exploded("n", "sequence(1L, b)")
+    assert sorted(row["n"] for row in exploded.rows()) == [1, 2, 3]
+    stacked = table.where("b = 3").stacked([{"kind": "'first'", "of": "a"}, {"kind": "'second'", "of": "b + a"}])
+    assert sorted((row["kind"], row["of"]) for row in stacked.rows()) == [("first", 3), ("second", 6)]
+    with pytest.raises(ValueError, match="both tables of a join have"):
+        table.join(table, "pid")
+    with pytest.raises(ValueError, match="a union of other columns"):
+        table.union(small)
+
+
+def test_a_list_is_folded_entry_by_entry(engine: Engine) -> None:
+    lists = engine.stored(NUMBERS, ["pid"]).group_by("pid").agg("array_sort(collect_list(struct(b, a))) AS listed")
+    start = "struct(0L AS total, CAST(array() AS array<bigint>) AS seen)"
+    step = "struct(so.total + coalesce(each.a, pid) AS total, concat(so.seen, array(each.b)) AS seen)"
+    folded = lists.with_columns(listed="IF(pid = 2, null, listed)").folded("found", "listed", start, step)
+    rows = in_order(folded.select("pid", "found.total AS total", "found.seen AS seen"))
+    assert rows == [{"pid": 1, "total": 9, "seen": [1, 2, 3]}, {"pid": 2, "total": None, "seen": None}]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_selected_early_have_the_values_that_they_would_have_one_after_the_other(seed: int) -> None:
+    rng, engine = random.Random(seed), OnDuckDB()
+    names = [f"c{number}" for number in range(6)]
+    at_once = one_by_one = engine.read(pa.table({name: pa.array([number, 7], pa.int64()) for number, name in enumerate(names)}))
+    steps = [drawn(rng, names) for _ in range(25)]
+    for step in steps:
+        at_once, one_by_one = at_once.with_columns(**step), one_by_one.with_columns(**step).settled()
+    assert in_order(at_once.select(*names)) == in_order(one_by_one.select(*names))
+    assert len(at_once.levels) < len(steps)
+
+
+def drawn(rng: random.Random, names: list[str]) -> Mapping[str, str]:
+    """Some columns made of others, swaps among them."""
+    made = rng.sample(names, rng.randint(1, 3))
+    return {name: f"({rng.choice(names)} * 3 + {rng.choice(names)} + {rng.randint(0, 9)}) % 1009" for name in made}

@@ -63,6 +63,18 @@ def test_ledgers_have_no_moments(tmp_path: Path) -> None:
     assert notes(tmp_path, more=crash + variant) == told
 
 
+def test_faults_without_effect_on_ledgers(tmp_path: Path) -> None:
+    link = "[[faults]]\nbroker = 1\npeer = 2\nfrom_round = 5\n"
+    variant = '[[variants]]\nname = "l"\nprotocol = "bookkeeper"\n'
+    told = "link_cut: no effect on ledgers, whose bookies answer clients only (scenario l)"
+    assert notes(tmp_path, more=link + 'kind = "link_cut"\n' + variant) == [told]
+    slow = '[[faults]]\nkind = "slow_link"\nbroker = 1\nfrom_round = 5\n'
+    for idle in ("peer = 2\nbytes_per_second = 9", "round_trip_ms = 9", 'bytes_per_second = 9\ndirection = "out"'):
+        [told] = notes(tmp_path, more=f"{slow}{idle}\n{variant}")
+        assert told.startswith("slow_link to a peer, out of a bookie, or with round_trip_ms alone: no effect on ledgers")
+    assert notes(tmp_path, more=f"{slow}bytes_per_second = 9\n{variant}") == []
+
+
 def workload(*rows: str) -> str:
     """Rows of the workload of topic t that say so."""
     return "".join(f'[[workload]]\ntopic = "*"\nrecord_bytes = 10\n{row}\n' for row in rows)

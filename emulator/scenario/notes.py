@@ -13,6 +13,7 @@ from emulator.errors import listing
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics
+from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
 from emulator.scenario.protocols import system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
@@ -66,7 +67,22 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         faults = idle_faults(scenario.protocol, scenario.faults.column("kind").to_pylist())
         if faults:
             yield f"no effect on {scenario.protocol}: {listing(faults)}"
+    if has_ledgers(scenario.protocol):
+        yield from _faults_without_effect(scenario)
     yield from _late_faults(scenario)
+
+
+def _faults_without_effect(scenario: Scenario) -> Iterator[str]:
+    """What faults say that ledgers pass over (docs/bookkeeper_rounds.md, What the faults say)."""
+    faults = scenario.faults
+    kinds = set(faults.column("kind").unique().to_pylist()) & {"link_cut", "stale_metadata"}
+    slow = faults.filter(pc.equal(faults.column("kind"), "slow_link"))
+    if slow.num_rows:
+        idle = pc.or_(pc.is_valid(slow.column("peer")), pc.is_null(slow.column("bytes_per_second")))
+        idle = pc.or_(idle, pc.equal(pc.fill_null(slow.column("direction"), "both"), "out"))
+        kinds |= {"slow_link to a peer, out of a bookie, or with round_trip_ms alone"} if pc.any(idle).as_py() else set()
+    if kinds:
+        yield f"{listing(sorted(kinds))}: no effect on ledgers, whose bookies answer clients only"
 
 
 def _session_timeout(scenario: Scenario) -> Iterator[str]:

@@ -22,6 +22,7 @@ from emulator.rounds.bookkeeper.constants import (
     DISK_LOST,
     FOREVER,
     HAPPENS,
+    NO_LIMIT,
     NO_RACK,
     PAUSED,
     POWER_LOST,
@@ -61,10 +62,12 @@ class BookieArrays:
         bookies: list[tuple[int, ...]] = []
         spans: list[tuple[int, ...]] = []
         for broker in brokers:
-            by_faults = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
-            own = with_lags(from_joining(by_faults, joined.get(broker.id, 0)), lags.get(broker.id, []))
-            bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(own)))
-            spans += [*own, (FOREVER, 0, NO_FAULT, 0, NO_FAULT)]
+            own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
+            lagging = with_lags(from_joining(own, joined.get(broker.id, 0)), lags.get(broker.id, []))
+            slowness = slow_adds([f for f in faults if f.broker == broker.id], scenario.rounds, scenario.round_ms)
+            slowed = with_slowness(lagging, slowness)
+            bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(slowed)))
+            spans += [*slowed, (FOREVER, 0, NO_FAULT, 0, NO_FAULT, *NOT_SLOW)]
         self.bookies, self.spans = tuple(bookies), tuple(spans)
         self.store = (*((at, int(up)) for at, up in store_outages(faults, scenario.rounds)), (FOREVER, 0))
 
@@ -103,6 +106,45 @@ def with_lags(
         lag, fault = ([(0, NO_FAULT)] + [(lag, fault) for begins, lag, fault in lags if begins <= at])[-1]
         whole.append((at, status if begin == at else status & ~HAPPENS, cause, lag, fault))
     return whole
+
+
+NOT_SLOW = (NO_LIMIT, NO_FAULT, NO_LIMIT, NO_FAULT)
+"""Of a span: bytes that a link lets through, its fault, bytes that a disk takes, its fault."""
+
+
+def slow_adds(own: Sequence[FaultRow], rounds: int, round_ms: int) -> list[tuple[int, ...]]:
+    """(round, as NOT_SLOW from then on) of a bookie with these faults; neighbours differ. Of several the slowest holds."""
+    slow = [f for f in own if f.bytes_per_second is not None and is_slow_for_adds(f)]
+    steps: list[tuple[int, ...]] = []
+    for edge in sorted({edge for f in slow for edge in (f.from_round, f.to_round) if edge < rounds}):
+        found: list[int] = []
+        for kind in ("slow_link", "slow_disk"):
+            held = [
+                (max(1, (f.bytes_per_second or 0) * round_ms // 1000), f.fault_id)
+                for f in slow
+                if f.kind == kind and f.from_round <= edge < f.to_round
+            ]
+            found += min(held, default=(NO_LIMIT, NO_FAULT))
+        if tuple(found) != (steps[-1][1:] if steps else NOT_SLOW):
+            steps.append((edge, *found))
+    return steps
+
+
+def is_slow_for_adds(fault: FaultRow) -> bool:
+    """Whether a fault slows what clients send to a bookie: its disk's, or its links', but for one to another bookie."""
+    if fault.kind == "slow_link":
+        return fault.peer is None and fault.direction in (None, "both", "in")
+    return fault.kind == "slow_disk"
+
+
+def with_slowness(spans: Sequence[tuple[int, ...]], slow: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The spans of a bookie with what `slow_adds` says of it; what happens in one round only stays in that one."""
+    found: list[tuple[int, ...]] = []
+    for edge in sorted({*(span[0] for span in spans), *(step[0] for step in slow)}):
+        start, status, *rest = max((span for span in spans if span[0] <= edge), key=lambda span: span[0])
+        now = max((step for step in slow if step[0] <= edge), key=lambda step: step[0], default=(0, *NOT_SLOW))
+        found.append((edge, status if start == edge else status & ~HAPPENS, *rest, *now[1:]))
+    return found
 
 
 def spans_of(timeline: BookieTimeline | None, left: int, causes: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:

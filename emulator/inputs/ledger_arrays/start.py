@@ -14,6 +14,7 @@ from emulator.rounds.bookkeeper.constants import (
     NO_ENTRY,
     NO_FAULT,
     NO_LAC,
+    NO_LIMIT,
     NOWHERE,
     OF_THE_WRITER,
     OK,
@@ -40,7 +41,7 @@ def empty_bookies(places: np.ndarray, first: np.ndarray | int, inputs: Inputs) -
     own.place = places
     own.broker, own.rack, own.span = bookies.broker[at], bookies.rack[at], bookies.first_span[at]
     own.explicit_lac = NO_LAC
-    own.missed_since, own.open_run = NEVER, NOWHERE
+    own.missed_since, own.open_run, own.may_take = NEVER, NOWHERE, NO_LIMIT
     own.cause = own.damage_cause = own.filling_cause = NO_FAULT
     return own
 

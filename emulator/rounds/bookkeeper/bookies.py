@@ -11,6 +11,7 @@ from emulator.rounds.bookkeeper.constants import (
     NO_ENTRY,
     NO_FAULT,
     NO_LAC,
+    NO_LIMIT,
     NOWHERE,
     UNHEARD,
     UNREGISTERED,
@@ -66,6 +67,13 @@ def is_registered_here(lists: Lists, ledger: Ledger, slot: int) -> bool:
     return bookie_at(lists, ledger, slot).status & (UNREGISTERED | DECOMMISSIONED) == 0
 
 
+@compiled_into_callers
+def note_slowness(inputs: Inputs, ledger: Ledger, span: int) -> None:
+    """Of a span in force of one of the ledger's bookies."""
+    if inputs.bookie_spans[span].link_bytes != NO_LIMIT or inputs.bookie_spans[span].disk_bytes != NO_LIMIT:
+        ledger.slowed = 1
+
+
 @compiled
 def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     """The slot of a bookie of the cluster; a new one, if the ledger hadn't to do with it yet."""
@@ -95,6 +103,9 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     bookie.open_run = NOWHERE
     bookie.has_to = 0
     bookie.flushed_to = 0
+    bookie.may_take = NO_LIMIT
+    bookie.holds_up = 0
+    note_slowness(inputs, ledger, bookie.span)
     ledger.next_change = min(ledger.next_change, inputs.bookie_spans[bookie.span + 1].from_round)
     return at - ledger.bookies.start
 

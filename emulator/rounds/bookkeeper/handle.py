@@ -20,6 +20,7 @@ from emulator.rounds.bookkeeper.fragments import last_found
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.late_answers import send_late_answer
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists, Recovery, Request
+from emulator.rounds.bookkeeper.slow_bookies import grant_bytes, lets_through, slow_fault
 from emulator.rounds.bookkeeper.stored import lac_of, pass_over_others, store
 from emulator.rounds.lists import every
 from emulator.rounds.slots import has
@@ -30,6 +31,8 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Every bookie that is heard takes what has come; what a silent one doesn't get waits."""
     settings = inputs.settings[ledger.settings]
     bring_late_answers(lists, ledger)
+    if ledger.slowed:
+        grant_bytes(lists, inputs, ledger)
     for at in every(ledger.requests):
         one = lists.requests[at]
         if not one.on_the_way or one.sent_round > ledger.now:
@@ -43,6 +46,9 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
             held_up_by = fault_on_the_way(inputs, ledger, DELAY_ADDS, bookie.place, one.entry)
         if held_up_by != NO_FAULT:
             one.cause = held_up_by
+            continue
+        if ledger.slowed and not lets_through(inputs, ledger, bookie, one.entry):
+            one.cause = slow_fault(lists, inputs, ledger, one.bookie)
             continue
         one.on_the_way = 0
         is_refused = one.client == WRITER and bookie.fenced

@@ -52,6 +52,10 @@ class BookieSpan(Record):
     cause: int = constant("fault_id of the strongest fault in force on it, else of the last that was, NO_FAULT")
     lag: int = constant("rounds by which its answers come late")
     lag_cause: int = constant("fault_id of the slow_bookie that says so, NO_FAULT")
+    link_bytes: int = constant("bytes of a ledger's adds that a slow link to it lets through in a round, NO_LIMIT")
+    link_fault: int = constant("fault_id of that slow_link")
+    disk_bytes: int = constant("bytes of a ledger's adds that its slow disk takes in a round, NO_LIMIT")
+    disk_fault: int = constant("fault_id of that slow_disk")
 
 
 class StoreSpan(Record):

@@ -88,7 +88,7 @@ def is_in_motion(lists: Lists, ledger: Ledger) -> bool:
 @compiled
 def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
     """The next round, from `ledger.now` on, that has to be played."""
-    if is_in_motion(lists, ledger) or drift[ENTRIES_COPIED]:
+    if is_in_motion(lists, ledger) or drift[ENTRIES_COPIED] or ledger.slowed:
         return ledger.now
     due = min(ledger.end, ledger.next_change)
     due = min(due, until_queue_is_empty(ledger, drift))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead, note_slowness
 from emulator.rounds.bookkeeper.constants import (
     BY_COMMAND,
     CHECK_LEDGER,
@@ -68,10 +68,12 @@ def follow_bookies(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     while inputs.store_spans[ledger.store_span + 1].from_round <= ledger.now:
         ledger.store_span += 1
     ledger.store_up = inputs.store_spans[ledger.store_span].up
+    ledger.slowed = 0
     for at in every(ledger.bookies):
         bookie = lists.bookies[at]
         while inputs.bookie_spans[bookie.span + 1].from_round <= ledger.now:
             bookie.span += 1
+        note_slowness(inputs, ledger, bookie.span)
         bookie.status = inputs.bookie_spans[bookie.span].status
         bookie.cause = inputs.bookie_spans[bookie.span].cause
         bookie.lag = inputs.bookie_spans[bookie.span].lag

@@ -17,6 +17,7 @@ from .repair import Repair
 from .rules import REAL, Rules
 from .settings import settings_of
 from .slow import LateAdd, LateWord, lag_of
+from .slow_rates import Slowness, sizes_of
 from .status import BookieRound, bookie_rounds, store_is_up
 from .window import Message, Window
 from .writer import Writer
@@ -95,6 +96,7 @@ class Ledger:
         self.repair = Repair()
         self.network: list[Message] = []
         self.late_adds: list[LateAdd] = []
+        self.slowness = Slowness(sizes_of(case))
         self.acked_in_round: dict[int, int] = {}
         self.events: list[dict[str, Any]] = []
         self.asked: dict[int, list[str]] = {broker: [] for broker in case["brokers"]}

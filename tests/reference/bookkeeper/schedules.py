@@ -65,6 +65,24 @@ def schedule(seed: int) -> dict[str, Any]:
     }
 
 
+def paced_schedule(seed: int) -> dict[str, Any]:
+    """A schedule in which bookies behind slow links, or with slow disks, take adds late, or too late."""
+    rng = random.Random(f"bookkeeper/paced/{seed}")
+    case = schedule(seed)
+    workload = [{**row, "record_bytes": rng.choice((400, 1000, 3000))} for row in case["workload"]]
+    faults = list(case["faults"][: rng.randint(0, 4)])
+    for _ in range(rng.randint(1, 4)):
+        from_round = rng.randint(0, TROUBLE_ROUNDS)
+        own = {"broker": rng.choice(case["brokers"]), "bytes_per_second": rng.choice((1, 100, 150, 300, 500, 1100, 2500))}
+        times = {"from_round": from_round, "to_round": from_round + rng.choice((3, 8, 20, 40))}
+        kind = rng.choice(("slow_disk", "slow_link"))
+        if kind == "slow_link" and rng.random() < 0.3:
+            own["direction"] = rng.choice(("in", "out"))
+        faults.append({"kind": kind, **own, **times})
+    config = {**case["config"], "journalSyncData": rng.random() < 0.9}
+    return {**case, "workload": workload, "faults": faults, "config": config}
+
+
 def lossy_schedule(seed: int, integrity_check: bool) -> dict[str, Any]:
     """A schedule without journals in which one bookie, once, loses what it hasn't flushed; Qa is 2 or more."""
     rng = random.Random(f"bookkeeper/lossy/{seed}")

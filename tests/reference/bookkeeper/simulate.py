@@ -35,6 +35,7 @@ from .recovery import FENCE, READ, Recovery
 from .repair import audit, commit_replacements, copy
 from .round_state import state_of_round
 from .slow import LateAdd, LateWord, arrived
+from .slow_rates import limit_of
 from .status import covers, writer_is_gone
 from .window import Message
 from .writer import CRASHED
@@ -234,6 +235,10 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
     """
     answers = _late_answers(ledger)
     waiting = []
+    for broker in ledger.bookies:
+        if ledger.is_heard(broker):
+            limit = limit_of(broker, ledger.faults, ledger.settings, ledger.now, ledger.case["round_ms"])
+            ledger.slowness.begin(broker, limit)
     for message in sorted(ledger.network, key=lambda one: (one.recovery, one.sent_round, one.entry, one.index)):
         if message.sent_round > ledger.now:
             waiting.append(message)
@@ -243,6 +248,8 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
             held_by = ledger.cause_of(message.bookie)
         elif not message.recovery:
             held_by = fault_on_the_way(ledger.faults, "delay_adds", message.bookie, message.entry, ledger.now)
+        if held_by is None:
+            held_by = ledger.slowness.keeps_back(message.bookie, message.entry)
         if held_by is not None:
             _keep_back(ledger, message, held_by)
             waiting.append(message)

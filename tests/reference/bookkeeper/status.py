@@ -1,7 +1,7 @@
 """What the faults say of each bookie, of the metadata store and of the ledger's writer, one round after the other.
 
 Choices: see docs/bookkeeper_rounds.md, "What the faults say". `controller_loss` is the metadata store's outage under Kafka's
-name. link_cut, slow_link, slow_disk, stale_metadata and the remote store's faults do nothing to a ledger: bookies don't
+name. link_cut, stale_metadata and the remote store's faults do nothing to a ledger (slow.py has slow ones): bookies don't
 talk to each other but to copy, and copying has its own rate.
 """
 

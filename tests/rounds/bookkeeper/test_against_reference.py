@@ -13,7 +13,7 @@ from emulator.rounds.bookkeeper.invariants import NAMES
 from tests.bookkeeper.by_reference import first_few, of_reference, run_of_cases
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
-from tests.reference.bookkeeper.schedules import lossy_schedule, repair_schedule, schedule
+from tests.reference.bookkeeper.schedules import lossy_schedule, paced_schedule, repair_schedule, schedule
 from tests.reference.bookkeeper.simulate import simulate
 from tests.reference.bookkeeper.slow_schedules import slow_schedule
 from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, played
@@ -68,6 +68,7 @@ SCHEDULES: dict[str, Callable[[int], Case]] = {
     "lossy": lambda seed: lossy_schedule(seed, integrity_check=seed % 2 == 0),
     "racks": rack_schedule,
     "repair": repair_schedule,
+    "paced": paced_schedule,
     "placed": placed_schedule,
     "slow": slow_schedule,
 }

@@ -18,7 +18,7 @@ from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import run_of_cases
 from tests.bookkeeper.test_ledgers_leaps import LONG
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
-from tests.reference.bookkeeper.schedules import repair_schedule, schedule
+from tests.reference.bookkeeper.schedules import paced_schedule, repair_schedule, schedule
 from tests.reference.bookkeeper.slow_schedules import slow_schedule
 from tests.rounds.bookkeeper.compared import Played, list_of, of_rounds, played
 
@@ -72,7 +72,7 @@ def test_leaps_give_what_plain_rounds_give(tmp_path: Path, seeds: range) -> None
 
 
 def test_leaps_with_slow_bookies_and_drawn_ones(tmp_path: Path) -> None:
-    cases = {f"s{seed}": long_schedule(seed, (slow_schedule, placed_schedule)) for seed in range(60)}
+    cases = {f"s{seed}": long_schedule(seed, (slow_schedule, placed_schedule, paced_schedule)) for seed in range(60)}
     run = run_of_cases(cases, tmp_path)
     assert_same(played(run.scenarios, leaps=True), played(run.scenarios))
 

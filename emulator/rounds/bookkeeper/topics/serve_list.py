@@ -103,6 +103,7 @@ def add_ledger(
             if is_listed(part):
                 part.dropped_round = topic.now
     note_part(topics.parts[at], owner, owner_number, topic.now)
+    ledger.first_message = owner.from_message
     tell_of_part(lists, topic, LEDGER_CREATED, number, owner.cause, owner.from_message)
     owner.cause = NO_FAULT
     topic.version += 1
@@ -126,6 +127,7 @@ def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> 
     ledger.on_the_way = topic.on_the_way
     ledger.crash_round = inputs.crashes[topic.crash].at_round
     ledger.crash_fault = inputs.crashes[topic.crash].fault
+    ledger.first_message = 0
     ledger.first_size = topic.first_size
     ledger.size_count = topic.size_count
     ledger.given_bytes = 0
@@ -134,6 +136,7 @@ def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> 
     ledger.next_change = topic.now
     ledger.workload = topic.no_workload
     ledger.command = first_command(inputs, topic)
+    ledger.slowed = 0
     ledger.store_span = topic.store_span
     ledger.store_up = 1
     ledger.state = OPEN

@@ -77,7 +77,8 @@ class _History:
         now, before = self.ledgers.get((round_, ledger)), self.ledgers.get((round_ - 1, ledger))
         if now is None or (before is None and self.ends[ledger]["created_round"] != round_):
             return None
-        first = 0 if before is None else before["writer_lac"] + 1
+        is_given = before is None and self.ends[ledger]["first_message"] < 0
+        first = now["writer_lac"] + 1 if is_given else 0 if before is None else before["writer_lac"] + 1
         return (first, now["writer_lac"] + 1) if now["writer_lac"] >= first else None
 
 

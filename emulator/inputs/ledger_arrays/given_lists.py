@@ -53,6 +53,7 @@ def given_list(topic: Any, given: Sequence[Given], inputs: Inputs) -> GivenList:
     for number, one in enumerate(given):
         _set_of_topic(ledgers[number], topic, inputs, number)
         set_start(ledgers[number], one)
+        ledgers[number].first_message = first_message + ledgers[number].first_own_entry
         ledgers[number].offloaded = ledgers[number].impaired = int(bool(one["offloaded"]))
         is_freed = not one["fragments"]
         fragments = one["fragments"] or [{"first_entry": 0, "places": one["stand_ins"]}]

@@ -219,7 +219,7 @@ def topic_round_rows(view: LedgerView, state: TopicState, topics: np.ndarray, ro
     last = owners[state.owners.offsets[1:] - 1]
     counts = np.diff(state.ledgers.offsets)
     of_topic = np.repeat(np.arange(len(counts)), counts)
-    acked = np.bincount(of_topic, view.ledgers.lac + 1, minlength=len(counts)).astype(np.int64)
+    acked = np.bincount(of_topic, view.ledgers.lac + 1 - view.ledgers.first_own_entry, minlength=len(counts)).astype(np.int64)
     remote = listed & (parts.offloaded_round >= 0)
     columns = view.names.at(topics) | {
         "round": rounds,

@@ -195,7 +195,7 @@ class Ledger(Record):
     on_the_way: int = constant("so many")
     crash_round: int = constant("round in which the writer crashes, FOREVER")
     crash_fault: int = constant("fault_id of that crash")
-    first_message: int = constant("message of its topic that is its entry 0")
+    first_message: int = constant("message of its topic that is the first entry which it gets in the run")
     first_size: int = constant("place of the sizes of what it is given")
     size_count: int = constant("so many")
     given_bytes: int = constant("bytes of the entries that were there before the run")

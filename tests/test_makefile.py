@@ -24,6 +24,7 @@ def commands(*arguments: str) -> str:
         ("setup", "-m emulator.engine.compile_all"),
         ("test", "-m pytest"),
         ("lint", "mypy"),
+        ("demo", "emulator check build/demo/result --sample 20"),
         ("site", "-m sphinx -q -W --keep-going -b html"),
         ("bench", "benchmarks/"),
         ("fuzz FUZZ_BATCHES=7", "FUZZ_BATCHES=7 .venv/bin/python -m pytest -q tests/test_differential.py"),

@@ -16,6 +16,8 @@ from emulator.errors import InputError
 from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.rounds.relational.check import Checked, Difference, check_run, compare
 from emulator.rounds.relational.explain import SENTENCES, page, verbs
+from emulator.rounds.relational.run import run_relational
+from emulator.scenario import load_run
 from tests.engine_helpers import emulate
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -136,10 +138,13 @@ replicas = [
 
 def test_partitions_with_two_records_of_one_epoch_and_offset_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
     """The fifth record of one log has the number and epoch of the one that the leader appends: each has its own size."""
+    (tmp_path / "beside.toml").write_text(BESIDE)
     emulate(spark, BESIDE, tmp_path / "run", trace="none")
     found = check_run(str(tmp_path / "run"), spark, 2)
     assert (found.partitions, found.differences) == (1, [])
     assert found.left_out == ["1 of the sample's partitions, of which a replica begins with what its leader's log lacks"]
+    told = run_relational(load_run(str(tmp_path / "beside.toml")), str(tmp_path / "relational"), spark).lines
+    assert told[-1] == "1 partitions begin with a replica ahead of its leader in one epoch: bytes of theirs may be others"
 
 
 def test_every_verb_has_a_sentence_of_the_rules() -> None:

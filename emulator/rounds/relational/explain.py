@@ -104,7 +104,9 @@ delete what is copied, a follower starts from remote metadata). What only some r
 before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a round's plan elsewhere.
 Mutants, consumers, shared bandwidth, and of tiered storage expiry, outages, disabling, unclean elections and the policies of
 later KIPs are not here, and are refused by name. `emulator check DIR --sample N` plays some partitions of a finished run once
-more by these rounds and compares every cell of outcomes, events, final state and trace.
+more by these rounds and compares every cell of outcomes, events, final state and trace. It leaves out, by name, partitions
+that may have last moments of leaders, and those of which a replica begins with records of its leader's epoch that the leader
+lacks: a record here is its epoch and offset, and there are two such then.
 """
 
 

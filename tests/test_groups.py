@@ -169,6 +169,18 @@ def test_protocols(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.skipif(not is_compiling(), reason="half an hour as ordinary Python")
+def test_every_choice_of_five() -> None:
+    """Of one run over the same faults those choices lose committed records whose sum is not above five, and no other."""
+    run = load_run(str(Path(__file__).parents[1] / "datasets" / "examples" / "quorum_choices.toml"))
+    lost = {scenario.name: 0 for scenario in run.scenarios}
+    for row in tables_of(run)["outcomes"]:
+        lost[run.scenarios[row["scenario_id"]].name] += row["committed_lost"]
+    choices = {f"acks.to.commit = {a}, logs.compared = {v}": a + v > 5 for a in range(1, 6) for v in range(1, 6)}
+    assert {name: count == 0 for name, count in lost.items() if name != "base"} == choices
+    assert lost["acks.to.commit = 2, logs.compared = 3"] == 366
+
+
 def test_rounds_are_compiled_once(tmp_path: Path) -> None:
     """A payload's arrays and a test's are of the same types: another signature would be compiled again, in every task."""
     play_block([random_case("raft", 1, rounds=5), random_case("quorum", 1, rounds=5)])
@@ -224,3 +236,40 @@ def test_notes(tmp_path: Path) -> None:
     assert "pre.vote (of quorum)" in notes
     assert "no effect on quorum: slow_disk" in notes
     assert set(CONFIG_OF_CASE) == set(GROUP_KEYS)
+
+
+POWER = """
+protocol = "raft"
+rounds = 60
+[cluster]
+brokers = 3
+racks = 1
+[[topics]]
+name = "t"
+partitions = 3
+replication_factor = 3
+[[workload]]
+topic = "t"
+records_per_round = 2
+[[faults]]
+kind = "rack_loss"
+rack = "0"
+power = true
+from_round = 25
+to_round = 30
+"""
+
+
+@pytest.mark.parametrize(
+    ("flush", "lost", "damaged"),
+    [("every-write", 0, 0), ("interval", 8, 9), ("never", 50, 9)],
+)
+def test_what_a_power_loss_of_all_takes(tmp_path: Path, flush: str, lost: int, damaged: int) -> None:
+    """All lose their power after round 24; with an interval of 10 rounds what was flushed last is of round 20."""
+    config = f'config = {{ flush = "{flush}", "flush.interval.ms" = 5000 }}'
+    tables = tables_of(load(tmp_path, POWER.replace("racks = 1", f"racks = 1\n{config}")))
+    assert [row["acked_lost"] for row in tables["outcomes"]] == [lost] * 3
+    damages = [event for event in tables["events"] if event["kind"] == "log_damaged"]
+    assert len(damages) == damaged
+    assert all(event["cause"] == 0 for event in damages)
+    assert tables["violations"] == []

@@ -157,7 +157,7 @@ WRONG = [
     ('set = "min.insync.replicas"\nvalues = [3]', "3 is more than the 2 replicas of topic clicks"),
     ('set = "min.insync.replicas"\nvalues = [1]\ntopic = "order"', 'no topic is called "order" (did you mean "orders"?)'),
     ('set = "protocol"\nvalues = ["kafka"]\ntopic = "orders"', "sweeps[0].topic: protocol is not of topics"),
-    ('set = "protocol"\nvalues = ["raft"]', 'sweeps[0] (protocol = raft).protocol: "raft" is not emulated yet'),
+    ('set = "protocol"\nvalues = ["paxos"]', 'sweeps[0] (protocol = paxos).protocol: "paxos" is not emulated yet'),
     ('set = "acks"\nvalues = ["2"]', "sweeps[0] (acks = 2).workload[0].acks"),
     ("speed = 1", 'sweeps[0].speed: unknown key "speed"'),
     ('each = "broker"\nfault = { kind = "power_los", from_round = 1 }', 'is no fault of a broker (did you mean "power_loss"?)'),

@@ -18,6 +18,7 @@ from emulator.configs import KEYS
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA
 from emulator.ledger_configs import LEDGER_KEYS
+from emulator.quorum_configs import GROUP_KEYS
 from emulator.scenario.both_systems import own_rows
 from emulator.scenario.clusters import ELR_FEATURE
 from emulator.scenario.durations import ROUND_MS
@@ -41,7 +42,7 @@ IN_RACKS = {"rack_loss": None, "broker_crash": None, "power_loss": True}
 """Kinds of which a rack has one row: rack_loss, with this `power`."""
 
 OTHER_SETTINGS = ("protocol", "acks", ELR_FEATURE)
-SETTINGS = (*OTHER_SETTINGS, *(name for name, key in KEYS.items() if key.effect), *LEDGER_KEYS)
+SETTINGS = (*OTHER_SETTINGS, *(name for name, key in KEYS.items() if key.effect), *LEDGER_KEYS, *GROUP_KEYS)
 
 Resolve = Callable[[Places, int, str, dict[str, str]], Scenario]
 """From a file with changes to the scenario of this id and name that has these overrides."""
@@ -119,7 +120,7 @@ def _check_set(places: Places, here: Location, sweep: SweepShape) -> None:
             )
     if name == "acks" and places.data.get("workload_file") is not None:
         raise places.error((*here, "set"), "workload_file says what acks are", "acks of [[workload]] only")
-    key = KEYS.get(name) or LEDGER_KEYS.get(name)
+    key = KEYS.get(name) or LEDGER_KEYS.get(name) or GROUP_KEYS.get(name)
     if sweep.topic is not None and (key is None or not key.topic):
         raise places.error((*here, "topic"), f"{name} is not of topics", "no topic")
 
@@ -189,7 +190,7 @@ def _settings(at: int, sweep: SweepShape, start: _Start) -> list[_Change]:
 def _changed(places: Places, name: str, value: Any, topics: Sequence[str], prefix: str) -> Places:
     """The file with a setting of this value."""
     change: dict[str, Any]
-    key = KEYS.get(name) or LEDGER_KEYS.get(name)
+    key = KEYS.get(name) or LEDGER_KEYS.get(name) or GROUP_KEYS.get(name)
     if name == "protocol":
         change = {"protocol": value}
     elif name == "acks":

@@ -23,15 +23,30 @@ def vote(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
             candidate = (slot + step) % group.copies
             if lists.servers[candidate].asked_term and gets_through(lists, candidate, slot):
                 take_request(lists, group, settings, rules, slot, candidate)
-    for slot in range(group.copies):
+    slot = next_asking(lists, group, 0, NOBODY)
+    while slot != NOBODY:
         server = lists.servers[slot]
-        if server.asked_term == 0:
-            continue
         if server.role == CANDIDATE and server.term == server.asked_term and is_majority(server.votes, group.copies):
             lead(lists, group, slot)
         else:
             tell_of_server(lists, group, CAMPAIGN, slot, server.asked_term, server.cause)
             group.campaigns += 1
+        slot = next_asking(lists, group, server.asked_term, slot)
+
+
+@compiled
+def next_asking(lists: Lists, group: Group, term: int, behind: int) -> int:
+    """Who stands next, by term and then in the servers' order, behind a server that stands for a term; NOBODY: nobody.
+
+    Two may have a majority in one round, of one term after the other.
+    """
+    found = NOBODY
+    for slot in range(group.copies):
+        asked = lists.servers[slot].asked_term
+        is_behind = asked > term or (asked == term and slot > behind)
+        if asked and is_behind and (found == NOBODY or asked < lists.servers[found].asked_term):
+            found = slot
+    return found
 
 
 @compiled

@@ -74,7 +74,7 @@ def elect(group: Group) -> None:
                 is_candidate = request.candidate.role == CANDIDATE and request.candidate.term == request.term
                 if grants and is_candidate and group.gets_through(voter, request.candidate):
                     votes[request.candidate.id].add(voter.id)
-    for server, term in requests:
+    for server, term in sorted(requests, key=lambda request: request.term):
         if server.role == CANDIDATE and server.term == term and len(votes[server.id]) >= majority(group):
             group.lead(server)
         else:

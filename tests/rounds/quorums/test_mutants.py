@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from emulator.compiled import is_compiling
+from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums.constants import INVARIANTS
+from emulator.rounds.quorums.records import Leadership
 from tests.reference.quorums.cases import Case, Fault
 from tests.reference.quorums.play import played
 from tests.reference.quorums.schedules import random_case, without
@@ -42,6 +47,10 @@ def test_nothing_breaks(protocol: str) -> None:
     state, told = play_block(cases)
     assert len(told.violations) == 0
     assert state.groups.committed_lost.sum() == 0
+    terms: Any = entries_of(Leadership, state.leaderships)
+    offsets = state.leaderships.offsets
+    for first, last in itertools.pairwise(offsets):  # of two that are elected in one round the older term comes first
+        assert (np.diff(terms.term[first:last]) > 0).all()
     assert state.groups.elections.sum() > len(cases) // 2
 
 

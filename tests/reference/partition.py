@@ -279,7 +279,9 @@ class Partition:
             start_offset=starts[0] if starts else replica.log.leo,
             known_isr=set(self.controller.isr),
             progress={
-                other.broker: Progress(other.log.leo, 0, -1, 0) for other in self.replicas.values() if other is not replica
+                other.broker: Progress(None if other.log.leo else 0, 0, -1, 0)
+                for other in self.replicas.values()
+                if other is not replica
             },
         )
         workload = self.case.get("workload") or []

@@ -188,7 +188,7 @@ def _replicas(
     replicas["local_start"] = offsets[:, LOCAL_START]
     replicas["active_base"] = active
     replicas["active_bytes"] = (leo - active) * size
-    replicas["remote_leo"] = np.where(is_replica & ~leads, leo, UNKNOWN)
+    replicas["remote_leo"] = np.where(is_replica & ~leads & (leo == 0), 0, UNKNOWN)
     replicas["caught_up"] = np.where(is_replica, 0, NEVER)
     replicas["noted_round"] = np.where(is_replica, BEFORE_THE_RUN, NEVER)
     replicas["noted_leader_leo"] = np.where(is_replica, 0, UNKNOWN)

@@ -207,7 +207,7 @@ def _replicas(inputs: RunInputs, partitions: pa.Table, logs: Mapping[Key, Mappin
             "believed_leader": np.where(is_replica, leader, -1), "believed_epoch": np.where(is_replica, epoch, -1),
             "truncating": is_replica & ~leads, "log_start": log_start, "leo": leo, "hw": hw, "hw_checkpoint": hw,
             "flushed": flushed, "segment_base": log_start, "segment_size": size, "known_in_isr": in_isr,
-            "remote_leo": known(leo, knows, "int64"), "caught_up_round": known(0, knows),
+            "remote_leo": known(0, knows & (leo == 0), "int64"), "caught_up_round": known(0, knows),
             "previous_round": known(-1, knows), "previous_leader_leo": known(0, knows, "int64"),
         }
     )  # fmt: skip

@@ -122,7 +122,7 @@ def _replica(
         "flushed": flushed,
         "active_base": log_start,
         "active_bytes": (leo - log_start) * size,
-        "remote_leo": leo if is_replica and not leads else k.UNKNOWN,
+        "remote_leo": 0 if is_replica and not leads and leo == 0 else k.UNKNOWN,
         "caught_up": 0 if is_replica else k.NEVER,
         "noted_round": -1 if is_replica else k.NEVER,
         "noted_leader_leo": 0 if is_replica else k.UNKNOWN,

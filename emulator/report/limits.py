@@ -101,7 +101,7 @@ def _clients_traffic(case: Case) -> str | None:
 
 
 def _excuses(_: Case) -> str:
-    return "Checks of invariants pass over what a fault took or a rule of another protocol allows: violations are lower bounds."
+    return "Checks of invariants pass over what a rule of Kafka allows, each with its source; violations are lower bounds."
 
 
 def _draws(_: Case) -> str:

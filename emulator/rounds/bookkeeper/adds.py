@@ -297,7 +297,7 @@ def forget_answered(lists: Lists, ledger: Ledger) -> None:
     for at in every(ledger.requests):
         one = lists.requests[at]
         one.answer = NO_ANSWER
-        if one.on_the_way or one.awaited:
+        if one.on_the_way or one.awaited or one.late_answer != NO_ANSWER:
             move(lists.requests, at, kept)
             kept += 1
     keep_first(ledger.requests, kept - ledger.requests.start)

@@ -20,6 +20,7 @@ from emulator.rounds.bookkeeper.constants import (
     FOREVER,
     MARK,
     NEVER,
+    NO_ANSWER,
     NOBODY,
     NOT_RUNNING,
     PENDING,
@@ -72,7 +73,7 @@ def is_in_motion(lists: Lists, ledger: Ledger) -> bool:
     """Whether something is under way that the next rounds go on with: answers that are awaited, a recovery, a batch of copies."""
     moves = False
     for at in every(ledger.requests):
-        if lists.requests[at].awaited:
+        if lists.requests[at].awaited or lists.requests[at].late_answer != NO_ANSWER:
             moves = True
     for at in every(ledger.recoveries):
         phase = lists.recoveries[at].phase

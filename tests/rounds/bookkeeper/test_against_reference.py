@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, pla
 
 CUTS = (5, 12, 19, 84)
 """Each schedule is looked at at the end of so many rounds."""
-SEEDS = range(100)
+SEEDS = range(100 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 MUTANT_SEEDS = (*range(12), 16, 45, 84, 97, 136, 1282, 1293)
 """Some at random, and such as show what each mutant does (tests/reference/bookkeeper/test_schedules.py)."""
 CAUGHT = {

@@ -14,6 +14,7 @@ from emulator.outcomes.compiled_ledgers import ledger_names, topic_block_tables
 from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import first_few, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it
+from tests.reference.bookkeeper.given_list_schedules import given_list_schedule
 from tests.reference.bookkeeper.schedules import topic_schedule
 from tests.reference.bookkeeper.simulate import simulate
 from tests.reference.bookkeeper.topics import play_topic
@@ -99,6 +100,7 @@ CUTS = (6, 17, 33, 60)
 def test_rounds_of_topics_are_the_ends_of_shorter_runs(tmp_path: Path) -> None:
     """A run that ends there has the same topics and ledgers, and readers' bookies, as the round before has in the trace."""
     cases = {f"s{seed}": topic_schedule(seed) for seed in range(24)}
+    cases |= {f"given{seed}": given_list_schedule(seed) for seed in range(12)}
     taken = {name: as_engine_takes_it(case, play_topic(case)) for name, case in cases.items()}
     scenarios = run_of_cases(taken, tmp_path).scenarios
     game = played_topics(scenarios)

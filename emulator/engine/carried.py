@@ -14,7 +14,9 @@ import numpy as np
 
 from emulator.compiled_cache import rounds_digest
 from emulator.errors import InputError
-from emulator.rounds.kafka.records import UNKNOWN, Batch, Inputs, Pattern, Run, Sent
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Batch, Inputs, Pattern
+from emulator.rounds.kafka.records import Run, Sent
 from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.packed import Packed, width_of
 from emulator.rounds.records import rows, word_of, words_of

@@ -27,8 +27,10 @@ from emulator.errors import InputError
 from emulator.inputs.arrays import Block, prepare, read_block
 from emulator.inputs.arrays.columns import integers, spread
 from emulator.outcomes.compiled import Names, replica_state_rows
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.play_block import play
-from emulator.rounds.kafka.records import UNKNOWN, Inputs, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.packed import Packed, packed, width_of
 from emulator.rounds.records import words_of

@@ -1,6 +1,6 @@
 """The protocols that scenarios may name, and in what rules each differs from today's Kafka, BookKeeper or Raft.
 
-A mutant is the system without one guard. What a rule is: class Rules in emulator/rounds/kafka/records.py and
+A mutant is the system without one guard. What a rule is: class Rules in emulator/rounds/kafka/input_records.py and
 emulator/rounds/bookkeeper/inputs.py; docs/kafka_rounds.md, docs/tiered_rounds.md, docs/bookkeeper_rounds.md have its step.
 """
 

@@ -14,9 +14,7 @@ from emulator.inputs.arrays import prepare, read_block
 from emulator.outcomes.compiled import BLOCK_TABLES, Names, block_tables, broker_round_rows, fence_events
 from emulator.outcomes.compiled.columns import table_of
 from emulator.outcomes.compiled.traffic import SUMS
-from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED, LEADER_COMPLETENESS, STRONG_ISR
-from emulator.rounds.kafka.reading.records import Unread
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     ELECTION,
     EMPTY,
     FENCED,
@@ -27,15 +25,12 @@ from emulator.rounds.kafka.records import (
     NOT_SENT,
     OFFLINE,
     RETURNING,
-    EpochEntry,
-    Event,
-    PartitionTraceRow,
-    Segment,
-    TraceRow,
-    Traffic,
-    Violation,
 )
+from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED, LEADER_COMPLETENESS, STRONG_ISR
+from emulator.rounds.kafka.reading.records import Unread
+from emulator.rounds.kafka.records import EpochEntry, Segment
 from emulator.rounds.kafka.told import Told
+from emulator.rounds.kafka.told_records import Event, PartitionTraceRow, TraceRow, Traffic, Violation
 from emulator.rounds.packed import Packed
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario, load_run

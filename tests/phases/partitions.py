@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from emulator.inputs.arrays import Block, prepare, read_block
-from emulator.rounds.kafka import records
+from emulator.rounds.kafka import constants
+from emulator.rounds.kafka.constants import NEVER, NO_EPOCH, NO_NEWS, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.play_block import Scratch
 from emulator.rounds.kafka.play_partitions import load_lists
-from emulator.rounds.kafka.records import NEVER, NO_EPOCH, NO_NEWS, UNKNOWN, Inputs, Lists, Partition, Replica
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.records import Rows, words_of
 from emulator.scenario import ELR_FEATURE, Scenario, load_run
 from tests.phases.fixtures import Situation
@@ -26,19 +28,19 @@ from tests.reference.scenario_toml import to_tables
 BUCKET_ROUNDS = 10
 
 STATUS = {
-    "offline": records.OFFLINE,
-    "paused": records.PAUSED,
-    "isolated": records.ISOLATED,
-    "waking": records.WAKING,
-    "stale": records.STALE,
-    "fenced": records.FENCED,
-    "returning": records.RETURNING,
-    "restarted": records.RESTARTED,
-    "unclean_restart": records.RESTARTED | records.UNCLEAN_RESTART,
-    "clean_stop": records.CLEAN_STOP,
-    "power_loss": records.POWER_LOSS,
-    "disk_loss": records.DISK_LOSS,
-    "clients_cut": records.CLIENTS_CUT,
+    "offline": constants.OFFLINE,
+    "paused": constants.PAUSED,
+    "isolated": constants.ISOLATED,
+    "waking": constants.WAKING,
+    "stale": constants.STALE,
+    "fenced": constants.FENCED,
+    "returning": constants.RETURNING,
+    "restarted": constants.RESTARTED,
+    "unclean_restart": constants.RESTARTED | constants.UNCLEAN_RESTART,
+    "clean_stop": constants.CLEAN_STOP,
+    "power_loss": constants.POWER_LOSS,
+    "disk_loss": constants.DISK_LOSS,
+    "clients_cut": constants.CLIENTS_CUT,
 }
 """What a word of a fixture says of a broker, as bits of its status."""
 
@@ -125,7 +127,7 @@ def _set_partition(part: Any, situation: Situation) -> None:
 def _set_replica(record: Any, slot: int, situation: Situation) -> None:
     """What the faults say of a replica, what it believes, and what T knows of it. T is ready if it leads in its epoch."""
     partition, replica = situation.partition, situation.replicas[slot]
-    record.status = 0 if partition["controller_up"] else records.CONTROLLER_DOWN
+    record.status = 0 if partition["controller_up"] else constants.CONTROLLER_DOWN
     for word in replica["faults"]:
         record.status |= STATUS[word]
     record.news_lag = NO_NEWS

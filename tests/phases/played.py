@@ -14,9 +14,9 @@ from unittest import mock
 
 from emulator.rounds.kafka import join_and_shrink, play_round, respond
 from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
+from emulator.rounds.kafka.constants import NEVER, NO_EPOCH, UNKNOWN
 from emulator.rounds.kafka.event_kinds import EVENT_KINDS
 from emulator.rounds.kafka.fence_and_elect import is_ready
-from emulator.rounds.kafka.records import NEVER, NO_EPOCH, UNKNOWN
 from emulator.rounds.kafka.tell import end_refusals
 from emulator.rounds.lists import every
 from emulator.rounds.slots import MAX_SLOTS, has, slot_at

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mypy import api
 
-from emulator.rounds.kafka import records as kafka_records
+from emulator.rounds.kafka import input_records, records, told_records
 from emulator.rounds.lists import List, append, drop_first, every, keep_first, last
 from emulator.rounds.records import Record, compared, counter, dtype_of, kinds_of, rows, word_of, words_of
 from emulator.rounds.slots import has
@@ -35,9 +35,10 @@ class Pair(Record):
 
 
 def test_every_field_is_a_64_bit_word() -> None:
-    of_module = [r for _, r in inspect.getmembers(kafka_records, inspect.isclass) if issubclass(r, Record) and r is not Record]
-    assert len(of_module) > 20
-    for record in of_module:
+    modules = (input_records, records, told_records)
+    found = {r for module in modules for _, r in inspect.getmembers(module, inspect.isclass) if issubclass(r, Record)} - {Record}
+    assert len(found) > 20
+    for record in found:
         assert dtype_of(record).itemsize == 8 * len(kinds_of(record)), record.__name__
 
 

@@ -17,7 +17,7 @@ from emulator.engine.budgets.read_demands import ReadDemands, ReadFlows, joined_
 from emulator.engine.budgets.read_shares import ReadShares, read_shares_of
 from emulator.engine.budgets.shares import FlowShares, shares_of
 from emulator.inputs.arrays.shared import SharedBudgets
-from emulator.rounds.kafka.records import Inputs
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
 
 

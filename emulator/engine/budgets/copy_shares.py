@@ -9,7 +9,7 @@ import numpy as np
 from emulator.bandwidth.sharing import share_out
 from emulator.engine.budgets.copy_demands import CopyDemands, CopyFlows
 from emulator.inputs.arrays.copy_budgets import CopyBudgets
-from emulator.rounds.kafka.records import UNKNOWN
+from emulator.rounds.kafka.constants import UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.fetches_of_round import US_PER_SECOND
-from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, OFFLINE, UNKNOWN, Inputs
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
 
 NO_FLOW = -1

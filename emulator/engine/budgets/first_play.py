@@ -18,7 +18,8 @@ from emulator.engine.budgets.demands import Layout, most_fetched
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.throttled import ThrottledReplicas
-from emulator.rounds.kafka.records import NOBODY, UNKNOWN, Inputs
+from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
 
 WINDOWS = 8

@@ -12,8 +12,8 @@ import numpy as np
 from emulator.engine.budgets.demands import Layout
 from emulator.engine.budgets.read_demands import ReadDemands, ReadFlows
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
+from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.reading.records import Reader
-from emulator.rounds.kafka.records import NOBODY, UNKNOWN
 from emulator.rounds.kafka.state import State
 from emulator.rounds.records import word_of
 

@@ -10,7 +10,7 @@ from emulator.bandwidth.budgets import KINDS
 from emulator.bandwidth.sharing import share_out
 from emulator.engine.budgets.demands import NO_FLOW, Demands, Flows
 from emulator.inputs.arrays.shared import SharedBudgets
-from emulator.rounds.kafka.records import UNKNOWN
+from emulator.rounds.kafka.constants import UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from emulator.inputs.arrays.columns import PackedLists, narrow, offsets_of, wide
 from emulator.inputs.arrays.given import LOCAL_START, LOG_START
 from emulator.inputs.arrays.patterns import appends
 from emulator.inputs.arrays.start import Logs, start_state
+from emulator.rounds.kafka.input_records import BrokerSpan, Command, Inputs, Link, Rules, ScenarioRow, Settings
 from emulator.rounds.kafka.reading.records import Want
-from emulator.rounds.kafka.records import BrokerSpan, Command, Inputs, Link, Rules, ScenarioRow, Settings
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import StoreSpan, Transaction
 from emulator.rounds.records import rows, words_of

@@ -11,8 +11,7 @@ from emulator.inputs.arrays.columns import offsets_of
 from emulator.inputs.arrays.stale import StaleTable
 from emulator.inputs.broker_columns import NONE, BrokerColumns, Links, parted
 from emulator.inputs.brokers_over_time import BrokersOverTime
-from emulator.rounds.kafka.moments import NOT_STOPPED
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     CLEAN_STOP,
     CLIENTS_CUT,
     CONTROLLER_DOWN,
@@ -28,9 +27,9 @@ from emulator.rounds.kafka.records import (
     UNCLEAN_RESTART,
     UNKNOWN,
     WAKING,
-    BrokerSpan,
-    Link,
 )
+from emulator.rounds.kafka.input_records import BrokerSpan, Link
+from emulator.rounds.kafka.moments import NOT_STOPPED
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario
 

@@ -12,7 +12,7 @@ from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
 from emulator.inputs.arrays.workload import ranges_of_rows
 from emulator.inputs.storage_settings import store_faults
-from emulator.rounds.kafka.records import FOREVER
+from emulator.rounds.kafka.constants import FOREVER
 from emulator.scenario import Command, Scenario
 from emulator.scenario.consumers import read_partitions
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
-from emulator.rounds.kafka.records import DELETE_RECORDS, DELETE_TOPIC, FOREVER, PREFERRED_ELECTION, REASSIGN
+from emulator.rounds.kafka.constants import DELETE_RECORDS, DELETE_TOPIC, FOREVER, PREFERRED_ELECTION, REASSIGN
 from emulator.rounds.slots import ORDER_BITS
 from emulator.scenario import Command, Scenario
 

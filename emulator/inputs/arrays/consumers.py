@@ -13,8 +13,8 @@ from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE, Workloads, uneven_rounds
 from emulator.inputs.consumers import MOST_BYTES, MOST_RECORDS, groups_of
 from emulator.inputs.storage_settings import whole_rounds
+from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_POLICY, NO_RACK, Want
-from emulator.rounds.kafka.records import FOREVER, UNKNOWN
 from emulator.rounds.records import fields_of
 from emulator.scenario import ConsumerRow, Scenario
 from emulator.scenario.consumers import read_partitions

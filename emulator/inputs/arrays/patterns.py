@@ -9,7 +9,8 @@ import numpy as np
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
 from emulator.inputs.arrays.rates import in_whole_rounds
 from emulator.inputs.arrays.workload import ACKS, FROM, RECORD_BYTES, RECORDS, TO, TOO_LARGE
-from emulator.rounds.kafka.records import ACKS_ALL, ACKS_NONE, FOREVER, UNKNOWN, Batch, Pattern, WorkloadSpan
+from emulator.rounds.kafka.constants import ACKS_ALL, ACKS_NONE, FOREVER, UNKNOWN
+from emulator.rounds.kafka.input_records import Batch, Pattern, WorkloadSpan
 from emulator.rounds.records import rows
 
 _ROUND_BITS = 40

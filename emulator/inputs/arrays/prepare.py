@@ -25,8 +25,8 @@ from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
 from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
 from emulator.inputs.consumers import reads_per_thread
+from emulator.rounds.kafka.input_records import ScenarioRow
 from emulator.rounds.kafka.last_moments import draws_of_seed
-from emulator.rounds.kafka.records import ScenarioRow
 from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
 from emulator.scenario.event_kinds import bits_of_kinds

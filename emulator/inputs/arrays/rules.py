@@ -1,11 +1,11 @@
-"""The rules of Kafka's generations and mutants as records (emulator.rounds.kafka.records.Rules)."""
+"""The rules of Kafka's generations and mutants as records (emulator.rounds.kafka.input_records.Rules)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.rounds.kafka.records import Rules
+from emulator.rounds.kafka.input_records import Rules
 from emulator.rounds.records import fields_of, rows
 from emulator.scenario.protocols import KAFKA_PROTOCOLS
 

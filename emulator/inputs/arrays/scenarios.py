@@ -19,7 +19,7 @@ from emulator.inputs.arrays.stale import StaleTable, stale_classes
 from emulator.inputs.arrays.storage import ever_tiered, given_remote, keeps_segments, stores_of_partitions, tiers_of_topics
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import uneven_rounds, workloads
-from emulator.rounds.kafka.records import DELETE_TOPIC, FOREVER
+from emulator.rounds.kafka.constants import DELETE_TOPIC, FOREVER
 from emulator.scenario import Scenario
 
 PLAYED_AT_LEAST, PLAYED_PER_CHANGE, LEAPT_ROUNDS = 50, 20, 500

@@ -1,4 +1,4 @@
-"""Settings of topics over time, as rows of numbers (emulator.rounds.kafka.records.Settings)."""
+"""Settings of topics over time, as rows of numbers (emulator.rounds.kafka.input_records.Settings)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from emulator.inputs.storage_settings import (
     eligible_local_log,
     is_tiered,
 )
-from emulator.rounds.kafka.records import FOREVER, UNKNOWN, Settings
+from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
+from emulator.rounds.kafka.input_records import Settings
 from emulator.rounds.records import fields_of
 from emulator.scenario import Command, Scenario
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from emulator.faults.timeline import StalePartition
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
-from emulator.rounds.kafka.records import NO_NEWS, NOT_COVERED
+from emulator.rounds.kafka.constants import NO_NEWS, NOT_COVERED
 from emulator.scenario import Scenario
 
 Pattern = tuple[str | None, int | None]

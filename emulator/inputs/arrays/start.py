@@ -11,7 +11,7 @@ from emulator.inputs.arrays.columns import PackedLists, offsets_of
 from emulator.inputs.arrays.given import FLUSHED, HW, LEO, LOCAL_START, LOG_START
 from emulator.inputs.arrays.start_readers import readers_at_start
 from emulator.inputs.arrays.start_tiers import filled, have_enough, tiers_at_start
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     ACKS_ALL,
     ACKS_NONE,
     BEFORE_THE_RUN,
@@ -21,15 +21,8 @@ from emulator.rounds.kafka.records import (
     NOBODY,
     NOT_COVERED,
     UNKNOWN,
-    EpochEntry,
-    News,
-    Partition,
-    RecordRange,
-    Replica,
-    Run,
-    Segment,
-    Sent,
 )
+from emulator.rounds.kafka.records import EpochEntry, News, Partition, RecordRange, Replica, Run, Segment, Sent
 from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.packed import Packed
 from emulator.rounds.records import rows, words_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
 from emulator.inputs.arrays.start_tiers import filled
+from emulator.rounds.kafka.constants import FOREVER, NO_EPOCH, NOBODY, UNKNOWN
 from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, Reader, ReadPartition, ReadReplica, Want
-from emulator.rounds.kafka.records import FOREVER, NO_EPOCH, NOBODY, UNKNOWN
 from emulator.rounds.kafka.state import READ_PARTITION_LISTS, READ_REPLICA_LISTS
 from emulator.rounds.packed import Packed, packed_empty, width_of
 from emulator.rounds.records import word_of, words_of

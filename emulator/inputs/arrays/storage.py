@@ -26,7 +26,7 @@ from emulator.inputs.storage_settings import (
     may_delete,
     store_faults,
 )
-from emulator.rounds.kafka.records import FOREVER, UNKNOWN
+from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
 from emulator.rounds.kafka.tier.records import STATE_NAMES, StoreSpan
 from emulator.rounds.records import fields_of
 from emulator.scenario import Scenario

@@ -13,7 +13,7 @@ from emulator.configs import effective
 from emulator.errors import InputError
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
-from emulator.rounds.kafka.records import ACKS_ALL, FOREVER
+from emulator.rounds.kafka.constants import ACKS_ALL, FOREVER
 from emulator.scenario import Scenario
 from emulator.scenario.globs import parse_partitions
 from emulator.scenario.rates import records_a_round
@@ -24,7 +24,7 @@ FROM, TO, RECORDS, RECORD_BYTES, ACKS, MORE, OF, TOO_LARGE = range(8)
 """
 
 _ACKS = ("all", "1", "0")
-"""By the numbers that records.py has for them."""
+"""By the numbers that constants.py has for them."""
 
 MAX_MESSAGE_BYTES = "max.message.bytes"
 MOST_UNEVEN_ROUNDS = 8_000_000

@@ -10,8 +10,9 @@ import pyarrow as pa
 from emulator.inputs.arrays.columns import offsets_of
 from emulator.outcomes.compiled.columns import arrow_schema, nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import NO_BROKER, Names
+from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, UNREAD_KINDS, Reader, Waited
-from emulator.rounds.kafka.records import NO_EPOCH, NOBODY, Inputs
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
 from emulator.rounds.packed import entries_of

@@ -8,7 +8,9 @@ import pyarrow as pa
 from emulator.outcomes.compiled.columns import field_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.remote_segments import tier_counters
-from emulator.rounds.kafka.records import NO_EPOCH, OFFLINE, EpochEntry, Inputs
+from emulator.rounds.kafka.constants import NO_EPOCH, OFFLINE
+from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.records import EpochEntry
 from emulator.rounds.kafka.state import State
 from emulator.rounds.packed import entries_of
 

@@ -17,7 +17,7 @@ from emulator.outcomes.compiled.remote_segments import remote_segment_rows
 from emulator.outcomes.compiled.trace import trace_partition_rows, trace_rows
 from emulator.outcomes.compiled.traffic import TRAFFIC_SCHEMA, traffic_sums
 from emulator.outcomes.compiled.violations import violation_rows
-from emulator.rounds.kafka.records import Inputs
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
 

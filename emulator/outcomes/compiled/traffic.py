@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import field_of, table_of
 from emulator.outcomes.compiled.names import Names
-from emulator.rounds.kafka.records import OFFLINE, Inputs
+from emulator.rounds.kafka.constants import OFFLINE
+from emulator.rounds.kafka.input_records import Inputs
 
 SUMS = ("bytes_in", "bytes_produced", "bytes_out", "cross_rack_bytes_out", "leader_count", "follower_count", "local_bytes")
 TRAFFIC_SCHEMA = pa.schema(

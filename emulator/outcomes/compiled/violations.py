@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import NO_BROKER, Names
+from emulator.rounds.kafka.constants import NEVER, UNKNOWN
 from emulator.rounds.kafka.invariants import (
     AT_ELECTIONS,
     AT_THE_END,
@@ -19,7 +20,6 @@ from emulator.rounds.kafka.invariants import (
     READ_ACCOUNTED,
     RESET_ONLY_IF_GONE,
 )
-from emulator.rounds.kafka.records import NEVER, UNKNOWN
 from emulator.rounds.kafka.told import Told
 
 VIOLATION_KINDS = ("violation", "suspect")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
-from emulator.rounds.kafka.records import UNKNOWN, Partition, Replica, Rules, Settings
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Rules, Settings
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size
 

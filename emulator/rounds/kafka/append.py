@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
+from emulator.rounds.kafka.constants import CLIENTS_CUT, DELETE_RECORDS, RECORDS_DELETED, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.leaderships import acknowledge_on_append
 from emulator.rounds.kafka.log import begin_chunk, end_chunk, extend_log, raise_log_start
-from emulator.rounds.kafka.records import (
-    CLIENTS_CUT,
-    DELETE_RECORDS,
-    RECORDS_DELETED,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.unacknowledged import note_unacknowledged
 from emulator.rounds.records import Rows

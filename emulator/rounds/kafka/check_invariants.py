@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.compare_logs import compare_logs, first_offset_of_logs, judge_impaired
+from emulator.rounds.kafka.constants import DEAF, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import latest_epoch
 from emulator.rounds.kafka.fence_and_elect import is_ready
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.invariants import (
     COMMITTED_ON_MIN_ISR,
     ELECTION_SAFETY,
@@ -28,17 +30,7 @@ from emulator.rounds.kafka.invariants import (
     WEAK_ISR,
 )
 from emulator.rounds.kafka.lost_everywhere import follow_losses
-from emulator.rounds.kafka.records import (
-    DEAF,
-    NO_EPOCH,
-    NOBODY,
-    NOT_RUNNING,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.witness import new_violation, witness_epochs
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size

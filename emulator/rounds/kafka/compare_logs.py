@@ -7,7 +7,8 @@ Logs grow apart, or together again, only where a rule cuts a log, starts one ane
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.records import NOBODY, NOT_RUNNING, UNKNOWN, EpochEntry, Lists, Partition, Replica, Run
+from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, UNKNOWN
+from emulator.rounds.kafka.records import EpochEntry, Lists, Partition, Replica, Run
 from emulator.rounds.lists import List, every
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

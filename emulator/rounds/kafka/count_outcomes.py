@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.append import records_due, unconditional_due
+from emulator.rounds.kafka.constants import CLIENTS_CUT, ISR_EXPAND, ISR_SHRINK, LOG_DAMAGED, NOBODY, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready
-from emulator.rounds.kafka.records import (
-    CLIENTS_CUT,
-    ISR_EXPAND,
-    ISR_SHRINK,
-    LOG_DAMAGED,
-    NOBODY,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-)
+from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import note_refusals, tell
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size

@@ -8,4 +8,4 @@ EVENT_KINDS = (
     "copy_started", "copy_finished", "copy_failed", "remote_delete", "aux_state_built", "topic_deleted",
     "unacknowledged_lost",
 )  # fmt: skip
-"""By the numbers that records.py has for them."""
+"""By the numbers that constants.py has for them."""

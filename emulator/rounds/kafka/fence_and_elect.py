@@ -6,11 +6,7 @@ The controller decides, so nothing happens while it is down. Sources: Replicatio
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.eligible_leaders import fence_one_by_one, recovered_leader, register_unclean
-from emulator.rounds.kafka.epochs import assign_epoch
-from emulator.rounds.kafka.leaderships import begin_leadership
-from emulator.rounds.kafka.reassign import begin_reassignment, complete_reassignment
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     ELECTION,
     LEADER_LOST,
     NEVER,
@@ -21,13 +17,13 @@ from emulator.rounds.kafka.records import (
     UNCLEAN_ELECTION,
     UNKNOWN,
     UNTOLD,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
 )
+from emulator.rounds.kafka.eligible_leaders import fence_one_by_one, recovered_leader, register_unclean
+from emulator.rounds.kafka.epochs import assign_epoch
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
+from emulator.rounds.kafka.leaderships import begin_leadership
+from emulator.rounds.kafka.reassign import begin_reassignment, complete_reassignment
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.local_leaders import may_take_over, preferred
 from emulator.rounds.kafka.traffic import settle_traffic

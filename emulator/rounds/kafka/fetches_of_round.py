@@ -6,7 +6,9 @@ A follower fetches again as soon as it has appended a response (AbstractFetcherT
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.records import UNKNOWN, Inputs, Replica, ScenarioRow, Settings
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, ScenarioRow, Settings
+from emulator.rounds.kafka.records import Replica
 from emulator.rounds.slots import has
 
 US_PER_SECOND = 1_000_000

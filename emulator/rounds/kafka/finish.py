@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import NOBODY
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED
 from emulator.rounds.kafka.leaderships import end_leadership
 from emulator.rounds.kafka.log import local_bytes
 from emulator.rounds.kafka.record_ranges import count_lacking
-from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import end_refusals
 from emulator.rounds.kafka.unacknowledged import count_sent_lost
 from emulator.rounds.kafka.witness import new_violation

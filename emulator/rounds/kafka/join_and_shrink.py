@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
+from emulator.rounds.kafka.constants import NEVER, UNKNOWN, UNTOLD
 from emulator.rounds.kafka.eligible_leaders import change_isr
-from emulator.rounds.kafka.records import NEVER, UNKNOWN, UNTOLD, Inputs, Partition, Replica, Rules, Settings
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size
 

@@ -7,9 +7,11 @@ without that check records of the old leader land behind what the follower has c
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import DATA, FETCHED, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.fetch import answer, message_passes
 from emulator.rounds.kafka.fetches_of_round import fetch_limit
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.log import (
     begin_chunk,
     bytes_at,
@@ -21,18 +23,7 @@ from emulator.rounds.kafka.log import (
     follow_high_watermark,
     run_with,
 )
-from emulator.rounds.kafka.records import (
-    DATA,
-    FETCHED,
-    NO_EPOCH,
-    NOBODY,
-    NOT_RUNNING,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.lists import append, clear
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

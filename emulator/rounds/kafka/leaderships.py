@@ -10,6 +10,8 @@ is given up: an unclean election, or one of a replica that lost records to a fau
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import ACKED_LOST, BEFORE_THE_RUN, COMMITTED_LOST, NOBODY, NOT_RUNNING, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.invariants import (
     CONSISTENT_READ,
     LEADER_COMPLETENESS,
@@ -18,19 +20,7 @@ from emulator.rounds.kafka.invariants import (
     SUSPECTED,
 )
 from emulator.rounds.kafka.record_ranges import add_log, add_range, add_without
-from emulator.rounds.kafka.records import (
-    ACKED_LOST,
-    BEFORE_THE_RUN,
-    COMMITTED_LOST,
-    NOBODY,
-    NOT_RUNNING,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    RecordRange,
-    Replica,
-)
+from emulator.rounds.kafka.records import Lists, Partition, RecordRange, Replica
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.unacknowledged import keep_latest_sent, sent_in_range, tell_of_lost_range
 from emulator.rounds.kafka.witness import tell_of_missing

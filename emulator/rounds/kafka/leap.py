@@ -9,21 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import FOREVER, NEVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.delete_segments import until_retention
+from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.log import end_of_run, run_with
 from emulator.rounds.kafka.probe import dues_of, earliest_due, masks_of, move
-from emulator.rounds.kafka.records import (
-    FOREVER,
-    NEVER,
-    NOBODY,
-    NOT_RUNNING,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Settings,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.leaps import last_multiple, next_multiple, sum_of_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows, kinds_of, word_of

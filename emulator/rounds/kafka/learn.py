@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
+from emulator.rounds.kafka.constants import BEFORE_THE_RUN, DEAF, NO_EPOCH, NOBODY, NOT_RUNNING
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.fence_and_elect import is_ready, take_lead
 from emulator.rounds.kafka.follow import begin_to_follow
+from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.late_response import keep_response
-from emulator.rounds.kafka.records import (
-    BEFORE_THE_RUN,
-    DEAF,
-    NO_EPOCH,
-    NOBODY,
-    NOT_RUNNING,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.traffic import settle_traffic
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.epochs import cut_epochs_below, cut_epochs_from
-from emulator.rounds.kafka.records import Inputs, Lists, Partition, Pattern, Replica, Run, Settings
+from emulator.rounds.kafka.input_records import Inputs, Pattern, Settings
+from emulator.rounds.kafka.records import Lists, Partition, Replica, Run
 from emulator.rounds.kafka.segments import (
     base_of_first,
     close_segment,

@@ -7,9 +7,10 @@ it lacks may still be on a replica that the leader will cut. Looked at while T l
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import FOREVER
 from emulator.rounds.kafka.invariants import NO_COMMITTED_RECORD_LOST, SUSPECTED
 from emulator.rounds.kafka.record_ranges import end_of_entry
-from emulator.rounds.kafka.records import FOREVER, Lists, Partition, Replica
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.witness import tell_of_missing
 from emulator.rounds.lists import clear, every, last
 from emulator.rounds.records import Rows

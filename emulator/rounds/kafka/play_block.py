@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, play_partitions, play_tiered_partitions
 from emulator.rounds.kafka.probe import new_probe
 from emulator.rounds.kafka.reading.records import (
@@ -24,12 +25,9 @@ from emulator.rounds.kafka.reading.records import (
 )
 from emulator.rounds.kafka.records import (
     EpochEntry,
-    Event,
-    Inputs,
     Lists,
     News,
     Partition,
-    PartitionTraceRow,
     RecordRange,
     Replica,
     Run,
@@ -37,9 +35,6 @@ from emulator.rounds.kafka.records import (
     Sent,
     Spans,
     TierLists,
-    TraceRow,
-    Traffic,
-    Violation,
 )
 from emulator.rounds.kafka.state import LIST_RECORDS, RANGE_LISTS, State
 from emulator.rounds.kafka.tier.records import (
@@ -55,6 +50,7 @@ from emulator.rounds.kafka.tier.records import (
     TierReplica,
 )
 from emulator.rounds.kafka.told import Told
+from emulator.rounds.kafka.told_records import Event, PartitionTraceRow, TraceRow, Traffic, Violation
 from emulator.rounds.kafka.words import Words
 from emulator.rounds.packed import Packed, cut, grown, roomy
 from emulator.rounds.records import rows, words_of

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
+from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, UNKNOWN
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.leap import horizon, leap
 from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts
 from emulator.rounds.kafka.play_round import play_round
@@ -18,22 +20,12 @@ from emulator.rounds.kafka.reading.leap_readers import (
     take_reader_drifts,
 )
 from emulator.rounds.kafka.reading.records import ReaderLists
-from emulator.rounds.kafka.records import (
-    NO_EPOCH,
-    NOBODY,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Spans,
-    TierLists,
-    Traffic,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, Spans, TierLists
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.copy_segments import is_tier_full
 from emulator.rounds.kafka.tier.expire import note_lineage
 from emulator.rounds.kafka.tier.leap_tiers import leap_tiers, tier_horizon
+from emulator.rounds.kafka.told_records import Traffic
 from emulator.rounds.kafka.traffic import book_traffic, forget_traffic
 from emulator.rounds.kafka.words import Words
 from emulator.rounds.leaps import remember

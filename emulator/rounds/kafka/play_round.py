@@ -5,28 +5,21 @@ from __future__ import annotations
 from emulator.compiled import compiled_into_callers, merged_into_caller
 from emulator.rounds.kafka.append import append
 from emulator.rounds.kafka.check_invariants import check_invariants, mark_superseded
+from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, OUT_OF_TOUCH
 from emulator.rounds.kafka.count_outcomes import count_outcomes, tell_of_damage
 from emulator.rounds.kafka.delete_segments import delete_segments
 from emulator.rounds.kafka.delete_topic import delete_topic, is_deleted_now
 from emulator.rounds.kafka.eligible_leaders import ask_for_recovery
 from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, know_isr
 from emulator.rounds.kafka.fetch import answer_questions, fetch
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
 from emulator.rounds.kafka.last_moments import last_moments, slots_without
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_readers
 from emulator.rounds.kafka.record_trace import record_trace
-from emulator.rounds.kafka.records import (
-    NOBODY,
-    NOT_RUNNING,
-    OUT_OF_TOUCH,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.respond import respond
 from emulator.rounds.kafka.shared_budgets import note_what_is_lacked
 from emulator.rounds.kafka.take_inputs import cut_at_start, follow_inputs, take_inputs

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.eligible_leaders import change_isr
-from emulator.rounds.kafka.log import empty_log
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     ELECTION,
     LEADER_LOST,
     NEVER,
@@ -14,12 +12,11 @@ from emulator.rounds.kafka.records import (
     REASSIGN,
     REASSIGNMENT_COMPLETED,
     UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Settings,
 )
+from emulator.rounds.kafka.eligible_leaders import change_isr
+from emulator.rounds.kafka.input_records import Inputs, Settings
+from emulator.rounds.kafka.log import empty_log
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.local_leaders import preferred
 from emulator.rounds.kafka.traffic import settle_traffic

@@ -3,25 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.epochs import assign_epoch, own_end_of, place_of_epoch, start_of_next_epoch
-from emulator.rounds.kafka.fetch import message_passes
-from emulator.rounds.kafka.fetches_of_round import fetch_limit, fetches_in_round
-from emulator.rounds.kafka.follow import cut_and_tell
-from emulator.rounds.kafka.late_response import take_late_response
-from emulator.rounds.kafka.log import (
-    begin_chunk,
-    bytes_at,
-    chunk_end,
-    empty_log,
-    end_chunk,
-    end_of_run,
-    extend_log,
-    follow_high_watermark,
-    raise_log_start,
-    run_with,
-    start_of_batch,
-)
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     ASKED,
     BELOW_LOG_START,
     DATA,
@@ -39,13 +21,27 @@ from emulator.rounds.kafka.records import (
     TRUNCATED,
     UNKNOWN,
     UNORDERED,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
 )
+from emulator.rounds.kafka.epochs import assign_epoch, own_end_of, place_of_epoch, start_of_next_epoch
+from emulator.rounds.kafka.fetch import message_passes
+from emulator.rounds.kafka.fetches_of_round import fetch_limit, fetches_in_round
+from emulator.rounds.kafka.follow import cut_and_tell
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
+from emulator.rounds.kafka.late_response import take_late_response
+from emulator.rounds.kafka.log import (
+    begin_chunk,
+    bytes_at,
+    chunk_end,
+    empty_log,
+    end_chunk,
+    end_of_run,
+    extend_log,
+    follow_high_watermark,
+    raise_log_start,
+    run_with,
+    start_of_batch,
+)
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.shared_budgets import note_what_is_needed
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

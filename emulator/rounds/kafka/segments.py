@@ -7,7 +7,9 @@ start count in its bytes until it goes as a whole (docs/tiered_rounds.md, Segmen
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import UNKNOWN, Inputs, Lists, Partition, Replica, Run, Segment
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.records import Lists, Partition, Replica, Run, Segment
 from emulator.rounds.lists import append, clear, every, keep_first, last
 from emulator.rounds.records import Rows
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.epochs import cut_epochs_from
-from emulator.rounds.kafka.follow import begin_to_follow, cut_to_high_watermark
-from emulator.rounds.kafka.log import cut_log, empty_log, follow_high_watermark
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     CHANGES_LOG,
     CLEAN_STOP,
     CONTROLLER_DOWN,
@@ -22,12 +19,12 @@ from emulator.rounds.kafka.records import (
     RETURNING,
     STALE,
     STALE_BEFORE,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
 )
+from emulator.rounds.kafka.epochs import cut_epochs_from
+from emulator.rounds.kafka.follow import begin_to_follow, cut_to_high_watermark
+from emulator.rounds.kafka.input_records import Inputs, Rules
+from emulator.rounds.kafka.log import cut_log, empty_log, follow_high_watermark
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.traffic import settle_traffic
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

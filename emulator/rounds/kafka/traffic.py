@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import NOT_RUNNING
+from emulator.rounds.kafka.input_records import Inputs, ScenarioRow
 from emulator.rounds.kafka.log import local_bytes
-from emulator.rounds.kafka.records import NOT_RUNNING, Inputs, Lists, Partition, Replica, ScenarioRow, Traffic
+from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.told_records import Traffic
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 

@@ -8,19 +8,10 @@ come in between, a stretch is of a pattern, so that a list has an entry for each
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import ACKED_LOST, UNACKNOWLEDGED_LOST, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Pattern
 from emulator.rounds.kafka.record_ranges import add_log, add_without
-from emulator.rounds.kafka.records import (
-    ACKED_LOST,
-    UNACKNOWLEDGED_LOST,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Pattern,
-    RecordRange,
-    Replica,
-    Sent,
-)
+from emulator.rounds.kafka.records import Lists, Partition, RecordRange, Replica, Sent
 from emulator.rounds.kafka.tell import tell_of_some
 from emulator.rounds.lists import append, clear, every, last
 

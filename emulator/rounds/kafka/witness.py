@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import UNKNOWN, EpochEntry, Lists, Partition, RecordRange, Replica
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.records import EpochEntry, Lists, Partition, RecordRange, Replica
 from emulator.rounds.lists import append, every
 from emulator.rounds.records import Rows
 

@@ -11,7 +11,7 @@ from emulator.engine.budgets.copy_demands import NO_FLOW, CopyDemands, CopyFlows
 from emulator.engine.budgets.copy_shares import CopyShares, bytes_of_copies, copy_shares_of
 from emulator.inputs.arrays.copy_budgets import QUOTA, THREADS, CopyBudgets, copy_budgets, limits_copying
 from emulator.inputs.arrays.shared import shares_budgets
-from emulator.rounds.kafka.records import UNKNOWN
+from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.scenario import Scenario, load_run
 
 RATE = 9_000

@@ -14,7 +14,7 @@ from emulator.engine.budgets.first_play import windows_of
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
 from emulator.engine.budgets.shares import quotas_of, shares_of
 from emulator.inputs.arrays import prepare
-from emulator.rounds.kafka.records import UNKNOWN
+from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.scenario import load_run
 
 SCENARIO = """

@@ -23,8 +23,9 @@ from emulator.engine.rows import BETWEEN_SCHEMA, READ_FLOWS_SCHEMA, STEP_TABLES,
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
+from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.reading.records import EARLIEST, NO_CAUSE, NO_POSITION, Reader
-from emulator.rounds.kafka.records import NOBODY, UNKNOWN, Run
+from emulator.rounds.kafka.records import Run
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.random_reads import reads_text

@@ -11,7 +11,7 @@ import pytest
 from emulator.engine.budgets import play_shared as playing
 from emulator.engine.budgets.all_budgets import AllDemands, AllShares
 from emulator.engine.budgets.shared_block import SharedBlock
-from emulator.rounds.kafka.records import UNKNOWN
+from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.scenario import load_run
 from tests.engine.budgets.random_copies import copies_text
 from tests.engine.budgets.test_play_shared import played, texts

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from emulator.inputs.arrays import Block
-from emulator.rounds.kafka import records as k
+from emulator.rounds.kafka import constants as kc
 
 REMOTE = (
     "tiered", "copies", "retention_rounds", "retention_bytes", "task_rounds", "retry_ms", "retry_most_ms", "round_ms",
@@ -67,7 +67,7 @@ class Told:
 
     def batches(self, pattern: int) -> list[dict[str, Any]]:
         """The batches of a pattern, whose sums agree."""
-        if pattern == k.UNKNOWN:
+        if pattern == kc.UNKNOWN:
             return []
         of = self.inputs.patterns[pattern]
         found, end, end_bytes = [], 0, 0
@@ -78,24 +78,24 @@ class Told:
         sizes = {batch["bytes"] / batch["records"] for batch in found}
         assert (of.records, of.size_bytes) == (end, end_bytes)
         assert of.unacknowledged_records == sum(batch["records"] for batch in found if batch["unacknowledged"])
-        assert of.record_bytes == (sizes.pop() if len(sizes) == 1 else k.UNKNOWN)
+        assert of.record_bytes == (sizes.pop() if len(sizes) == 1 else kc.UNKNOWN)
         return found
 
     def commands(self, p: int, round_: int) -> dict[str, Any]:
         """Those of a round."""
         at = self.parts[p].command
         now = []
-        while self.inputs.commands[at].at_round < k.FOREVER:
+        while self.inputs.commands[at].at_round < kc.FOREVER:
             assert self.inputs.commands[at].at_round <= self.inputs.commands[at + 1].at_round
             if self.inputs.commands[at].at_round == round_:
                 now.append(self.inputs.commands[at])
             at += 1
-        orders = [int(command.order) for command in now if command.kind == k.REASSIGN]
+        orders = [int(command.order) for command in now if command.kind == kc.REASSIGN]
         assert len(orders) < 2
         return {
-            "preferred_election": any(command.kind == k.PREFERRED_ELECTION for command in now),
+            "preferred_election": any(command.kind == kc.PREFERRED_ELECTION for command in now),
             "reassign_order": orders[0] if orders else 0,
-            "delete_before": [int(command.offset) for command in now if command.kind == k.DELETE_RECORDS] or None,
+            "delete_before": [int(command.offset) for command in now if command.kind == kc.DELETE_RECORDS] or None,
         }
 
     def world(self, p: int, round_: int) -> dict[str, Any]:
@@ -107,39 +107,39 @@ class Told:
         lags = [int(inputs.stale[span.stale, part.stale_class]) for span in spans]
         before = [int(inputs.stale[span.stale_before, part.stale_class]) for span in spans]
         status = [
-            int(span.status) | (k.STALE if lag != k.NOT_COVERED else 0) | (k.STALE_BEFORE if old != k.NOT_COVERED else 0)
+            int(span.status) | (kc.STALE if lag != kc.NOT_COVERED else 0) | (kc.STALE_BEFORE if old != kc.NOT_COVERED else 0)
             for span, lag, old in zip(spans, lags, before, strict=True)
         ]
 
         def mask(bits: int, wanted: bool = True) -> int:
             return sum(1 << slot for slot, of in enumerate(status) if bool(of & bits) == wanted)
 
-        isolated = mask(k.ISOLATED)
+        isolated = mask(kc.ISOLATED)
         drop, slow = [], []
         for slot, span in enumerate(spans):
             cuts = inputs.links[span.first_cut : span.first_cut + span.cut_count]
             to = sum(1 << places.index(link.peer) for link in cuts if link.peer in places)
             everyone = (1 << len(spans)) - 1 & ~(1 << slot)
-            drop.append(everyone if status[slot] & k.ISOLATED else isolated | to)
+            drop.append(everyone if status[slot] & kc.ISOLATED else isolated | to)
             for link in inputs.links[span.first_slow : span.first_slow + span.slow_count]:
                 if link.peer in places:
                     to_slot = places.index(link.peer)
                     slow.append({"from_slot": slot, "to_slot": to_slot, "bytes_per_round": int(link.number)})
-        away = [of & k.OUT_OF_TOUCH or lag < 0 for of, lag in zip(status, lags, strict=True)]
+        away = [of & kc.OUT_OF_TOUCH or lag < 0 for of, lag in zip(status, lags, strict=True)]
         return {
-            "running": mask(k.NOT_RUNNING, False),
-            "offline": mask(k.OFFLINE),
-            "untold": mask(k.UNTOLD),
-            "deaf": mask(k.DEAF),
-            "unfenced": mask(k.FENCED, False),
-            "returning": mask(k.RETURNING),
-            "restarted": mask(k.RESTARTED),
-            "unclean_restart": mask(k.UNCLEAN_RESTART),
-            "clean_stop": mask(k.CLEAN_STOP),
-            "power_loss": mask(k.POWER_LOSS),
-            "disk_loss": mask(k.DISK_LOSS),
-            "clients_cut": mask(k.CLIENTS_CUT),
-            "controller_up": not status[0] & k.CONTROLLER_DOWN,
+            "running": mask(kc.NOT_RUNNING, False),
+            "offline": mask(kc.OFFLINE),
+            "untold": mask(kc.UNTOLD),
+            "deaf": mask(kc.DEAF),
+            "unfenced": mask(kc.FENCED, False),
+            "returning": mask(kc.RETURNING),
+            "restarted": mask(kc.RESTARTED),
+            "unclean_restart": mask(kc.UNCLEAN_RESTART),
+            "clean_stop": mask(kc.CLEAN_STOP),
+            "power_loss": mask(kc.POWER_LOSS),
+            "disk_loss": mask(kc.DISK_LOSS),
+            "clients_cut": mask(kc.CLIENTS_CUT),
+            "controller_up": not status[0] & kc.CONTROLLER_DOWN,
             "drop": drop if any(drop) else None,
             "slow": slow or None,
             "disk": known([int(span.disk_bytes) for span in spans]),
@@ -176,7 +176,7 @@ def in_force(table: Any, first: int, round_: int) -> int:
 
 def known(values: list[int]) -> list[int | None] | None:
     """The values with None for UNKNOWN; None if all are."""
-    found = [None if value == k.UNKNOWN else value for value in values]
+    found = [None if value == kc.UNKNOWN else value for value in values]
     return found if any(value is not None for value in found) else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.rounds.kafka import records as k
+from emulator.rounds.kafka import constants as kc
 from emulator.scenario import ELR_FEATURE
 from emulator.scenario.protocols import KAFKA_PROTOCOLS
 from tests.inputs.one_by_one import OneScenario
@@ -39,7 +39,7 @@ def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
         "isr": sum(1 << brokers.index(b) for b in isr),
         "elr": sum(1 << brokers.index(b) for b in elr),
         "client_leader": slot,
-        "client_epoch": epoch if slot >= 0 else k.NO_EPOCH,
+        "client_epoch": epoch if slot >= 0 else kc.NO_EPOCH,
         "first_acks_all": int(not unconditional),
         "known_isr": sum(1 << brokers.index(b) for b in isr),
         "lead_round": -1,
@@ -47,11 +47,11 @@ def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
         "epoch_start": 0,
         "leader_hw": 0,
         "lead_broker": leader,
-        "lead_epoch": epoch if slot >= 0 else k.NO_EPOCH,
+        "lead_epoch": epoch if slot >= 0 else kc.NO_EPOCH,
         **dict.fromkeys(("lead_unclean", "lead_runs", "lead_leo", "lead_log_start", "lead_hw", "lead_acked_before"), 0),
         **dict.fromkeys(("next_change", "now", "target", "adding", "pending_joins", "last_known_elr", "committed_before"), 0),
-        "refusing_slot": k.NOBODY,
-        "sent_pattern": k.UNKNOWN,
+        "refusing_slot": kc.NOBODY,
+        "sent_pattern": kc.UNKNOWN,
     }
     lead_entries: list[tuple[int, int, int]] = []
     if slot >= 0:
@@ -74,7 +74,7 @@ def start_by_rows(inputs: OneScenario, at: int) -> dict[str, Any]:
         "epochs": caches,
         "runs": runs,
         "lead_entries": lead_entries,
-        "sent": [(*entry, k.UNKNOWN) for entry in lead_entries] if one.first_acks == "0" else [],
+        "sent": [(*entry, kc.UNKNOWN) for entry in lead_entries] if one.first_acks == "0" else [],
         "news": [(-1, slot, epoch)] if inputs.has_late_news else [],
         "record_bytes": size,
     }
@@ -110,9 +110,9 @@ def _replica(
     log_start, leo, hw, flushed, _ = log
     is_replica, leads = slot < replicas, slot == leader
     return {
-        "believed_leader": leader if is_replica else k.NOBODY,
-        "believed_epoch": epoch if is_replica else k.NO_EPOCH,
-        "leading_epoch": epoch if leads else k.NO_EPOCH,
+        "believed_leader": leader if is_replica else kc.NOBODY,
+        "believed_epoch": epoch if is_replica else kc.NO_EPOCH,
+        "leading_epoch": epoch if leads else kc.NO_EPOCH,
         "truncating": int(is_replica and not leads and asks),
         "log_start": log_start,
         "leo": leo,
@@ -122,15 +122,15 @@ def _replica(
         "flushed": flushed,
         "active_base": log_start,
         "active_bytes": (leo - log_start) * size,
-        "remote_leo": 0 if is_replica and not leads and leo == 0 else k.UNKNOWN,
-        "caught_up": 0 if is_replica else k.NEVER,
-        "noted_round": -1 if is_replica else k.NEVER,
-        "noted_leader_leo": 0 if is_replica else k.UNKNOWN,
-        "recovery_leo": k.UNKNOWN,
-        "late_leader": k.NOBODY,
-        "unlike_from": k.UNKNOWN,
-        "alike_again": k.UNKNOWN,
-        "damaged_round": k.FOREVER,
+        "remote_leo": 0 if is_replica and not leads and leo == 0 else kc.UNKNOWN,
+        "caught_up": 0 if is_replica else kc.NEVER,
+        "noted_round": -1 if is_replica else kc.NEVER,
+        "noted_leader_leo": 0 if is_replica else kc.UNKNOWN,
+        "recovery_leo": kc.UNKNOWN,
+        "late_leader": kc.NOBODY,
+        "unlike_from": kc.UNKNOWN,
+        "alike_again": kc.UNKNOWN,
+        "damaged_round": kc.FOREVER,
         "compares": 1,
         "in_line": 0,
     }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from emulator.inputs.arrays import prepare, read_block
-from emulator.rounds.kafka import records as k
+from emulator.rounds.kafka import constants as kc
 from emulator.scenario import Scenario, load_run
 from tests.inputs.naive_worlds import world_at
 from tests.inputs.one_by_one import OneScenario
@@ -67,7 +67,7 @@ def assert_partition(told: Told, p: int, inputs: OneScenario, at: int, every: in
     for round_ in range(0, scenario.rounds, every):
         own = one.at(round_)
         for name, value in told.feed(p, round_).items():
-            expected = min(own[name], k.FOREVER) if name.endswith("_rounds") else own[name]
+            expected = min(own[name], kc.FOREVER) if name.endswith("_rounds") else own[name]
             assert value == expected, f"{at} in round {round_}: {name}"
         assert told.retention(p, round_) == one.retention(round_), f"{at} in round {round_}"
         world = world_at(inputs, one, round_)
@@ -337,4 +337,4 @@ def test_periods_longer_than_any_run_are_whole_numbers_of_rounds(tmp_path: Path)
     block = read_block(prepare([scenario_of(WHOLE, tmp_path)], {}, True, 60).block(np.arange(3)))
     first = block.inputs.settings[block.state.partitions[0].settings]
     assert (first.segment_rounds, first.flush_rounds, first.flush_messages) == (2**31 - 1, 0, 0)
-    assert max(int(block.inputs.settings[name].max()) for name in first.dtype.names if name != "from_round") < 2 * k.FOREVER
+    assert max(int(block.inputs.settings[name].max()) for name in first.dtype.names if name != "from_round") < 2 * kc.FOREVER

@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from emulator.rounds.kafka.append import delete_records
-from emulator.rounds.kafka.fence_and_elect import begin_leading
-from emulator.rounds.kafka.finish import finish
-from emulator.rounds.kafka.invariants import NAMES
-from emulator.rounds.kafka.leaderships import acknowledge_on_append
-from emulator.rounds.kafka.play_block import Scratch
-from emulator.rounds.kafka.play_partitions import is_full
-from emulator.rounds.kafka.reading.records import Want
-from emulator.rounds.kafka.record_ranges import add_log
-from emulator.rounds.kafka.records import (
+from emulator.rounds.kafka.constants import (
     ACKED_LOST,
     BEFORE_THE_RUN,
     COMMITTED_LOST,
@@ -27,19 +19,28 @@ from emulator.rounds.kafka.records import (
     STALE,
     UNACKNOWLEDGED_LOST,
     UNKNOWN,
+)
+from emulator.rounds.kafka.fence_and_elect import begin_leading
+from emulator.rounds.kafka.finish import finish
+from emulator.rounds.kafka.input_records import (
     Batch,
     BrokerSpan,
     Command,
     Inputs,
     Link,
-    Partition,
     Pattern,
-    Replica,
     Rules,
     ScenarioRow,
     Settings,
     WorkloadSpan,
 )
+from emulator.rounds.kafka.invariants import NAMES
+from emulator.rounds.kafka.leaderships import acknowledge_on_append
+from emulator.rounds.kafka.play_block import Scratch
+from emulator.rounds.kafka.play_partitions import is_full
+from emulator.rounds.kafka.reading.records import Want
+from emulator.rounds.kafka.record_ranges import add_log
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.state import RANGE_LISTS
 from emulator.rounds.kafka.tier.records import StoreSpan, Transaction
 from emulator.rounds.kafka.unacknowledged import note_unacknowledged

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from emulator.rounds.kafka.check_invariants import broken_of_leader, broken_of_partition, broken_of_replica
+from emulator.rounds.kafka.constants import NOBODY
 from emulator.rounds.kafka.invariants import NAMES
-from emulator.rounds.kafka.records import NOBODY
 from tests.rounds.kafka.compared import played, scenarios_of
 
 SCENARIO = """

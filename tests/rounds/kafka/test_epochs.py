@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from emulator.rounds.kafka.constants import NO_EPOCH
 from emulator.rounds.kafka.epochs import (
     assign_epoch,
     cut_epochs_below,
@@ -18,7 +19,7 @@ from emulator.rounds.kafka.epochs import (
     place_of_epoch,
     start_of_next_epoch,
 )
-from emulator.rounds.kafka.records import NO_EPOCH, EpochEntry, Replica
+from emulator.rounds.kafka.records import EpochEntry, Replica
 from emulator.rounds.lists import every
 from emulator.rounds.records import rows
 

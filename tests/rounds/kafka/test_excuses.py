@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.rounds.kafka.compare_logs import judge_impaired
+from emulator.rounds.kafka.constants import NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.invariants import (
     NO_COMMITTED_RECORD_LOST,
     NO_GAP_BETWEEN_TIERS,
@@ -16,15 +17,7 @@ from emulator.rounds.kafka.invariants import (
 )
 from emulator.rounds.kafka.lost_everywhere import follow_losses
 from emulator.rounds.kafka.play_block import Scratch
-from emulator.rounds.kafka.records import (
-    NOT_RUNNING,
-    UNKNOWN,
-    EpochEntry,
-    Lists,
-    Partition,
-    Replica,
-    TierLists,
-)
+from emulator.rounds.kafka.records import EpochEntry, Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.check_tiers import broken_by_retention, broken_states, gap_of, serves_other_record
 from emulator.rounds.kafka.tier.records import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, DELETE_STARTED
 from emulator.rounds.records import rows

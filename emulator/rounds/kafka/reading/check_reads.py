@@ -6,6 +6,8 @@ A read is of pieces, each of one epoch. An invariant that several pieces of a re
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.invariants import (
     READ_ACCOUNTED,
     READ_COMMITTED,
@@ -17,7 +19,7 @@ from emulator.rounds.kafka.invariants import (
 from emulator.rounds.kafka.leaderships import own_start
 from emulator.rounds.kafka.reading.read_ranges import add_read, other_epoch_in
 from emulator.rounds.kafka.reading.records import ABOVE_END, BELOW_START, Reader, ReaderLists
-from emulator.rounds.kafka.records import NOBODY, UNKNOWN, Inputs, Lists, Partition, Replica
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tier.lineage import epoch_of_offset
 from emulator.rounds.kafka.witness import new_violation
 from emulator.rounds.lists import every, last

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import CLIENTS_CUT, NOBODY, NOT_RUNNING, UNTOLD
+from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.place_reader import committed_end, reset
 from emulator.rounds.kafka.reading.records import (
     FOLLOWER_AWAY,
@@ -14,18 +16,7 @@ from emulator.rounds.kafka.reading.records import (
     ReaderLists,
 )
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
-from emulator.rounds.kafka.records import (
-    CLIENTS_CUT,
-    NOBODY,
-    NOT_RUNNING,
-    UNTOLD,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 

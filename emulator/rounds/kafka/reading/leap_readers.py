@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import FOREVER, NOBODY, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, until_equal
 from emulator.rounds.kafka.log import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.probe import look_at, masks_of, move, take_drift
@@ -23,7 +25,7 @@ from emulator.rounds.kafka.reading.records import (
     ReadReplica,
     Waited,
 )
-from emulator.rounds.kafka.records import FOREVER, NOBODY, UNKNOWN, Inputs, Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.leaps import remember
 from emulator.rounds.lists import every, last
 from emulator.rounds.records import Rows, kinds_of, word_of

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY
 from emulator.rounds.kafka.epochs import end_of_epoch
+from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.check_reads import account_for, check_reset
 from emulator.rounds.kafka.reading.read_ranges import forget_reads
 from emulator.rounds.kafka.reading.records import (
@@ -23,7 +25,7 @@ from emulator.rounds.kafka.reading.records import (
     Want,
 )
 from emulator.rounds.kafka.reading.stretches import end_stretch, note_unread, wait
-from emulator.rounds.kafka.records import NO_EPOCH, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.duties import last_stable_offset
 from emulator.rounds.records import Rows
 

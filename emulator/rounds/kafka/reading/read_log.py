@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.log import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
 from emulator.rounds.kafka.reading.choose_replica import out_of_range
@@ -20,7 +22,7 @@ from emulator.rounds.kafka.reading.records import (
 )
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
 from emulator.rounds.kafka.reading.take_records import take_records
-from emulator.rounds.kafka.records import UNKNOWN, Inputs, Lists, Partition, Replica, Rules, TierLists
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.records import Rows
 
 

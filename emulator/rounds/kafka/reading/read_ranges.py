@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.reading.records import ReadRange
-from emulator.rounds.kafka.records import UNKNOWN
 from emulator.rounds.lists import List, append, every, keep_first, last
 from emulator.rounds.records import Rows
 

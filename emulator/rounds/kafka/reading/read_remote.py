@@ -6,6 +6,8 @@ Those of one partition share its brokers' reader threads and quotas here, within
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
 from emulator.rounds.kafka.reading.choose_replica import out_of_range
 from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, use_index
@@ -24,7 +26,7 @@ from emulator.rounds.kafka.reading.records import (
 from emulator.rounds.kafka.reading.shared_reads import within_share
 from emulator.rounds.kafka.reading.stretches import wait
 from emulator.rounds.kafka.reading.take_records import take_records
-from emulator.rounds.kafka.records import UNKNOWN, Inputs, Lists, Partition, Replica, Rules, TierLists
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.duties import store_is_up
 from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
 from emulator.rounds.kafka.tier.metadata import look_up

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import CLIENTS_CUT, NOBODY
 from emulator.rounds.kafka.fence_and_elect import is_ready
+from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.choose_replica import choose_replica
 from emulator.rounds.kafka.reading.place_reader import committed_end, place_reader
 from emulator.rounds.kafka.reading.read_log import read_log
@@ -12,7 +14,7 @@ from emulator.rounds.kafka.reading.records import LEADERLESS, NO_CAUSE, NO_POSIT
 from emulator.rounds.kafka.reading.shared_reads import asked_slot
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
 from emulator.rounds.kafka.reading.watch_memory import watch_memory
-from emulator.rounds.kafka.records import CLIENTS_CUT, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.lists import clear, every
 from emulator.rounds.records import Rows
 

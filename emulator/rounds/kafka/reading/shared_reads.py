@@ -6,8 +6,9 @@ What they get is shared out at quota edges (engine/budgets/read_shares.py).
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
+from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.reading.records import Reader
-from emulator.rounds.kafka.records import NOBODY, UNKNOWN, Partition
+from emulator.rounds.kafka.records import Partition
 from emulator.rounds.slots import has
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import NOBODY
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import (
     CAUSES,
     FOLLOWER_BEHIND,
@@ -13,7 +15,7 @@ from emulator.rounds.kafka.reading.records import (
     Reader,
     ReaderLists,
 )
-from emulator.rounds.kafka.records import NOBODY, Inputs, Lists, Partition, Replica
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.lists import append
 from emulator.rounds.records import Rows
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.check_reads import account_for
 from emulator.rounds.kafka.reading.records import NO_RACK, Reader, ReaderLists
 from emulator.rounds.kafka.reading.stretches import end_stretch
-from emulator.rounds.kafka.records import Inputs, Lists, Partition, Replica
+from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.records import Rows
 
 

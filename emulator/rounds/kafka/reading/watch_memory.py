@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import DISK_LOSS, POWER_LOSS
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import ReaderLists
-from emulator.rounds.kafka.records import DISK_LOSS, POWER_LOSS, Inputs, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.lists import clear
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

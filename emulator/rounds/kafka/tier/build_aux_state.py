@@ -7,25 +7,12 @@ segment), KIP-1023.
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import AUX_STATE_BUILT, BUILDING, BUILT, MOVED_AWAY, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import cut_epochs_below, end_of_epoch
 from emulator.rounds.kafka.fetch import message_passes
+from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.log import bytes_at, bytes_below
-from emulator.rounds.kafka.records import (
-    AUX_STATE_BUILT,
-    BUILDING,
-    BUILT,
-    MOVED_AWAY,
-    NO_EPOCH,
-    NOBODY,
-    NOT_RUNNING,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.respond import starts_at_upload
 from emulator.rounds.kafka.segments import base_of_first, close_segment, start_segment_at
 from emulator.rounds.kafka.tell import tell

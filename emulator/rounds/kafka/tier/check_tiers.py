@@ -7,7 +7,9 @@ rounds only: what was seen by then holds until one of them does.
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.invariants import (
     COPY_WAITS_FOR_ITS_LAG,
     LOCAL_LOG_IN_ORDER,
@@ -20,19 +22,7 @@ from emulator.rounds.kafka.invariants import (
     SUSPECTED,
 )
 from emulator.rounds.kafka.log import bytes_at
-from emulator.rounds.kafka.records import (
-    NO_EPOCH,
-    NOBODY,
-    OFFLINE,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.segments import disk_bytes
 from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
 from emulator.rounds.kafka.tier.metadata import is_allowed

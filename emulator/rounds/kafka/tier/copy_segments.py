@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import COPY_FAILED_EVENT, COPY_FINISHED_EVENT, COPY_STARTED_EVENT, NOBODY, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import (
-    COPY_FAILED_EVENT,
-    COPY_FINISHED_EVENT,
-    COPY_STARTED_EVENT,
-    NOBODY,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.segments import end_of_segment
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.check_tiers import check_begun_copy

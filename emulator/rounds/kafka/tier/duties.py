@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.records import (
-    ISOLATED,
-    NO_EPOCH,
-    NOT_RUNNING,
-    OFFLINE,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
-    TierLists,
-)
+from emulator.rounds.kafka.constants import ISOLATED, NO_EPOCH, NOT_RUNNING, OFFLINE, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.metadata import highest_remote_of
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.constants import NOBODY, REMOTE_DELETE, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import (
-    NOBODY,
-    REMOTE_DELETE,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,

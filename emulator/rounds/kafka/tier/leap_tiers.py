@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import FOREVER, NO_NEWS
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.probe import (
     BUILD_ASKS,
     BUILD_FAILS,
@@ -24,15 +26,7 @@ from emulator.rounds.kafka.probe import (
     masks_of,
     move,
 )
-from emulator.rounds.kafka.records import (
-    FOREVER,
-    NO_NEWS,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.segments import disk_bytes, round_of
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,

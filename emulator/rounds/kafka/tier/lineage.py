@@ -6,7 +6,8 @@ A *lineage* is a leader epoch cache: a span of EpochEntry, both fields rising.
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import UNKNOWN, EpochEntry
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.records import EpochEntry
 from emulator.rounds.lists import List, append
 from emulator.rounds.records import Rows
 

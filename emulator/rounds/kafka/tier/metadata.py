@@ -7,7 +7,9 @@ write is read in a later round.
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.kafka.records import NO_NEWS, UNKNOWN, Inputs, Lists, Partition, Replica, Rules, ScenarioRow, TierLists
+from emulator.rounds.kafka.constants import NO_NEWS, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Rules, ScenarioRow
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.known import add_known, place_of_reach, serve, set_aside
 from emulator.rounds.kafka.tier.lineage import end_of_cached
 from emulator.rounds.kafka.tier.records import (

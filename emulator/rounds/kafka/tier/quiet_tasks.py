@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import FOREVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.fetch import message_passes
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.probe import (
     BUILD_ASKS,
     BUILD_FAILS,
@@ -21,19 +23,7 @@ from emulator.rounds.kafka.probe import (
     FOLLOWER_FAILS,
     FOLLOWER_PACE,
 )
-from emulator.rounds.kafka.records import (
-    FOREVER,
-    NOBODY,
-    NOT_RUNNING,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    Rules,
-    Settings,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.segments import end_of_segment
 from emulator.rounds.kafka.tier.build_aux_state import segment_before, start_from
 from emulator.rounds.kafka.tier.copy_segments import (

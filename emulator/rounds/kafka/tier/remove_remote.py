@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, REMOTE_DELETE, UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import (
-    NO_EPOCH,
-    NOBODY,
-    REMOTE_DELETE,
-    UNKNOWN,
-    Inputs,
-    Lists,
-    Partition,
-    Replica,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import retry_rounds, runs_tasks, store_is_up
 from emulator.rounds.kafka.tier.metadata import forget_events

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
+from emulator.rounds.kafka.constants import NO_NEWS, NOBODY
 from emulator.rounds.kafka.delete_topic import is_deleted_now
-from emulator.rounds.kafka.records import NO_NEWS, NOBODY, Inputs, Lists, Partition, Replica, Rules, TierLists
+from emulator.rounds.kafka.input_records import Inputs, Rules
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.build_aux_state import forget_stale_builds
 from emulator.rounds.kafka.tier.copy_segments import run_copy_tasks
 from emulator.rounds.kafka.tier.duties import (

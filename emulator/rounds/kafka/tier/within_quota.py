@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import UNKNOWN, Inputs, Lists, Partition, Replica, Settings, TierLists
+from emulator.rounds.kafka.constants import UNKNOWN
+from emulator.rounds.kafka.input_records import Inputs, Settings
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.records import TierReplica
 from emulator.rounds.lists import drop_first, every
 

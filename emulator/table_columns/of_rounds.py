@@ -1,0 +1,136 @@
+"""What was seen in the rounds of partitions: violations, traffic, traces, states."""
+
+from __future__ import annotations
+
+from emulator.table_columns.columns import (
+    BELIEVED_EPOCH,
+    BROKER,
+    BROKERS,
+    CONTROLLER_EPOCH,
+    EPOCHS,
+    FLAG,
+    HW,
+    IN_ISR,
+    INT,
+    ISR,
+    LEADER,
+    LEO,
+    LOCAL_LOG_START,
+    LOG_START,
+    LONG,
+    PARTITION,
+    ROLE,
+    ROUND,
+    SCENARIO,
+    TEXT,
+    TOPIC,
+    Column,
+    table,
+)
+
+LIST_OFFSETS = {
+    "latest_offset": "-1, the high watermark",
+    "earliest_offset": "-2, the log start",
+    "max_timestamp_offset": "-3, the first local record of the newest round (-1: none)",
+    "earliest_local_offset": "-4, the local log start",
+    "latest_tiered_offset": "-5, the last in remote storage (-1: none)",
+    "earliest_pending_upload_offset": "-6, the first that is yet to be copied (-1: unknown)",
+}
+
+"""Columns of what leaders answer to the special timestamps of ListOffsets."""
+
+ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
+    "violations": table(
+        SCENARIO,
+        TOPIC,
+        PARTITION,
+        Column("round", INT, "round at whose end it was seen, and not in the round before; null: in the final tables", True),
+        Column("invariant", TEXT, "name of the invariant, as its specification has it"),
+        Column("witness", TEXT, "the state that violates it, in words: both logs with their epochs and offsets"),
+        Column("cause", INT, "faults.fault_id in force, or behind the election; null: no fault", True),
+        Column("kind", TEXT, "violation, or suspect: something excuses it for which no rule of the real system is known"),
+    ),
+    "invariants": table(
+        Column("invariant", TEXT, "name, as its specification has it"),
+        Column("says", TEXT, "what must hold"),
+        Column("predicate", TEXT, "SQL that finds a violation"),
+        Column("looked_at", TEXT, "when: every round, elections, end, reads"),
+        Column("source", TEXT, "who says so"),
+    ),
+    "broker_rounds": table(
+        SCENARIO,
+        BROKER,
+        Column("from_round", INT, "first round of the time bucket"),
+        Column("to_round", INT, "first round after the time bucket"),
+        Column("bytes_in", LONG, "bytes fetched from other brokers in the bucket"),
+        Column("bytes_produced", LONG, "bytes that the broker appended for producers in the bucket"),
+        Column("bytes_out", LONG, "bytes served to other brokers in the bucket"),
+        Column("cross_rack_bytes_out", LONG, "of these, bytes served to brokers of other racks"),
+        Column("leader_count", INT, "partitions led at the end of the bucket"),
+        Column("follower_count", INT, "partitions followed at the end of the bucket"),
+        Column("up", FLAG, "whether the broker runs at the end of the bucket"),
+        Column("up_rounds", INT, "rounds of the bucket in which the broker ran"),
+        Column("local_bytes", LONG, "bytes of the broker's local logs at the end of the bucket"),
+        Column("network_in_saturated_rounds", INT, "rounds in which its network budget held fetches into it back"),
+        Column("network_out_saturated_rounds", INT, "rounds in which its network budget held fetches from it back"),
+        Column("disk_saturated_rounds", INT, "rounds in which its disk budget held fetches into it back"),
+        Column("throttled_rounds", INT, "rounds in which a replication throttle of its held fetches back"),
+    ),
+    "trace": table(
+        SCENARIO,
+        TOPIC,
+        PARTITION,
+        ROUND,
+        BROKER,
+        ROLE,
+        BELIEVED_EPOCH,
+        LOG_START,
+        LOCAL_LOG_START,
+        LEO,
+        HW,
+        Column("remote_leo", LONG, "offset: log end the leader knows of the replica; null: not heard yet", True),
+        IN_ISR,
+        Column("fetch_state", TEXT, "state of the replica's fetching; null: it does not fetch", True),
+        Column("epochs", EPOCHS, "leader-epoch cache: epochs with their start offsets"),
+        Column(
+            "local_segments",
+            "array<bigint>",
+            "base offsets of the segments on the broker's own disk; null: not kept, since nothing can be deleted in the run",
+            True,
+        ),
+        Column("local_bytes", LONG, "bytes of these segments; null likewise", True),
+        Column(
+            "highest_remote_offset", LONG, "offset: last that it knows to be in remote storage, -1: none; null likewise", True
+        ),
+        *(
+            Column(
+                name, LONG, f"offset: what ListOffsets answers to {what}; null: no leader, or no tiered topic in the run", True
+            )
+            for name, what in LIST_OFFSETS.items()
+        ),
+    ),
+    "trace_partitions": table(
+        SCENARIO,
+        TOPIC,
+        PARTITION,
+        ROUND,
+        LEADER,
+        CONTROLLER_EPOCH,
+        ISR,
+        Column("elr", BROKERS, "broker ids of the eligible leader replicas, sorted"),
+        Column("last_known_elr", BROKERS, "broker ids of the controller's LastKnownELR, sorted"),
+    ),
+}
+ROUNDS_TABLES["replica_states"] = table(
+    *ROUNDS_TABLES["trace"],
+    LEADER,
+    Column("last_leader", INT, "broker id elected last, which remote_leo and the columns below speak of; -1: none was"),
+    Column("in_maximal_isr", FLAG, "whether last_leader's hw waited for it in the round; false for all: it was not ready"),
+    Column("min_isr", INT, "min.insync.replicas in force in the round"),
+    Column("leader_end_epoch", INT, "epoch last_leader's cache answers about the replica's last one; null: none", True),
+    Column("leader_end_offset", LONG, "offset: where that epoch ends in last_leader's log, exclusive; null likewise", True),
+    Column("running", FLAG, "whether its broker runs: neither offline nor paused"),
+    Column("fenced", FLAG, "whether the controller has its broker fenced"),
+    Column("flushed_offset", LONG, "offset: records below it survive a power loss"),
+    Column("hw_checkpoint", LONG, "offset: high watermark on disk, with which the broker would start"),
+)

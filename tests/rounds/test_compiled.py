@@ -156,10 +156,9 @@ def test_the_cache_folder_holds_where_numba_came_first(tmp_path: Path) -> None:
 
 FORMS = {
     "ordinary Python": {"NUMBA_DISABLE_JIT": "1"},
-    "bounds checked": {"EMULATOR_BOUNDS_CHECK": "1"},
-    "reference counts": {"EMULATOR_REFERENCE_COUNTS": "1"},
+    "bounds checked": {"EMULATOR_BOUNDS_CHECK": "1", "EMULATOR_REFERENCE_COUNTS": "1"},
 }
-"""What rounds run as besides the form that is shipped, and what chooses it."""
+"""What rounds run as besides the form that is shipped, and what chooses it; references are counted together with bounds."""
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -106,7 +106,7 @@ def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     """Every run is large, and one of three jobs; sources edited between two runs are no other version."""
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
     monkeypatch.setattr(ledger_engine, "SMALL_WEIGHT", 0.0)
-    traced = {s.scenario_id: np.zeros(33, bool) for s in run.scenarios}
+    traced = {s.scenario_id: running.traced_partitions(s, TRACED) for s in run.scenarios}
     whole = ledger_engine.LedgerEngine(run.scenarios, traced, True, {})._weights.sum()
     monkeypatch.setattr(ledger_engine, "JOB_WEIGHT", whole / 6)
 

@@ -259,6 +259,6 @@ def test_a_story_that_is_not_played_again_says_what_it_lacks(
     def refuse(_: object, __: object) -> None:
         raise InputError("of a test")
 
-    monkeypatch.setattr("emulator.explain.replay._scenario", refuse)
+    monkeypatch.setattr("emulator.explain.replay.stored_scenario", refuse)
     _, err = say("explain", out, "--topic", "orders", "--partition", 2, "--scenario", "few")
     assert "note: the run did not write events of these kinds, which the story lacks: unclean_election, isr_shrink" in err

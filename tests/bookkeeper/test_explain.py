@@ -61,6 +61,12 @@ round = 32
 """Entries of a ledger lose both copies; a topic is taken over. Not traced, and most events are not written."""
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stories are as wide as the terminal."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture(scope="module")
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tables of the real run, traced."""

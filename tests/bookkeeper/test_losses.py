@@ -153,12 +153,13 @@ def test_what_is_still_unhealthy(folder: Path, capsys: pytest.CaptureFixture[str
     assert answer(folder, "@how_uneven_is_leadership", capsys) == []
 
 
-def test_reports_and_the_story(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_and_the_story(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     assert main(["explain", str(folder), "--topic", "orders", "--partition", "0"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.endswith("; acknowledged entries: 10 lost") for line in lines)
-    told = "10 acknowledged entries are lost, from 0 to 9, of which bookie 2 had the last copies (fault 1)"
-    assert f"round 13 (6.5 s): {told}" in lines
+    told = "10 acknowledged entries, 0..9: bookie 2 had the last copies; fault 1, disk_loss of 2"
+    assert f"  round 13 (6.5 s): {told}" in lines
     assert main(["compare", str(folder), "--report", "quorums", "--format", "csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     lost = sum(row["acked_lost"] for row in read_table(folder / "outcomes"))

@@ -59,4 +59,4 @@ def test_the_last_one_of_a_rack_gets_it_all() -> None:
 def test_a_second_rack_after_the_first_was_repaired() -> None:
     game, places = ended("rack_after_rack", 300)
     unreadable = {name: losses(game, of)[2] for name, of in places.items()}
-    assert unreadable["rack-aware"] == 0 < unreadable["crowded"] < unreadable["base"]
+    assert unreadable["rack-aware"] == 0 < min(unreadable["crowded"], unreadable["base"])

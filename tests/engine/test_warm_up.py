@@ -47,10 +47,15 @@ def said(prepared: Prepared) -> list[str]:
     return stream.getvalue().splitlines()
 
 
+def not_compiled(name: str) -> SimpleNamespace:
+    """Stands for an entry point, whatever this process has compiled before."""
+    return SimpleNamespace(signatures=[], __module__="tests", __name__=name)
+
+
 def test_a_first_run_says_that_it_compiles(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     played: list[int] = []
     monkeypatch.setattr(compiled, "is_compiling", lambda: True)
-    monkeypatch.setattr(warm_up, "play_partitions", SimpleNamespace(signatures=[]))  # whatever this process has compiled before
+    monkeypatch.setattr(warm_up, "play_partitions", not_compiled("play_partitions"))
     monkeypatch.setattr(compiled_cache, "is_cached", lambda _: bool(played))
     monkeypatch.setattr(warm_up, "play", lambda state, *_: played.append(int(np.asarray(state.partitions)["end"][0])))
     first, last = said(prepared)
@@ -76,7 +81,7 @@ def test_no_round_of_ledgers_is_played_either(
     before, played = np.array(getattr(block.state, records)), list[Any]()
     play = getattr(play_ledger_blocks, player)
     monkeypatch.setattr(compiled, "is_compiling", lambda: True)
-    monkeypatch.setattr(play_ledger_blocks, entry_point, SimpleNamespace(signatures=[]))
+    monkeypatch.setattr(play_ledger_blocks, entry_point, not_compiled(entry_point))
     monkeypatch.setattr(compiled_cache, "is_cached", lambda _: bool(played))
     monkeypatch.setattr(play_ledger_blocks, player, lambda state, inputs: played.append((state, play(state, inputs))))
     compile_one = getattr(play_ledger_blocks, f"compile_{records}")

@@ -30,7 +30,7 @@ def test_the_example_of_the_documentation(small_run: Path) -> None:
     worst = shown["worst"][["scenario_id", "topic", "partition", "acked_lost"]]
     assert worst.values.tolist()[0] == [1, "orders", 0, 50]
     assert sorted(worst.values.tolist()[1:]) == [[0, "logs", 0, 3], [1, "logs", 0, 3]]
-    assert shown["by_topic"].to_dict("list") == {"topic": ["logs", "orders"], "acked": [1826, 3400]}
+    assert shown["by_topic"].to_dict("list") == {"topic": ["logs", "orders"], "acked": [1806, 3400]}
     assert shown["events"].num_rows == len(json.loads(DATA.read_text("utf-8"))["events"])
     assert shown["events"].column_names == [column.name for column in ALL_COLUMNS["events"]]
     assert set(shown["losses"]["topic"]) == {"logs", "orders"}

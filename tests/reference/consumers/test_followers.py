@@ -36,6 +36,8 @@ def test_replica_selector(rack: str | None, named: int | None) -> None:
     site = site_of([case], 0, budgets={})
     serving = serving_leader(site.partition)
     assert serving is not None
+    for broker, leo in ((1, 2), (2, 3), (3, 4)):  # as of their first fetches
+        serving[0].progress[broker].remote_leo = leo
     reader = Reader("g", position=2, leader=(0, 0))
     assert names_follower(site, reader, Row("g", rack=rack), *serving) == (named is not None)
     assert reader.replica == named

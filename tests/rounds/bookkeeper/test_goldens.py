@@ -20,7 +20,7 @@ from tests.golden.cases import BY_NAME, SCENARIOS
 from tests.golden.changes import read_changes, undo
 from tests.golden.differ import undo_rows
 from tests.golden.differences import differing_lines
-from tests.golden.tables import as_table, golden_lines
+from tests.golden.tables import LATER_TABLES, as_table, golden_lines
 from tests.golden.take import TABLES as GOLDEN
 
 
@@ -44,7 +44,7 @@ def tables_of(name: str, leaps: bool) -> dict[str, pa.Table]:
 @pytest.mark.parametrize("name", ["ledgers", "ledgers_of_the_start", "ledgers_of_topics"])
 def test_tables_are_golden(name: str, leaps: bool) -> None:
     tables, changes, problems = tables_of(name, leaps), read_changes(), []
-    for table in (*TABLES, "invariants", "broker_rounds"):
+    for table in (*(name for name in TABLES if name not in LATER_TABLES), "invariants", "broker_rounds"):
         mine = as_table(table, tables[table])
         problems += undo(changes, name, table, mine) + undo_rows(name, table, mine)
         golden = (Path(GOLDEN) / name / f"{table}.jsonl").read_text().splitlines()

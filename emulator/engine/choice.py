@@ -38,7 +38,8 @@ def engines_of(
         bucket_rounds = bucket_length(max(scenario.rounds for scenario in partitions), run.time_buckets)
         engines.append(CompiledEngine(partitions, traced, mode == "leap", bucket_rounds, identity, state_at))
     if ledgers:
-        engines.append(LedgerEngine(ledgers, traced, mode == "leap", identity))
+        bucket_rounds = bucket_length(max(scenario.rounds for scenario in ledgers), run.time_buckets)
+        engines.append(LedgerEngine(ledgers, traced, mode == "leap", bucket_rounds, identity))
     if groups:
         engines.append(GroupEngine(groups, identity))
     return engines

@@ -97,7 +97,7 @@ def compile_core() -> None:
 def compile_ledgers() -> None:
     """Of ledgers and of topics that are lists of them."""
     scenarios = _scenarios(LEDGERS)
-    LedgerEngine(scenarios, {s.scenario_id: np.zeros(2, bool) for s in scenarios}, True, {}).warm_up(Progress(quiet=True))
+    LedgerEngine(scenarios, {s.scenario_id: np.zeros(2, bool) for s in scenarios}, True, 1, {}).warm_up(Progress(quiet=True))
 
 
 def compile_groups() -> None:

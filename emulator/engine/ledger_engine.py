@@ -28,14 +28,19 @@ from emulator.engine.play_ledger_blocks import (
 from emulator.engine.rows import LEDGER_TABLES, rows_of
 from emulator.engine.warm_up import check_numba, compile_all
 from emulator.errors import InputError
+from emulator.faults.kinds import read_fault_rows
 from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_ledger_block, read_topic_block
+from emulator.inputs.ledger_arrays.bookies import BookieArrays
+from emulator.inputs.ledger_arrays.gather import records_of
 from emulator.ledger_configs import MAX_LEDGERS, effective
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
+from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, bookie_traffic_rows, summed
 from emulator.outcomes.invariants import OF_LEDGERS, invariant_table
-from emulator.outcomes.joined import Tables, empty_table
+from emulator.outcomes.joined import Tables
 from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
+from emulator.rounds.bookkeeper.inputs import BookieSpan
 from emulator.scenario import Scenario
 
 PLAYERS: tuple[Player, Player] = (play_ledger_payload, play_topic_payload)
@@ -48,23 +53,30 @@ LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
 class LedgerEngine:
     """Plays scenarios of ledgers by compiled rounds. A place is one of a ledger by itself, or, behind those, of a topic.
 
-    `traced`: by scenario_id flags of the traced ledgers, whose entries and rounds are tables. `identity`: as of CompiledEngine.
+    `traced`: by scenario_id flags of the traced ledgers, whose entries and rounds are tables. `bucket_rounds`, `identity`: as of
+    CompiledEngine.
     """
 
     name = "ledgers"
 
     def __init__(
-        self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool, identity: Mapping[str, str]
+        self,
+        scenarios: Sequence[Scenario],
+        traced: Mapping[int, np.ndarray],
+        leaps: bool,
+        bucket_rounds: int,
+        identity: Mapping[str, str],
     ) -> None:
         self._scenarios, self._traced, self._leaps, self._identity = scenarios, traced, leaps, identity
+        self._bucket_rounds = bucket_rounds
 
     @cached_property
     def _ledgers(self) -> PreparedLedgers:
-        return PreparedLedgers(self._scenarios, self._traced, self._leaps)
+        return PreparedLedgers(self._scenarios, self._traced, self._leaps, self._bucket_rounds)
 
     @cached_property
     def _topics(self) -> PreparedTopics:
-        return PreparedTopics(self._scenarios, self._traced, self._leaps)
+        return PreparedTopics(self._scenarios, self._traced, self._leaps, self._bucket_rounds)
 
     @cached_property
     def _weights(self) -> np.ndarray:
@@ -109,11 +121,11 @@ class LedgerEngine:
         self.warm_up(progress)
         advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
         progress.start(advance.rounds, size.partitions, len(self._scenarios), self._scenarios[0].round_ms)
-        tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
+        tables, traffic = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
         progress.finish()
         return tables | {
             **counted_and_written(tables["events"], self._scenarios),
-            "broker_rounds": empty_table("broker_rounds"),
+            "broker_rounds": pa.concat_tables(self._broker_rounds(traffic)),
             "invariants": invariant_table(OF_LEDGERS),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
@@ -127,7 +139,7 @@ class LedgerEngine:
             of_topics = [partial(compile_topics, read_topic_block(self._topics.payload(0, 1)))] if self._topics.count else []
             compile_all(progress, [*of_ledgers, *of_topics])
 
-    def _in_driver(self, advance: Advance) -> Tables:
+    def _in_driver(self, advance: Advance) -> tuple[Tables, pa.Table]:
         parts, done = [], 0.0
         for first, last in self._stretches:
             payload, kind = self._payload(first, last)
@@ -137,9 +149,9 @@ class LedgerEngine:
         tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
         columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
         self._check_counts(zip(*columns, strict=True))
-        return {**tables}
+        return {**tables}, pa.concat_tables([part["ledger_traffic"] for part in parts])
 
-    def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
+    def _in_jobs(self, playing: Playing, advance: Advance) -> tuple[Tables, pa.Table]:
         names = list(LEDGER_TABLES)
         jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
         jobs.play(self._payloads, partial(play_blocks, PLAYERS, names))
@@ -148,7 +160,17 @@ class LedgerEngine:
         if limits := self._limits:
             many = tables["topics"].where(F.col("ledgers_created") > min(limits.values()))
             self._check_counts(tuple(row) for row in many.select(*LEDGERS_CREATED).collect())
-        return {**tables}
+        return {**tables}, traffic_of_jobs(rows)
+
+    def _broker_rounds(self, traffic: pa.Table) -> list[pa.Table]:
+        """The rows of each scenario; `traffic`: sums of LEDGER_TRAFFIC of all blocks."""
+        found, sums = [], summed(traffic)
+        for scenario in self._scenarios:
+            arrays = BookieArrays(scenario, read_fault_rows(scenario.faults, scenario.rounds))
+            spans = records_of(BookieSpan, arrays.spans)
+            identity = (scenario.scenario_id, scenario.rounds, self._bucket_rounds)
+            found.append(bookie_traffic_rows(*identity, np.array(arrays.ids), spans, sums))
+        return found
 
     def _plan(self, cores: int) -> Plan:
         return plan_blocks(self._weights, cores, JOB_WEIGHT, LEDGERS_OF_A_BLOCK, apart=self._stretches)
@@ -195,6 +217,13 @@ class LedgerEngine:
             if most < count:
                 problem = f"scenario {names[number]}: {topic}:{partition} needs more than {most} ledgers"
                 raise InputError(f"{problem}; allowed: {MAX_LEDGERS} = {2 * most}, say, in its config")
+
+
+def traffic_of_jobs(rows: DataFrame) -> pa.Table:
+    """Sums of LEDGER_TRAFFIC of all jobs, of a frame of rows_schema."""
+    keys, sums = LEDGER_TRAFFIC.names[:3], LEDGER_TRAFFIC.names[3:]
+    found = rows_of(rows, "ledger_traffic").groupBy(*keys).agg(*(F.sum(name).alias(name) for name in sums))
+    return found.toArrow().cast(LEDGER_TRAFFIC)
 
 
 LEDGERS_CREATED = ("scenario_id", "topic", "partition", "ledgers_created")

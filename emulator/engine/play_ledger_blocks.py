@@ -14,6 +14,7 @@ from emulator.engine.rows import blocks_row
 from emulator.engine.trace_ledgers import ledger_rounds, topic_rounds
 from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledger_block, read_topic_block
 from emulator.outcomes.compiled_ledgers import LedgerNames, ledger_block_tables, topic_block_tables
+from emulator.outcomes.compiled_ledgers.traffic import traffic_sums
 from emulator.rounds.bookkeeper.play_block import play
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topic_block
@@ -39,7 +40,10 @@ def play_ledger_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     state, told = play(block.state, block.inputs)
     seconds = time.perf_counter() - began
     tables = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block)
-    return tables | {"blocks": blocks_row(number, len(state.ledgers), seconds)}
+    return tables | {
+        "ledger_traffic": traffic_sums(names, told.traffic),
+        "blocks": blocks_row(number, len(state.ledgers), seconds),
+    }
 
 
 def play_topic_payload(number: int, payload: Any) -> dict[str, pa.Table]:
@@ -51,7 +55,10 @@ def play_topic_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     state, told = play_topic_block(block.state, block.inputs)
     seconds = time.perf_counter() - began
     tables = topic_block_tables(names, block.inputs, state, told, spare, block.traced) | topic_rounds(names, block)
-    return tables | {"blocks": blocks_row(number, len(state.topics), seconds)}
+    return tables | {
+        "ledger_traffic": traffic_sums(names, told.traffic),
+        "blocks": blocks_row(number, len(state.topics), seconds),
+    }
 
 
 def compile_ledgers(block: Block, **told: Callable[[], None]) -> bool:

@@ -18,6 +18,7 @@ from emulator.engine.budgets.saturated import SATURATED_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
 from emulator.outcomes.compiled_groups import BLOCK_TABLES as GROUP_BLOCK_TABLES
 from emulator.outcomes.compiled_ledgers import BLOCK_TABLES as LEDGER_BLOCK_TABLES
+from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC
 
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
 """One row for each block that was played: its number, its partitions, seconds of its rounds."""
@@ -54,7 +55,7 @@ PARTITION_TABLES: dict[str, pa.Schema] = {
 }
 """Of blocks of partitions."""
 
-LEDGER_TABLES: dict[str, pa.Schema] = {**LEDGER_BLOCK_TABLES, "blocks": BLOCKS_SCHEMA}
+LEDGER_TABLES: dict[str, pa.Schema] = {**LEDGER_BLOCK_TABLES, "ledger_traffic": LEDGER_TRAFFIC, "blocks": BLOCKS_SCHEMA}
 """Of blocks of ledgers, or of topics that are lists of them."""
 
 GROUP_TABLES: dict[str, pa.Schema] = {**GROUP_BLOCK_TABLES, "blocks": BLOCKS_SCHEMA}

@@ -15,7 +15,7 @@ from emulator.outcomes.compiled_ledgers.rounds import round_tables, topic_round_
 from emulator.outcomes.compiled_ledgers.view import LedgerView
 from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NEVER
 from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
-from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Violation
+from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Traffic, Violation
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
 from emulator.rounds.bookkeeper.topics.play_block import TopicScratch
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
@@ -33,7 +33,9 @@ OF_TOPICS = ("ledgers", "parts", "owners")
 LEDGERS_AT_ONCE = 20_000
 """So many states of ledgers are rows at once."""
 
-NOTHING_TOLD = Told(rows(Event, 0), rows(Violation, 0), rows(Fragment, 0), np.zeros((0, MAX_ENSEMBLE), np.int64))
+NOTHING_TOLD = Told(
+    rows(Event, 0), rows(Violation, 0), rows(Fragment, 0), np.zeros((0, MAX_ENSEMBLE), np.int64), rows(Traffic, 0)
+)
 """What happens in these rounds is told already."""
 
 

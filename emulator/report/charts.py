@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from emulator.report.chart import PLACEHOLDERS, chart
 from emulator.report.markup import Row
 from emulator.report.style import LIGHT
+from emulator.scenario.protocols import LEDGER_PROTOCOLS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +123,10 @@ def traffic(scenario: Row, rows: Sequence[Row]) -> str:
     seconds = np.diff(frame.edges) * frame.unit_seconds
     both = [frame.of(rows, name) / seconds / 1e6 for name in ("bytes_in", "bytes_out")]
     most = max(float(np.nanmax(each, initial=0.0)) for each in both)
-    for axes, values, title in zip(panels, both, ("Fetched from other brokers", "Served to other brokers"), strict=True):
+    titles = ("Fetched from other brokers", "Served to other brokers")
+    if scenario["protocol"] in LEDGER_PROTOCOLS:
+        titles = ("Copied from other bookies", "Read by replication workers and recoveries")
+    for axes, values, title in zip(panels, both, titles, strict=True):
         drawn = frame.draw(axes, values, title, "heat", most)
     figure.colorbar(drawn, ax=list(panels), label="MB/s", pad=0.01)
     return chart(figure, "traffic", "Replication traffic by broker over time")

@@ -75,6 +75,7 @@ ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("network_out_saturated_rounds", INT, "rounds in which its network budget held fetches from it back"),
         Column("disk_saturated_rounds", INT, "rounds in which its disk budget held fetches into it back"),
         Column("throttled_rounds", INT, "rounds in which a replication throttle of its held fetches back"),
+        Column("entries", LONG, "entries of ledgers that the bookie has at the end of the bucket; null: a broker", True),
     ),
     "trace": table(
         SCENARIO,

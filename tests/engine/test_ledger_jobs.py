@@ -107,7 +107,7 @@ def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
     monkeypatch.setattr(ledger_engine, "SMALL_WEIGHT", 0.0)
     traced = {s.scenario_id: running.traced_partitions(s, TRACED) for s in run.scenarios}
-    whole = ledger_engine.LedgerEngine(run.scenarios, traced, True, {})._weights.sum()
+    whole = ledger_engine.LedgerEngine(run.scenarios, traced, True, 25, {})._weights.sum()
     monkeypatch.setattr(ledger_engine, "JOB_WEIGHT", whole / 6)
 
 
@@ -120,7 +120,7 @@ def test_jobs_give_the_tables_of_the_driver(
     progress = Stops(at_end=lambda: found.update(blocks_by_file(tmp_path, FOLDER)))
     run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress)
     assert progress.jobs == 3
-    told = {"events", "ledgers", "fragments", "bookies", "ledger_clients", "topics", "entries", "violations"}
+    told = {"events", "ledgers", "fragments", "bookies", "ledger_clients", "topics", "entries", "violations", "broker_rounds"}
     assert {name for name, rows in in_driver.items() if rows} >= told
     tables = tables_of(tmp_path)
     for name, rows in in_driver.items():
@@ -161,7 +161,7 @@ def test_a_list_of_too_many_ledgers_in_jobs(spark: SparkSession, tmp_path: Path,
 def test_blocks_are_of_ledgers_or_of_topics(run: Run) -> None:
     """What weighs more takes fewer to a block; no block has both."""
     flags = {s.scenario_id: np.zeros(33, bool) for s in run.scenarios}
-    engine = ledger_engine.LedgerEngine(run.scenarios, flags, True, {})
+    engine = ledger_engine.LedgerEngine(run.scenarios, flags, True, 25, {})
     ledgers = 2 * (21 + 7)
     assert len(engine._weights) == 2 * 33
     assert ledgers in engine._plan(1).bounds

@@ -26,7 +26,7 @@ def first_ensembles(scenario: Scenario, topic: Topic, first_number: int) -> np.n
     """
     arrays = BookieArrays(scenario, read_fault_rows(scenario.faults, scenario.rounds))
     gathered = GatheredInputs()
-    place, first_store_span = gathered.add_scenario(scenario, (), arrays, False)
+    place, first_store_span = gathered.add_scenario(scenario, (), arrays, False, 0)
     settings = settings_of(scenario, topic)
     ledger = rows(Ledger, 1)[0]
     ledger.scenario, ledger.store_span = place, first_store_span

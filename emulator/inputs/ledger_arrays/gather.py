@@ -34,11 +34,19 @@ def draw_key_of(seed: int) -> int:
     return mixed(mixed(0, seed % PRIME), seed // PRIME)
 
 
+def records_of(record: type, values: Spans) -> Any:
+    """Rows of a record, from their fields' values in order; one row at least, so that no array is empty."""
+    filled = rows(record, max(1, len(values)))
+    for name, column in zip(fields_of(record), zip(*values, strict=True), strict=False):
+        filled[name] = column
+    return filled
+
+
 class RowsOf:
     """Rows of records from several places, one after the other."""
 
     def __init__(self, record: type) -> None:
-        self._record, self._names = record, tuple(fields_of(record))
+        self._record = record
         self._rows: list[tuple[int, ...]] = []
         self._places: dict[Spans, int] = {}
 
@@ -56,10 +64,7 @@ class RowsOf:
 
     def records(self) -> Any:
         """All of them; one row at least, so that no array is empty."""
-        filled = rows(self._record, max(1, len(self._rows)))
-        for name, column in zip(self._names, zip(*self._rows, strict=True), strict=False):
-            filled[name] = column
-        return filled
+        return records_of(self._record, tuple(self._rows))
 
 
 class GatheredInputs:
@@ -72,7 +77,9 @@ class GatheredInputs:
         self.on_the_way, self.sizes = RowsOf(OnTheWay), RowsOf(EntrySize)
         self.topics, self.remote_spans, self.crashes = RowsOf(TopicSettings), RowsOf(RemoteSpan), RowsOf(Crash)
 
-    def add_scenario(self, scenario: Scenario, faults: Sequence[FaultRow], arrays: BookieArrays, leaps: bool) -> tuple[int, int]:
+    def add_scenario(
+        self, scenario: Scenario, faults: Sequence[FaultRow], arrays: BookieArrays, leaps: bool, bucket_rounds: int
+    ) -> tuple[int, int]:
         """Take in a scenario. Returns (its place, that of its metadata store's first span)."""
         first_span = self.bookie_spans.add(arrays.spans)
         first_bookie = self.bookies.add(
@@ -85,6 +92,7 @@ class GatheredInputs:
             "rounds": scenario.rounds,
             "draw_key": draw_key_of(scenario.seed),
             "leaps": int(leaps),
+            "bucket_rounds": bucket_rounds,
             "first_bookie": first_bookie,
             "bookies": len(arrays.ids),
             "first_store_span": first_store_span,

@@ -40,7 +40,9 @@ class PreparedLedgers:
     `traced`: scenario_id -> flags by partition_id. `weights`: by ledger, how much there is to do.
     """
 
-    def __init__(self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> None:
+    def __init__(
+        self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool, bucket_rounds: int = 0
+    ) -> None:
         gathered = GatheredInputs()
         parts: list[dict[str, np.ndarray]] = []
         ensembles: list[np.ndarray] = []
@@ -50,7 +52,7 @@ class PreparedLedgers:
         for scenario in scenarios:
             faults = read_fault_rows(scenario.faults, scenario.rounds)
             arrays = BookieArrays(scenario, faults)
-            place, first_store_span = gathered.add_scenario(scenario, faults, arrays, leaps)
+            place, first_store_span = gathered.add_scenario(scenario, faults, arrays, leaps, bucket_rounds)
             starts = given_ledgers(scenario)
             first = 0
             for topic in scenario.topics:
@@ -98,9 +100,9 @@ def read_ledger_block(payload: bytes) -> Block:
     return Block(state_of(ledgers, ensembles.astype(np.int64), inputs, given), inputs)
 
 
-def read_ledgers(scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> Block:
+def read_ledgers(scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool, bucket_rounds: int = 0) -> Block:
     """All of PreparedLedgers in one block."""
-    prepared = PreparedLedgers(scenarios, traced, leaps)
+    prepared = PreparedLedgers(scenarios, traced, leaps, bucket_rounds)
     return read_ledger_block(prepared.payload(0, prepared.count))
 
 

@@ -44,7 +44,9 @@ class PreparedTopics:
     `traced`: as of PreparedLedgers. `weights`: by topic, how much there is to do.
     """
 
-    def __init__(self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> None:
+    def __init__(
+        self, scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool, bucket_rounds: int = 0
+    ) -> None:
         gathered = GatheredInputs()
         parts: list[Any] = [rows(Topic, 0)]
         weights: list[np.ndarray] = [np.zeros(0)]
@@ -53,7 +55,7 @@ class PreparedTopics:
         for scenario in scenarios:
             faults = read_fault_rows(scenario.faults, scenario.rounds)
             arrays = BookieArrays(scenario, faults)
-            place, first_store_span = gathered.add_scenario(scenario, faults, arrays, leaps)
+            place, first_store_span = gathered.add_scenario(scenario, faults, arrays, leaps, bucket_rounds)
             first = 0
             for topic in scenario.topics:
                 if is_managed(scenario.config, topic.config):
@@ -117,9 +119,11 @@ def _with_places(given: Sequence[Given], ensemble: np.ndarray, arrays: BookieArr
     return [with_places(one, arrays) | {"stand_ins": stand_ins} for one in given]
 
 
-def read_topics(scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool) -> TopicBlock:
+def read_topics(
+    scenarios: Sequence[Scenario], traced: Mapping[int, np.ndarray], leaps: bool, bucket_rounds: int = 0
+) -> TopicBlock:
     """All of PreparedTopics in one block."""
-    prepared = PreparedTopics(scenarios, traced, leaps)
+    prepared = PreparedTopics(scenarios, traced, leaps, bucket_rounds)
     return read_topic_block(prepared.payload(0, prepared.count))
 
 

@@ -64,7 +64,7 @@ def broker_round_rows(
     fetches back, by bucket (`bucket_edges`) and broker; None where none are shared.
     """
     edges = bucket_edges(rounds, bucket_rounds)
-    up, up_rounds = _up(spans, edges)
+    up, up_rounds = rounds_up(field_of(spans, "from_round"), field_of(spans, "status") & OFFLINE == 0, edges)
     own = sums.filter(pa.compute.equal(sums.column("scenario_id"), scenario_id))
     place, bucket = (own.column(name).to_numpy() for name in ("broker_place", "bucket"))
     totals = {name: np.zeros((len(edges) - 1, len(brokers)), np.int64) for name in SUMS}
@@ -83,11 +83,12 @@ def broker_round_rows(
     return table_of("broker_rounds", up.size, columns)
 
 
-def _up(spans: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """By bucket and broker: whether it runs in the last round, and in how many rounds."""
-    begin = field_of(spans, "from_round")
+def rounds_up(begin: np.ndarray, runs: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By bucket and broker: whether it runs in the last round, and in how many rounds.
+
+    `begin`, `runs`: of all brokers' spans, the first round and whether it runs from then on.
+    """
     end = np.append(begin[1:], 0)  # behind a broker's last span, which is at FOREVER, the next broker starts
-    runs = field_of(spans, "status") & OFFLINE == 0
     first = np.flatnonzero(np.append(True, begin[1:] <= begin[:-1]))
     up, up_rounds = [], []
     for from_round, to_round in zip(edges[:-1], edges[1:], strict=True):

@@ -1,7 +1,7 @@
 -- The fleet over time, one row for each scenario and bucket of rounds. At its end: bytes on brokers' disks (local_bytes;
 -- local_bytes_before: at its start, the first bucket's taken as its end's) and in remote storage (remote_bytes). During it:
 -- bytes into brokers from producers and other brokers (bytes_in), out to other brokers (bytes_out; cross_rack_bytes_out:
--- to other racks) and out to remote storage (copied_bytes).
+-- to other racks) and out to remote storage (copied_bytes). Bookies are not in it.
 WITH buckets AS (
   SELECT
     scenario_id,
@@ -12,6 +12,7 @@ WITH buckets AS (
     sum(bytes_out) AS bytes_out,
     sum(coalesce(cross_rack_bytes_out, 0)) AS cross_rack_bytes_out
   FROM broker_rounds
+  WHERE entries IS NULL
   GROUP BY scenario_id, from_round, to_round
 ),
 lengths AS (SELECT scenario_id, max(to_round - from_round) AS bucket_rounds FROM buckets GROUP BY scenario_id),

@@ -2,7 +2,8 @@
 --
 -- mean and peak are MB/s (10^6 bytes) over time buckets; peak_in and peak_out name the rounds of the bucket they fell
 -- into. A peak far above the mean, after a fault's end, is followers catching up; compare it with the network and
--- with replication throttles. in is fetched from leaders, out is served to followers. Kafka's: no rows of bookies.
+-- with replication throttles. in is fetched from leaders, out is served to followers. Of a bookie in is copies for
+-- lost ones, out what replication workers and recoveries read; what clients add is neither.
 WITH rates AS (
   SELECT
     b.scenario_id,

@@ -103,6 +103,11 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     bookie.open_run = NOWHERE
     bookie.has_to = 0
     bookie.flushed_to = 0
+    bookie.known_bytes = 0
+    bookie.bytes_taken = 0
+    bookie.bytes_in = 0
+    bookie.bytes_out = 0
+    bookie.cross_rack_bytes_out = 0
     bookie.may_take = NO_LIMIT
     bookie.holds_up = 0
     note_slowness(inputs, ledger, bookie.span)

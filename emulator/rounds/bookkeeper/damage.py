@@ -18,12 +18,14 @@ from emulator.rounds.bookkeeper.constants import (
     RESTARTED,
 )
 from emulator.rounds.bookkeeper.fragments import index_in
+from emulator.rounds.bookkeeper.held import bytes_held
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
 from emulator.rounds.bookkeeper.lost_entries import tell_last_copies
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.stored import flush, lose
 from emulator.rounds.bookkeeper.tell import tell, tell_of_bookie
+from emulator.rounds.bookkeeper.traffic import note_taken
 from emulator.rounds.lists import every
 
 
@@ -41,7 +43,9 @@ def damage(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, slo
     bookie.damaged = 1
     bookie.damage_cause = bookie.cause
     tell_last_copies(lists, settings, ledger, slot, loses_disk)
+    note_taken(lists, inputs, ledger, slot)
     lost_from, lost_to = lose(lists, inputs, ledger, slot, loses_disk)
+    bookie.known_bytes = bytes_held(lists, inputs, ledger, slot)
     if loses_disk:
         bookie.flushed_fence = 0
     if lost_from != NO_ENTRY:

@@ -18,7 +18,6 @@ from emulator.rounds.lists import every, last
 @compiled
 def fill_bookies(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """A batch for every filling bookie, in the order of their ids."""
-    settings = inputs.settings[ledger.settings]
     previous = NOBODY
     while True:
         found, place = NOBODY, 0
@@ -29,13 +28,14 @@ def fill_bookies(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         if found == NOBODY:
             return
         if is_heard(lists, ledger, found):
-            fill(lists, settings, ledger, found)
+            fill(lists, inputs, ledger, found)
         previous = place
 
 
 @compiled
-def fill(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> None:
+def fill(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int) -> None:
     """Copy what the bookie lacks, so many entries a round; when a closed ledger is complete it is filled, and leaves limbo."""
+    settings = inputs.settings[ledger.settings]
     copied = 0
     complete = ledger.state == CLOSED
     for at in every(ledger.fragments):
@@ -45,7 +45,7 @@ def fill(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> None:
         end = fragment_end(lists, ledger, at)
         entry = next_lacking(lists, settings, ledger, slot, index, lists.fragments[at].first_entry)
         while entry < end:
-            if copied < settings.batch_entries and copy_entry(lists, settings, ledger, at, index, entry, slot):
+            if copied < settings.batch_entries and copy_entry(lists, inputs, ledger, at, index, entry, slot):
                 copied += 1
             else:
                 complete = False

@@ -27,6 +27,7 @@ class ScenarioRow(Record):
     rules: int = constant("place of its protocol's rules")
     rounds: int = constant("rounds of the run")
     draw_key: int = constant("what its seed comes to as a key of draws")
+    bucket_rounds: int = constant("rounds of a time bucket of traffic, 0: none is told")
     leaps: int = constant("1: quiet rounds are leapt over; the result is the same")
     first_bookie: int = constant("place of its first bookie in Inputs.bookies")
     bookies: int = constant("bookies of the cluster")

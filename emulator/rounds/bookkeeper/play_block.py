@@ -12,12 +12,13 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import BOOKIE_KINDS, LEDGER_KINDS, RECOVERY_KINDS, Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL, play_ledgers
-from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Lists, Spans, Violation
+from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Lists, Spans, Traffic, Violation
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, ROOMS, WIDTHS, State
 from emulator.rounds.packed import cut, grown, roomy
 from emulator.rounds.records import rows, words_of
 
-TOLD = ("events", "violations", "witness", "witness_ensembles")
+TOLD = ("events", "violations", "witness", "witness_ensembles", "traffic")
+OF_RECORDS = ("events", "violations", "witness", "traffic")
 SPANS = {"witness_ensembles": "witness"}
 """Arrays of outputs -> the span that says how far they are filled, where it has another name."""
 
@@ -26,13 +27,14 @@ class Told(NamedTuple):
     """Rows in the order in which they were told.
 
     `events`: records.Event; `violations`: Violation, each with the writer's ensemble and `fragments` fragments in `witness`
-    (Fragment), whose ensembles stand in `witness_ensembles`, as broker ids.
+    (Fragment), whose ensembles stand in `witness_ensembles`, as broker ids; `traffic`: Traffic.
     """
 
     events: np.ndarray
     violations: np.ndarray
     witness: np.ndarray
     witness_ensembles: np.ndarray
+    traffic: np.ndarray
 
 
 class Scratch:
@@ -60,10 +62,11 @@ class Scratch:
             violations=rows(Violation, told),
             witness=rows(Fragment, told),
             witness_ensembles=np.zeros((told, MAX_ENSEMBLE), np.int64),
+            traffic=rows(Traffic, told),
             filled=rows(Spans, 1),
             shares=np.zeros((MAX_REGIONS, 4), np.int64),
         )
-        for name in ("events", "violations", "witness"):
+        for name in OF_RECORDS:
             getattr(self.lists.filled[0], name).limit = told - 1
 
     def words(self, old: State, new: State) -> Words:
@@ -81,13 +84,13 @@ class Scratch:
         for name in TOLD:
             count = int(getattr(self.lists.filled[0], SPANS.get(name, name)).count)
             told[name] = getattr(self.lists, name)[:count].copy()
-        for name in ("events", "violations", "witness"):
+        for name in OF_RECORDS:
             getattr(self.lists.filled[0], name).count = 0
         return told
 
     def is_crowded(self) -> bool:
         """Whether what was told before took the room of what is told now, so that handing it over is enough."""
-        spans = [getattr(self.lists.filled[0], name) for name in ("events", "violations", "witness")]
+        spans = [getattr(self.lists.filled[0], name) for name in OF_RECORDS]
         is_crowded = any(span.full and span.count > 0 for span in spans)
         for span in spans:
             span.full = 0
@@ -128,6 +131,6 @@ def play(state: State, inputs: Inputs, scratch: Scratch | None = None, ledgers_a
 def joined(told: Sequence[Mapping[str, np.ndarray]]) -> Told:
     """What was handed over, one after the other."""
     whole: dict[str, Any] = {name: np.concatenate([part[name] for part in told]) for name in TOLD}
-    for name in ("events", "violations", "witness"):
+    for name in OF_RECORDS:
         whole[name] = whole[name].view(np.recarray)
     return Told(**whole)

@@ -13,6 +13,7 @@ from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, 
 from emulator.rounds.bookkeeper.play_round import play_round
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Spans
 from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, tell_traffic
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
 CHECK_ROUNDS = 64
@@ -22,7 +23,7 @@ CHECK_ROUNDS = 64
 @compiled
 def outputs_full(spans: Spans) -> bool:
     """Whether there was no room for what a ledger tells."""
-    return spans.events.full | spans.violations.full | spans.witness.full != 0
+    return spans.events.full | spans.violations.full | spans.witness.full | spans.traffic.full != 0
 
 
 @merged_into_caller
@@ -33,9 +34,13 @@ def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.n
     spans, leaps = lists.filled[0], inputs.scenarios[ledger.scenario].leaps
     # Entries go to other bookies from one to the next: all of an ensemble have had their turn after E rounds.
     in_a_row, rounds_of_proof = 0, inputs.settings[ledger.settings].ensemble_size + 1
+    if ledger.now == 0:
+        know_what_is_there(lists, inputs, ledger)
     while ledger.now < ledger.end:
         told = spans.events.count
         play_round(lists, inputs, ledger)
+        if is_bucket_end(inputs, ledger.scenario, ledger.now):
+            tell_traffic(lists, inputs, ledger, ledger.now, True)
         if ledger.now % CHECK_ROUNDS == 0 and (is_full(ledger) or outputs_full(spans)):
             return
         if not leaps:
@@ -48,9 +53,11 @@ def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.n
             then = horizon(lists, inputs, ledger, probe.ledger_drift)
             if then > ledger.now:
                 leap(lists, inputs, ledger, ledger_words, words, probe, then)
+                if is_bucket_end(inputs, ledger.scenario, ledger.now):
+                    tell_traffic(lists, inputs, ledger, ledger.now, True)
     if ledger.now == inputs.scenarios[ledger.scenario].rounds and not is_full(ledger):
         check_end(lists, inputs, ledger)
-        finish(lists, inputs, ledger, 0)
+        finish(lists, inputs, ledger)
 
 
 @entry_point
@@ -74,6 +81,7 @@ def play_ledgers(
         ledger = new.ledgers[number]
         if not is_played:
             events, violations, witness = spans.events.count, spans.violations.count, spans.witness.count
+            traffic = spans.traffic.count
             for word in range(words.ledgers.shape[1]):
                 words.ledgers[number, word] = words.old_ledgers[number, word]
             load_lists(old, ledger, number, words, 0, 1)
@@ -81,6 +89,7 @@ def play_ledgers(
                 play_ledger(lists, inputs, ledger, words.ledgers[number], words, probe)
             if is_full(ledger) or outputs_full(spans):
                 spans.events.count, spans.violations.count, spans.witness.count = events, violations, witness
+                spans.traffic.count = traffic
                 return number, SCRATCH_FULL
         if not store_lists(new, ledger, number, words):
             return number, OUTPUT_FULL

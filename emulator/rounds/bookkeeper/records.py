@@ -54,6 +54,11 @@ class Bookie(Record):
     open_run: int = compared("number of the run that its next entry goes on with, NOWHERE: none")
     has_to: int = counter("end of that run: it has its share of all entries below")
     flushed_to: int = sample("those of that run below it are on disk")
+    known_bytes: int = constant("bytes of its entries when it was looked at last")
+    bytes_taken: int = constant("bytes that it took since the last time bucket ended, up to then")
+    bytes_in: int = constant("bytes of copies that it got since the last time bucket ended")
+    bytes_out: int = constant("bytes that it sent since the last time bucket ended")
+    cross_rack_bytes_out: int = constant("of these, to bookies of other racks")
     # At the run's end
     last_entry: int = scratch("its largest entry, NO_ENTRY: it has none")
     lac: int = scratch("what it knows to be confirmed")
@@ -296,12 +301,28 @@ class Violation(Record):
     fragments: int = constant("fragments, behind the ensemble that the writer writes to")
 
 
+class Traffic(Record):
+    """What went in and out of a bookie for a ledger in a time bucket, and what it has of it at its end."""
+
+    ledger: int = constant("place of the ledger, or topic, in the block")
+    place: int = constant("the bookie's place among the scenario's")
+    bucket: int = constant("number of the time bucket")
+    bytes_produced: int = constant("bytes of adds that it took")
+    bytes_in: int = constant("bytes of copies that it got")
+    bytes_out: int = constant("bytes that recoveries and replication workers read from it")
+    cross_rack_bytes_out: int = constant("of these, to bookies of other racks")
+    follower_count: int = constant("1: it is in the ledger's last ensemble")
+    local_bytes: int = constant("bytes of its entries")
+    entries: int = constant("so many")
+
+
 class Spans(Record):
     """How far the arrays of outputs are filled."""
 
     events: List = part_of(List, "rows of events")
     violations: List = part_of(List, "rows of violations")
     witness: List = part_of(List, "rows of witness_fragments")
+    traffic: List = part_of(List, "rows of traffic")
 
 
 class Lists(NamedTuple):
@@ -331,5 +352,6 @@ class Lists(NamedTuple):
     violations: Rows[Violation]
     witness: Rows[Fragment]
     witness_ensembles: np.ndarray
+    traffic: Rows[Traffic]
     filled: Rows[Spans]
     shares: np.ndarray

@@ -163,7 +163,7 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
     copied = 0
     while task.next_entry < end and copied < settings.batch_entries:
         if holds(settings, task.index, task.next_entry):
-            if not copy_entry(lists, settings, ledger, fragment, task.index, task.next_entry, task.target):
+            if not copy_entry(lists, inputs, ledger, fragment, task.index, task.next_entry, task.target):
                 return copied > 0
             copied += 1
         task.next_entry += 1

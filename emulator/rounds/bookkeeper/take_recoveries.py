@@ -15,6 +15,7 @@ from emulator.rounds.bookkeeper.constants import (
     NEVER,
     NO,
     NO_LAC,
+    NOBODY,
     NOW,
     NOWHERE,
     OK,
@@ -39,6 +40,7 @@ from emulator.rounds.bookkeeper.quorums import covered, needed_answers, write_in
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Opening, Recovery
 from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed, wait_for_nobody
 from emulator.rounds.bookkeeper.stored import has_entry, lac_of
+from emulator.rounds.bookkeeper.traffic import note_read
 from emulator.rounds.lists import every, last
 from emulator.rounds.slots import has, size
 
@@ -55,7 +57,7 @@ def take_recoveries(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) 
         if phase == FENCE:
             take_lacs(lists, settings, ledger, recovery, number, rules)
         elif phase == READ:
-            read(lists, settings, ledger, recovery, number, rules)
+            read(lists, inputs, ledger, recovery, number, rules)
 
 
 @compiled
@@ -121,13 +123,14 @@ def take_late_lacs(lists: Lists, ledger: Ledger, recovery: Recovery, number: int
 
 
 @compiled
-def read(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> None:
+def read(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> None:
     """Ask the write set of the entry behind its LAC, in order, until the answers are enough; the question fences.
 
     While slow ones of it haven't answered it waits for these, up to the time-out.
     """
+    settings = inputs.settings[ledger.settings]
     if recovery.asked_round == NEVER:
-        verdict = ask_for_entry(lists, settings, ledger, recovery, number, rules)
+        verdict = ask_for_entry(lists, inputs, ledger, recovery, number, rules)
     else:
         verdict = take_late_reads(lists, settings, ledger, recovery, number, rules)
     is_over = ledger.now - recovery.asked_round >= settings.read_timeout_rounds
@@ -147,8 +150,9 @@ def read(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, n
 
 
 @compiled
-def ask_for_entry(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
+def ask_for_entry(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
     """One of the write set after the other; a slow one's answer is awaited while the next is asked. What the answers come to."""
+    settings = inputs.settings[ledger.settings]
     entry = recovery.lac + 1
     fragment = found_fragment_of(lists, ledger, number, entry)
     recovery.asked_round = ledger.now
@@ -156,6 +160,8 @@ def ask_for_entry(lists: Lists, settings: Settings, ledger: Ledger, recovery: Re
         index = write_index(settings, entry, place)
         slot = lists.found_ensembles[fragment, index]
         said = say(lists, settings, ledger, slot, entry)
+        if said == FOUND:
+            note_read(lists, inputs, ledger, slot, NOBODY, entry)
         is_late = is_heard(lists, ledger, slot) and bookie_at(lists, ledger, slot).lag > 0
         if is_heard(lists, ledger, slot) and rules.recovery_reads_fence:
             fence(lists, ledger, slot, recovery.cause)

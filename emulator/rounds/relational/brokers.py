@@ -80,5 +80,5 @@ def _row(inputs: RunInputs, row: dict[str, Any]) -> tuple[Any, ...]:
     start, end = row["from_round"], row["to_round"]
     ups = (max(0, min(s.to_round, end) - max(s.from_round, start)) for s in segments if not s.offline)
     up = any(s.from_round < end <= s.to_round and not s.offline for s in segments)
-    values = {"up": up, "up_rounds": sum(ups), **row}
+    values = {"up": up, "up_rounds": sum(ups), "entries": None, **row}
     return tuple(values.get(name, 0) for name in OUTPUT_TABLES["broker_rounds"].names)

@@ -42,10 +42,10 @@ class Played:
     told: Told
 
 
-def played(scenarios: Sequence[Scenario], leaps: bool = False, room: int | None = None) -> Played:
+def played(scenarios: Sequence[Scenario], leaps: bool = False, room: int | None = None, bucket_rounds: int = 0) -> Played:
     """All ledgers of some scenarios, played to their end; `room`: of lists and rows told, to begin with."""
     flags = {s.scenario_id: np.ones(sum(topic.partitions for topic in s.topics), bool) for s in scenarios}
-    block = read_ledgers(scenarios, flags, leaps)
+    block = read_ledgers(scenarios, flags, leaps, bucket_rounds)
     state, told = play(block.state, block.inputs, Scratch() if room is None else Scratch(room, room))
     return Played(block, state, told)
 

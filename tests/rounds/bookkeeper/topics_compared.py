@@ -35,10 +35,12 @@ class PlayedTopics:
     ledgers: Played
 
 
-def played_topics(scenarios: Sequence[Scenario], leaps: bool = False, room: int | None = None) -> PlayedTopics:
+def played_topics(
+    scenarios: Sequence[Scenario], leaps: bool = False, room: int | None = None, bucket_rounds: int = 0
+) -> PlayedTopics:
     """All topics of some scenarios, played to their end; `room`: of lists, rows told and seats, to begin with."""
     flags = {s.scenario_id: np.ones(sum(topic.partitions for topic in s.topics), bool) for s in scenarios}
-    block = read_topics(scenarios, flags, leaps)
+    block = read_topics(scenarios, flags, leaps, bucket_rounds)
     state, told = play(block.state, block.inputs, TopicScratch() if room is None else TopicScratch(room, room, 2))
     lists = state.lists._replace(ledgers=entries_of(Ledger, state.ledgers))
     return PlayedTopics(block, state, told, Played(Block(lists, block.inputs), lists, told))

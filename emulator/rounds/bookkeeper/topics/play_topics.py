@@ -20,6 +20,8 @@ from emulator.rounds.bookkeeper.topics.leap import TopicProbe, busy_ledger, hori
 from emulator.rounds.bookkeeper.topics.play_topic_round import play_topic_round
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
+from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies
+from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, tell_traffic
 from emulator.rounds.packed import load, store
 
 SEATS_FULL = OUTPUT_FULL + 1
@@ -55,9 +57,13 @@ def play_topic(
     spans, own = lists.filled[0], topic_words.topics[number]
     leaps = inputs.scenarios[topic.scenario].leaps
     in_a_row, rounds_of_proof, before = 0, inputs.settings[topic.settings].ensemble_size + 1, NOBODY
+    if topic.now == 0:
+        for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
+            know_what_is_there(lists, inputs, topics.ledgers[at])
     while topic.now < topic.end and not topic.ledgers.full and not topic.owners.full:
         told = spans.events.count
         play_topic_round(lists, topics, inputs, topic, words, empty)
+        tell_traffic_of(lists, topics, inputs, topic)
         if topic.now % CHECK_ROUNDS == 0 and any_full(topics, topic, spans):
             return
         if not leaps:
@@ -73,10 +79,20 @@ def play_topic(
             then = horizon(lists, topics, inputs, topic, busy, probe, ledger_probe)
             if then > topic.now:
                 leap(lists, topics, inputs, topic, busy, own, owners, ledgers, words, probe, ledger_probe, then)
+                tell_traffic_of(lists, topics, inputs, topic)
     if topic.now == inputs.scenarios[topic.scenario].rounds and not any_full(topics, topic, lists.filled[0]):
         for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
             check_end(lists, inputs, topics.ledgers[at])
-            finish(lists, inputs, topics.ledgers[at], topics.parts[at].first_message + topics.ledgers[at].first_own_entry)
+            finish(lists, inputs, topics.ledgers[at])
+
+
+@compiled
+def tell_traffic_of(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
+    """Where a time bucket ends: of all ledgers, also of those that were deleted in it."""
+    if not is_bucket_end(inputs, topic.scenario, topic.now):
+        return
+    for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
+        tell_traffic(lists, inputs, topics.ledgers[at], topic.now, is_on_bookies(topics.parts[at]))
 
 
 @compiled
@@ -139,6 +155,7 @@ def play_topics(
         topic = new.topics[number]
         if not is_played:
             events, violations, witness = spans.events.count, spans.violations.count, spans.witness.count
+            traffic = spans.traffic.count
             for word in range(topic_words.topics.shape[1]):
                 topic_words.topics[number, word] = topic_words.old_topics[number, word]
             load_topic(old, topics, topic, number, words, topic_words)
@@ -147,6 +164,7 @@ def play_topics(
             seats_full = topic.ledgers.full or topic.owners.full
             if seats_full or any_full(topics, topic, spans):
                 spans.events.count, spans.violations.count, spans.witness.count = events, violations, witness
+                spans.traffic.count = traffic
                 return number, SEATS_FULL if seats_full else SCRATCH_FULL
         if not store_topic(new, topics, topic, number, words, topic_words):
             return number, OUTPUT_FULL

@@ -1,0 +1,49 @@
+"""How much bookies have: entries and bytes, from runs and from the sizes of what the application handed over."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.quorums import holds
+from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.bookkeeper.stored import end_of
+from emulator.rounds.lists import every
+
+
+@compiled
+def held(lists: Lists, settings: Settings, ledger: Ledger, slot: int, from_entry: int, to_entry: int) -> int:
+    """How many entries of [from_entry, to_entry) a bookie has."""
+    count = 0
+    for at in every(ledger.stored):
+        run = lists.stored[at]
+        begin, end = max(from_entry, run.from_entry), min(to_entry, end_of(lists, ledger, at))
+        if run.bookie == slot and begin < end:
+            count += shares_below(settings, run.index, end) - shares_below(settings, run.index, begin)
+    return count
+
+
+@compiled
+def shares_below(settings: Settings, index: int, end: int) -> int:
+    """How many entries below an end an index gets."""
+    whole, rest = end // settings.ensemble_size, end % settings.ensemble_size
+    count = whole * settings.write_quorum
+    for entry in range(rest):
+        if holds(settings, index, entry):
+            count += 1
+    return count
+
+
+@compiled
+def bytes_held(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int) -> int:
+    """Bytes of the entries that a bookie has."""
+    settings = inputs.settings[ledger.settings]
+    total = 0
+    if ledger.first_own_entry > 0:
+        given = held(lists, settings, ledger, slot, 0, ledger.first_own_entry)
+        total += given * ledger.given_bytes // ledger.first_own_entry
+    begin = ledger.first_own_entry - ledger.first_message
+    for at in range(ledger.first_size, ledger.first_size + ledger.size_count):
+        size = inputs.sizes[at]
+        own = held(lists, settings, ledger, slot, max(0, size.from_entry + begin), size.to_entry + begin)
+        total += own * size.size_bytes // size.records
+    return total

@@ -21,13 +21,21 @@ from emulator.engine.warm_up import warm_up
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import prepare
 from emulator.progress import Progress
+from emulator.rounds.bookkeeper.draw_first_ensembles import draw_first_ensembles
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.topics.play_topics import play_topics
 from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
 from emulator.rounds.quorums.play_groups import play_groups
 from emulator.scenario import Scenario, load_run
 
-ENTRY_POINTS: list[Callable[..., object]] = [play_partitions, play_tiered_partitions, play_ledgers, play_topics, play_groups]
+ENTRY_POINTS: list[Callable[..., object]] = [
+    play_partitions,
+    play_tiered_partitions,
+    draw_first_ensembles,
+    play_ledgers,
+    play_topics,
+    play_groups,
+]
 """All that is compiled to be called from Python."""
 
 SCENARIO = """
@@ -51,10 +59,17 @@ LEDGERS = """
 protocol = "bookkeeper"
 rounds = 2
 cluster = { brokers = 3 }
-topics = [{ name = "t", partitions = 1 }, { name = "list", partitions = 1, config = { managedLedger = true } }]
 workload = [{ topic = "*", records_per_round = 1 }]
+[[topics]]
+name = "t"
+partitions = 1
+placement = "DefaultEnsemblePlacementPolicy"
+[[topics]]
+name = "list"
+partitions = 1
+config = { managedLedger = true }
 """
-"""A ledger by itself, and a topic that is a list of ledgers."""
+"""A ledger by itself, whose first ensemble is drawn when this is read, and a topic that is a list of ledgers."""
 
 GROUPS = """
 protocol = "raft"

@@ -29,7 +29,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@echo 'Compiling the rounds, once: a minute or two ...'
+	@echo 'Compiling the rounds, once: three to four minutes ...'
 	@$(BIN)/python -m emulator.engine.compile_all
 	@touch $@
 

@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -81,10 +81,10 @@ workload = [{ topic = "t", records_per_round = 1 }]
 """A group; `quorum` is compiled together with raft."""
 
 
-def compile_all() -> None:
-    """Have the rounds of partitions, with remote storage and without, of ledgers, of their lists and of groups compiled and kept.
+def compile_all(kinds: Collection[str] = ()) -> None:
+    """Have the rounds of these KINDS compiled and kept, of all if none is named, each in a process of its own.
 
-    Each in a process of its own, as many at once as there are cores.
+    As many at once as there are cores. Raises EnvironmentProblem where they cannot be compiled.
     """
     if WHY_NOT is not None:
         raise EnvironmentProblem(f"numba cannot be used ({WHY_NOT})")
@@ -92,9 +92,8 @@ def compile_all() -> None:
         return
     began = time.monotonic()
     print("compiling the rounds, once for this version ...", file=sys.stderr, flush=True)
-    # the longest one first
     with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as pool:
-        for done in [pool.submit(compile_one) for compile_one in (compile_tiered, compile_core, compile_ledgers, compile_groups)]:
+        for done in [pool.submit(compile_one) for kind, compile_one in KINDS.items() if kind in (kinds or KINDS)]:
             done.result()
     print(f"compiled in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
@@ -118,6 +117,10 @@ def compile_ledgers() -> None:
 def compile_groups() -> None:
     """Of groups that commit by quorums."""
     GroupEngine(_scenarios(GROUPS), {}).warm_up(Progress(quiet=True))
+
+
+KINDS = {"tiered": compile_tiered, "core": compile_core, "ledgers": compile_ledgers, "groups": compile_groups}
+"""What is compiled, by what it plays; the longest one first."""
 
 
 def _compile_partitions(text: str) -> None:

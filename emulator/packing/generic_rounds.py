@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.compiled_cache import PACKED_VARIABLE
@@ -20,11 +21,11 @@ ENVIRONMENT = {"NUMBA_CPU_NAME": "generic"}
 """Of the process that compiles, and of executors (launcher.sh): Numba then uses what each CPU of this kind has."""
 
 
-def generic_rounds() -> list[Path]:
+def generic_rounds(kinds: Sequence[str] = ()) -> list[Path]:
     """The folders of the rounds compiled for every CPU of this kind, one a system, after some minutes where there are none yet.
 
-    Their parents are named by what the code follows from (compiled_cache.source_digest). Raises EnvironmentProblem where they
-    cannot be compiled.
+    `kinds`: of compile_all.KINDS, none: all. Their parents are named by what the code follows from
+    (compiled_cache.source_digest). Raises EnvironmentProblem where they cannot be compiled.
     """
     inherited = {
         k: v
@@ -32,7 +33,7 @@ def generic_rounds() -> list[Path]:
         if not re.match(f"NUMBA_|EMULATOR_(BOUNDS_CHECK|REFERENCE_COUNTS)|{PACKED_VARIABLE}", k)
     }
     path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "emulator.packing.generic_rounds"]
+    command = [sys.executable, "-m", "emulator.packing.generic_rounds", *kinds]
     environment = inherited | ENVIRONMENT | {"PYTHONPATH": path}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, check=False)
     if done.returncode != 0:
@@ -43,18 +44,18 @@ def generic_rounds() -> list[Path]:
     return [Path(folder) for folder in answer["folders"]]
 
 
-def _compile() -> dict[str, object]:
+def _compile(kinds: Sequence[str]) -> dict[str, object]:
     from emulator import compiled, compiled_cache
     from emulator.engine.compile_all import ENTRY_POINTS, compile_all
 
     if compiled.WHY_NOT is not None:
         return {"problem": f"numba cannot be used ({compiled.WHY_NOT})"}
-    compile_all()
+    compile_all(kinds)
     return {"folders": sorted({str(compiled_cache.folder_of(function)) for function in ENTRY_POINTS})}
 
 
 if __name__ == "__main__":
     try:
-        print(json.dumps(_compile()))
+        print(json.dumps(_compile(sys.argv[1:])))
     except Exception as problem:
         print(json.dumps({"problem": f"{type(problem).__name__}: {problem}"}))

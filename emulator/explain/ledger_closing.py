@@ -8,7 +8,7 @@ from emulator.explain.fetches import offsets
 from emulator.explain.ledger_rows import LedgerRows, TopicRows
 from emulator.explain.marks import fault_words
 from emulator.explain.rows import Row
-from emulator.explain.summary import fault_line, violation_line
+from emulator.explain.summary import faults_and_violations
 from emulator.explain.times import time_of
 
 
@@ -42,13 +42,7 @@ def _lost_and_faults(rows: LedgerRows | TopicRows) -> Iterator[str]:
     yield "Lost" if lost else "Lost: nothing that was acknowledged"
     for event in lost:
         yield f"  {loss_words(event, rows.scenario, faults.get(event['cause']))}"
-    if rows.faults:
-        yield "Faults"
-        for fault in rows.faults:
-            yield f"  {fault_line(fault, rows.scenario)}"
-    yield "Violations" if rows.violations else "Violations: none"
-    for violation in rows.violations:
-        yield f"  {violation_line(violation)}"
+    yield from faults_and_violations(rows)
 
 
 def loss_words(event: Row, scenario: Row, fault: Row | None) -> str:

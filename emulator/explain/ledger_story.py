@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from emulator.explain.ledger_closing import ledger_closing
@@ -11,7 +12,7 @@ from emulator.explain.ledger_marks import STEADY_KINDS, adds, ledger_marks
 from emulator.explain.ledger_rows import LedgerRows
 from emulator.explain.rows import Row
 from emulator.explain.story import FOLLOWER, LEADER, OFFLINE, ZOMBIE, Moment, Quiet, Speech, State, Story
-from emulator.explain.times import times_of
+from emulator.explain.summary import rounds_words
 
 OF_LEDGERS = Speech(
     "bookie",
@@ -35,21 +36,33 @@ OF_LEDGERS = Speech(
 def tell_ledger(rows: LedgerRows, first: int, last: int) -> Story:
     """Tells the story of rounds `first` to `last`, both included, of a ledger whose rounds are known."""
     history = LedgerHistory(rows)
+    moments = (_moment(history, round_, round_ == first) for round_ in range(first, last + 1))
+    parts = with_quiet(moments, partial(_what_goes_on, history), STEADY_KINDS + ("copies",), partial(_quiet, history))
+    opening = (heading(rows, first, last), OF_LEDGERS.opening)
+    return Story(rows, first, last, True, parts, OF_LEDGERS, opening, tuple(ledger_closing(rows)))
+
+
+def with_quiet(
+    moments: Iterable[Moment],
+    what_goes_on: Callable[[int], Any],
+    steady_kinds: Collection[str],
+    quiet: Callable[[Sequence[int]], Quiet],
+) -> tuple[Moment | Quiet, ...]:
+    """Returns rounds in a row, those in which nothing but `steady_kinds` happens and the same goes on as before put together."""
     parts: list[Moment | Quiet] = []
-    quiet: list[int] = []
+    rounds: list[int] = []
     before: Any = None
-    for round_ in range(first, last + 1):
-        moment, now = _moment(history, round_, round_ == first), _what_goes_on(history, round_)
-        if round_ > first and now == before and not _is_eventful(moment):
-            quiet.append(round_)
+    for moment in moments:
+        now = what_goes_on(moment.round)
+        is_eventful = bool(moment.violations) or any(mark.kind not in steady_kinds for mark in moment.marks)
+        if (parts or rounds) and now == before and not is_eventful:
+            rounds.append(moment.round)
         else:
-            parts += [_quiet(history, quiet)] if quiet else []
-            quiet = []
+            parts += [quiet(rounds)] if rounds else []
+            rounds = []
             parts.append(moment)
         before = now
-    parts += [_quiet(history, quiet)] if quiet else []
-    opening = (heading(rows, first, last), OF_LEDGERS.opening)
-    return Story(rows, first, last, True, tuple(parts), OF_LEDGERS, opening, tuple(ledger_closing(rows)))
+    return (*parts, *([quiet(rounds)] if rounds else []))
 
 
 def heading(rows: LedgerRows, first: int, last: int) -> str:
@@ -58,8 +71,8 @@ def heading(rows: LedgerRows, first: int, last: int) -> str:
     place = "" if rows.number is None else f"{rows.number} of "
     quorums = f"E {ledger['ensemble_size']}, Qw {ledger['write_quorum']}, Qa {ledger['ack_quorum']}"
     return (
-        f"ledger {place}{rows.topic}:{rows.partition} in scenario {scenario['name']} ({scenario['protocol']}), {quorums}; rounds"
-        f" {first}-{last} of {scenario['rounds']}, {scenario['round_ms']} ms each ({times_of(scenario, first, last)})"
+        f"ledger {place}{rows.topic}:{rows.partition} in scenario {scenario['name']} ({scenario['protocol']}), {quorums};"
+        f" {rounds_words(scenario, first, last)}"
     )
 
 
@@ -74,10 +87,6 @@ def _moment(history: LedgerHistory, round_: int, first_shown: bool) -> Moment:
         tuple(history.violations.get(round_, ())),
         tuple(_side(history.ledgers.get(round_))),
     )
-
-
-def _is_eventful(moment: Moment) -> bool:
-    return bool(moment.violations) or any(mark.kind not in STEADY_KINDS + ("copies",) for mark in moment.marks)
 
 
 def _what_goes_on(history: LedgerHistory, round_: int) -> Any:

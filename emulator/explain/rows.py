@@ -29,6 +29,14 @@ class StoryRows(Protocol):
         """What has a column of its own, by number."""
 
     @property
+    def faults(self) -> Sequence[Row]:
+        """Those that concern it."""
+
+    @property
+    def violations(self) -> Sequence[Row]:
+        """What it violated."""
+
+    @property
     def brokers(self) -> Sequence[Row]:
         """Rows of `brokers` of those that are columns."""
 

@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from emulator.explain.fetches import offsets
 from emulator.explain.layout import violation_words
 from emulator.explain.marks import fault_words
-from emulator.explain.rows import PartitionRows, Row
+from emulator.explain.rows import PartitionRows, Row, StoryRows
 from emulator.explain.story import Story
 from emulator.explain.times import times_of
 
 _COUNTS = ("appended", "acked", "acked_lost", "committed_lost", "refused", "truncated", "elections", "unclean_elections")
+
+
+def rounds_words(scenario: Row, first: int, last: int) -> str:
+    """Returns which rounds a story is of."""
+    return f"rounds {first}-{last} of {scenario['rounds']}, {scenario['round_ms']} ms each ({times_of(scenario, first, last)})"
 
 
 def heading(story: Story) -> Iterator[str]:
@@ -19,8 +24,7 @@ def heading(story: Story) -> Iterator[str]:
     rows, scenario = rows_of(story), story.rows.scenario
     yield (
         f"{rows.topic}:{rows.partition} in scenario {scenario['name']} ({scenario['protocol']}), replicas"
-        f" {', '.join(map(str, rows.replicas))}; rounds {story.first}-{story.last} of {scenario['rounds']},"
-        f" {scenario['round_ms']} ms each ({times_of(scenario, story.first, story.last)})"
+        f" {', '.join(map(str, rows.replicas))}; {rounds_words(scenario, story.first, story.last)}"
     )
     yield (
         story.speech.opening
@@ -42,6 +46,11 @@ def summary(rows: PartitionRows) -> Iterator[str]:
         yield f"  {line}"
     yield "Outcome"
     yield f"  {', '.join(f'{name} {value}' for name, value in outcome_counts(rows))}"
+    yield from faults_and_violations(rows)
+
+
+def faults_and_violations(rows: StoryRows) -> Iterator[str]:
+    """Yields the faults that concern whom the story is of, and what was violated."""
     if rows.faults:
         yield "Faults"
         for fault in rows.faults:

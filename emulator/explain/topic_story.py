@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from emulator.explain.fetches import offsets
@@ -11,11 +12,11 @@ from emulator.explain.ledger_closing import topic_closing
 from emulator.explain.ledger_history import by_round
 from emulator.explain.ledger_marks import event_mark
 from emulator.explain.ledger_rows import TopicRows
-from emulator.explain.ledger_story import growth_words
+from emulator.explain.ledger_story import growth_words, with_quiet
 from emulator.explain.marks import AFTER_FETCHES, CONTROLLER, INPUTS, LEADING, NBSP, WRITING, Mark, fault_marks
 from emulator.explain.rows import Row
 from emulator.explain.story import ABSENT, FOLLOWER, LEADER, OFFLINE, ZOMBIE, Moment, Quiet, Speech, State, Story
-from emulator.explain.times import times_of
+from emulator.explain.summary import rounds_words
 
 OF_TOPICS = Speech(
     "ledger",
@@ -85,24 +86,13 @@ class _History:
 def tell_topic(rows: TopicRows, first: int, last: int) -> Story:
     """Tells the story of rounds `first` to `last`, both included, of a topic whose rounds are known."""
     history = _History(rows)
-    parts: list[Moment | Quiet] = []
-    quiet: list[int] = []
-    before: Any = None
-    for round_ in range(first, last + 1):
-        moment, now = _moment(history, round_, round_ == first), _what_goes_on(history, round_)
-        if round_ > first and now == before and all(mark.kind == "append" for mark in moment.marks) and not moment.violations:
-            quiet.append(round_)
-        else:
-            parts += [_quiet(history, quiet)] if quiet else []
-            quiet = []
-            parts.append(moment)
-        before = now
-    parts += [_quiet(history, quiet)] if quiet else []
+    moments = (_moment(history, round_, round_ == first) for round_ in range(first, last + 1))
+    parts = with_quiet(moments, partial(_what_goes_on, history), ("append",), partial(_quiet, history))
     opening = [heading(rows, first, last), OF_TOPICS.opening]
     left_out = [row["ledger"] for row in rows.ledgers if row["ledger"] < min(rows.columns, default=0)]
     if left_out:
         opening.append(f"Ledgers {offsets(left_out[0], left_out[-1] + 1)} are not drawn; --ledger N tells of any.")
-    return Story(rows, first, last, True, tuple(parts), OF_TOPICS, tuple(opening), tuple(topic_closing(rows)))
+    return Story(rows, first, last, True, parts, OF_TOPICS, tuple(opening), tuple(topic_closing(rows)))
 
 
 def heading(rows: TopicRows, first: int, last: int) -> str:
@@ -110,8 +100,7 @@ def heading(rows: TopicRows, first: int, last: int) -> str:
     scenario = rows.scenario
     return (
         f"topic {rows.topic}:{rows.partition} in scenario {scenario['name']} ({scenario['protocol']}),"
-        f" {rows.row['ledgers_created']} ledgers; rounds {first}-{last} of {scenario['rounds']}, {scenario['round_ms']} ms each"
-        f" ({times_of(scenario, first, last)})"
+        f" {rows.row['ledgers_created']} ledgers; {rounds_words(scenario, first, last)}"
     )
 
 

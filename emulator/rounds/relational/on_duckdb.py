@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from sqlglot import exp, parse_one
 
 from emulator.arrow_schemas import to_arrow_schema
+from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.only_reads import DIALECT
 
 from .queries import Engine, Query
@@ -174,7 +175,7 @@ class OnDuckDB(Engine):
 
 @cache
 def of_duckdb(text: str) -> str:
-    """An expression of Spark's dialect in DuckDB's."""
+    """An expression of Spark's dialect in DuckDB's; raises Untranslatable for one that is not listed here."""
     tree = parse_one("SELECT " + _WORDS.sub(r"`\1`", text), read=DIALECT).expressions[0]
     holder = exp.Paren(this=tree)
     for node in reversed(list(tree.bfs())):
@@ -182,7 +183,7 @@ def of_duckdb(text: str) -> str:
         if rewrite is not None:
             node.replace(rewrite(node))
         elif not isinstance(node, (*SAME, exp.Anonymous)):
-            raise NotImplementedError(f"{type(node).__name__}: {text}")
+            raise Untranslatable(f"{type(node).__name__}: {text}")
     for node in list(holder.find_all(exp.Sum)):  # of 128 bits
         whole = _whole(node)
         whole.replace(exp.Cast(this=whole.copy(), to=exp.DataType.build("bigint")))

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.compiled import is_compiling
-from emulator.engine import group_engine
+from emulator.engine import group_engine, weighed_engine
 from emulator.engine.play_group_blocks import group_payload, play_group_payload
 from emulator.errors import InputError
 from emulator.inputs.quorum_arrays.prepare import PreparedGroups
@@ -147,7 +147,7 @@ def test_a_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not [row for row in broken if row[0] == 0]
     listed = {row["invariant"] for row in tables["invariants"]}
     assert {"ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety"} <= listed
-    monkeypatch.setattr(group_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
     monkeypatch.setattr(group_engine, "JOB_WEIGHT", 2000.0)
     by_jobs = emulate(spark, SEVERAL, tmp_path / "jobs", trace="none")
     for name in ("partitions", "outcomes", "events", "violations", "event_counts", "brokers", "faults"):

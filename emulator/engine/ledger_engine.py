@@ -7,14 +7,12 @@ from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from emulator import compiled
-from emulator.engine.blocks import JOB_WEIGHT, SMALL_WEIGHT, Plan, plan_blocks
-from emulator.engine.estimate import Work
+from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
 from emulator.engine.interface import Playing, Size
-from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import Player, payload_rows, play_blocks
 from emulator.engine.play_ledger_blocks import (
@@ -27,19 +25,20 @@ from emulator.engine.play_ledger_blocks import (
 )
 from emulator.engine.rows import LEDGER_TABLES, rows_of
 from emulator.engine.warm_up import check_numba, compile_all
+from emulator.engine.weighed_engine import WeighedEngine
 from emulator.errors import InputError
 from emulator.faults.kinds import read_fault_rows
 from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_ledger_block, read_topic_block
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import records_of
 from emulator.ledger_configs import MAX_LEDGERS, effective
+from emulator.outcomes.compiled.traffic import broker_round_rows
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
-from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, bookie_traffic_rows, summed
-from emulator.outcomes.invariants import OF_LEDGERS, invariant_table
+from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, SUMS, summed
+from emulator.outcomes.invariants import OF_LEDGERS
 from emulator.outcomes.joined import Tables
-from emulator.outcomes.scenarios import broker_rows, fault_rows
-from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
+from emulator.rounds.bookkeeper.constants import DEAD
 from emulator.rounds.bookkeeper.inputs import BookieSpan
 from emulator.scenario import Scenario
 
@@ -50,14 +49,14 @@ LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
 """Whose state is in memory at once, at most; a topic has hundreds of ledgers."""
 
 
-class LedgerEngine:
+class LedgerEngine(WeighedEngine):
     """Plays scenarios of ledgers by compiled rounds. A place is one of a ledger by itself, or, behind those, of a topic.
 
     `traced`: by scenario_id flags of the traced ledgers, whose entries and rounds are tables. `bucket_rounds`, `identity`: as of
     CompiledEngine.
     """
 
-    name = "ledgers"
+    name, rounds_of, invariants = "ledgers", "ledgers", OF_LEDGERS
 
     def __init__(
         self,
@@ -67,8 +66,8 @@ class LedgerEngine:
         bucket_rounds: int,
         identity: Mapping[str, str],
     ) -> None:
-        self._scenarios, self._traced, self._leaps, self._identity = scenarios, traced, leaps, identity
-        self._bucket_rounds = bucket_rounds
+        super().__init__(scenarios, identity)
+        self._traced, self._leaps, self._bucket_rounds = traced, leaps, bucket_rounds
 
     @cached_property
     def _ledgers(self) -> PreparedLedgers:
@@ -90,47 +89,6 @@ class LedgerEngine:
         ledgers, bookies = sum(len(ensembles) for _, ensembles in own), sum(ensembles.size for _, ensembles in own)
         return Size(ledgers, ledgers, bookies, bookies, sum(rounds * ensembles.size for rounds, ensembles in own))
 
-    @property
-    def traced_rounds(self) -> int:
-        """None: a trace of ledgers is of entries, which are not counted beforehand."""
-        return 0
-
-    @property
-    def work(self) -> Work:
-        """How much it has to do, as an estimate of time and room needs it."""
-        return Work(float(self._weights.sum()), self.size.rows, by_jobs=not self.is_small)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the driver plays it, without a Spark job."""
-        return float(self._weights.sum()) <= SMALL_WEIGHT
-
-    def plan(self) -> list[str]:
-        """What it would do, in lines."""
-        how = "calls in the driver" if self.is_small else "Spark jobs over blocks of ledgers"
-        return [f"compiled rounds of ledgers: {len(self._scenarios)} of the scenarios, {how}"]
-
-    def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
-        """What it keeps in a folder under the output folder `uri`."""
-        self._files = JobFiles(spark, uri, self._identity, folder)
-        return self._files
-
-    def play(self, playing: Playing) -> Tables:
-        """Play every scenario to its end; the tables of these scenarios."""
-        progress, size = playing.progress, self.size
-        self.warm_up(progress)
-        advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
-        progress.start(advance.rounds, size.partitions, len(self._scenarios), self._scenarios[0].round_ms)
-        tables, traffic = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
-        progress.finish()
-        return tables | {
-            **counted_and_written(tables["events"], self._scenarios),
-            "broker_rounds": pa.concat_tables(self._broker_rounds(traffic)),
-            "invariants": invariant_table(OF_LEDGERS),
-            "brokers": broker_rows(self._scenarios),
-            "faults": fault_rows(self._scenarios),
-        }
-
     def warm_up(self, progress: Progress) -> None:
         """Have the rounds compiled, as of warm_up.warm_up."""
         check_numba(float(self._weights.sum()), progress)
@@ -139,7 +97,7 @@ class LedgerEngine:
             of_topics = [partial(compile_topics, read_topic_block(self._topics.payload(0, 1)))] if self._topics.count else []
             compile_all(progress, [*of_ledgers, *of_topics])
 
-    def _in_driver(self, advance: Advance) -> tuple[Tables, pa.Table]:
+    def _in_driver(self, advance: Advance) -> Tables:
         parts, done = [], 0.0
         for first, last in self._stretches:
             payload, kind = self._payload(first, last)
@@ -149,9 +107,10 @@ class LedgerEngine:
         tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
         columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
         self._check_counts(zip(*columns, strict=True))
-        return {**tables}, pa.concat_tables([part["ledger_traffic"] for part in parts])
+        traffic = pa.concat_tables([part["ledger_traffic"] for part in parts])
+        return {**tables, "broker_rounds": self._broker_rounds(traffic)}
 
-    def _in_jobs(self, playing: Playing, advance: Advance) -> tuple[Tables, pa.Table]:
+    def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(LEDGER_TABLES)
         jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
         jobs.play(self._payloads, partial(play_blocks, PLAYERS, names))
@@ -160,17 +119,17 @@ class LedgerEngine:
         if limits := self._limits:
             many = tables["topics"].where(F.col("ledgers_created") > min(limits.values()))
             self._check_counts(tuple(row) for row in many.select(*LEDGERS_CREATED).collect())
-        return {**tables}, traffic_of_jobs(rows)
+        return {**tables, "broker_rounds": self._broker_rounds(traffic_of_jobs(rows))}
 
-    def _broker_rounds(self, traffic: pa.Table) -> list[pa.Table]:
+    def _broker_rounds(self, traffic: pa.Table) -> pa.Table:
         """The rows of each scenario; `traffic`: sums of LEDGER_TRAFFIC of all blocks."""
         found, sums = [], summed(traffic)
         for scenario in self._scenarios:
             arrays = BookieArrays(scenario, read_fault_rows(scenario.faults, scenario.rounds))
             spans = records_of(BookieSpan, arrays.spans)
             identity = (scenario.scenario_id, scenario.rounds, self._bucket_rounds)
-            found.append(bookie_traffic_rows(*identity, np.array(arrays.ids), spans, sums))
-        return found
+            found.append(broker_round_rows(*identity, np.array(arrays.ids), spans, sums, down=DEAD, names=SUMS))
+        return pa.concat_tables(found)
 
     def _plan(self, cores: int) -> Plan:
         return plan_blocks(self._weights, cores, JOB_WEIGHT, LEDGERS_OF_A_BLOCK, apart=self._stretches)

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import run as running
-from emulator.engine import ledger_engine
+from emulator.engine import ledger_engine, weighed_engine
 from emulator.errors import InputError
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
@@ -105,7 +105,7 @@ def in_driver(run: Run, spark: SparkSession, tmp_path_factory: pytest.TempPathFa
 def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     """Every run is large, and one of three jobs; sources edited between two runs are no other version."""
     monkeypatch.setattr(running, "source_digest", lambda: "the same")
-    monkeypatch.setattr(ledger_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
     traced = {s.scenario_id: running.traced_partitions(s, TRACED) for s in run.scenarios}
     whole = ledger_engine.LedgerEngine(run.scenarios, traced, True, 25, {})._weights.sum()
     monkeypatch.setattr(ledger_engine, "JOB_WEIGHT", whole / 6)
@@ -152,7 +152,7 @@ def test_a_resumed_run_plays_no_block_twice(
 
 
 def test_a_list_of_too_many_ledgers_in_jobs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
     run = loaded(tmp_path, SCENARIO.replace("managedLedger = true", "managedLedger = true, maxLedgers = 2"))
     with pytest.raises(InputError, match=r"scenario base: lists:0 needs more than 2 ledgers; allowed: maxLedgers = 4"):
         run_emulation(run, str(tmp_path / "out"), spark)

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator import run as running
-from emulator.engine import compiled_engine, ledger_engine
+from emulator.engine import compiled_engine, weighed_engine
 from emulator.errors import InputError
 from emulator.progress import Progress
 from emulator.run import dry_run, run_emulation
@@ -89,7 +89,7 @@ def test_both_engines_give_one_set_of_tables_and_resume(
     assert {row["scenario_id"] for row in whole["outcomes"]} == {0, 1, 2}
 
     monkeypatch.setattr(compiled_engine, "SMALL_WEIGHT", 0.0)
-    monkeypatch.setattr(ledger_engine, "SMALL_WEIGHT", 0.0)
+    monkeypatch.setattr(weighed_engine, "SMALL_WEIGHT", 0.0)
     out = tmp_path / "new"
     with pytest.raises(Killed):
         run_emulation(run, str(out), spark, trace="log:1", progress=KilledInEngine(2))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -56,18 +56,22 @@ def broker_round_rows(
     spans: np.ndarray,
     sums: pa.Table,
     saturated: Mapping[str, np.ndarray] | None = None,
+    *,
+    down: int = OFFLINE,
+    names: Sequence[str] = SUMS,
 ) -> pa.Table:
-    """The rows of `broker_rounds` for a scenario: every broker in every time bucket.
+    """The rows of `broker_rounds` for a scenario: every broker, or bookie, in every time bucket.
 
-    `brokers`: ids by place. `spans`: records.BrokerSpan of the brokers in their order. `sums`: of all blocks and scenarios
-    (TRAFFIC_SCHEMA), a bucket of a broker in any number of rows. `saturated`: columns of rounds in which shared budgets held
-    fetches back, by bucket (`bucket_edges`) and broker; None where none are shared.
+    `brokers`: ids by place. `spans`: BrokerSpan or BookieSpan of them in their order; who has `down` in its status does not run.
+    `sums`: of all blocks and scenarios (TRAFFIC_SCHEMA, with `names` for SUMS), a bucket of a broker in any number of rows.
+    `saturated`: columns of rounds in which shared budgets held fetches back, by bucket (`bucket_edges`) and broker; None where
+    none are shared.
     """
     edges = bucket_edges(rounds, bucket_rounds)
-    up, up_rounds = rounds_up(field_of(spans, "from_round"), field_of(spans, "status") & OFFLINE == 0, edges)
+    up, up_rounds = rounds_up(field_of(spans, "from_round"), field_of(spans, "status") & down == 0, edges)
     own = sums.filter(pa.compute.equal(sums.column("scenario_id"), scenario_id))
     place, bucket = (own.column(name).to_numpy() for name in ("broker_place", "bucket"))
-    totals = {name: np.zeros((len(edges) - 1, len(brokers)), np.int64) for name in SUMS}
+    totals = {name: np.zeros((len(edges) - 1, len(brokers)), np.int64) for name in names}
     for name, total in totals.items():
         np.add.at(total, (bucket, place), own.column(name).to_numpy())
     columns = {

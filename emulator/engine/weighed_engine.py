@@ -1,0 +1,98 @@
+"""What the engines of ledgers and of groups have in common: places that weigh something, a run in the driver or in jobs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from emulator.engine.blocks import SMALL_WEIGHT
+from emulator.engine.estimate import Work
+from emulator.engine.interface import Playing, Size
+from emulator.engine.job_files import JobFiles
+from emulator.engine.jobs import Advance
+from emulator.outcomes.invariants import Invariant, invariant_table
+from emulator.outcomes.joined import Tables
+from emulator.outcomes.scenarios import broker_rows, fault_rows
+from emulator.outcomes.written_events import counted_and_written
+from emulator.progress import Progress
+from emulator.scenario import Scenario
+
+
+class WeighedEngine(ABC):
+    """Plays scenarios by compiled rounds. `identity`: as of CompiledEngine."""
+
+    name: ClassVar[str]
+    """As of Engine: what its places are."""
+    rounds_of: ClassVar[str]
+    """A word for what its rounds are of."""
+    invariants: ClassVar[tuple[Invariant, ...]]
+    """What is looked at in its rounds."""
+
+    def __init__(self, scenarios: Sequence[Scenario], identity: Mapping[str, str]) -> None:
+        self._scenarios, self._identity = scenarios, identity
+
+    @property
+    @abstractmethod
+    def size(self) -> Size:
+        """How much it has to do."""
+
+    @property
+    @abstractmethod
+    def _weights(self) -> np.ndarray:
+        """By place, how much there is to do, as of blocks.SMALL_WEIGHT."""
+
+    @abstractmethod
+    def warm_up(self, progress: Progress) -> None:
+        """Have the rounds compiled, as of warm_up.warm_up."""
+
+    @abstractmethod
+    def _in_driver(self, advance: Advance) -> Tables:
+        """Tables of a small run, broker_rounds among them."""
+
+    @abstractmethod
+    def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
+        """Those of a large one."""
+
+    @property
+    def traced_rounds(self) -> int:
+        """None: a trace of ledgers is of entries, which are not counted beforehand; groups have none."""
+        return 0
+
+    @property
+    def work(self) -> Work:
+        """How much it has to do, as an estimate of time and room needs it."""
+        return Work(float(self._weights.sum()), self.size.rows, by_jobs=not self.is_small)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the driver plays it, without a Spark job."""
+        return float(self._weights.sum()) <= SMALL_WEIGHT
+
+    def plan(self) -> list[str]:
+        """What it would do, in lines."""
+        how = "calls in the driver" if self.is_small else f"Spark jobs over blocks of {self.name}"
+        return [f"compiled rounds of {self.rounds_of}: {len(self._scenarios)} of the scenarios, {how}"]
+
+    def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
+        """What it keeps in a folder under the output folder `uri`."""
+        self._files = JobFiles(spark, uri, self._identity, folder)
+        return self._files
+
+    def play(self, playing: Playing) -> Tables:
+        """Play every scenario to its end; the tables of these scenarios."""
+        progress, size = playing.progress, self.size
+        self.warm_up(progress)
+        advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
+        progress.start(advance.rounds, size.partitions, len(self._scenarios), self._scenarios[0].round_ms)
+        tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
+        progress.finish()
+        return tables | {
+            **counted_and_written(tables["events"], self._scenarios),
+            "invariants": invariant_table(self.invariants),
+            "brokers": broker_rows(self._scenarios),
+            "faults": fault_rows(self._scenarios),
+        }

@@ -25,18 +25,6 @@ SETTINGS = {
     # Spark would carry all conditions of a plan from checkpoint to checkpoint.
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.analyzer.maxIterations": "1000",
-    # Rules of Spark's optimizer that look long, and find nothing here.
-    "spark.sql.optimizer.excludedRules": ",".join(
-        f"org.apache.spark.sql.{name}"
-        for name in (
-            "execution.datasources.SchemaPruning",
-            "execution.datasources.v2.V2ScanRelationPushDown",
-            "catalyst.optimizer.InjectRuntimeFilter",
-            "catalyst.optimizer.MergeScalarSubqueries",
-            "catalyst.optimizer.PushFoldableIntoBranches",
-            "catalyst.optimizer.SimplifyConditionals",
-        )
-    ),
     # Spark describes every plan to its listeners, here some dozens in a round that nobody looks at.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.maxPlanStringLength": "100",

@@ -14,8 +14,8 @@ A case is plain data, like those of Kafka (kafka.py):
 Commands: close_ledger, recover_ledger (`retry` = false: one attempt only), open_no_recovery, check_ledger, and
 decommission_bookie and add_bookie with `broker`.
 
-Each module says what it holds: quorums (arithmetic), status (faults), bookie, metadata, placement, window (adds in
-flight), writer, recovery, repair, invariants, rules (mutants), ledger (all of them together).
+Each module says what it holds: quorums (arithmetic), status (faults), inputs (step 1), bookie, metadata, placement, window (adds
+in flight), writer, recovery, repair, invariants, rules (mutants), ledger (all of them together).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import invariants
-from .bookie import OK, Bookie
-from .causes import cause_of_crash, fault_on_the_way
+from .bookie import OK
+from .causes import fault_on_the_way
+from .inputs import keep_back, take_inputs
 from .ledger import Case, Ledger, Opening
-from .losses import tell_behind_end, tell_last_copies, tell_lost_when_acknowledged
+from .losses import tell_behind_end, tell_lost_when_acknowledged
 from .metadata import CLOSED, IN_RECOVERY, fragment_of
 from .quorums import FOUND, UNKNOWN
 from .recovery import FENCE, READ, Recovery
@@ -36,9 +37,7 @@ from .repair import audit, commit_replacements, copy
 from .round_state import state_of_round
 from .slow import LateAdd, LateWord, arrived
 from .slow_rates import limit_of
-from .status import covers, writer_is_gone
 from .window import Message
-from .writer import CRASHED
 
 
 @dataclass
@@ -83,103 +82,6 @@ def play_round(ledger: Ledger) -> None:
     flush(ledger)
 
 
-def take_inputs(ledger: Ledger) -> None:
-    """Step 1: what bookies lost, who is back, what the application and administrators want, what there is to write."""
-    now = ledger.now
-    for bookie in ledger.bookies.values():
-        _damage(ledger, bookie)
-    for message in ledger.network:
-        if ledger.is_dead(message.bookie):
-            _keep_back(ledger, message, ledger.cause_of(message.bookie))
-    ledger.network = [message for message in ledger.network if not ledger.is_dead(message.bookie)]
-    for late in ledger.late_adds:
-        if ledger.is_dead(late.message.bookie):
-            _keep_back(ledger, late.message, ledger.cause_of(late.message.bookie))
-    ledger.late_adds = [late for late in ledger.late_adds if not ledger.is_dead(late.message.bookie)]
-    if writer_is_gone(ledger.faults, now) and ledger.writer.state != CRASHED:
-        ledger.writer.crash()
-    for command in ledger.case.get("commands", []):
-        if command["round"] == now:
-            _obey(ledger, command)
-    if any(ledger.status(one).restarted for one in ledger.bookies) and ledger.settings.integrity_check:
-        _check_returned(ledger)
-    for row in ledger.case.get("workload", []):
-        if covers(row, now):
-            ledger.writer.queued += row["records_per_round"]
-    in_force = [row.get("max_in_flight", 1) for row in ledger.case.get("workload", []) if covers(row, now)]
-    ledger.writer.window_size = max(in_force, default=ledger.writer.window_size)
-
-
-def _damage(ledger: Ledger, bookie: Bookie) -> None:
-    """What this round's crash, power loss or disk loss takes."""
-    settings, status, cause = ledger.settings, ledger.status(bookie.broker), ledger.cause_of(bookie.broker)
-    if status.clean_stop:
-        bookie.flush()
-    damaged = (status.crashed and not settings.journal) or (status.power_lost and not settings.journal_synced)
-    if not damaged and not status.disk_lost:
-        return
-    was_fenced = bookie.fenced
-    lost = bookie.lose_unflushed() if damaged else []
-    if status.disk_lost:
-        lost = sorted({*lost, *bookie.lose_everything()})
-    if lost:
-        ledger.event("entries_lost", bookie.broker, lost[0], lost[-1] + 1, cause=cause)
-        tell_last_copies(ledger, bookie.broker, lost, cause)
-    if lost or was_fenced:
-        ledger.last_damage, ledger.lost_to_faults = cause, True
-    ledger.damaged.add(bookie.broker)
-    ledger.damage_causes[bookie.broker] = cause
-
-
-def _keep_back(ledger: Ledger, message: Message, cause: int | None) -> None:
-    """Note what keeps a request from being answered."""
-    windows = [ledger.writer.window, *(recovery.window for recovery in ledger.recoveries if recovery.window is not None)]
-    for window in windows:
-        if window.client == message.client and window.ensemble[message.index] == message.bookie:
-            window.keep_back(message, cause)
-
-
-def _check_returned(ledger: Ledger) -> None:
-    """BP-46: who may have lost entries or fences is fenced, and repairs what it lacks; if the ledger is open it is in limbo."""
-    for broker, bookie in ledger.bookies.items():
-        status = ledger.status(broker)
-        if not status.restarted or broker not in ledger.damaged:
-            continue
-        ledger.damaged.discard(broker)
-        if not any(broker in fragment.ensemble for fragment in ledger.metadata.fragments):
-            continue
-        cause = ledger.damage_causes[broker]
-        ledger.repair.filling[broker] = cause
-        if ledger.rules.damaged_are_fenced and not bookie.fenced:
-            ledger.event("fence", broker, cause=cause)
-            bookie.fenced = True
-        if ledger.metadata.state != CLOSED:
-            if ledger.rules.limbo_is_unknown and not bookie.limbo:
-                ledger.event("limbo_entered", broker, cause=cause)
-                bookie.limbo = True
-            ledger.start_recovery(f"bookie-{broker}", cause=cause)
-
-
-def _obey(ledger: Ledger, command: Mapping[str, Any]) -> None:
-    kind = command["kind"]
-    if kind == "close_ledger":
-        ledger.writer.ask_to_close()
-    elif kind == "recover_ledger":
-        cause = cause_of_crash(ledger.faults, ledger.now)
-        ledger.start_recovery(f"recovery-{len(ledger.recoveries)}", command.get("retry", True), cause)
-    elif kind == "open_no_recovery":
-        ledger.openings.append(Opening(ledger.now))
-    elif kind == "check_ledger":
-        for one in {one for fragment in ledger.metadata.fragments for one in fragment.ensemble}:
-            ledger.repair.filling.setdefault(one, None)
-    elif kind == "decommission_bookie":
-        ledger.decommissioned.add(command["broker"])
-    elif kind == "add_bookie":
-        pass  # Ledger.joins
-    else:
-        raise ValueError(f"unknown command {kind}")
-
-
 def use_store(ledger: Ledger) -> None:
     """Step 2: what clients want of the metadata store, one after the other: writer, recoveries, replication workers."""
     if not ledger.store_up:
@@ -221,9 +123,9 @@ def _put_on_the_way(ledger: Ledger, messages: list[Message]) -> None:
         if not message.recovery:
             dropped_by = fault_on_the_way(ledger.faults, "drop_adds", message.bookie, message.entry, message.sent_round)
         if ledger.is_dead(message.bookie):
-            _keep_back(ledger, message, ledger.cause_of(message.bookie))
+            keep_back(ledger, message, ledger.cause_of(message.bookie))
         elif dropped_by is not None:
-            _keep_back(ledger, message, dropped_by)
+            keep_back(ledger, message, dropped_by)
         else:
             ledger.network.append(message)
 
@@ -251,7 +153,7 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
         if held_by is None:
             held_by = ledger.slowness.keeps_back(message.bookie, message.entry)
         if held_by is not None:
-            _keep_back(ledger, message, held_by)
+            keep_back(ledger, message, held_by)
             waiting.append(message)
             continue
         answer = ledger.bookies[message.bookie].add(message.entry, message.lac, message.recovery)
@@ -261,7 +163,7 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
         ledger.coverage["refused_by_fence"] += answer != OK
         lag, slow = ledger.lag_of(message.bookie)
         if lag:
-            _keep_back(ledger, message, slow)
+            keep_back(ledger, message, slow)
             ledger.late_adds.append(LateAdd(ledger.now + lag, message, answer))
         else:
             answers.setdefault(message.client, []).append((message, answer))
@@ -280,7 +182,7 @@ def _late_answers(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:
             answers.setdefault(late.message.client, []).append((late.message, late.answer))
             ledger.late_adds.remove(late)
         else:
-            _keep_back(ledger, late.message, ledger.cause_of(late.message.bookie))
+            keep_back(ledger, late.message, ledger.cause_of(late.message.bookie))
     return answers
 
 

@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-relational verify verify-tiers
+.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-relational fuzz-relational-on-spark verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -82,6 +82,10 @@ fuzz: setup
 # and without ELR, with retention, and every older generation.
 fuzz-relational: setup
 	FUZZ_BATCHES=1 $(BIN)/python -m pytest -q tests/test_relational_rounds.py -k equal_reference
+
+# The same of 300 scenarios of all kinds as partitions of one run, worked out by Spark: an hour or so.
+fuzz-relational-on-spark: setup
+	FUZZ_BATCHES_ON_SPARK=1 $(BIN)/python -m pytest -q tests/test_relational_rounds.py -k "equal_reference and True"
 
 # Random scenarios by leaps and by plain rounds: 2,000 and 100 tiered ones for each of FUZZ_LEAPS.
 fuzz-leaps: setup

@@ -30,6 +30,7 @@ def commands(*arguments: str) -> str:
         ("fuzz FUZZ_BATCHES=7", "FUZZ_BATCHES=7 .venv/bin/python -m pytest -q tests/test_differential.py"),
         ("fuzz-leaps FUZZ_LEAPS=3", "FUZZ_LEAPS=3 .venv/bin/python -m pytest -q tests/test_random_leaps.py"),
         ("fuzz-relational", "tests/test_relational_rounds.py -k equal_reference"),
+        ("fuzz-relational-on-spark", "FUZZ_BATCHES_ON_SPARK=1 .venv/bin/python -m pytest -q tests/test_relational_rounds.py"),
         ("verify SCHEDULES=5 PROTOCOLS=kafka", "-m datasets.schedules 5 kafka >"),
         ("verify-tiers TIER_SCHEDULES=6 TIER_PROTOCOLS=kafka", "-m datasets.tier_schedules 6 kafka >"),
     ],
@@ -39,7 +40,18 @@ def test_targets(line: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["demo", "bench", "fuzz", "fuzz-leaps", "fuzz-relational", "test-sparks", "verify", "verify-tiers"]
+    "target",
+    [
+        "demo",
+        "bench",
+        "fuzz",
+        "fuzz-leaps",
+        "fuzz-relational",
+        "fuzz-relational-on-spark",
+        "test-sparks",
+        "verify",
+        "verify-tiers",
+    ],
 )
 def test_files_and_modules_of_targets_are_there(target: str) -> None:
     told = commands(target)

@@ -1,7 +1,8 @@
 """The relational rounds against the plain-Python reference on random scenarios: every trace column, outcome and event is equal.
 
 All cases are partitions of one run: of Kafka as it is, with eligible leader replicas and late news, with retention, and of all
-older generations. `FUZZ_BATCHES=n` adds n runs of other seeds.
+older generations. `FUZZ_BATCHES=n` adds n runs of other seeds, `FUZZ_BATCHES_ON_SPARK=n` as many smaller ones that Spark works
+out.
 """
 
 from __future__ import annotations
@@ -15,10 +16,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.errors import InputError
-from emulator.faults.bookies import DEAD_KINDS
 from emulator.rounds.relational.inputs import RunInputs
-from emulator.rounds.relational.refusals import refuse_unknown
 from emulator.rounds.relational.run import run_relational
 from emulator.scenario import load_run
 from emulator.schema import OUTPUT_TABLES
@@ -42,13 +40,20 @@ OF_GENERATIONS = 84
 """How far their seed is from the others': of the suite's runs such that every way to cut a log comes up."""
 
 FUZZED = range(2000, 2000 + int(os.environ.get("FUZZ_BATCHES", "0")))
+ON_SPARK = range(3000, 3000 + int(os.environ.get("FUZZ_BATCHES_ON_SPARK", "0")))
+CASES_ON_SPARK = 50
+"""Of each of six kinds."""
 
 
 def batches(seed: int, cases: int, rounds: int | None) -> dict[str, dict[str, Any]]:
-    """A batch of Kafka as it is by default, and one with eligible leader replicas and late news."""
+    """A batch of Kafka as it is by default, and one with eligible leader replicas and late news.
+
+    In whole scenarios (`rounds` None) followers of one fetch several times a round, and brokers of both die within one.
+    """
+    whole = rounds is None
     both = {
-        f"plain-{seed}": random_batch(seed, cases),
-        f"elr-{seed}": random_batch(seed + 1, cases, elr=True, late_news=True),
+        f"plain-{seed}": random_batch(seed, cases, fetching=whole, moments=whole),
+        f"elr-{seed}": random_batch(seed + 1, cases, elr=True, late_news=True, moments=whole),
     }
     return {name: batch if rounds is None else cut_short(batch, rounds) for name, batch in both.items()}
 
@@ -129,13 +134,20 @@ def burst(case: Mapping[str, Any]) -> list[dict[str, Any]]:
     return faults
 
 
-@pytest.mark.parametrize(("seed", "cases", "rounds"), [(4, CASES, ROUNDS), *((seed, FUZZED_CASES, None) for seed in FUZZED)])
+@pytest.mark.parametrize(
+    ("seed", "cases", "rounds", "by_spark"),
+    [
+        (4, CASES, ROUNDS, False),
+        *((seed, FUZZED_CASES, None, False) for seed in FUZZED),
+        *((seed, CASES_ON_SPARK, None, True) for seed in ON_SPARK),
+    ],
+)
 def test_relational_rounds_equal_reference(
-    spark: SparkSession, tmp_path: Path, seed: int, cases: int, rounds: int | None
+    spark: SparkSession, tmp_path: Path, seed: int, cases: int, rounds: int | None, by_spark: bool
 ) -> None:
     scenarios = batches(seed, cases, rounds)
     kept = retention.retained_batch(seed + 2, cases)
-    older = random_batch(seed + OF_GENERATIONS, cases)
+    older = random_batch(seed + OF_GENERATIONS, cases, moments=rounds is None)
     if rounds is not None:
         kept, older = cut_short(kept, rounds), cut_short(older, rounds)
     files = {**scenarios, "retained": kept, **dict.fromkeys(VARIANTS, older)}
@@ -143,7 +155,7 @@ def test_relational_rounds_equal_reference(
         protocol = f'protocol = "{name}"' if name in VARIANTS else 'protocol = "kafka"'
         (tmp_path / f"{name}.toml").write_text(to_toml(batch).replace('protocol = "kafka"', protocol))
     out = tmp_path / "out"
-    run_relational(run_of(tmp_path / f"{name}.toml" for name in files), str(out), spark, trace="all")
+    run_relational(run_of(tmp_path / f"{name}.toml" for name in files), str(out), spark, trace="all", by_spark=by_spark)
     tables = {name: read_table(out / name) for name in OUTPUT_TABLES if (out / name).is_dir()}
     assert len(tables["outcomes"]) == len(files) * cases
     assert_like_reference(tables, scenarios)
@@ -152,13 +164,23 @@ def test_relational_rounds_equal_reference(
         assert_variant_like_reference(of_scenario(tables, name), older, name)
 
 
-def test_several_fetches_and_rates_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
-    """Each cluster has its own number of fetches a round, or as many as fit; clients of one send so many records a second."""
-    drawn = {f"fetched-{seed}": random_batch(seed, FETCHED_CASES, elr=seed % 2 > 0, fetching=True) for seed in range(20, 23)}
-    drawn |= {name: random_batch(seed, FETCHED_CASES, fetching=True) for seed, name in enumerate(VARIANTS, 23)}
+DYING = 25
+"""Its leaders die with something on its way to followers."""
+
+
+def test_several_fetches_last_moments_and_rates_equal_reference(spark: SparkSession, tmp_path: Path) -> None:
+    """Each cluster has its own number of fetches a round, or as many as fit; clients of one send so many records a second.
+
+    Brokers of most die at some moment of a round.
+    """
+    drawn = {
+        f"fetched-{seed}": random_batch(seed, FETCHED_CASES, elr=seed % 2 > 0, fetching=True, moments=seed != 20)
+        for seed in (20, DYING, 36)
+    }
+    drawn |= {name: random_batch(seed, FETCHED_CASES, fetching=True, moments=True) for seed, name in enumerate(VARIANTS, 23)}
     drawn["rated"] = with_rates(random_batch(26, FETCHED_CASES), 26)
     assert {given for batch in drawn.values() for given in batch["cluster"] if given in FETCHING} == FETCHING.keys()
-    files = {name: cut_short(without_deaths(batch), ROUNDS) for name, batch in drawn.items()}
+    files = {name: cut_short(batch, ROUNDS) for name, batch in drawn.items()}
     for name, batch in files.items():
         protocol = f'protocol = "{name}"' if name in VARIANTS else 'protocol = "kafka"'
         (tmp_path / f"{name}.toml").write_text(to_toml(batch).replace('protocol = "kafka"', protocol))
@@ -167,16 +189,10 @@ def test_several_fetches_and_rates_equal_reference(spark: SparkSession, tmp_path
     run_relational(run, str(tmp_path / "out"), spark, trace="all")
     tables = {name: read_table(tmp_path / "out" / name) for name in OUTPUT_TABLES if (tmp_path / "out" / name).is_dir()}
     assert_like_reference(tables, {name: batch for name, batch in files.items() if name not in VARIANTS})
+    came_up = sum((kafka.simulate(case).coverage for case in cases_of(files[f"fetched-{DYING}"])), Counter[str]())
+    assert min(came_up["last_moments_fetched"], came_up["last_moments_lacked"]) > 10
     for name in VARIANTS:
         assert_variant_like_reference(of_scenario(tables, name), files[name], name)
-
-
-def without_deaths(batch: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The batch without what may have last moments of leaders: where fetches take time what kills brokers."""
-    if not batch["cluster"].keys() & FETCHING.keys() - {"fetches_per_round"}:
-        return batch
-    cases = [{**case, "faults": [f for f in case["faults"] if f["kind"] not in DEAD_KINDS]} for case in batch["cases"]]
-    return {**batch, "cases": cases, "cluster": {**batch["cluster"], "faults": []}}
 
 
 def assert_retained_like_reference(tables: dict[str, list[Row]], batch: Mapping[str, Any]) -> None:
@@ -259,39 +275,3 @@ def test_every_table_equals_the_usual_engine(spark: SparkSession, tmp_path: Path
         rows = (usual[name], read_table(tmp_path / "relational" / name))
         first, second = (sorted(map(repr, table)) for table in rows)
         assert first == second, name
-
-
-SYSTEM_OF_TIERS = 'config = { "remote.log.storage.system.enable" = true }'
-OF_TIERS = '"retention.ms" = -1, "remote.storage.enable" = true'
-LACKING = {
-    "bandwidth budgets of brokers": ("network_bytes_per_second = 5", ""),
-    "total retention in remote storage": (
-        SYSTEM_OF_TIERS,
-        'config = { "remote.storage.enable" = true, "retention.bytes" = 1000 }',
-    ),
-    "unclean.leader.election.enable with tiered storage": (
-        SYSTEM_OF_TIERS,
-        f'config = {{ {OF_TIERS}, "unclean.leader.election.enable" = true }}',
-    ),
-    "remote.copy.lag.ms with tiered storage": (SYSTEM_OF_TIERS, f'config = {{ {OF_TIERS}, "remote.copy.lag.ms" = 3000 }}'),
-}
-"""What is refused, and what of the cluster and of its topic asks for it."""
-
-
-@pytest.mark.parametrize("what", LACKING)
-def test_what_is_lacking_is_refused_by_name(tmp_path: Path, what: str) -> None:
-    of_cluster, of_topic = LACKING[what]
-    topic = f'[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 2\n{of_topic}\n'
-    path = tmp_path / "lacking.toml"
-    path.write_text(f"rounds = 3\n[cluster]\nbrokers = 3\n{of_cluster}\n{topic}")
-    run = load_run(str(path))
-    with pytest.raises(InputError, match=f"have no {what}.*--engine compiled, which has"):
-        refuse_unknown(run)
-
-
-@pytest.mark.parametrize("asked", [{"mode": "leap"}, {"resume": True}, {"checkpoint_every": 3}])
-def test_options_without_a_use_are_refused(tmp_path: Path, asked: dict[str, Any]) -> None:
-    path = tmp_path / "plain.toml"
-    path.write_text('rounds = 3\n[cluster]\nbrokers = 3\n[[topics]]\nname = "t"\npartitions = 2\nreplication_factor = 2\n')
-    with pytest.raises(InputError, match="--engine compiled, which has"):
-        refuse_unknown(load_run(str(path)), **asked)

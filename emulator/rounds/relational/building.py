@@ -7,7 +7,7 @@ from .queries import Query
 from .tables import REPLICA, Round
 from .tiers import known_epochs
 
-LATER = "OVER (PARTITION BY pid, broker, epoch ORDER BY number ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
+LATER_SEGMENTS = "OVER (PARTITION BY pid, broker, epoch ORDER BY number ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
 
 
 def build_remote_state(now: Round) -> Round:
@@ -64,7 +64,11 @@ def _where_to_start(now: Round) -> Query:
     caches = now.leader_epochs.renamed(broker="source", epoch="entry")
     before = answered.join(caches, ["pid", "source"], "left").where("start_offset < leader_start")
     epoch_before = before.group_by(*REPLICA, "known_before", "leader_start").agg("max(entry) AS epoch_before")
-    served = known_epochs(now, epoch_before).where("epoch = epoch_before").with_columns(later_first=f"min(first_offset) {LATER}")
+    served = (
+        known_epochs(now, epoch_before)
+        .where("epoch = epoch_before")
+        .with_columns(later_first=f"min(first_offset) {LATER_SEGMENTS}")
+    )
     found = served.where("(later_first IS NULL OR later_first > first_offset) AND first_offset < leader_start")
     one = found.group_by(*REPLICA, "leader_start").agg(
         "max_by(struct(number, segment_end, last_offset), first_offset) AS segment"

@@ -9,10 +9,19 @@ from .tables import EPOCH_COLUMNS, REPLICA, Round
 ENTERS_EPOCH = "protocol IN ('kafka', 'kafka-kip279')"
 """SQL: a leader takes its epoch into its cache when it is told that it leads; else with its first append."""
 
-IN_ORDER = "OVER (PARTITION BY pid, broker ORDER BY start_offset, arrival)"
-LATER = f"{IN_ORDER[:-1]} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
+BY_ARRIVAL = "OVER (PARTITION BY pid, broker ORDER BY start_offset, arrival)"
+LATER_ARRIVALS = f"{BY_ARRIVAL[:-1]} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)"
 OLD, FETCHED, APPENDED, TOLD = range(4)
 """The order in which entries arrive in a round."""
+
+
+def after_last_moments(now: Round, grown: Query) -> Round:
+    """Logs that have grown in last moments have the epoch of what came: pid, broker, epoch, start_offset."""
+    first = _entries(grown, FETCHED)
+    caches = assign(_entries(now.leader_epochs, OLD).union(first)).select(*EPOCH_COLUMNS)
+    if not now.inputs.has_older:
+        return now.holding(caches, caches)
+    return now.holding(caches, _held(_entries(now.logs, OLD).union(first)).select(*EPOCH_COLUMNS))
 
 
 def after_leading(now: Round) -> Round:
@@ -37,7 +46,7 @@ def after_appending(now: Round) -> Round:
     )
     caches = _entries(now.leader_epochs, OLD).union(first)
     logs = _entries(now.logs, OLD).union(first)
-    return now.holding(assign(caches).select(*EPOCH_COLUMNS), _appended(logs).select(*EPOCH_COLUMNS))
+    return now.holding(assign(caches).select(*EPOCH_COLUMNS), _held(logs).select(*EPOCH_COLUMNS))
 
 
 def after_fetching(now: Round) -> Round:
@@ -74,11 +83,11 @@ def _follow(now: Round, changes: Query, told: Query, fetched: Query | None = Non
     """
     new = [] if fetched is None else [_entries(fetched, FETCHED)]
     caches = assign(_changed([_entries(now.leader_epochs, OLD), *new, _entries(told, TOLD)], changes))
-    caches = truncate_from_start(caches, IN_ORDER).select(*EPOCH_COLUMNS)
+    caches = truncate_from_start(caches, BY_ARRIVAL).select(*EPOCH_COLUMNS)
     if not now.inputs.has_older:
         return now.holding(caches, caches)
-    logs = _appended(_changed([_entries(now.logs, OLD), *new], changes))
-    return now.holding(caches, truncate_from_start(logs, IN_ORDER).select(*EPOCH_COLUMNS))
+    logs = _held(_changed([_entries(now.logs, OLD), *new], changes))
+    return now.holding(caches, truncate_from_start(logs, BY_ARRIVAL).select(*EPOCH_COLUMNS))
 
 
 def _entries(entries: Query, arrival: int) -> Query:
@@ -100,18 +109,18 @@ def assign(entries: Query) -> Query:
     The epoch that a cache has last changes nothing; another one drops all entries at or above its epoch, or its offset.
     """
     others = _of_another_epoch(entries)
-    later = others.with_columns(later_epoch=f"min(epoch) {LATER}", later_start=f"min(start_offset) {LATER}")
+    later = others.with_columns(later_epoch=f"min(epoch) {LATER_ARRIVALS}", later_start=f"min(start_offset) {LATER_ARRIVALS}")
     stays = "later_epoch IS NULL OR (epoch < later_epoch AND start_offset < later_start)"
     return later.where(stays).drop("later_epoch", "later_start")
 
 
-def _appended(entries: Query) -> Query:
+def _held(entries: Query) -> Query:
     """What logs hold, with what arrives: before KIP-320 an epoch may come after a higher one."""
-    later = _of_another_epoch(entries).with_columns(later_start=f"min(start_offset) {LATER}")
+    later = _of_another_epoch(entries).with_columns(later_start=f"min(start_offset) {LATER_ARRIVALS}")
     return later.where("later_start IS NULL OR start_offset < later_start").drop("later_start")
 
 
 def _of_another_epoch(entries: Query) -> Query:
     """The entries but those that go on with the epoch before them."""
-    before = entries.with_columns(before=f"lag(epoch) {IN_ORDER}")
+    before = entries.with_columns(before=f"lag(epoch) {BY_ARRIVAL}")
     return before.where("before IS NULL OR before != epoch").drop("before")

@@ -23,7 +23,6 @@ from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OutputDirectory
 
 from .inputs import RunInputs
-from .last_moments import may_have_last_moments
 from .on_duckdb import OnDuckDB
 from .output import output_tables
 from .play import play
@@ -102,10 +101,6 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     scenarios = [s for s in scenarios if any(place[0] == s.scenario_id for place in chosen)]
     inputs = RunInputs(scenarios)
     first = {(p.scenario.scenario_id, p.name): p.first_pid for p in inputs.places}
-    without = set(may_have_last_moments(inputs, {first[s, topic] + partition for s, topic, partition in chosen}))
-    if without:
-        left_out.append(f"{len(without)} of the sample's partitions, which may have last moments of leaders")
-        chosen = [(s, topic, partition) for s, topic, partition in chosen if first[s, topic] + partition not in without]
     beside = begin_beside_leaders(inputs) & {first[s, topic] + partition for s, topic, partition in chosen}
     if beside:
         left_out.append(f"{len(beside)} of the sample's partitions, of which a replica begins with what its leader's log lacks")

@@ -65,6 +65,11 @@ def brought(waiting: Query) -> Query:
     return chunks.where("size(chunks) > 0").with_columns(chunks_end="element_at(chunks, -1).ends")
 
 
+def listed(chunks: Query) -> Query:
+    """Chunks of this round's records, a row each (pid, broker, ends, bytes, round), as `append_chunks` takes them."""
+    return chunks.group_by(*REPLICA).agg("array_sort(collect_list(struct(ends, bytes, round AS newest))) AS chunks")
+
+
 def append_chunks(now: Round) -> Round:
     """The active segment takes the chunks; `rolled_chunks`: the segments that they closed, where each ended and what it was."""
     active = {f"segment_{name}": name for name in ("base", "size", "round", "newest")} | {"flushed": "flushed"}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 
 from emulator.errors import InputError, did_you_mean, listing
 
 from .kafka_round import VERBS
-
-PACKAGE = __package__ or ""
-HELPERS = ("emulator.rounds.relational.tables", "emulator.rounds.relational.queries")
-"""Modules whose functions are the words of all verbs: `over`, `of_leader`, `join`, `where`."""
+from .page_head import PAGE_HEAD
+from .sources import Piece, pieces_of
+from .tables import begin_round
 
 SENTENCES = {
+    "append_last_moments": (1, "A broker that dies takes along what its followers had not fetched yet."),
     "take_inputs": (1, "Commands and settings of round r take effect."),
     "read_metadata": (1, "Others read in step 1 of round r what was written before round r - lag."),
     "keep_epochs_at_start": (4, "B answers under the same conditions, from its log of the round's start."),
@@ -66,49 +64,6 @@ SENTENCES = {
 }
 """Verb -> its step (0: none), and a sentence of docs/kafka_rounds.md or docs/tiered_rounds.md; a test looks for each there."""
 
-PAGE_HEAD = """# The Kafka round as queries
-
-What `emulator run --engine relational` does in a round, verb after verb: made by `emulator explain-round kafka`. Tables are
-queries that are made step by step as DataFrames are (`join`, `where`, `with_columns`, `group_by`), of expressions in Spark's SQL.
-`now.replicas` has a row a replica, with the columns of its partition, its settings and what the faults say of its broker;
-`over(...)` is a window over all rows of a partition. The fetch is the join in `request_fetch`, the high watermark the group_by
-in `advance_high_watermark`, the lookup of an epoch's end the window in `epoch_ends`.
-
-For who knows Spark and not Kafka:
-
-| in the code | what it is |
-|---|---|
-| replica, `pid`, `broker` | a copy of partition `pid` on one broker, a row of `now.replicas` |
-| `position` | its place in the partition's list of replicas; null: it is not on it (any more, or yet) |
-| `leo`, log end offset | where the replica's log ends: the offset of its next record |
-| `hw`, high watermark | up to where the leader knows all members of the ISR to have the log; what is below it is committed |
-| ISR, `in_isr` | the replicas that keep up, of which the controller elects; `in_elr`: those that left while it was too small |
-| controller, `leader`, `leader_epoch` | who decides who leads, and its decisions, numbered |
-| T, `client_leader`, `client_epoch` | whom clients take for the leader, and with which epoch it was elected |
-| `believed_leader`, `believed_epoch` | what the replica itself takes for true: it may be late |
-| `leader_epochs`, cache | of each replica, at which offset which epoch began: how two logs find where they part |
-| `deaf` | cut off from the controller: offline, paused, isolated, or its metadata is stale |
-| `untold` | deaf, or was until now: it does not hear in time that it leads |
-
-A verb takes the round's tables and gives them back; of the columns in one `with_columns` all see the values before.
-Nothing is worked out inside a verb but where it says `settled`: between some of them all tables are. Spark does it (with
-`--master`, `--remote` or `--conf`, and for more than a million replicas), or DuckDB in this process, which plans such queries in
-a hundredth of the time; both have the same text of a rule, and give the same tables.
-
-Rounds in which the inputs give a controller nothing to do (no fault, setting or command begins or ends in them or the two
-before) do without `fence` to `tell`, `remember_logs` and `keep_caches_of_leaders`.
-
-The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's older generations, and of
-[tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them (leaders copy, replicas
-delete what is copied, a follower starts from remote metadata). What only some runs have (`truncating.py` for generations
-before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a round's plan elsewhere.
-Mutants, consumers, shared bandwidth, and of tiered storage expiry, outages, disabling, unclean elections and the policies of
-later KIPs are not here, and are refused by name. `emulator check DIR --sample N` plays some partitions of a finished run once
-more by these rounds and compares every cell of outcomes, events, final state and trace. It leaves out, by name, partitions
-that may have last moments of leaders, and those of which a replica begins with records of its leader's epoch that the leader
-lacks: a record here is its epoch and offset, and there are two such then.
-"""
-
 
 def verbs() -> list[Callable[..., object]]:
     """The verbs of a round in their order, each once."""
@@ -118,6 +73,7 @@ def verbs() -> list[Callable[..., object]]:
 def page(wanted: str | None = None) -> str:
     """All verbs as Markdown, or those whose names have `wanted` in them.
 
+    What several verbs use stands at the end, or behind the first of those that are wanted.
     Raises InputError when there is none.
     """
     names = [verb.__name__ for verb in verbs()]
@@ -126,37 +82,34 @@ def page(wanted: str | None = None) -> str:
         raise InputError(
             f"--verb: no verb has {wanted!r} in its name{did_you_mean(wanted or '', names)}; allowed: {listing(names)}"
         )
-    head = [PAGE_HEAD] if wanted is None else []
-    shown: set[str] = set(names)
-    return "\n".join([*head, *(_section(verb, shown) for verb in chosen)])
+    functions = [begin_round, *chosen] if wanted is None else chosen
+    used = {function: [piece for piece in pieces_of(function) if piece.name not in names] for function in functions}
+    times = Counter(piece for pieces in used.values() for piece in pieces)
+    shared = list(dict.fromkeys(piece for pieces in used.values() for piece in pieces if times[piece] > 1))
+    sections, shown = [] if wanted is not None else [PAGE_HEAD], set[Piece]()
+    for function, pieces in used.items():
+        own = [piece for piece in pieces if times[piece] == 1 or (wanted is not None and piece not in shown)]
+        shown.update(own)
+        sections.append(_section(function, own))
+    if wanted is None:
+        sections.append(f"## What several of them use\n\n{_code(shared)}")
+    return "\n".join(sections)
 
 
-def _section(verb: Callable[..., object], shown: set[str]) -> str:
-    step, sentence = SENTENCES[verb.__name__]
+def _section(function: Callable[..., object], own: list[Piece]) -> str:
+    """A verb under its rule, and what it alone uses."""
+    saying, itself = Piece.of(function).parted()
+    if function is begin_round:
+        return f"## begin_round, before the first verb\n\n{saying}\n\n{_code([itself, *own])}"
+    step, sentence = SENTENCES[itself.name]
     where = f", step {step}" if step else ""
-    code = "\n\n\n".join(_source(function) for function in (verb, *_parts(verb, shown)))
-    saying = inspect.getdoc(verb) or ""
-    return f"## {verb.__name__}{where}\n\n> {sentence}\n\n{saying}\n\n```python\n{code}\n```\n"
+    return f"## {itself.name}{where}\n\n> {sentence}\n\n{saying}\n\n{_code([itself, *own])}"
 
 
-def _parts(function: Callable[..., object], shown: set[str]) -> Iterator[Callable[..., object]]:
-    """The functions of these rounds that a verb is made of and that were not shown before, in the order of their use."""
-    for name in inspect.unwrap(function).__code__.co_names:
-        part = getattr(inspect.getmodule(function), name, None)
-        if not inspect.isfunction(part) or name in shown or not part.__module__.startswith(PACKAGE) or part.__module__ in HELPERS:
-            continue
-        shown.add(name)
-        yield part
-        yield from _parts(part, shown)
-
-
-def _source(function: Callable[..., object]) -> str:
-    """A function's text; a verb's docstring stands above it already."""
-    text = textwrap.dedent(inspect.getsource(function))
-    first = ast.parse(text).body[0]
-    assert isinstance(first, ast.FunctionDef)
-    if first.name.startswith("_") or not isinstance(first.body[0], ast.Expr) or len(first.body) < 2:
-        return text.rstrip()
-    lines = text.splitlines()
-    del lines[first.body[0].lineno - 1 : first.body[0].end_lineno]
-    return "\n".join(lines).rstrip()
+def _code(pieces: list[Piece]) -> str:
+    """Constants close to each other, functions two lines apart."""
+    text = ""
+    for before, piece in zip([None, *pieces], pieces, strict=False):
+        close = before is not None and not before.is_function and not piece.is_function
+        text += ("" if before is None else "\n" if close else "\n\n\n") + piece.text
+    return f"```python\n{text}\n```\n"

@@ -31,16 +31,29 @@ def request_fetch(now: Round) -> Round:
     asking = f"{fetches} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}"
     followers = now.replicas.where(asking).with_columns(source="believed_leader")
     sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
+    requests = sent.with_columns(asked_epoch="last_epoch").select(*FETCHES)
     leaders = now.replicas.where("position IS NOT NULL").select(
         "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
         "hw_at_start AS source_hw", f"{now.whole_start} AS source_log_start", "log_start AS source_local_start",
         "isolated AS source_isolated", "leo_at_start AS source_leo_at_start",
     )  # fmt: skip
-    requests = sent.with_columns(asked_epoch="last_epoch").select(*FETCHES)
     met = requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)")
+    # Where the follower's last epoch ends in the leader's log: logs that part end it at another offset.
     looked_up = end_offset_for_epoch(met, now.leader_epochs, "source", "source_leo")
     if now.inputs.has_older:
         looked_up = truncating.ask(now, looked_up)
+    noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
+    answered = looked_up.with_columns(answer=_answer(now)).with_columns(is_noted=noted)
+    # And where the epoch that the leader names instead ends in the follower's own log.
+    named = answered.with_columns(asked_epoch="IF(answer IN ('diverging', 'end of epoch'), floor_epoch, null)").drop("has_floor")
+    named = named.renamed(floor_epoch="answered_epoch", end_offset="answered_end")
+    own = end_offset_for_epoch(named, now.leader_epochs, "broker", "leo")
+    own = own.renamed(floor_epoch="own_epoch", end_offset="own_end", has_floor="has_own")
+    return replace(now, fetches=own.drop("asked_epoch"))
+
+
+def _answer(now: Round) -> str:
+    """SQL: what a leader answers. 'none': it does not, or with an error that changes nothing."""
     answer = (
         "CASE WHEN NOT coalesce(source_leads, false) THEN 'none'"
         f"{truncating.ANSWER if now.inputs.has_older else ''}"
@@ -50,19 +63,9 @@ def request_fetch(now: Round) -> Round:
         " CASE WHEN leo > source_leo THEN 'above LEO' WHEN last_epoch IS NULL THEN 'data' ELSE 'none' END"
         " WHEN floor_epoch < last_epoch OR end_offset < leo THEN 'diverging' ELSE 'data' END"
     )
-    if has_tiers:
-        answer = f"CASE WHEN ({answer}) = 'data' AND leo < source_local_start THEN 'moved' ELSE {answer} END"
-    noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
-    answered = looked_up.with_columns(answer=answer).with_columns(is_noted=noted)
-    asked = "IF(answer IN ('diverging', 'end of epoch'), floor_epoch, null)"
-    own = (
-        answered.with_columns(asked_epoch=asked)
-        .drop("has_floor")
-        .renamed(floor_epoch="answered_epoch", end_offset="answered_end")
-    )
-    own = end_offset_for_epoch(own, now.leader_epochs, "broker", "leo")
-    own = own.renamed(floor_epoch="own_epoch", end_offset="own_end", has_floor="has_own")
-    return replace(now, fetches=own.drop("asked_epoch"))
+    if now.remote_segments is None:
+        return answer
+    return f"CASE WHEN ({answer}) = 'data' AND leo < source_local_start THEN 'moved' ELSE {answer} END"
 
 
 def note_fetches(now: Round) -> Round:

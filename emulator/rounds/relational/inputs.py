@@ -46,6 +46,14 @@ STALE = pa.schema(
     + [("stale_now", pa.bool_()), ("stale_before", pa.bool_()), ("news_lag", pa.int32())]
 )
 
+DEATHS = pa.schema(
+    [("scenario_id", pa.int32()), ("broker", pa.int32()), ("death_round", pa.int32()), ("moment", pa.int64())]
+    + [("is_given", pa.bool_()), ("round_trip_us", pa.int64()), ("fixed_fetches", pa.int64()), ("seed_halves", pa.int64())]
+)
+"""Brokers that are killed while they run. `moment`: in millionths of the round; the last, AFTER_APPEND, is its end."""
+
+AFTER_APPEND = 1_000_000
+
 
 class RunInputs:
     """The inputs of all rounds of some scenarios. `places`: their topics, by topic_id; `timelines`: by scenario_id.
@@ -67,6 +75,7 @@ class RunInputs:
         self.has_rates = self.workload["rate_records"].null_count < self.workload.num_rows
         self.brokers = _brokers(self.scenarios, self.timelines)
         self.links = _links(self.scenarios, self.timelines)
+        self.deaths = _deaths(self.scenarios, self.timelines)
         self.reassignments, self.deletions, self.elections = commands_of(self.places)
         homes = _homes(self.places, self.reassignments)
         self.homes = homes if only is None else homes.filter(pc.is_in(homes["pid"], pa.array(sorted(only), pa.int64())))
@@ -114,6 +123,7 @@ class RunInputs:
             brokers=required("brokers"),
             workload=required("workload"),
             links=if_any("links"),
+            deaths=if_any("deaths", number in set(self.deaths["death_round"].to_pylist())),
             stale=if_any("stale"),
             reassignments=now("reassignments"),
             deletions=now("deletions"),
@@ -223,6 +233,23 @@ def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[Br
                     span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
                     rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario), far.get(receiver)))
     return pa.Table.from_pylist([dict(zip(LINKS.names, row, strict=True)) for row in rows], LINKS)
+
+
+def _deaths(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
+    """A row for each death of a broker that ran, but for those in whose rounds nothing can be appended (last_moments.py)."""
+    rows = []
+    for scenario in scenarios:
+        fetching, seed = scenario.fetching, scenario.seed % 2**64
+        shared: dict[str, Any] = {"scenario_id": scenario.scenario_id, "round_trip_us": fetching.round_trip_us}
+        shared |= {"fixed_fetches": fetching.per_round, "seed_halves": seed >> 32 ^ seed % 2**32}
+        for broker, segments in timelines[scenario.scenario_id].items():
+            ran = True
+            for s in segments:
+                if ran and s.moment is not None and (s.moment > 0 or fetching.per_round is None):
+                    when = {"death_round": s.from_round, "moment": max(s.moment, 0), "is_given": s.moment >= 0}
+                    rows.append(shared | {"broker": broker} | when)
+                ran = not s.offline and not s.paused
+    return pa.Table.from_pylist(rows, DEATHS)
 
 
 def _homes(places: list[Place], reassignments: pa.Table) -> pa.Table:

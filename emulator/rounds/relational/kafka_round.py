@@ -20,6 +20,7 @@ from .fetching import (
     take_answers,
     truncate_diverging,
 )
+from .last_moments import append_last_moments
 from .leading import (
     advance_high_watermark,
     append,
@@ -88,6 +89,7 @@ SETTLE, SETTLE_TO_STAY = "settle", "settle to stay"
 """Between verbs: what they made is computed, so that plans stay short; what goes on to the next round is told apart."""
 
 VERBS: tuple[Verb | str, ...] = (
+    append_last_moments,
     take_inputs,
     read_metadata,
     keep_epochs_at_start,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .elr import change_isr
+from .queries import Query
 from .tables import ACKS, BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
 from .work import OF_RATES
 
@@ -50,12 +51,17 @@ def _join_workload(now: Round) -> Round:
 def _records_by_rates(now: Round) -> Round:
     """i rounds after its first a row has sent the whole records that its rate makes of i; one of none is no batch."""
     for number in range(now.inputs.batches_due):
-        sent, acked, rounds = f"records_{number}", f"acked_on_append_{number}", f"(round - since_{number})"
-        so_far = f"({{}} * rate_records_{number}) DIV rate_rounds_{number}"
-        by_rate = f"({so_far.format(f'({rounds} + 1)')}) - ({so_far.format(rounds)})"
-        now = now.with_columns(**{sent: f"IF(rate_records_{number} IS NULL, {sent}, {by_rate})"})
+        sent, acked = f"records_{number}", f"acked_on_append_{number}"
+        now = now.with_columns(**{sent: records_of_rate(f"_{number}")})
         now = now.with_columns(**{sent: f"IF({sent} > 0, {sent}, null)", acked: f"IF({sent} > 0, {acked}, null)"})
     return now
+
+
+def records_of_rate(of: str = "") -> str:
+    """SQL: the records of a workload row in this round, by its rate where it has one. `of`: what its columns' names end with."""
+    so_far = f"({{}} * rate_records{of}) DIV rate_rounds{of}"
+    by_rate = f"({so_far.format(f'(round - since{of} + 1)')}) - ({so_far.format(f'(round - since{of})')})"
+    return f"IF(rate_records{of} IS NULL, records{of}, {by_rate})"
 
 
 def _append_one(now: Round, number: int) -> Round:
@@ -104,7 +110,7 @@ def flush_messages(now: Round) -> Round:
 
 
 def keep_batches(now: Round) -> Round:
-    """What was appended: all that is known of it, whoever has it. Like batches in a row become one row."""
+    """What was appended: all that is known of it, whoever has it."""
     if not now.inputs.batches_due:
         return now
     each = [
@@ -121,7 +127,12 @@ def keep_batches(now: Round) -> Round:
         .where("base_offset IS NOT NULL")
         .with_columns(batch_records="end_offset - base_offset", first_round="round", batch_rounds="1")
     )
-    runs = now.batches.union(appended.select(*BATCH_COLUMNS))
+    return replace(now, batches=with_batches(now.batches, appended.select(*BATCH_COLUMNS)))
+
+
+def with_batches(batches: Query, appended: Query) -> Query:
+    """The batches, and others: BATCH_COLUMNS. Like batches in a row become one row."""
+    runs = batches.union(appended)
     alike = ["pid", "epoch", "batch_records", "record_bytes", *ACKS, "batch_rounds"]
     in_order = "OVER (PARTITION BY pid ORDER BY epoch, base_offset)"
     same = " AND ".join(f"lag({name}) {in_order} = {name}" for name in alike[1:])
@@ -131,7 +142,7 @@ def keep_batches(now: Round) -> Round:
     merged = parts.group_by(*alike, "run").agg(
         "min(base_offset) AS base_offset", "max(end_offset) AS end_offset", "min(first_round) AS first_round"
     )
-    return replace(now, batches=merged.select(*BATCH_COLUMNS))
+    return merged.select(*BATCH_COLUMNS)
 
 
 def delete_records(now: Round) -> Round:

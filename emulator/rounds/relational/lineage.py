@@ -5,7 +5,7 @@ from __future__ import annotations
 from .queries import Query
 from .tiers import INSIDE
 
-IN_ORDER = "OVER (PARTITION BY pid, number ORDER BY epoch)"
+BY_EPOCH = "OVER (PARTITION BY pid, number ORDER BY epoch)"
 
 
 def in_lineage(remote_epochs: Query, caches: Query) -> Query:
@@ -20,10 +20,10 @@ def in_lineage(remote_epochs: Query, caches: Query) -> Query:
     )  # fmt: skip
     whole = of_log.group_by("pid").agg("min(epoch) AS oldest", "max(epoch) AS newest", "max(leo) AS log_end")
     own = remote_epochs.where(INSIDE).with_columns(
-        following_epoch=f"lead(epoch) {IN_ORDER}", following_start=f"lead(first_offset) {IN_ORDER}"
+        following_epoch=f"lead(epoch) {BY_EPOCH}", following_start=f"lead(first_offset) {BY_EPOCH}"
     )
     shared = own.join(whole, "pid").where("epoch >= oldest").join(of_log, ["pid", "epoch"], "left")
-    shared = shared.with_columns(is_first=f"lag(epoch) {IN_ORDER} IS NULL")
+    shared = shared.with_columns(is_first=f"lag(epoch) {BY_EPOCH} IS NULL")
     fits = (
         "log_epoch_start IS NOT NULL AND segment_end < log_end"
         " AND (NOT is_first OR epoch = oldest OR first_offset >= log_epoch_start)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .queries import Query
 from .tables import ACKS, PARTITION, REPLICA
 
-IN_ORDER = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
+BY_START = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
 
 ROUND_OF = "CAST(first_round + batch_rounds * ({}) AS INT)"
 """SQL: the round in which a batch was appended, by its place in its row."""
@@ -13,15 +13,15 @@ ROUND_OF = "CAST(first_round + batch_rounds * ({}) AS INT)"
 
 def epoch_ends(epochs: Query) -> Query:
     """Each entry with where its epoch ends: at the start of the next one; null: at the LEO."""
-    return epochs.with_columns(end_offset=f"lead(start_offset) {IN_ORDER}")
+    return epochs.with_columns(end_offset=f"lead(start_offset) {BY_START}")
 
 
 def end_offset_for_epoch(asked: Query, epochs: Query, of: str, leo: str) -> Query:
     """Look up in the cache of replica `of` where `asked_epoch` ends (LeaderEpochFileCache.endOffsetFor).
 
-    `leo`: SQL, that replica's LEO. Adds floor_epoch, the largest epoch up to the asked one, and its end_offset; below the first
-    entry the asked epoch, which ends where the cache begins. Both are
-    null when the epoch is above the last one, or no entry is there. has_floor: the cache has that epoch.
+    Where each epoch ends is a window (`epoch_ends`). `leo`: SQL, that replica's LEO. Adds floor_epoch, the largest epoch up to
+    the asked one, and its end_offset; below the first entry the asked epoch, which ends where the cache begins. Both are null
+    when the epoch is above the last one, or no entry is there. has_floor: the cache has that epoch.
     """
     names = {"broker": of, "epoch": "entry_epoch", "start_offset": "entry_start", "end_offset": "entry_end"}
     entries = epoch_ends(epochs).renamed(**names)

@@ -24,51 +24,12 @@ from emulator.outcomes.only_reads import DIALECT
 from .queries import Engine, Query
 
 SAME = (
-    *(
-        exp.Column,
-        exp.Identifier,
-        exp.Literal,
-        exp.Null,
-        exp.Boolean,
-        exp.Paren,
-        exp.And,
-        exp.Or,
-        exp.Not,
-        exp.EQ,
-        exp.NEQ,
-        exp.LT,
-    ),
-    *(
-        exp.LTE,
-        exp.GT,
-        exp.GTE,
-        exp.Is,
-        exp.In,
-        exp.Case,
-        exp.If,
-        exp.Coalesce,
-        exp.Greatest,
-        exp.Least,
-        exp.Add,
-        exp.Sub,
-        exp.Mul,
-    ),
-    *(
-        exp.Neg,
-        exp.Mod,
-        exp.IntDiv,
-        exp.Cast,
-        exp.DataType,
-        exp.DataTypeParam,
-        exp.ColumnDef,
-        exp.Min,
-        exp.Max,
-        exp.Count,
-        exp.Star,
-    ),
-    *(exp.LogicalOr, exp.LogicalAnd, exp.Filter, exp.Where, exp.Window, exp.WindowSpec, exp.Order, exp.Ordered, exp.RowNumber),
-    *(exp.Lag, exp.Lead, exp.Array, exp.ArraySize, exp.Dot, exp.PropertyEQ),
-)
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT,
+    exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Case, exp.If, exp.Coalesce, exp.Greatest, exp.Least, exp.Add, exp.Sub, exp.Mul,
+    exp.Neg, exp.Mod, exp.IntDiv, exp.Cast, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.Min, exp.Max, exp.Count, exp.Star,
+    exp.LogicalOr, exp.LogicalAnd, exp.Filter, exp.Where, exp.Window, exp.WindowSpec, exp.Order, exp.Ordered, exp.RowNumber,
+    exp.Lag, exp.Lead, exp.Array, exp.ArraySize, exp.Dot, exp.PropertyEQ,
+)  # fmt: skip
 """What means the same in both."""
 
 ROWS_A_THREAD = 100_000
@@ -252,5 +213,6 @@ _REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.ArraySlice: lambda node: _call("list_slice", node.this, node.args["start"], node.args["end"]),
     exp.Bracket: lambda node: _call("list_extract", node.this, node.expressions[0]),
     exp.GenerateSeries: lambda node: _call("generate_series", node.args["start"], node.args["end"]),
+    exp.BitwiseXor: lambda node: _call("xor", node.this, node.expression),
     exp.TryCast: lambda node: exp.Cast(this=node.this, to=node.args["to"]),
 }

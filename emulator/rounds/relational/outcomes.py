@@ -8,21 +8,21 @@ from .queries import Query
 from .segments import PASSES
 from .tables import REPLICA, SERVES, Round, of_leader, over
 
-LATER = "CAST(null AS BIGINT)"
+NO_OFFSET = "CAST(null AS BIGINT)"
 WHOLE = "whole log start"
 """For where a log starts, with what is in remote storage."""
 EVENTS = (
     # kind, when, epoch, from_offset, to_offset, cause
     ("log_damaged", "damaged_to IS NOT NULL", "believed_epoch", "damaged_from", "damaged_to", "cause"),
     ("isr_shrink", "fenced_out", "epoch_at_start", WHOLE, "leo", "cause"),
-    ("leader_lost", "is_lost", "lost_epoch", LATER, LATER, "cause"),
-    ("leader_lost", "is_lost_to_move", "leader_epoch", LATER, LATER, "cause"),
-    ("election", "is_elected AND NOT is_unclean", "election_epoch", "elected_at", LATER, "old_cause"),
-    ("unclean_election", "is_elected AND is_unclean", "election_epoch", "elected_at", LATER, "old_cause"),
-    ("election", "is_preferred", "preferred_epoch", "elected_at", LATER, "null"),
-    ("election", "is_moved", "leader_epoch", "elected_at", LATER, "null"),
-    ("reassignment_completed", "completes AND broker = leader", "leader_epoch", LATER, LATER, "null"),
-    ("records_deleted", "deleted_to IS NOT NULL", "client_epoch", LATER, "deleted_to", "null"),
+    ("leader_lost", "is_lost", "lost_epoch", NO_OFFSET, NO_OFFSET, "cause"),
+    ("leader_lost", "is_lost_to_move", "leader_epoch", NO_OFFSET, NO_OFFSET, "cause"),
+    ("election", "is_elected AND NOT is_unclean", "election_epoch", "elected_at", NO_OFFSET, "old_cause"),
+    ("unclean_election", "is_elected AND is_unclean", "election_epoch", "elected_at", NO_OFFSET, "old_cause"),
+    ("election", "is_preferred", "preferred_epoch", "elected_at", NO_OFFSET, "null"),
+    ("election", "is_moved", "leader_epoch", "elected_at", NO_OFFSET, "null"),
+    ("reassignment_completed", "completes AND broker = leader", "leader_epoch", NO_OFFSET, NO_OFFSET, "null"),
+    ("records_deleted", "deleted_to IS NOT NULL", "client_epoch", NO_OFFSET, "deleted_to", "null"),
     ("isr_expand", "joins", "leader_epoch", WHOLE, "leo", "cause"),
     ("isr_shrink", "leaves", "leader_epoch", WHOLE, "leo", "cause"),
     ("truncate", "cut_to < cut_from", "fetch_epoch", "cut_from", "cut_to", "cause"),
@@ -36,14 +36,10 @@ OF_FOLLOWING = tuple(
 OF_BUILDING = (("aux_state_built", "starts_at IS NOT NULL", "believed_epoch", WHOLE, "starts_at", "null"),)
 OF_RETENTION = (
     *(("local_delete", f"{name}_to IS NOT NULL", "believed_epoch", f"{name}_from", f"{name}_to", "null") for name in PASSES),
-    ("segment_roll", "rolled_by_retention IS NOT NULL", "believed_epoch", "rolled_by_retention", LATER, "null"),
+    ("segment_roll", "rolled_by_retention IS NOT NULL", "believed_epoch", "rolled_by_retention", NO_OFFSET, "null"),
 )
 
 EVENT_COLUMNS = ("pid", "round", "kind", "broker", "leader_epoch", "from_offset", "to_offset", "cause")
-OF_CHUNKS = (
-    "pid", "round", "'segment_roll' AS kind", "broker", "CAST(fetch_epoch AS INT) AS leader_epoch", "rolled.at AS from_offset",
-    f"{LATER} AS to_offset", "CAST(null AS INT) AS cause",
-)  # fmt: skip
 REFUSED = (
     "pid", "refusing_since AS round", "'refused' AS kind", "refusing_broker AS broker", "refusing_epoch AS leader_epoch",
     "refusing_from AS from_offset", "refusing_from + refusing_records * (round - refusing_since) AS to_offset",
@@ -86,7 +82,7 @@ def count_outcomes(now: Round) -> Round:
 def events(now: Round) -> Query:
     """What happened in the round, a row each: EVENT_COLUMNS."""
     of_appends = [
-        ("segment_roll", f"rolled_{k} IS NOT NULL", "client_epoch", f"rolled_{k}", LATER, "null")
+        ("segment_roll", f"rolled_{k} IS NOT NULL", "client_epoch", f"rolled_{k}", NO_OFFSET, "null")
         for k in range(now.inputs.batches_due)
     ]
     kinds = (*EVENTS, *of_appends, *(OF_FOLLOWING if now.inputs.cuts_to_hw else ()))
@@ -105,8 +101,15 @@ def events(now: Round) -> Query:
         "pid", "round", "kind", "broker", "event_epoch AS leader_epoch", "from_offset", "to_offset", "event_cause AS cause"
     )
     refused = now.replicas.where("is_first AND stopped_refusing").select(*REFUSED)
-    rolled = closed_by_chunks(now, "round", "fetch_epoch").select(*OF_CHUNKS)
-    return told.union(rolled, refused)
+    return told.union(rolled_by_chunks(now, "fetch_epoch"), refused)
+
+
+def rolled_by_chunks(now: Round, epoch: str) -> Query:
+    """The events of segments that responses closed. `epoch`: the column of their epoch."""
+    return closed_by_chunks(now, "round", epoch).select(
+        "pid", "round", "'segment_roll' AS kind", "broker", f"CAST({epoch} AS INT) AS leader_epoch", "rolled.at AS from_offset",
+        f"{NO_OFFSET} AS to_offset", "CAST(null AS INT) AS cause",
+    )  # fmt: skip
 
 
 def carried(now: Round) -> Query:

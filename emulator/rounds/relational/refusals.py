@@ -22,8 +22,12 @@ def refuse_unknown(
     run: Run, mode: str | None = None, resume: bool = False, checkpoint_every: int | None = None, state_at: Sequence[int] = ()
 ) -> None:
     """Raises InputError for the first thing of a scenario, or of the command line, that these rounds don't have."""
-    asked = {"--mode leap": mode == "leap", "--resume": resume, "--checkpoint-every": checkpoint_every}
-    asked |= {"--state-at": bool(state_at)}
+    asked = {
+        "--mode leap": mode == "leap",
+        "--resume": resume,
+        "--checkpoint-every": checkpoint_every,
+        "--state-at": bool(state_at),
+    }
     for option, is_given in asked.items():
         if is_given:
             raise InputError(f"--engine relational: it has no {option}; allowed: --engine {OTHER_ENGINE}, which has")
@@ -62,8 +66,6 @@ def lacking(scenario: Scenario) -> Iterator[str]:
 
 def _lacking_of_tiers(scenario: Scenario, given: list[Mapping[str, Any]]) -> Iterator[str]:
     """What of tiered storage: these rounds have what KIP-405's scenarios 1 to 3 need."""
-    if scenario.protocol != "kafka":
-        yield f"tiered storage in protocol {scenario.protocol}"
     if scenario.remote_storage != RemoteStorage():
         yield "table remote_storage"
     kinds = set(scenario.faults.column("kind").to_pylist()) & TIER_FAULTS

@@ -11,7 +11,6 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import emulator
-from emulator.errors import InputError
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
@@ -23,13 +22,12 @@ from emulator.storage import OutputDirectory
 
 from .brokers import broker_rounds, bucket_edges
 from .inputs import RunInputs
-from .last_moments import may_have_last_moments
 from .on_duckdb import OnDuckDB
 from .on_spark import SETTINGS, OnSpark
 from .output import output_tables
 from .play import play
 from .queries import Engine, Query
-from .refusals import OTHER_ENGINE, refuse_unknown
+from .refusals import refuse_unknown
 from .start import begin_beside_leaders
 
 MODE = "plain"
@@ -59,7 +57,6 @@ def run_relational(
     output.stage()
     try:
         inputs = RunInputs(run.scenarios)
-        refuse_last_moments(run, inputs)
         replicas, partitions = inputs.homes.num_rows, sum(len(p.assignment) for p in inputs.places)
         if by_spark is None:
             by_spark = replicas > REPLICAS_OF_DUCKDB
@@ -104,19 +101,6 @@ def run_relational(
             f"{len(beside)} partitions begin with a replica ahead of its leader in one epoch: bytes of theirs may be others"
         )
     return RunSummary(lines, 0)
-
-
-def refuse_last_moments(run: Run, inputs: RunInputs) -> None:
-    """Raises InputError if some leader may append something until its broker dies."""
-    found = may_have_last_moments(inputs, set(inputs.homes["pid"].to_pylist()))
-    if not found:
-        return
-    pid, round_ = min(found.items(), key=lambda of: of[::-1])
-    place = max((p for p in inputs.places if p.first_pid <= pid), key=lambda p: p.first_pid)
-    partition = f"{place.name}:{pid - place.first_pid} in round {round_} (scenario {place.scenario.name})"
-    problem = f"the relational rounds have no last moments of leaders, and {partition} may have some"
-    allowed = f"--engine {OTHER_ENGINE}, which has, or fetches_per_round = 1 and faults without moment"
-    raise InputError.at(run.path, "--engine relational", problem, allowed)
 
 
 def _traced(engine: Engine, inputs: RunInputs, trace: str) -> Query | None:

@@ -19,6 +19,11 @@ PASSES = ("below_start", "too_big", "too_old")
 """What a check of retention looks for, in this order (UnifiedLog.deleteOldSegments)."""
 
 
+def keep_segments_closed_by_chunks(now: Round) -> Round:
+    """Segments follow what logs grew by in last moments."""
+    return now if now.segments is None else replace(now, segments=now.segments.union(_closed_by_chunks(now)))
+
+
 def keep_segments_of_leaders(now: Round) -> Round:
     """Segments follow steps 1 to 3: damage, replicas that were dropped, and what T's appends closed."""
     if now.segments is None:

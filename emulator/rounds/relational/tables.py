@@ -158,7 +158,8 @@ class RoundInputs:
     in some rounds one more than in others. has_older: some partitions are of a generation
     before KIP-320; cuts_to_hw: some of which logs are cut at their high watermark; restarts: brokers restart in this round;
     checks_retention: replicas look for segments to delete.
-    is_calm: controllers have nothing to do in it.
+    deaths: brokers that are killed in it while they run, where leaders may append something more; is_calm: controllers have
+    nothing to do in it.
     """
 
     number: int
@@ -166,6 +167,7 @@ class RoundInputs:
     brokers: Query
     workload: Query
     links: Query | None
+    deaths: Query | None
     stale: Query | None
     reassignments: Query | None
     deletions: Query | None

@@ -94,14 +94,6 @@ def _batch(row: Mapping[str, Any], round_ms: int) -> tuple[Any, ...]:
     return (*own, row["acks"] != "all", row["acks"] == "0", *rate)
 
 
-def records_in(row: Mapping[str, Any], number: int) -> int:
-    """How many records a row of a workload sends in a round."""
-    if row.get("rate_records") is None:
-        return int(row["records"])
-    before = number - row["since"]
-    return int((before + 1) * row["rate_records"] // row["rate_rounds"] - before * row["rate_records"] // row["rate_rounds"])
-
-
 def commands_of(places: list[Place]) -> tuple[pa.Table, pa.Table, pa.Table]:
     """Reassignments (a row for each replica of the target, of several in a round the last), deletions, elections."""
     moves: dict[tuple[int, int], tuple[int, ...]] = {}

@@ -1,0 +1,80 @@
+"""What stands above the verbs on the page of queries (docs/kafka_queries.md)."""
+
+PAGE_HEAD = """# The Kafka round as queries
+
+What `emulator run --engine relational` does in a round, verb after verb: made by `emulator explain-round
+kafka`; `emulator explain-round kafka --verb fetch` prints a part of it. A verb is a function that takes the
+round's tables and gives them back. It makes queries of them step by step as one does with DataFrames (`join`,
+`where`, `select`, `with_columns`, `group_by`), of expressions in Spark's SQL, as in `selectExpr`. Nothing is
+worked out until a line says `settled`, which is `localCheckpoint`.
+
+What to look for:
+
+| what | where |
+|---|---|
+| the fetch: replicas joined with replicas, followers with their leaders | `requests.join(leaders, ...)`, `request_fetch` |
+| the high watermark: a group_by of replicas, the least of their logs' ends | `.group_by(...)`, `advance_high_watermark` |
+| where an epoch ends: a window over the epochs of a replica's log | `lead(start_offset)`, `epoch_ends` |
+| an election: a window over a partition's replicas, the first that may lead | `over("min_by(broker, ...)")`, `_elect_unless` |
+| a fault: rows of brokers, each for some rounds, joined with their replicas | `inputs.brokers`, `begin_round` |
+
+Tables that stay between two rounds; offsets are exclusive ends, rounds count from 0:
+
+| table | a row is |
+|---|---|
+| `partitions` | a partition (`pid`): who leads it, in which epoch, and what is counted |
+| `replicas` | its copy on a broker (`pid`, `broker`): ends of the log, what it believes, what the leader knows of it |
+| `leader_epochs` | an epoch that a replica knows its log to have (its cache), from which offset on, up to the next row's |
+| `logs` | what a log has: another table only in generations before KIP-320, whose caches may say otherwise |
+| `batches` | like batches in a row that a leader appended, whoever has them: a record is its epoch and offset |
+| `segments`, `tiers`, `remote_segments`, `remote_epochs` | closed segments, remote storage: only where a run needs them |
+
+Within a round a row of `now.replicas` has, beside its own columns, those of its partition, its topic's settings
+and what the faults say of its broker (`begin_round`, below). So what the replicas of a partition say together
+is a window over `pid`: `over("count_if(in_isr)")`, the size of the ISR, is in each of their rows, and so is
+`of_leader("leo")`, a value of the leader's row.
+
+Words, for who knows Spark and not Kafka:
+
+| in the code | what it is |
+|---|---|
+| `position` | a replica's place in its partition's list; null: it is not on it (any more, or yet) |
+| `leo`, log end offset | where the replica's log ends: the offset of its next record |
+| `hw`, high watermark | up to where the leader knows all members of the ISR to have the log: what is below is committed |
+| ISR, `in_isr` | the replicas that keep up, of which the controller elects; `in_elr`: those that left while it was too small |
+| controller, `leader`, `leader_epoch` | who decides who leads, and its decisions, numbered |
+| T, `client_leader`, `client_epoch` | whom clients take for the leader, and with which epoch it was elected |
+| `believed_leader`, `believed_epoch` | what the replica itself takes for true: it may be late |
+| `leads` | it thinks that it leads, in `believed_epoch`; several may, one of them is T |
+| `remote_leo`, `caught_up_round` | what T has noted of a follower at its fetches: its LEO, and when it was level last |
+| `known_in_isr`, `join_pends`, `shrink_pends` | the ISR as T knows it; what T has decided and could not tell the controller yet |
+| `source` | whom a follower fetches from: the leader that it believes in |
+| `flushed`, `hw_checkpoint` | what a power loss leaves of the log, and a restart of the high watermark |
+| `segment_base`, `segment_size` | the file that the log is appended to; a chunk that does not fit starts another one |
+| `offline`, `paused`, `isolated` | how the broker is: dead, frozen, cut off from all others; `running`: not dead, not frozen |
+| `fenced`, `returning` | the controller has given the broker up; in this round it does, and takes it back |
+| `deaf` | cut off from the controller: offline, paused, isolated, or its metadata is stale |
+| `untold` | deaf, or was until now: it does not hear in time that it leads |
+
+What a verb alone uses stands behind it, what several use at the end of the page; names in capitals are SQL.
+
+Of the columns in one `with_columns` all see the values before. Between some verbs all tables are settled, so
+that no query grows long. Spark works them out (with `--master`, `--remote` or `--conf`, and for more than a
+million replicas), or DuckDB in this process, which plans such queries in a hundredth of the time. Both have the
+same text of a rule, and give the same tables.
+
+Rounds in which the inputs give a controller nothing to do (no fault, setting or command begins or ends in them
+or the two before) do without `fence` to `tell`, `remember_logs` and `keep_caches_of_leaders`; only those in
+which a broker is killed have `append_last_moments`.
+
+The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's older generations, and of
+[tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them (leaders copy,
+replicas delete what is copied, a follower starts from remote metadata). What only some runs have
+(`truncating.py` for generations before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a
+round's plan elsewhere. Mutants, ledgers, groups, consumers, shared bandwidth, leaps, and of tiered storage
+expiry, outages, disabling, unclean elections and the policies of later KIPs are not here: each is refused by
+name. `emulator check DIR --sample N` plays some partitions of a finished run once more by these rounds and
+compares every cell of outcomes, events, final state and trace. It leaves out, by name, scenarios that have any
+of these, and partitions of which a replica begins with records of its leader's epoch that the leader lacks: a
+record here is its epoch and offset, and there are two such then.
+"""

@@ -77,9 +77,9 @@ class Ledger:
         """Note records with acks=0."""
         self.unacknowledged.update(record.key for record in records)
 
-    def commit(self, log: Log, hw: int) -> None:
-        """Note the records below a leader's high watermark."""
-        new = [record for record in log.slice(log.log_start, hw) if record.key not in self.committed]
+    def commit(self, log: Log, hw: int, before: int = 0) -> None:
+        """Note the records below a leader's high watermark; `before`: where it was, while it led."""
+        new = [record for record in log.slice(max(log.log_start, before), hw) if record.key not in self.committed]
         self.committed.update(record.key for record in new)
         self.newly_committed += new
 

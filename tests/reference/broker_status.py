@@ -76,6 +76,7 @@ def broker_rounds(
     Returns one `BrokerRound` per round, in order.
     """
     own = [fault for fault in faults if concerns(fault, broker, rack)]
+    losses = [fault for fault in faults if fault["kind"] == "controller_loss"]
     history: list[BrokerRound] = []
     offline = fenced = stopped_cleanly = False
     unheard_since: int | None = None
@@ -84,7 +85,7 @@ def broker_rounds(
         held = [fault for fault in own if covers(fault, now)]
         begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
         kinds = {kind_at_broker(fault) for fault in held}
-        controller_up = controller_is_up(faults, now)
+        controller_up = controller_is_up(losses, now)
         if controller_up and not controller_was_up and unheard_since is not None:
             unheard_since = now
         was_offline, was_unheard = offline, unheard_since is not None

@@ -7,9 +7,10 @@ has only some of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from .broker_status import covers, kind_at_broker
+from .broker_status import kind_at_broker
 
 Fault = Mapping[str, Any]
 
@@ -26,15 +27,40 @@ STRENGTH = (
     {"controller_loss"},
 )
 """Kinds, the strongest first; those of one set tie."""
+KINDS = frozenset().union(*STRENGTH)
+
+
+EVERYBODY = ("everybody", None)
+
+
+@dataclass
+class _Looked:
+    """Whom faults are on, of those looked at last: the cases of a batch have all of its faults, in the same list."""
+
+    faults: Sequence[Fault] = ()
+    count: int = -1
+    on: dict[tuple[str, object], list[tuple[int, Fault]]] = field(default_factory=dict)
+
+
+_looked = _Looked()
 
 
 def causes_of(broker: int, rack: object, faults: Sequence[Fault], rounds: int) -> list[int | None]:
     """By round the place of the fault behind what happens to the broker then, None before the first."""
-    own = [(at, fault) for at, fault in enumerate(faults) if _is_on(fault, broker, rack)]
+    if _looked.faults is not faults or _looked.count != len(faults):
+        _looked.faults, _looked.count, _looked.on = faults, len(faults), {}
+        for at, fault in enumerate(faults):
+            for whom in _whom(fault):
+                _looked.on.setdefault(whom, []).append((at, fault))
+    strongest: dict[int, tuple[int, int]] = {}
+    for whom in (EVERYBODY, ("broker", broker), ("rack", None if rack is None else str(rack))):
+        for at, fault in _looked.on.get(whom, ()):
+            place, to_round = (_place(fault), at), fault.get("to_round")
+            for now in range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds)):
+                strongest[now] = min(place, strongest.get(now, place))
     causes: list[int | None] = []
     for now in range(rounds):
-        held = [(_place(fault), at) for at, fault in own if covers(fault, now)]
-        causes.append(min(held)[1] if held else causes[-1] if causes else None)
+        causes.append(strongest[now][1] if now in strongest else causes[-1] if causes else None)
     return causes
 
 
@@ -43,15 +69,16 @@ def _place(fault: Fault) -> int:
     return next(place for place, kinds in enumerate(STRENGTH) if kind_at_broker(fault) in kinds)
 
 
-def _is_on(fault: Fault, broker: int, rack: object) -> bool:
-    """Whether a fault is on a broker: at either end of a link, on all of them where it names no broker."""
+def _whom(fault: Fault) -> set[tuple[str, object]]:
+    """Whom a fault is on: a broker, those at both ends of a link, a rack, or all of them where it names no broker."""
     kind = fault["kind"]
-    if kind not in set().union(*STRENGTH):
-        return False
+    if kind not in KINDS:
+        return set()
     if kind == "rack_loss":
-        return rack is not None and str(fault["rack"]) == str(rack)
+        return {("rack", str(fault["rack"]))}
     if kind == "controller_loss" or (kind == "stale_metadata" and fault.get("broker") is None):
-        return True
+        return {EVERYBODY}
     if kind == "slow_link" and fault.get("peer") is None:
-        return True
-    return broker in (fault["broker"], fault.get("peer") if kind in ("link_cut", "slow_link") else None)
+        return {EVERYBODY}
+    peer = fault.get("peer") if kind in ("link_cut", "slow_link") else None
+    return {("broker", fault["broker"]), *([] if peer is None else [("broker", peer)])}

@@ -215,7 +215,7 @@ def _advance_high_watermark(
     offsets = [leadership.progress[broker].remote_leo or 0 for broker in awaited - {replica.broker}]
     reached = min([leo, *offsets])
     if reached > replica.hw:
-        replica.hw = reached
-        kept = replica.log.slice(leadership.start_offset, reached)
-        partition.ledger.acknowledge(kept)
-        partition.ledger.commit(replica.log, reached)
+        # What is below its high watermark so far was committed, and what it appended of that acknowledged.
+        before, replica.hw = replica.hw, reached
+        partition.ledger.acknowledge(replica.log.slice(max(leadership.start_offset, before), reached))
+        partition.ledger.commit(replica.log, reached, before)

@@ -16,12 +16,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 UNDEFINED = (-1, -1)
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One record; `batch` is the same for the records of one batch and for no others."""
 
     epoch: int
@@ -145,12 +145,15 @@ class Log:
         """Append records that continue the log, and take their epochs into the cache."""
         if self.leo == self.segment_base:
             self.segment_first_round = round_
+        epoch = None
         for record in chunk:
             assert record.offset == self.leo, "a log has no gaps"
-            self.cache.assign(record.epoch, record.offset)
-            self.records.append(record)
+            if record.epoch != epoch:
+                epoch = record.epoch
+                self.cache.assign(epoch, record.offset)
             self.leo += 1
             self.segment_bytes += record.size_bytes
+        self.records += chunk
 
     def truncate_to(self, offset: int) -> int:
         """Cut everything from `offset` on, in the cache also at the LEO. Returns records cut."""

@@ -121,6 +121,9 @@ class Partition:
         self.has_elr = int((case.get("features") or {}).get("eligible.leader.replicas.version", 0)) == 1
         self.now = 0
         self.faults: Sequence[Mapping[str, Any]] = case.get("faults", [])
+        self.link_cuts = self._faults_of("link_cut")
+        self.stale = self._faults_of("stale_metadata")
+        self.controller_losses = self._faults_of("controller_loss")
         self.settings = self.settings_type(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
         self.history = {
             broker: broker_rounds(broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"])
@@ -142,6 +145,9 @@ class Partition:
         self.announced = [(self.controller.leader, self.controller.epoch)]
         # What was held before the last reassign command that adds replicas reaches nobody late.
         self.oldest_news = 0
+
+    def _faults_of(self, kind: str) -> list[Mapping[str, Any]]:
+        return [fault for fault in self.faults if fault["kind"] == kind]
 
     def empty_log(self) -> Log:
         """The log of a replica that has nothing."""
@@ -182,24 +188,24 @@ class Partition:
     @property
     def controller_up(self) -> bool:
         """Whether the controller runs in this round."""
-        return controller_is_up(self.faults, self.now)
+        return controller_is_up(self.controller_losses, self.now)
 
     def is_untold(self, broker: int) -> bool:
         """Whether news of this round does not reach the broker while the round lasts."""
         status = self.status(broker)
-        stale_before = self.now > 0 and is_stale(broker, self.faults, self.now - 1)
+        stale_before = self.now > 0 and is_stale(broker, self.stale, self.now - 1)
         return self.is_deaf(broker) or status.waking or stale_before
 
     def is_deaf(self, broker: int) -> bool:
         """Whether news of this round does not reach the broker even at its end."""
         status = self.status(broker)
-        return status.offline or status.paused or status.isolated or is_stale(broker, self.faults, self.now)
+        return status.offline or status.paused or status.isolated or is_stale(broker, self.stale, self.now)
 
     def news_for(self, replica: Replica) -> tuple[int, int] | None:
         """The (leader, epoch) that the replica learns at the end of this round, or None."""
         if not self.is_deaf(replica.broker):
             return self.announced[-1]
-        lag = news_lag(replica.broker, self.faults, self.now)
+        lag = news_lag(replica.broker, self.stale, self.now)
         status = self.status(replica.broker)
         if lag is None or not status.running or status.isolated:
             return None
@@ -213,7 +219,7 @@ class Partition:
         """Whether a message arrives: neither end is isolated, and the link is not cut."""
         if self.status(sender).isolated or self.status(receiver).isolated:
             return False
-        return not link_is_cut(sender, receiver, self.faults, self.now)
+        return not link_is_cut(sender, receiver, self.link_cuts, self.now)
 
     @property
     def client_leader(self) -> Replica | None:

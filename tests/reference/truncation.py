@@ -40,7 +40,9 @@ class LogEnds(NamedTuple):
 
 
 def log_ends(partition: Partition) -> dict[int, LogEnds]:
-    """The ends of all epochs on every replica as they are now."""
+    """The ends of all epochs on every replica as they are now, where followers ask for them."""
+    if partition.protocol not in VARIANTS:
+        return {}
     return {
         broker: LogEnds(EpochCache(replica.log.cache.entries), replica.log.leo) for broker, replica in partition.replicas.items()
     }

@@ -107,6 +107,6 @@ def _obey(ledger: Ledger, command: Mapping[str, Any]) -> None:
     elif kind == "decommission_bookie":
         ledger.decommissioned.add(command["broker"])
     elif kind == "add_bookie":
-        pass  # Ledger.joins
+        pass  # ledger.statuses_of
     else:
         raise ValueError(f"unknown command {kind}")

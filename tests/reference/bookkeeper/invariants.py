@@ -37,6 +37,8 @@ class Watch:
     ledger: Ledger
     written: dict[str, int] = field(default_factory=dict)
     told: set[tuple[str, str]] = field(default_factory=set)
+    held: set[int] = field(default_factory=set)
+    """The entries that some bookie of their write set has."""
 
     def look(self) -> list[Violation]:
         """The violations that are new in this round."""
@@ -44,6 +46,7 @@ class Watch:
         for recovery in ledger.recoveries:
             if recovery.fenced_in_round == ledger.now:
                 self.written[recovery.name] = _written_up_to(ledger, recovery.base_lac)
+        self.held = _held(ledger)
         found = []
         for name, predicate in INVARIANTS.items():
             for witness in predicate(self):
@@ -60,6 +63,22 @@ def _written_up_to(ledger: Ledger, lac: int) -> int:
     return entry
 
 
+def _held(ledger: Ledger) -> set[int]:
+    """The entries that some bookie of their write set has, fragment by fragment (`holders` of one entry)."""
+    held: set[int] = set()
+    starts = sorted(ledger.metadata.fragments, key=lambda one: one.first_entry)
+    for fragment, after in zip(starts, [*starts[1:], None], strict=True):
+        for index, broker in enumerate(fragment.ensemble):
+            held.update(
+                entry
+                for entry in ledger.bookies[broker].entries
+                if entry >= fragment.first_entry
+                and (after is None or entry < after.first_entry)
+                and ledger.quorums.holds(index, entry)
+            )
+    return held
+
+
 def _acknowledged(ledger: Ledger) -> list[int]:
     return [entry for entry, result in ledger.writer.results if result == OK]
 
@@ -71,7 +90,7 @@ def _all_acked_entries_are_readable(watch: Watch) -> Iterator[str]:
     for entry in _acknowledged(ledger):
         if last is not None and entry > last:
             yield f"entry {entry} is acknowledged, the ledger ends at {last}"
-        elif not holders(ledger, entry):
+        elif entry not in watch.held:
             yield f"entry {entry} is acknowledged, and {NOWHERE}"
 
 
@@ -97,7 +116,7 @@ def _no_out_of_order_entries(watch: Watch) -> Iterator[str]:
     if ledger.metadata.last_entry is None:
         return
     for entry in range(ledger.metadata.last_entry + 1):
-        if not holders(ledger, entry):
+        if entry not in watch.held:
             yield f"entry {entry} is within the closed ledger, and {NOWHERE}"
     if ledger.metadata.last_entry >= ledger.writer.next_entry:
         yield f"the ledger ends at {ledger.metadata.last_entry}, {ledger.writer.next_entry} entries were written"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,10 +47,18 @@ class Opening:
 class Ledger:
     """A ledger from its creation on; `case` as in simulate.py.
 
-    `first_bookie`: which of the registered ones an ensemble that the policy chooses is taken from on.
+    `first_bookie`: which of the registered ones an ensemble that the policy chooses is taken from on. `statuses`: what the faults
+    say of bookies, where that is known.
     """
 
-    def __init__(self, case: Case, now: int = 0, first_bookie: int = 0, decommissioned: Iterable[int] = ()) -> None:
+    def __init__(
+        self,
+        case: Case,
+        now: int = 0,
+        first_bookie: int = 0,
+        decommissioned: Iterable[int] = (),
+        statuses: Mapping[int, Sequence[BookieRound]] | None = None,
+    ) -> None:
         self.case = case
         self.now = now
         self.started = False
@@ -58,7 +66,8 @@ class Ledger:
         self.quorums = self.settings.quorums
         self.rules: Rules = case.get("rules", REAL)
         self.faults = numbered(case.get("faults", []))
-        self.statuses = _statuses(case)
+        self.statuses = statuses_of(case) if statuses is None else statuses
+        self._causes: dict[tuple[int, int], int | None] = {}
         self.decommissioned = set(decommissioned)
         self.damaged: set[int] = set()
         self.lost_to_faults = False  # some bookie lost an entry of it, or its fence
@@ -75,7 +84,6 @@ class Ledger:
             enforce_min_racks=self.settings.enforce_min_racks,
             draw=lambda index, bookie: draw_of(case.get("seed", 0), 0, first_bookie, self.now, index, bookie),
         )
-        self.joins = {c["broker"]: c["round"] for c in case.get("commands", []) if c["kind"] == "add_bookie"}
         chosen = case["replicas"] if "replicas" in case else self.placement.new_ensemble(self.registered, first_bookie)
         ensemble = list(chosen)
         self.metadata = Metadata([Fragment(0, ensemble)])
@@ -121,11 +129,7 @@ class Ledger:
 
     def status(self, broker: int) -> BookieRound:
         """What the faults say of a bookie in this round."""
-        now = self.statuses[broker][self.now]
-        joined = self.joins.get(broker, 0)
-        if self.now < joined:
-            return NOT_THERE
-        return replace(now, restarted=False) if self.now == joined else now
+        return self.statuses[broker][self.now]
 
     def is_dead(self, broker: int) -> bool:
         """Connections to the bookie break."""
@@ -143,11 +147,15 @@ class Ledger:
     @property
     def registered(self) -> list[int]:
         """The bookies that an ensemble may take."""
-        return [one for one in self.statuses if self.status(one).registered and one not in self.decommissioned]
+        now, gone = self.now, self.decommissioned
+        return [one for one, rounds in self.statuses.items() if rounds[now].registered and one not in gone]
 
     def cause_of(self, broker: int) -> int | None:
         """The fault behind what happens to a bookie in this round."""
-        return cause_of_bookie(broker, self.case.get("racks", {}).get(broker), self.faults, self.now)
+        key = (broker, self.now)
+        if key not in self._causes:
+            self._causes[key] = cause_of_bookie(broker, self.case.get("racks", {}).get(broker), self.faults, self.now)
+        return self._causes[key]
 
     def lag_of(self, broker: int) -> tuple[int, int | None]:
         """(rounds by which a bookie answers late, the fault behind it)."""
@@ -192,11 +200,15 @@ class Ledger:
         return max((self.bookies[ensemble[index]].lac for index in heard), default=NO_LAC)
 
 
-def _statuses(case: Case) -> dict[int, list[BookieRound]]:
-    racks = case.get("racks", {})
-    return {
-        broker: bookie_rounds(
-            broker, racks.get(broker), case.get("faults", []), case["rounds"], case.get("session_timeout_rounds", 18)
-        )
-        for broker in case["brokers"]
-    }
+def statuses_of(case: Case) -> dict[int, list[BookieRound]]:
+    """What the faults say of every bookie, by round; who joins comes back from nowhere in the round of its command."""
+    racks, timeout = case.get("racks", {}), case.get("session_timeout_rounds", 18)
+    joins = {c["broker"]: c["round"] for c in case.get("commands", []) if c["kind"] == "add_bookie"}
+    found = {}
+    for broker in case["brokers"]:
+        rounds = bookie_rounds(broker, racks.get(broker), case.get("faults", []), case["rounds"], timeout)
+        joined = min(joins.get(broker, 0), len(rounds))
+        rounds[:joined] = [NOT_THERE] * joined
+        rounds[joined : joined + 1] = [replace(one, restarted=False) for one in rounds[joined : joined + 1]]
+        found[broker] = rounds
+    return found

@@ -55,7 +55,7 @@ class Result:
 
 
 def simulate(case: Case, watch: bool = False, trace: bool = True) -> Result:
-    """Simulate rounds 0 to `rounds` - 1 of one ledger; `watch` for violations, `trace` every round's end."""
+    """Simulate rounds 0 to `rounds` - 1 of one ledger; `watch` for violations, `trace`: every round's end, else the last."""
     ledger = Ledger(case)
     observer = invariants.Watch(ledger)
     violations: list[invariants.Violation] = []
@@ -65,7 +65,7 @@ def simulate(case: Case, watch: bool = False, trace: bool = True) -> Result:
         play_round(ledger)
         if watch:
             violations += observer.look()
-        if trace:
+        if trace or now == case["rounds"] - 1:
             rounds.append(snapshot(ledger))
     return Result(ledger, rounds, violations)
 

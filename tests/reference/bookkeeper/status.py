@@ -71,6 +71,7 @@ def bookie_rounds(
 ) -> list[BookieRound]:
     """Follow one bookie through rounds 0 to `rounds` - 1; decommissioning is not a fault and comes on top."""
     own = [fault for fault in faults if concerns(fault, bookie, rack)]
+    outages = [fault for fault in faults if fault["kind"] in STORE_OUTAGES]
     history: list[BookieRound] = []
     was_dead = was_up = False
     unheard_since: int | None = None
@@ -82,7 +83,7 @@ def bookie_rounds(
         stopped = not dead and "broker_pause" in kinds
         cut = not dead and "isolation" in kinds
         silent = stopped or any(fault["kind"] == "isolation" and fault.get("clients") for fault in held if cut)
-        store_up = store_is_up(faults, now)
+        store_up = store_is_up(outages, now)
         if not stopped and not cut:
             unheard_since = None
         elif unheard_since is None or (store_up and not was_up):

@@ -16,7 +16,7 @@ from typing import Any
 
 from .causes import numbered
 from .invariants import Violation, Watch
-from .ledger import Ledger
+from .ledger import Ledger, statuses_of
 from .losses import losses
 from .metadata import CLOSED
 from .offload import DEFAULTS as OFFLOAD_DEFAULTS
@@ -130,6 +130,8 @@ class Topic:
         self.unacked_rounds = 0
         self.violations: list[Violation] = []
         self.faults = numbered(case.get("faults", []))
+        self.statuses = statuses_of(case)
+        """Of all its ledgers: they are of the same bookies."""
         self.crash_cause: int | None = None
         """The client_crash that took who serves the topic."""
         if "given_list" in case:
@@ -310,7 +312,7 @@ def _new_part(topic: Topic, owner: Owner, start: Mapping[str, Any] | None = None
     if start is not None:
         replicas = list(start["fragments"].values())[-1:] or [topic.case["brokers"][: topic.given.get("ensembleSize", 3)]]
         case |= {"initial": start, "replicas": replicas[0], "faults": topic.faults}
-    ledger = Ledger(case, topic.now, first_bookie=len(topic.parts), decommissioned=left)
+    ledger = Ledger(case, topic.now, first_bookie=len(topic.parts), decommissioned=left, statuses=topic.statuses)
     windows = [row.get("max_in_flight", 1) for row in topic.case.get("workload", [])]
     ledger.writer.window_size = max(windows, default=1)
     return Part(ledger, Watch(ledger), len(topic.parts), owner.number, topic.now)

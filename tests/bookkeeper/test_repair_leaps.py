@@ -64,7 +64,7 @@ def differing(cases: dict[str, Any], tables: dict[str, dict[str, list[Row]]]) ->
     """What differs from the reference, by case; entries are told of traced ledgers only."""
     found = {}
     for name, given in cases.items():
-        expected = of_reference(simulate(given, watch=True))
+        expected = of_reference(simulate(given, watch=True, trace=False))
         expected.pop("entries")
         found[name] = differences(expected, of_engine(tables[name]))
     return {name: one for name, one in found.items() if one}

@@ -30,8 +30,14 @@ def as_engine_takes_it(case: Case, played: Topic) -> dict[str, Any]:
 
 def of_played(topic: Topic) -> dict[str, Any]:
     """What the reference ends with."""
-    return _flat(_of_part(part) for part in topic.parts) | {
-        "losses": tuple(sum(losses_of(part)[at] for part in topic.parts) for at in range(len(LOSSES))),
+    ended = [of_reference(Result(part.ledger, [snapshot(part.ledger)], [])) for part in topic.parts]
+    losses = [losses_of(part) for part in topic.parts]
+    parts = zip(topic.parts, ended, losses, strict=True)
+    events = [
+        (*key[:3], p.number, *key[3:]) for p, one in zip(topic.parts, ended, strict=True) for key in one["events"].elements()
+    ]
+    return _flat(_of_part(part, one, lost) for part, one, lost in parts) | {
+        "losses": tuple(sum(own[at] for own in losses) for at in range(len(LOSSES))),
         "acked": sorted(topic.acked),
         "readable": len(topic.readable),
         "listed": len(topic.listed),
@@ -41,7 +47,7 @@ def of_played(topic: Topic) -> dict[str, Any]:
         "unacked_rounds": topic.unacked_rounds,
         "list_version": topic.version,
         "take_overs": len(topic.owners) - 1,
-        "events": Counter(topic.events) + Counter(_events_of_parts(topic)),
+        "events": Counter(topic.events) + Counter(events),
         "violations": first_rounds((v.invariant, v.round) for v in topic.violations if not v.excused),
     }
 
@@ -52,17 +58,7 @@ def _flat(ledgers: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {"ledgers": len(rows), **of_each}
 
 
-def _events_of_parts(topic: Topic) -> list[tuple[Any, ...]]:
-    told = [(part, key) for part in topic.parts for key in of_reference(_result(part))["events"].elements()]
-    return [(*key[:3], part.number, *key[3:]) for part, key in told]
-
-
-def _result(part: Part) -> Result:
-    return Result(part.ledger, [snapshot(part.ledger)], [])
-
-
-def _of_part(part: Part) -> dict[str, Any]:
-    ended = of_reference(_result(part))
+def _of_part(part: Part, ended: dict[str, Any], losses: tuple[int, int, int]) -> dict[str, Any]:
     ended["acked"] -= sum(message < 0 for message in part.messages)  # of before the run
     kept = (
         [name for name in ended if name not in _OF_THE_TOPIC]
@@ -71,7 +67,7 @@ def _of_part(part: Part) -> dict[str, Any]:
     )
     of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over", "offloaded_round")
     own = {name: getattr(part, name) for name in of_list} | {"deleted_from_bookies_round": part.freed_round}
-    own |= {"losses": losses_of(part)}
+    own |= {"losses": losses}
     return own | {name: ended[name] for name in kept} | {"messages": part.messages[: part.entries]}
 
 

@@ -29,8 +29,11 @@ from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import LOSSES, OF_METADATA, first_rounds
+from tests.rounds.cells import cells
 
 Row = dict[str, Any]
+
+OF_AN_EVENT = ("at_round", "kind", "broker", "from_entry", "to_entry", "cause", "entries")
 
 
 @dataclass
@@ -50,6 +53,11 @@ def played(scenarios: Sequence[Scenario], leaps: bool = False, room: int | None 
     return Played(block, state, told)
 
 
+def rows_of(table: Any, place: int) -> Any:
+    """The rows of a table that were told of one ledger, or one topic."""
+    return table[np.asarray(table["ledger"]) == place]
+
+
 def list_of(game: Played, name: str, place: int) -> Any:
     """One list of a ledger: records, or rows of numbers."""
     lists, record = getattr(game.state, name), LIST_RECORDS[name][1]
@@ -59,23 +67,24 @@ def list_of(game: Played, name: str, place: int) -> Any:
 
 def shares(game: Played, place: int) -> dict[int, dict[int, int]]:
     """entry -> broker -> LAC in the header of what the bookie has."""
-    ledger = game.state.ledgers[place]
-    settings = game.block.inputs.settings[ledger.settings]
-    bookies, headers = list_of(game, "bookies", place), list_of(game, "headers", place)
+    settings = game.block.inputs.settings[game.state.ledgers[place].settings]
+    size, quorum = int(settings.ensemble_size), int(settings.write_quorum)
+    bookies = list(cells(list_of(game, "bookies", place), "broker", "open_run", "has_to"))
+    headers = list(cells(list_of(game, "headers", place), "from_entry", "lac", "step"))
     entries: dict[int, dict[int, int]] = {}
-    for number, run in enumerate(list_of(game, "stored", place)):
-        bookie = bookies[run.bookie]
-        end = bookie.has_to if bookie.open_run == number else run.to_entry
-        for entry in range(int(run.from_entry), int(end)):
-            if (run.index - entry) % settings.ensemble_size >= settings.write_quorum:
+    runs = cells(list_of(game, "stored", place), "bookie", "from_entry", "to_entry", "index", "header")
+    for number, (bookie, from_entry, to_entry, index, header) in enumerate(runs):
+        broker, open_run, has_to = bookies[bookie]
+        for entry in range(from_entry, has_to if open_run == number else to_entry):
+            if (index - entry) % size >= quorum:
                 continue
-            lac = int(run.header)
-            if lac == OF_THE_WRITER:
-                header = [h for h in headers if h.from_entry <= entry][-1]
-                lac = int(header.lac + (entry - header.from_entry) // header.step * header.step)
+            lac = header
+            if header == OF_THE_WRITER:
+                first, lac_of_first, step = [h for h in headers if h[0] <= entry][-1]
+                lac = lac_of_first + (entry - first) // step * step
             own = entries.setdefault(entry, {})
-            assert int(bookie.broker) not in own, "a bookie has an entry twice"
-            own[int(bookie.broker)] = lac
+            assert broker not in own, "a bookie has an entry twice"
+            own[broker] = lac
     return {entry: dict(sorted(entries[entry].items())) for entry in sorted(entries)}
 
 
@@ -83,32 +92,36 @@ def of_rounds(game: Played, place: int) -> Row:
     """What the rounds end with, as by_reference.of_reference has it."""
     ledger = game.state.ledgers[place]
     size = game.block.inputs.settings[ledger.settings].ensemble_size
-    bookies, entries = list_of(game, "bookies", place), shares(game, place)
-    brokers = [int(b.broker) for b in bookies]
-    own: dict[int, list[int]] = {broker: [e for e in entries if broker in entries[e]] for broker in brokers}
+    entries = shares(game, place)
+    own: dict[int, list[int]] = {}
+    for entry, holders in entries.items():
+        for broker in holders:
+            own.setdefault(broker, []).append(entry)
+    bookies = list(cells(list_of(game, "bookies", place), "broker", "fenced", "explicit_lac", "limbo"))
     known = {}
-    for bookie in bookies:
-        held = own[int(bookie.broker)]
-        if held or bookie.fenced:
+    for broker, fenced, explicit_lac, _ in bookies:
+        held = own.get(broker)
+        if held or fenced:
             last = held[-1] if held else None
-            lac = -1 if last is None else entries[last][int(bookie.broker)]
-            known[int(bookie.broker)] = (last, max(lac, int(bookie.explicit_lac)), bool(bookie.fenced))
-    events = [e for e in game.told.events if e.ledger == place]
+            lac = -1 if last is None else entries[last][broker]
+            known[broker] = (last, max(lac, explicit_lac), bool(fenced))
+    brokers = [bookie[0] for bookie in bookies]
+    events = rows_of(game.told.events, place)
     told = Counter(
         (
-            int(e.at_round),
-            EVENT_KINDS[e.kind],
-            None if e.broker == NOBODY else int(e.broker),
-            None if e.from_entry == NO_ENTRY else int(e.from_entry),
-            None if e.to_entry == NO_ENTRY else int(e.to_entry),
-            None if e.cause == NO_FAULT else int(e.cause),
-            None if e.entries == ALL_BETWEEN else int(e.entries),
+            at_round,
+            EVENT_KINDS[kind],
+            None if broker == NOBODY else broker,
+            None if from_entry == NO_ENTRY else from_entry,
+            None if to_entry == NO_ENTRY else to_entry,
+            None if cause == NO_FAULT else cause,
+            None if count == ALL_BETWEEN else count,
         )
-        for e in events
-        if EVENT_KINDS[e.kind] in OF_METADATA
+        for at_round, kind, broker, from_entry, to_entry, cause, count in cells(events, *OF_AN_EVENT)
+        if EVENT_KINDS[kind] in OF_METADATA
     )
     recoveries, openings = list_of(game, "recoveries", place), list_of(game, "openings", place)
-    seen = [(NAMES[v.invariant], int(v.at_round)) for v in game.told.violations if v.ledger == place]
+    violations = cells(rows_of(game.told.violations, place), "invariant", "at_round")
     ensembles = list_of(game, "ensembles", place)
     return {
         "state": STATES[ledger.state],
@@ -120,7 +133,7 @@ def of_rounds(game: Played, place: int) -> Row:
         ],
         "entries": entries,
         "bookies": dict(sorted(known.items())),
-        "limbo": {int(b.broker) for b in bookies if b.limbo} & set(known),
+        "limbo": {broker for broker, _, _, limbo in bookies if limbo} & set(known),
         "losses": tuple(int(ledger[name]) for name in LOSSES),
         "entries_copied": int(ledger.entries_copied),
         "underreplicated": len(list_of(game, "replacements", place)),
@@ -133,7 +146,7 @@ def of_rounds(game: Played, place: int) -> Row:
         "refused_fenced": int(ledger.refused_fenced),
         "refused_closed": int(ledger.refused_closed),
         "events": told,
-        "violations": first_rounds(seen),
+        "violations": first_rounds((NAMES[number], at_round) for number, at_round in violations),
     }
 
 

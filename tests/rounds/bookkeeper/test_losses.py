@@ -55,7 +55,7 @@ def assert_equal(cases: Mapping[str, Any], folder: Path, leaps: bool = False) ->
     game = played(run_of_cases(cases, folder).scenarios, leaps)
     differing = {}
     for place, (name, one) in enumerate(cases.items()):
-        expected = of_reference(simulate(one, watch=True))
+        expected = of_reference(simulate(one, watch=True, trace=False))
         if may_lose(one):
             expected.pop("violations")
         found = differences(expected, of_rounds(game, place))

@@ -22,7 +22,8 @@ from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import LOSSES, first_rounds
 from tests.bookkeeper.topics_by_reference import _OF_GONE, _OF_THE_TOPIC, OF_TOPICS, _flat
-from tests.rounds.bookkeeper.compared import Played, Row, of_rounds
+from tests.rounds.bookkeeper.compared import OF_AN_EVENT, Played, Row, of_rounds, rows_of
+from tests.rounds.cells import cells
 
 
 @dataclass
@@ -57,10 +58,12 @@ def of_rounds_of_topic(game: PlayedTopics, place: int) -> Row:
     listed = (parts.deleted_round == NEVER) & (parts.dropped_round == NEVER)
     entries = np.where(ledgers.last_entry == NO_ENTRY, ledgers.lac, ledgers.last_entry) + 1
     own_losses = [one["losses"] for one in ended]
-    events = [e for e in game.told.events if e.ledger == place and EVENT_KINDS[e.kind] != "add_failed"]
+    events = cells(rows_of(game.told.events, place), "in_list", *OF_AN_EVENT)
+    violations = cells(rows_of(game.told.violations, place), "invariant", "at_round")
+    messages = zip(parts["first_message"].tolist(), ledgers["lac"].tolist(), strict=True)
     return _flat(ended) | {
         "losses": tuple(sum(one[at] for one in own_losses) for at in range(len(LOSSES))),
-        "acked": sorted(m for part, one in zip(parts, ledgers, strict=True) for m in _messages(part, int(one.lac) + 1) if m >= 0),
+        "acked": sorted(m for first_one, lac in messages for m in range(first_one, first_one + lac + 1) if m >= 0),
         "readable": int(entries[listed].sum()),
         "listed": int(listed.sum()),
         "messages": int(topic.messages),
@@ -69,8 +72,8 @@ def of_rounds_of_topic(game: PlayedTopics, place: int) -> Row:
         "unacked_rounds": int(topic.unacked_rounds),
         "list_version": int(topic.version),
         "take_overs": len(owners) - 1,
-        "events": Counter(_event(e) for e in events),
-        "violations": first_rounds((NAMES[v.invariant], int(v.at_round)) for v in game.told.violations if v.ledger == place),
+        "events": Counter(_event(*event) for event in events if EVENT_KINDS[event[2]] != "add_failed"),
+        "violations": first_rounds((NAMES[number], at_round) for number, at_round in violations),
     }
 
 
@@ -78,14 +81,16 @@ def _messages(part: Any, count: int) -> range:
     return range(int(part.first_message), int(part.first_message) + count)
 
 
-def _event(e: Any) -> tuple[Any, ...]:
-    kind, number = EVENT_KINDS[e.kind], None if e.in_list == NOBODY else int(e.in_list)
-    cause = None if e.cause == NO_FAULT else int(e.cause)
-    if kind in OF_TOPICS:
-        return (int(e.at_round), kind, number, cause)
-    entries = [None if entry == NO_ENTRY else int(entry) for entry in (e.from_entry, e.to_entry)]
-    broker, records = (None if one == nobody else int(one) for one, nobody in ((e.broker, NOBODY), (e.entries, ALL_BETWEEN)))
-    return (int(e.at_round), kind, broker, number, *entries, cause, records)
+def _event(
+    in_list: int, at_round: int, kind: int, broker: int, from_entry: int, to_entry: int, cause: int, records: int
+) -> tuple[Any, ...]:
+    name, number = EVENT_KINDS[kind], None if in_list == NOBODY else in_list
+    own_cause = None if cause == NO_FAULT else cause
+    if name in OF_TOPICS:
+        return (at_round, name, number, own_cause)
+    entries = [None if entry == NO_ENTRY else entry for entry in (from_entry, to_entry)]
+    own_broker, count = (None if one == nobody else one for one, nobody in ((broker, NOBODY), (records, ALL_BETWEEN)))
+    return (at_round, name, own_broker, number, *entries, own_cause, count)
 
 
 def _of_ledger(game: PlayedTopics, number: int, part: Any) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from emulator.rounds.packed import entries_of
 from emulator.scenario import Run, Scenario, load_run
 from tests.reference.consumers.reader import COUNTERS as READ_COUNTERS
 from tests.reference.kafka import Result
+from tests.rounds.cells import cells
 
 Row = dict[str, Any]
 
@@ -38,6 +40,19 @@ REFERENCE_KINDS = (
     "acked_lost", "unacknowledged_lost", "committed_lost", "refused",
 )  # fmt: skip
 TRACE_COLUMNS = ("role", "leader_epoch", "log_start_offset", "leo", "hw", "remote_leo", "in_isr", "epochs")
+OF_A_TRACE_ROW = (
+    "partition", "at_round", "role", "epochs", "segments", "local_bytes", "remote_leo", "in_isr", "fetch_state",
+)  # fmt: skip
+SAME_IN_TRACE = {
+    "broker": "broker",
+    "leader_epoch": "leader_epoch",
+    "log_start_offset": "log_start",
+    "highest_remote_offset": "highest_remote",
+    "leo": "leo",
+    "hw": "hw",
+}
+"""Columns of the trace that a row of the rounds has as they are."""
+MASKS = ("isr", "elr", "last_known_elr")
 PARTITION_COLUMNS = ("leader", "leader_epoch", "isr", "elr", "last_known_elr")
 
 
@@ -48,6 +63,21 @@ class Played:
     block: Block
     state: State
     told: Told
+
+    @cached_property
+    def trace(self) -> dict[int, list[Row]]:
+        """By place: rows of the trace, as the reference has them."""
+        return _trace(self)
+
+    @cached_property
+    def events(self) -> dict[int, list[Row]]:
+        """By place: events with nulls as None."""
+        return _events(self)
+
+    @cached_property
+    def tier_counters(self) -> dict[str, np.ndarray]:
+        """The counters of tiered storage, of all partitions."""
+        return tier_counters(self.block.inputs, self.state)
 
 
 def played(
@@ -87,7 +117,8 @@ def with_protocol(run: Run, protocol: str) -> Run:
 def brokers_of(game: Played, place: int) -> list[int]:
     """Broker ids by slot of a partition."""
     part = game.state.partitions[place]
-    return [int(r) for r in game.state.replicas["broker"][part.first_replica : part.first_replica + part.slots]]
+    brokers: list[int] = np.asarray(game.state.replicas["broker"][part.first_replica : part.first_replica + part.slots]).tolist()
+    return brokers
 
 
 def members(mask: int, brokers: Sequence[int]) -> list[int]:
@@ -97,48 +128,51 @@ def members(mask: int, brokers: Sequence[int]) -> list[int]:
 
 def trace_of(game: Played) -> dict[int, list[Row]]:
     """By place: rows of the trace, as the reference has them."""
-    traces: dict[int, list[Row]] = {}
+    return game.trace
+
+
+def _trace(game: Played) -> dict[int, list[Row]]:
+    told, traces = game.told, {}
+    answers = {name: values.to_pylist() for name, values in list_offsets(game.block.inputs, game.state, told.trace).items()}
+    all_epochs = [list(entry) for entry in cells(told.trace_epochs, "epoch", "start_offset")]
+    bases = [base for (base,) in cells(told.trace_segments, "base_offset")]
     at = segment = 0
-    offsets = {name: values.to_pylist() for name, values in list_offsets(game.block.inputs, game.state, game.told.trace).items()}
-    for number, row in enumerate(game.told.trace):
-        entries = game.told.trace_epochs[at : at + int(row.epochs)]
-        at += int(row.epochs)
-        bases = [int(s.base_offset) for s in game.told.trace_segments[segment : segment + int(row.segments)]]
-        segment += int(row.segments)
-        segments_of_row = bases or None
-        traces.setdefault(int(row.partition), []).append(
+    for number, (place, round_, role, epochs, segments, local_bytes, remote_leo, in_isr, fetch_state, *same) in enumerate(
+        cells(told.trace, *OF_A_TRACE_ROW, *SAME_IN_TRACE.values())
+    ):
+        traces.setdefault(place, []).append(
             {
-                "round": int(row.at_round),
-                "broker": int(row.broker),
-                "role": ("follower", "leader", "offline")[int(row.role)],
-                "leader_epoch": int(row.leader_epoch),
-                "log_start_offset": int(row.log_start),
-                "local_segments": segments_of_row,
-                "local_bytes": None if row.local_bytes == UNKNOWN else int(row.local_bytes),
-                "highest_remote_offset": int(row.highest_remote),
-                "leo": int(row.leo),
-                "hw": int(row.hw),
-                "remote_leo": None if row.remote_leo == UNKNOWN else int(row.remote_leo),
-                "in_isr": bool(row.in_isr),
-                "fetch_state": FETCH_STATES[int(row.fetch_state)] or None,
-                "epochs": [[int(e.epoch), int(e.start_offset)] for e in entries],
-                **{name: values[number] for name, values in offsets.items()},
+                "round": round_,
+                "role": ("follower", "leader", "offline")[role],
+                "local_segments": bases[segment : segment + segments] or None,
+                "local_bytes": None if local_bytes == UNKNOWN else local_bytes,
+                "remote_leo": None if remote_leo == UNKNOWN else remote_leo,
+                "in_isr": bool(in_isr),
+                "fetch_state": FETCH_STATES[fetch_state] or None,
+                "epochs": all_epochs[at : at + epochs],
+                **dict(zip(SAME_IN_TRACE, same, strict=True)),
+                **{name: values[number] for name, values in answers.items()},
             }
         )
+        at += epochs
+        segment += segments
     return traces
 
 
 def partition_trace_of(game: Played) -> dict[int, list[Row]]:
     """By place: rows of trace_partitions."""
     traces: dict[int, list[Row]] = {}
-    for row in game.told.trace_partitions:
-        brokers = brokers_of(game, int(row.partition))
-        traces.setdefault(int(row.partition), []).append(
+    brokers_by_place = {place: brokers_of(game, place) for place in range(len(game.state.partitions))}
+    for place, round_, leader, epoch, *masks in cells(
+        game.told.trace_partitions, "partition", "at_round", "leader", "leader_epoch", *MASKS
+    ):
+        brokers = brokers_by_place[place]
+        traces.setdefault(place, []).append(
             {
-                "round": int(row.at_round),
-                "leader": brokers[row.leader] if row.leader >= 0 else -1,
-                "leader_epoch": int(row.leader_epoch),
-                **{name: members(int(row[name]), brokers) for name in ("isr", "elr", "last_known_elr")},
+                "round": round_,
+                "leader": brokers[leader] if leader >= 0 else -1,
+                "leader_epoch": epoch,
+                **{name: members(mask, brokers) for name, mask in zip(MASKS, masks, strict=True)},
             }
         )
     return traces
@@ -146,19 +180,15 @@ def partition_trace_of(game: Played) -> dict[int, list[Row]]:
 
 def events_of(game: Played) -> dict[int, list[Row]]:
     """By place: events with nulls as None."""
+    return game.events
+
+
+def _events(game: Played) -> dict[int, list[Row]]:
     events: dict[int, list[Row]] = {}
-    for row in game.told.events:
-        events.setdefault(int(row.partition), []).append(
-            {
-                "round": int(row.at_round),
-                "kind": EVENT_KINDS[int(row.kind)],
-                "broker": int(row.broker),
-                **{
-                    name: None if row[name] == UNKNOWN else int(row[name])
-                    for name in ("leader_epoch", "from_offset", "to_offset", "cause", "records")
-                },
-            }
-        )
+    nullable = ("leader_epoch", "from_offset", "to_offset", "cause", "records")
+    for place, round_, kind, broker, *others in cells(game.told.events, "partition", "at_round", "kind", "broker", *nullable):
+        known = {name: None if value == UNKNOWN else value for name, value in zip(nullable, others, strict=True)}
+        events.setdefault(place, []).append({"round": round_, "kind": EVENT_KINDS[kind], "broker": broker, **known})
     return events
 
 
@@ -186,7 +216,7 @@ def outcomes_of(game: Played, place: int) -> Row:
 
 def tier_outcomes_of(game: Played, place: int) -> Row:
     """The counters of tiered storage, where the partition has it."""
-    return {column: int(values[place]) for column, values in tier_counters(game.block.inputs, game.state).items()}
+    return {column: int(values[place]) for column, values in game.tier_counters.items()}
 
 
 def remote_segments_of(game: Played, place: int) -> list[Row]:
@@ -245,24 +275,31 @@ def consumer_groups_of(game: Played, place: int) -> dict[str, Row]:
 def unread_of(game: Played, place: int) -> list[Row]:
     """The rows of `unread` for a partition, with nulls as None."""
     names = game.block.group_names[int(game.state.partitions[place].scenario)]
+    same = ("from_round", "to_round", "from_offset", "to_offset")
     return [
         {
-            **{name: int(row[name]) for name in ("from_round", "to_round", "from_offset", "to_offset")},
-            "group": names[int(row.group)],
-            "kind": UNREAD_KINDS[int(row.kind)],
-            "cause": CAUSES[int(row.cause)],
-            "broker": None if row.broker < 0 else int(row.broker),
+            **dict(zip(same, others, strict=True)),
+            "group": names[group],
+            "kind": UNREAD_KINDS[kind],
+            "cause": CAUSES[cause],
+            "broker": None if broker < 0 else broker,
         }
-        for row in game.told.unread
-        if row.partition == place
+        for group, kind, cause, broker, *others in cells(
+            rows_of(game.told.unread, place), "group", "kind", "cause", "broker", *same
+        )
     ]
 
 
 def read_violations_of(game: Played, place: int) -> list[tuple[int, str, str]]:
     """(round, invariant, group) of the violations by reads of a partition."""
     names = game.block.group_names[int(game.state.partitions[place].scenario)]
-    rows = [row for row in game.told.violations if row.partition == place and row.group >= 0]
-    return [(int(row.at_round), NAMES[int(row.invariant)], names[int(row.group)]) for row in rows]
+    rows = cells(rows_of(game.told.violations, place), "at_round", "invariant", "group")
+    return [(round_, NAMES[invariant], names[group]) for round_, invariant, group in rows if group >= 0]
+
+
+def rows_of(table: Any, place: int) -> Any:
+    """The rows of a table that were told of one partition."""
+    return table[np.asarray(table["partition"]) == place]
 
 
 def differences(

@@ -9,11 +9,20 @@ from emulator.configs import INT_MAX, ConfigKey, ConfigValue
 MOST_SERVERS = 12
 """As many as a replica list may have."""
 EVERY_WRITE, INTERVAL, NEVER = FLUSHES = ("every-write", "interval", "never")
+EVEN, TAILED = DISTRIBUTIONS = ("uniform", "geometric")
+MOST_DELAY_MS = 3_600_000
 ACKS, COMPARED = "acks.to.commit", "logs.compared"
 OF_QUORUM = (ACKS, COMPARED)
-"""Those that mean something for protocol quorum only."""
-OF_RAFT = ("election.jitter.ms", "pre.vote", "check.quorum")
-"""Those that mean something for raft only."""
+"""Those that are about a topic's replicas."""
+MEANT_FOR: Mapping[str, tuple[str, ...]] = {
+    ACKS: ("quorum",),
+    COMPARED: ("quorum",),
+    "election.jitter.ms": ("raft",),
+    "pre.vote": ("raft",),
+    "check.quorum": ("raft",),
+    "lease.period.ms": ("pacifica",),
+}
+"""Key -> the protocols that it means something for; those that are not here mean something for all."""
 
 
 def _key(name: str, kind: type, default: ConfigValue, span: tuple[int, int] | None = None) -> ConfigKey:
@@ -26,16 +35,21 @@ GROUP_KEYS: Mapping[str, ConfigKey] = {
         _key(ACKS, int, 0, (1, MOST_SERVERS)),
         _key(COMPARED, int, 0, (1, MOST_SERVERS)),
         _key("election.timeout.ms", int, 2000, (1, INT_MAX)),
+        _key("lease.period.ms", int, 0, (1, INT_MAX)),
         _key("election.jitter.ms", int, 2000, (0, INT_MAX)),
         _key("pre.vote", bool, False),
         _key("check.quorum", bool, False),
         _key("max.entries.per.append", int, 0, (1, INT_MAX)),
         ConfigKey("flush", str, EVERY_WRITE, topic=True, setting="flush", choices=FLUSHES),
         _key("flush.interval.ms", int, 1000, (1, INT_MAX)),
+        _key("fsync.ms", int, 0, (0, MOST_DELAY_MS)),
+        _key("delay.ms", int, 0, (0, MOST_DELAY_MS)),
+        _key("delay.jitter.percent", int, 0, (0, 1000)),
+        ConfigKey("delay.distribution", str, EVEN, topic=True, setting="delay.distribution", choices=DISTRIBUTIONS),
     )
 }
 """A topic's config may have all of them, and so may the cluster's. 0, which none may be given, stands for a majority of a
-topic's replicas (acks, compared) and for any number of entries."""
+topic's replicas (acks, compared), for any number of entries, and for as long as the grace period (lease)."""
 
 
 def effective(cluster: Mapping[str, ConfigValue], topic: Mapping[str, ConfigValue], key: str) -> ConfigValue:

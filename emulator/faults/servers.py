@@ -74,6 +74,25 @@ def elector_steps(faults: Iterable[FaultRow], rounds: int) -> list[tuple[int, bo
     return steps
 
 
+def slow_links(faults: Iterable[FaultRow], place: Mapping[int, int], round_ms: int) -> list[tuple[int, int, int, int, int]]:
+    """(place of who asks, of who answers, first round, end, rounds of the trip) of each direction that a slow_link delays.
+
+    A trip is of whole rounds: what is shorter than one fits into it. Without a peer it is of all links of the broker.
+    """
+    slow: list[tuple[int, int, int, int, int]] = []
+    for fault in faults:
+        if fault.kind != "slow_link" or fault.broker is None or fault.round_trip_ms is None:
+            continue
+        own, rounds = place[fault.broker], int(fault.round_trip_ms // round_ms)
+        others = [at for at in place.values() if at != own and (fault.peer is None or at == place[fault.peer])]
+        for other in others:
+            if fault.direction in ("both", "out"):
+                slow.append((own, other, fault.from_round, fault.to_round, rounds))
+            if fault.direction in ("both", "in"):
+                slow.append((other, own, fault.from_round, fault.to_round, rounds))
+    return slow
+
+
 def link_cuts(faults: Iterable[FaultRow], place: Mapping[int, int]) -> list[tuple[int, int, int, int]]:
     """(place of who sends, of who does not get it, first round, end) of each direction that a link_cut cuts."""
     cuts: list[tuple[int, int, int, int]] = []

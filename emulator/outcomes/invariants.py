@@ -349,6 +349,7 @@ OF_LEDGERS: tuple[Invariant, ...] = (
 
 
 _RAFT = "Raft (Ongaro, Ousterhout 2014), figure 3"
+_PACIFICA = "PacificA (Lin, Yang, Zhang, Zhou 2008), section 2"
 OF_GROUPS: tuple[Invariant, ...] = (
     Invariant(
         "ElectionSafety",
@@ -384,6 +385,27 @@ OF_GROUPS: tuple[Invariant, ...] = (
         "entry < commit AND (NOT committed OR EXISTS (SELECT 1 FROM committed c WHERE c.number = number AND c.entry != entry))",
         "every round",
         _RAFT,
+    ),
+    Invariant(
+        "PrimaryInvariant",
+        "no server is a primary unless the configuration manager has it as the primary",
+        "role = 2 AND runs AND slot != manager.primary",
+        "every round",
+        _PACIFICA,
+    ),
+    Invariant(
+        "CommitInvariant",
+        "a replica has prepared what the primary of its configuration has committed, and has committed no more than it",
+        "is_member AND (first_unlike < primary.commit OR commit > primary.commit)",
+        "every round",
+        _PACIFICA,
+    ),
+    Invariant(
+        "ReconfigurationInvariant",
+        "a new primary has every entry that was committed before",
+        "EXISTS (SELECT 1 FROM committed c WHERE NOT array_contains(elected.log, c.entry))",
+        "elections",
+        _PACIFICA,
     ),
 )
 """Of groups that commit by quorums; until a disk lost something, for stable storage is what they are promised on."""

@@ -64,7 +64,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
         yield f"moment of faults has no effect on {system_of(scenario.protocol)}: they play whole rounds"
     if has_groups(scenario.protocol):
-        faults = idle_faults(scenario.protocol, scenario.faults.column("kind").to_pylist())
+        faults = idle_faults(scenario.protocol, scenario.faults, scenario.round_ms)
         if faults:
             yield f"no effect on {scenario.protocol}: {listing(faults)}"
     if has_ledgers(scenario.protocol):

@@ -68,7 +68,7 @@ LEDGER_PROTOCOLS: Mapping[str, str | None] = {
 }
 """Protocol of ledgers -> the guard that it lacks; none of BookKeeper itself."""
 
-_RAFT_MUTANT, _QUORUM_MUTANT = "raft-mutant-", "quorum-mutant-"
+_RAFT_MUTANT, _QUORUM_MUTANT, _PACIFICA_MUTANT = "raft-mutant-", "quorum-mutant-", "pacifica-mutant-"
 
 GROUP_PROTOCOLS: Mapping[str, str | None] = {
     "quorum": None,
@@ -82,8 +82,22 @@ GROUP_PROTOCOLS: Mapping[str, str | None] = {
     _QUORUM_MUTANT + "elected-without-comparing-logs": "compare_logs",
     _QUORUM_MUTANT + "append-without-previous": "check_previous",
     _QUORUM_MUTANT + "older-leader-followed": "refuse_older_term",
+    "primary-backup-sync": None,
+    "primary-backup-async": None,
+    "pacifica": None,
+    _PACIFICA_MUTANT + "lease-without-clock-bound": "leases_expire",
+    _PACIFICA_MUTANT + "any-version": "check_version",
+    _PACIFICA_MUTANT + "commit-before-all-prepared": "all_prepared",
+    _PACIFICA_MUTANT + "added-before-caught-up": "catch_up_first",
+    _PACIFICA_MUTANT + "prepare-without-previous": "check_previous",
 }
 """Protocol of groups, which commit by quorums -> the guard that it lacks (docs/quorum_rounds.md), if it is a mutant."""
+
+
+def without_mutant(protocol: str) -> str:
+    """The protocol of which a mutant is one; itself if it is none."""
+    return protocol.partition("-mutant-")[0]
+
 
 PARTITIONS, LEDGERS, GROUPS = "partitions", "ledgers", "groups"
 """Systems, by what they have."""

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.configs import ConfigValue
-from emulator.quorum_configs import GROUP_KEYS, OF_QUORUM, OF_RAFT, effective
+from emulator.quorum_configs import GROUP_KEYS, MEANT_FOR, OF_QUORUM, effective
 from emulator.scenario.commands import check_config
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Places
-from emulator.scenario.protocols import GROUP_PROTOCOLS
+from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
 
 UNUSED = ("consumers", "commands", "initial", "initial_file", "remote_storage")
 """Tables that groups have no use for."""
@@ -25,19 +25,17 @@ UNUSED_OF_CLUSTER = (
 
 FAULTS_OF_GROUPS = (
     "disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
-    "controller_loss",
+    "controller_loss", "slow_link",
 )  # fmt: skip
-"""Kinds of faults that groups know; controller_loss is about the elector of `quorum`."""
+"""Kinds of faults that groups know; controller_loss is about who is outside the group, in those of OUTSIDE."""
+
+OUTSIDE = ("quorum", "primary-backup-sync", "primary-backup-async", "pacifica")
+"""Protocols in which somebody outside the group says who leads."""
 
 
 def has_groups(protocol: str) -> bool:
     """Tell whether a protocol is one of quorums."""
     return protocol in GROUP_PROTOCOLS
-
-
-def is_raft(protocol: str) -> bool:
-    """Tell whether it is raft, or a mutant of it."""
-    return has_groups(protocol) and protocol.startswith("raft")
 
 
 def refuse_unused_by_groups(places: Places) -> None:
@@ -88,11 +86,15 @@ def refuse_other_workload(places: Places, workload: pa.Table) -> None:
 
 def idle_keys(protocol: str, configs: Sequence[Mapping[str, ConfigValue]]) -> list[str]:
     """Keys that are given and mean nothing for a protocol."""
-    idle = OF_QUORUM if is_raft(protocol) else OF_RAFT
-    return [key for config in configs for key in config if key in idle]
+    own = without_mutant(protocol)
+    return [key for config in configs for key in config if own not in MEANT_FOR.get(key, (own,))]
 
 
-def idle_faults(protocol: str, kinds: Sequence[str]) -> list[str]:
+def idle_faults(protocol: str, faults: pa.Table, round_ms: int) -> list[str]:
     """Kinds of faults that are given and change nothing for a protocol of groups."""
-    known = [kind for kind in FAULTS_OF_GROUPS if kind != "controller_loss" or not is_raft(protocol)]
-    return sorted({kind for kind in kinds if kind not in known})
+    known = [kind for kind in FAULTS_OF_GROUPS if kind != "controller_loss" or without_mutant(protocol) in OUTSIDE]
+    idle = {kind for kind in faults.column("kind").to_pylist() if kind not in known}
+    slow = faults.filter(pc.equal(faults.column("kind"), "slow_link"))
+    if slow.num_rows and not pc.all(pc.greater_equal(pc.fill_null(slow.column("round_trip_ms"), 0), round_ms)).as_py():
+        idle.add("slow_link without a round_trip_ms of a round at least")
+    return sorted(idle)

@@ -14,8 +14,19 @@ from emulator.inputs.ledger_arrays.gather import RowsOf
 from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
-from emulator.quorum_configs import EVERY_WRITE, INTERVAL, effective
-from emulator.rounds.quorums.constants import FOREVER, NEVER_FLUSHED, NO_LIMIT, QUORUM, RAFT
+from emulator.quorum_configs import EVERY_WRITE, INTERVAL, TAILED, effective
+from emulator.rounds.quorums.constants import (
+    FOREVER,
+    GEOMETRIC,
+    NEVER_FLUSHED,
+    NO_LIMIT,
+    PACIFICA,
+    PRIMARY_BACKUP_ASYNC,
+    PRIMARY_BACKUP_SYNC,
+    QUORUM,
+    RAFT,
+    UNIFORM,
+)
 from emulator.rounds.quorums.inputs import (
     ElectorSpan,
     Inputs,
@@ -24,14 +35,14 @@ from emulator.rounds.quorums.inputs import (
     ScenarioRow,
     ServerSpan,
     Settings,
+    SlowLink,
     WorkloadSpan,
 )
 from emulator.rounds.quorums.records import Group
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
 from emulator.scenario import Scenario
-from emulator.scenario.protocols import GROUP_PROTOCOLS
-from emulator.scenario.quorums import is_raft
+from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
 
 SEEDS = 1 << 31
 ROUND_OF_SERVER = 2.0
@@ -57,11 +68,14 @@ class PreparedGroups:
         servers: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for number, scenario in enumerate(scenarios):
             faults = read_fault_rows(scenario.faults, scenario.rounds)
-            arrays = ServerArrays([(b.id, b.rack) for b in scenario.brokers], faults, scenario.rounds)
+            arrays = ServerArrays([(b.id, b.rack) for b in scenario.brokers], faults, scenario.rounds, scenario.round_ms)
             elector = gathered["elector_spans"].put(arrays.elector)
-            cuts = gathered["cuts"].add(arrays.cuts) if arrays.cuts else 0
+            links = (
+                *(gathered["cuts"].add(arrays.cuts) if arrays.cuts else 0, len(arrays.cuts)),
+                *(gathered["slow_links"].add(arrays.slow_links) if arrays.slow_links else 0, len(arrays.slow_links)),
+            )
             protocol = list(GROUP_PROTOCOLS).index(scenario.protocol)
-            row = (protocol, scenario.rounds, scenario.seed % SEEDS, elector, cuts, len(arrays.cuts))
+            row = (protocol, scenario.rounds, scenario.seed % SEEDS, elector, *links)
             gathered["scenarios"].add((row,))
             spans = np.array([gathered["server_spans"].put(own) for own in arrays.spans], np.int64)
             first = 0
@@ -69,6 +83,7 @@ class PreparedGroups:
                 present = topic.assignment >= 0
                 own: Any = rows(Group, topic.partitions)
                 own.number = np.arange(first, first + topic.partitions)
+                own.protocol = NUMBERS[without_mutant(scenario.protocol)]
                 own.scenario, own.copies, own.end, own.elector_span = number, present.sum(axis=1), scenario.rounds, elector
                 for copies in np.unique(own.copies):
                     settings = settings_of(scenario, topic.config, int(copies))
@@ -105,6 +120,7 @@ RECORDS: Mapping[str, type] = {
     "server_spans": ServerSpan,
     "elector_spans": ElectorSpan,
     "cuts": LinkCut,
+    "slow_links": SlowLink,
     "settings": Settings,
     "workload": WorkloadSpan,
 }
@@ -117,11 +133,21 @@ def read_group_block(payload: Any) -> Block:
     return Block(start_groups(groups, *servers), inputs)
 
 
+NUMBERS: Mapping[str, int] = {
+    "quorum": QUORUM,
+    "raft": RAFT,
+    "primary-backup-sync": PRIMARY_BACKUP_SYNC,
+    "primary-backup-async": PRIMARY_BACKUP_ASYNC,
+    "pacifica": PACIFICA,
+}
+"""Protocol -> Rules.protocol."""
+
+
 def rules_of(protocol: str) -> tuple[int, ...]:
     """A row of Rules."""
     lacking = GROUP_PROTOCOLS[protocol]
     guards = [name for name in fields_of(Rules) if name != "protocol"]
-    return (RAFT if is_raft(protocol) else QUORUM, *(int(name != lacking) for name in guards))
+    return (NUMBERS[without_mutant(protocol)], *(int(name != lacking) for name in guards))
 
 
 def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: int) -> dict[str, int]:
@@ -137,11 +163,16 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "acks": value("acks.to.commit") or majority,
         "compared": value("logs.compared") or majority,
         "timeout_rounds": max(2, -(-value("election.timeout.ms") // round_ms)),
+        "lease_rounds": max(2, -(-(value("lease.period.ms") or value("election.timeout.ms")) // round_ms)),
         "jitter_rounds": -(-value("election.jitter.ms") // round_ms),
         "pre_vote": value("pre.vote"),
         "check_quorum": value("check.quorum"),
         "max_entries": value("max.entries.per.append") or NO_LIMIT,
         "flush_rounds": 1 if flush == EVERY_WRITE else interval if flush == INTERVAL else NEVER_FLUSHED,
+        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE else 0,
+        "delay_rounds": value("delay.ms") // round_ms,
+        "delay_percent": value("delay.jitter.percent"),
+        "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.faults.kinds import FaultRow
-from emulator.faults.servers import NO_FAULT, ServerState, elector_steps, link_cuts, server_states
+from emulator.faults.servers import NO_FAULT, ServerState, elector_steps, link_cuts, server_states, slow_links
 from emulator.rounds.quorums.constants import CLIENTS_CUT, DISK_LOST, DOWN, FOREVER, ISOLATED, PAUSED, POWER_LOST
 
 Spans = tuple[tuple[int, ...], ...]
@@ -22,12 +22,13 @@ STATUS_BITS = {
 
 
 class ServerArrays:
-    """The brokers of one scenario, by id: `ids`, `place` of an id, and by place rows of ServerSpan; the elector's; link cuts.
+    """The brokers of one scenario, by id: `ids`, `place` of an id, and by place rows of ServerSpan; the elector's; link cuts;
+    slow links.
 
     `brokers`: (id, rack).
     """
 
-    def __init__(self, brokers: Sequence[tuple[int, str | None]], faults: Sequence[FaultRow], rounds: int) -> None:
+    def __init__(self, brokers: Sequence[tuple[int, str | None]], faults: Sequence[FaultRow], rounds: int, round_ms: int) -> None:
         self.ids = sorted(broker for broker, _ in brokers)
         self.place = {broker: place for place, broker in enumerate(self.ids)}
         states = server_states(faults, brokers, rounds)
@@ -35,6 +36,7 @@ class ServerArrays:
         self.spans: list[Spans] = [spans_of(states.get(broker, nothing)) for broker in self.ids]
         self.elector: Spans = (*((at, int(up)) for at, up in elector_steps(faults, rounds)), (FOREVER, 0))
         self.cuts: Spans = tuple(link_cuts(faults, self.place))
+        self.slow_links: Spans = tuple(slow_links(faults, self.place, round_ms))
 
 
 def spans_of(states: Sequence[tuple[int, ServerState]]) -> Spans:

@@ -8,7 +8,7 @@ import numpy as np
 
 from emulator.rounds.packed import packed, packed_empty, width_of
 from emulator.rounds.quorums.constants import FOLLOWER, LEADER, NO_FAULT, NOBODY
-from emulator.rounds.quorums.records import Leadership, Peer, Run, Server
+from emulator.rounds.quorums.records import Appends, Latency, Leadership, Message, Peer, Run, Server
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import rows
 
@@ -29,6 +29,8 @@ def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np
     servers.broker, servers.place, servers.span = brokers, places, spans
     servers.cause = NO_FAULT
     servers.term = 1
+    groups.version, groups.members = 1, (1 << copies) - 1
+    servers.members = np.repeat(groups.members, copies)
     servers.role, servers.leadership = FOLLOWER, NOBODY
     servers.role[groups.first_server] = LEADER
     servers.leadership[groups.first_server] = 0
@@ -40,4 +42,7 @@ def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np
         rows(Peer, int((copies * copies).sum())),
         packed_empty(width_of(Run), len(servers)),
         packed(width_of(Leadership), [first] * len(groups)),
+        packed_empty(width_of(Message), len(groups)),
+        packed_empty(width_of(Appends), len(groups)),
+        packed_empty(width_of(Latency), len(groups)),
     )

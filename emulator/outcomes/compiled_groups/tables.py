@@ -10,7 +10,7 @@ import pyarrow as pa
 from emulator.outcomes.compiled.columns import arrow_schema, lists_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.rounds.packed import entries_of
-from emulator.rounds.quorums.constants import EVENT_KINDS, INVARIANTS, NO_ENTRY, NO_FAULT, NO_TERM, NOBODY
+from emulator.rounds.quorums.constants import EVENT_KINDS, INVARIANTS, NO_ENTRY, NO_FAULT, NO_TERM, NOBODY, PACIFICA
 from emulator.rounds.quorums.play_block import Told
 from emulator.rounds.quorums.records import Leadership
 from emulator.rounds.quorums.state import State
@@ -23,7 +23,7 @@ BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLE
 
 COUNTED = (
     "appended", "acked", "acked_lost", "committed_lost", "truncated", "elections", "leaderless_rounds", "unwritable_rounds",
-    "unacked_rounds",
+    "unacked_rounds", "isr_shrinks", "isr_expands", "under_replicated_rounds",
 )  # fmt: skip
 """Columns of `outcomes` that are fields of Group."""
 
@@ -78,9 +78,16 @@ def leaders_at(state: Any, slots: np.ndarray) -> np.ndarray:
 
 
 def holders_of(state: Any, committed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(broker ids, sorted within each group, of servers whose logs are as long as what is committed; how many each group has)."""
+    """(broker ids, sorted within each group, of servers whose logs are as long as what is committed; how many each group has).
+
+    Of PacificA: of the replicas of the configuration in force.
+    """
     group = np.repeat(np.arange(len(state.groups)), state.groups.copies)
-    has = np.asarray(state.servers.end) >= committed[group]
+    servers, groups = state.servers, state.groups
+    has = np.asarray(servers.end) >= committed[group]
+    slot = np.arange(len(servers)) - np.asarray(groups.first_server)[group]
+    is_member = np.asarray(groups.members)[group] >> slot & 1 == 1
+    has = np.where(np.asarray(groups.protocol)[group] == PACIFICA, is_member, has)
     order = np.lexsort((state.servers.broker[has], group[has]))
     return np.asarray(state.servers.broker[has])[order], np.bincount(group[has], minlength=len(state.groups))
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import LEADER
-from emulator.rounds.quorums.inputs import Rules
+from emulator.rounds.quorums.inputs import Rules, Settings
+from emulator.rounds.quorums.latency import note_acknowledged
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.log import end_of_run, term_before
 from emulator.rounds.quorums.records import Group, Lists
 
 
 @compiled
-def advance_commit(lists: Lists, group: Group, rules: Rules, acks: int) -> None:
+def advance_commit(lists: Lists, group: Group, settings: Settings, rules: Rules, acks: int) -> None:
     """Every leader commits the largest end that `acks` servers match, its own among them.
 
     Source: Raft 5.3, 5.4.2 for the term.
@@ -20,21 +21,21 @@ def advance_commit(lists: Lists, group: Group, rules: Rules, acks: int) -> None:
     for slot in range(group.copies):
         leader = lists.servers[slot]
         if leader.role == LEADER and runs(lists, slot):
-            end = matched_by(lists, group, slot, acks)
+            end = matched_by(lists, group, settings, slot, acks)
             if end > leader.commit and (term_before(lists, leader, end) == leader.term or not rules.own_term_commits):
                 leader.commit = end
                 note_committed(lists, group, slot)
 
 
 @compiled
-def matched_by(lists: Lists, group: Group, slot: int, acks: int) -> int:
+def matched_by(lists: Lists, group: Group, settings: Settings, slot: int, acks: int) -> int:
     """The largest end that so many servers match with a leader, itself among them; 0 if there is none."""
     found = 0
     for candidate in range(group.copies):
-        end = matched_to(lists, group, slot, candidate)
+        end = matched_to(lists, group, settings, slot, candidate)
         count = 0
         for other in range(group.copies):
-            if matched_to(lists, group, slot, other) >= end:
+            if matched_to(lists, group, settings, slot, other) >= end:
                 count += 1
         if count >= acks and end > found:
             found = end
@@ -42,9 +43,14 @@ def matched_by(lists: Lists, group: Group, slot: int, acks: int) -> int:
 
 
 @compiled
-def matched_to(lists: Lists, group: Group, slot: int, other: int) -> int:
-    """How far another server's log is known to agree with a leader's; its own is its end."""
-    return lists.servers[slot].end if other == slot else lists.peers[slot * group.copies + other].match_to
+def matched_to(lists: Lists, group: Group, settings: Settings, slot: int, other: int) -> int:
+    """How far another server's log is known to agree with a leader's; its own is its end, or what of it is on disk.
+
+    Source: thesis 10.2.1: a leader's own disk may be the last to have an entry.
+    """
+    if other == slot and not settings.fsync_rounds:
+        return lists.servers[slot].end
+    return lists.peers[slot * group.copies + other].match_to
 
 
 @compiled
@@ -58,5 +64,7 @@ def note_committed(lists: Lists, group: Group, slot: int) -> None:
         leadership.committed_to = max(leadership.committed_to, end)
         if run.leadership == leader.leadership and end > leadership.acked_to:
             first = leadership.first_entry if run.leadership == 0 else leadership.first_entry + 1
-            group.acked += end - max(first, leadership.acked_to)
+            from_entry = max(first, leadership.acked_to)
+            group.acked += end - from_entry
+            note_acknowledged(lists, group, run.leadership, from_entry, end)
             leadership.acked_to = end

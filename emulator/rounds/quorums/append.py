@@ -5,6 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import NOBODY
 from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.latency import note_appended
 from emulator.rounds.quorums.links import leader_of_clients
 from emulator.rounds.quorums.log import append_entries
 from emulator.rounds.quorums.records import Group, Lists
@@ -17,5 +18,7 @@ def append_records(lists: Lists, inputs: Inputs, group: Group) -> None:
     slot = leader_of_clients(lists, group)
     if slot != NOBODY and group.sent_records > 0:
         server = lists.servers[slot]
-        append_entries(lists, server, server.leadership, server.term, group.sent_records)
+        note_appended(lists, group, server.leadership, server.end, group.sent_records)
+        leadership = lists.leaderships[group.leaderships.start + server.leadership]
+        append_entries(lists, server, server.leadership, leadership.term, group.sent_records)
         group.appended += group.sent_records

@@ -26,22 +26,35 @@ UNHEARD = DOWN | PAUSED | ISOLATED
 UNSERVED = DOWN | PAUSED | CLIENTS_CUT
 """Clients don't reach it."""
 
-QUORUM, RAFT = range(2)
+QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA = range(5)
 """Protocols."""
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
 ROLES = ("follower", "candidate", "leader")
+
+UNIFORM, GEOMETRIC = DISTRIBUTIONS = range(2)
+"""Of what is drawn on top of a delay."""
+EXACT_LATENCY = 64
+"""Latencies below are counted by themselves, longer ones eight to a power of two."""
 
 NEVER_FLUSHED = 0
 """Of Settings.flush_rounds: nothing is ever flushed; 1 is every write."""
 
 EVENT_KINDS = (
     "election", "leader_lost", "truncate", "log_damaged", "acked_lost", "committed_lost", "campaign", "step_down",
+    "isr_shrink", "isr_expand",
 )  # fmt: skip
 (
     ELECTION, LEADER_LOST, TRUNCATE, LOG_DAMAGED, ACKED_LOST, COMMITTED_LOST, CAMPAIGN, STEP_DOWN,
+    ISR_SHRINK, ISR_EXPAND,
 ) = range(len(EVENT_KINDS))  # fmt: skip
 
-INVARIANTS = ("ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety")
-"""As figure 3 of the Raft paper names them."""
-ELECTION_SAFETY, LEADER_APPEND_ONLY, LOG_MATCHING, LEADER_COMPLETENESS, STATE_MACHINE_SAFETY = range(len(INVARIANTS))
+INVARIANTS = (
+    "ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety",
+    "PrimaryInvariant", "CommitInvariant", "ReconfigurationInvariant",
+)  # fmt: skip
+"""As figure 3 of the Raft paper names them, then as the PacificA paper does."""
+(
+    ELECTION_SAFETY, LEADER_APPEND_ONLY, LOG_MATCHING, LEADER_COMPLETENESS, STATE_MACHINE_SAFETY,
+    PRIMARY_INVARIANT, COMMIT_INVARIANT, RECONFIGURATION_INVARIANT,
+) = range(len(INVARIANTS))  # fmt: skip

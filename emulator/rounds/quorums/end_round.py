@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
-from emulator.rounds.quorums.constants import LEADER_LOST, NEVER_FLUSHED, NOBODY
+from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import first_record
 from emulator.rounds.quorums.links import leader_of_clients, runs
@@ -19,8 +19,12 @@ def end_round(lists: Lists, group: Group, settings: Settings) -> None:
     """Step 6."""
     if settings.flush_rounds != NEVER_FLUSHED and group.now % settings.flush_rounds == 0:
         for slot in range(group.copies):
+            server = lists.servers[slot]
             if runs(lists, slot):
-                lists.servers[slot].flushed_to = lists.servers[slot].end
+                if settings.fsync_rounds and server.role == LEADER:
+                    server.flushed_to = max(server.flushed_to, lists.peers[slot * group.copies + slot].match_to)
+                else:
+                    server.flushed_to = server.end
     check_invariants(lists, group)
     count_outcomes(lists, group)
 
@@ -42,6 +46,8 @@ def count_outcomes(lists: Lists, group: Group) -> None:
     group.served = slot
     group.unacked = unacked
     group.unacked_rounds += unacked
+    if group.members != (1 << group.copies) - 1:
+        group.under_replicated_rounds += 1
     if group.acked == group.acked_before and (unacked > 0 or group.sent_records > 0):
         group.unwritable_rounds += 1
 

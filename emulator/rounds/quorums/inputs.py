@@ -10,13 +10,17 @@ from emulator.rounds.records import Record, Rows, constant
 class Rules(Record):
     """The protocol, and the guards that mutants lack; the numbers are the steps of docs/quorum_rounds.md."""
 
-    protocol: int = constant("QUORUM or RAFT")
+    protocol: int = constant("QUORUM, RAFT, ...")
     own_term_commits: int = constant("5: an entry of its own term commits, with all before it; else any that A servers have")
     compare_logs: int = constant("2: votes, and the elector, look at who has the more complete log")
     one_vote: int = constant("2: a server votes once a term")
     keep_vote: int = constant("1: a server that is back knows its vote")
     check_previous: int = constant("4: the entry before must be of the term that the leader says")
     refuse_older_term: int = constant("4: a leader of an older term is refused")
+    leases_expire: int = constant("2, PacificA: a primary that lacks a lease, and reaches no manager, is none any more")
+    check_version: int = constant("2, PacificA: the manager takes proposals of the version in force only")
+    all_prepared: int = constant("5, PacificA: all replicas of the configuration have it; else the primary")
+    catch_up_first: int = constant("4, PacificA: a candidate joins with all that is committed")
 
 
 class ScenarioRow(Record):
@@ -28,6 +32,8 @@ class ScenarioRow(Record):
     first_elector_span: int = constant("place of the elector's first span")
     first_cut: int = constant("place of its first link cut")
     cuts: int = constant("so many")
+    first_slow: int = constant("place of its first slow link")
+    slow: int = constant("so many")
 
 
 class ServerSpan(Record):
@@ -54,17 +60,32 @@ class LinkCut(Record):
     to_round: int = constant("end")
 
 
+class SlowLink(Record):
+    """A request from one server to another with its answer takes longer in [from_round, to_round)."""
+
+    from_place: int = constant("place of who asks among the scenario's brokers")
+    to_place: int = constant("of who answers")
+    from_round: int = constant("first round")
+    to_round: int = constant("end")
+    rounds: int = constant("rounds that it takes")
+
+
 class Settings(Record):
     """Settings of a group."""
 
     acks: int = constant("A: servers that must have an entry, the leader among them")
     compared: int = constant("V: logs that an election compares")
-    timeout_rounds: int = constant("election.timeout.ms")
+    timeout_rounds: int = constant("election.timeout.ms; of PacificA the grace period")
+    lease_rounds: int = constant("lease.period.ms")
     jitter_rounds: int = constant("election.jitter.ms")
     pre_vote: int = constant("pre.vote")
     check_quorum: int = constant("check.quorum")
     max_entries: int = constant("max.entries.per.append, NO_LIMIT")
     flush_rounds: int = constant("1: every round's end is on disk; k: of rounds divisible by k; NEVER_FLUSHED")
+    fsync_rounds: int = constant("fsync.ms: rounds until what was written is on disk; 0 where no write waits for it")
+    delay_rounds: int = constant("delay.ms: rounds that a request with its answer takes where no link is slow")
+    delay_percent: int = constant("delay.jitter.percent: up to so much of a delay, or in the mean, is drawn on top of it")
+    delay_shape: int = constant("delay.distribution: UNIFORM or GEOMETRIC")
 
 
 class WorkloadSpan(Record):
@@ -82,5 +103,6 @@ class Inputs(NamedTuple):
     server_spans: Rows[ServerSpan]
     elector_spans: Rows[ElectorSpan]
     cuts: Rows[LinkCut]
+    slow_links: Rows[SlowLink]
     settings: Rows[Settings]
     workload: Rows[WorkloadSpan]

@@ -9,13 +9,27 @@ import numpy as np
 from emulator.rounds.packed import Packed, cut, grown, roomy
 from emulator.rounds.quorums.constants import MAX_SERVERS
 from emulator.rounds.quorums.play_groups import OUTPUT_FULL, SCRATCH_FULL, Words, play_groups
-from emulator.rounds.quorums.records import Event, Group, Leadership, Lists, Peer, Run, Server, Spans, Violation
+from emulator.rounds.quorums.records import (
+    Appends,
+    Event,
+    Group,
+    Latency,
+    Leadership,
+    Lists,
+    Message,
+    Peer,
+    Run,
+    Server,
+    Spans,
+    Violation,
+)
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import rows, words_of
 
 TOLD = ("events", "violations")
-PACKED = ("runs", "leaderships")
-"""Fields of State that are lists."""
+OF_GROUPS = ("leaderships", "messages", "appends", "latencies")
+PACKED = ("runs", *OF_GROUPS)
+"""Fields of State that are lists; of these a group has one each."""
 
 
 class Told(NamedTuple):
@@ -39,6 +53,9 @@ class Scratch:
             peers=rows(Peer, MAX_SERVERS * MAX_SERVERS),
             runs=rows(Run, MAX_SERVERS * self.room),
             leaderships=rows(Leadership, self.room),
+            messages=rows(Message, self.room),
+            appends=rows(Appends, self.room),
+            latencies=rows(Latency, self.room),
             events=rows(Event, self.rows_told),
             violations=rows(Violation, self.rows_told),
             filled=rows(Spans, 1),
@@ -49,7 +66,8 @@ class Scratch:
     def words(self, old: State, new: State) -> Words:
         """All of it, and the states' records, as words."""
         lists = self.lists
-        own = [words_of(records) for records in (lists.runs, lists.leaderships, lists.servers, lists.peers)]
+        of_groups = [getattr(lists, name) for name in OF_GROUPS]
+        own = [words_of(records) for records in (lists.runs, *of_groups, lists.servers, lists.peers)]
         states = [words_of(records) for state in (old, new) for records in (state.groups, state.servers, state.peers)]
         return Words(*own, *states)
 
@@ -105,7 +123,7 @@ def play(state: State, inputs: Any, scratch: Scratch | None = None, groups_a_cal
                 scratch.grow()
     told.append(scratch.hand_over())
     whole: dict[str, Any] = {name: np.concatenate([part[name] for part in told]).view(np.recarray) for name in TOLD}
-    counts = {"runs": servers, "leaderships": count}
+    counts = {"runs": servers, **dict.fromkeys(OF_GROUPS, count)}
     return with_lists(new, {name: cut(getattr(new, name), counts[name]) for name in PACKED}), Told(**whole)
 
 

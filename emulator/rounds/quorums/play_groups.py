@@ -8,9 +8,11 @@ import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
-from emulator.rounds.quorums.constants import RAFT
+from emulator.rounds.quorums.constants import PACIFICA, QUORUM, RAFT
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
+from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.play_raft_round import play_raft_round
 from emulator.rounds.quorums.records import Group, Lists
@@ -26,6 +28,9 @@ class Words(NamedTuple):
 
     runs: np.ndarray
     leaderships: np.ndarray
+    messages: np.ndarray
+    appends: np.ndarray
+    latencies: np.ndarray
     servers: np.ndarray
     peers: np.ndarray
     old_groups: np.ndarray
@@ -47,7 +52,8 @@ def copy_words(source: np.ndarray, first: int, target: np.ndarray, at: int, coun
 @compiled
 def is_full(lists: Lists, group: Group) -> bool:
     """Whether a list of the group, or an array of outputs, had no room."""
-    full = group.leaderships.full | lists.filled[0].events.full | lists.filled[0].violations.full
+    full = group.leaderships.full | group.messages.full | group.appends.full | group.latencies.full
+    full |= lists.filled[0].events.full | lists.filled[0].violations.full
     for slot in range(group.copies):
         full |= lists.servers[slot].runs.full
     return full != 0
@@ -60,6 +66,9 @@ def load_group(old: State, group: Group, number: int, lists: Lists, words: Words
     copy_words(words.old_servers, group.first_server, words.servers, 0, group.copies)
     copy_words(words.old_peers, group.first_peer, words.peers, 0, group.copies * group.copies)
     load(group.leaderships, old.leaderships, number, words.leaderships, 0, room)
+    load(group.messages, old.messages, number, words.messages, 0, room)
+    load(group.appends, old.appends, number, words.appends, 0, room)
+    load(group.latencies, old.latencies, number, words.latencies, 0, room)
     for slot in range(group.copies):
         load(lists.servers[slot].runs, old.runs, group.first_server + slot, words.runs, slot * room, room)
 
@@ -70,6 +79,9 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
     copy_words(words.servers, 0, words.new_servers, group.first_server, group.copies)
     copy_words(words.peers, 0, words.new_peers, group.first_peer, group.copies * group.copies)
     fits = store(group.leaderships, new.leaderships, number, words.leaderships)
+    fits = fits and store(group.messages, new.messages, number, words.messages)
+    fits = fits and store(group.appends, new.appends, number, words.appends)
+    fits = fits and store(group.latencies, new.latencies, number, words.latencies)
     for slot in range(group.copies):
         fits = fits and store(lists.servers[slot].runs, new.runs, group.first_server + slot, words.runs)
     return fits
@@ -78,12 +90,15 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
 @merged_into_caller
 def play_group(lists: Lists, inputs: Inputs, group: Group) -> None:
     """A group's rounds up to the run's end; they stop short where a list was full."""
-    is_raft = inputs.rules[inputs.scenarios[group.scenario].rules].protocol == RAFT
     while group.now < group.end:
-        if is_raft:
+        if group.protocol == RAFT:
             play_raft_round(lists, inputs, group)
-        else:
+        elif group.protocol == QUORUM:
             play_quorum_round(lists, inputs, group)
+        elif group.protocol == PACIFICA:
+            play_pacifica_round(lists, inputs, group)
+        else:
+            play_primary_backup_round(lists, inputs, group)
         if group.now % CHECK_ROUNDS == 0 and is_full(lists, group):
             return
     if not is_full(lists, group):

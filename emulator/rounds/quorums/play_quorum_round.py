@@ -23,7 +23,7 @@ def play_quorum_round(lists: Lists, inputs: Inputs, group: Group) -> None:
         take_inputs(lists, inputs, group, rules)
     elect(lists, group, settings, rules)  # 2. election
     append_records(lists, inputs, group)  # 3. append
-    replicate(lists, group, settings, rules)  # 4. replicate
-    advance_commit(lists, group, rules, settings.acks)  # 5. commit
+    replicate(lists, inputs, group, settings, rules)  # 4. replicate
+    advance_commit(lists, group, settings, rules, settings.acks)  # 5. commit
     end_round(lists, group, settings)  # 6. end of the round
     group.now += 1

@@ -28,7 +28,7 @@ def play_raft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     if stand(lists, inputs, group, settings, rules):
         vote(lists, group, settings, rules)
     append_records(lists, inputs, group)  # 3. append
-    replicate(lists, group, settings, rules)  # 4. replicate
-    advance_commit(lists, group, rules, group.copies // 2 + 1)  # 5. commit
+    replicate(lists, inputs, group, settings, rules)  # 4. replicate
+    advance_commit(lists, group, settings, rules, group.copies // 2 + 1)  # 5. commit
     end_round(lists, group, settings)  # 6. end of the round
     group.now += 1

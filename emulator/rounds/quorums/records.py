@@ -40,6 +40,36 @@ class Peer(Record):
     next_entry: int = counter("next entry to send")
     match_to: int = counter("their logs agree below")
     answered_round: int = counter("round in which it answered last")
+    delay: int = compared("rounds that a request to it takes with its answer, before what is drawn")
+
+
+class Message(Record):
+    """A request under way from a leader to another server; to itself: what waits for its own disk."""
+
+    sender: int = compared("slot of who sent it")
+    receiver: int = compared("of who gets it")
+    leadership: int = compared("number of the leadership in which it was sent")
+    sent_round: int = counter("round in which it was sent")
+    arrives: int = counter("round in which it arrives and is answered")
+    previous: int = counter("its first entry: the end of what comes before")
+    to_entry: int = counter("end of its entries")
+    commit: int = counter("the sender's commit")
+
+
+class Appends(Record):
+    """Records of a leadership, the same number a round from a round on; up to the next of this leadership, or its last record."""
+
+    leadership: int = constant("number of the leadership")
+    first_entry: int = constant("its first entry")
+    at_round: int = constant("round in which that was appended")
+    records: int = constant("records a round")
+
+
+class Latency(Record):
+    """How many records were acknowledged so many rounds after they were appended."""
+
+    rounds: int = constant("rounds, or the least of a bucket")
+    records: int = counter("so many")
 
 
 class Server(Record):
@@ -53,7 +83,8 @@ class Server(Record):
     cut_to: int = compared("mask of servers that its messages don't reach, for links that are cut")
     # On its disk
     term: int = compared("term")
-    voted_for: int = compared("slot of who has its vote in this term, NOBODY")
+    voted_for: int = compared("slot of who has its vote in this term, of the primary of its configuration, NOBODY")
+    members: int = compared("PacificA: mask of the configuration that it knows; `term` is its version")
     end: int = counter("end of its log")
     flushed_to: int = sample("entries below are on disk")
     runs: List = part_of(List, "its log")
@@ -61,6 +92,7 @@ class Server(Record):
     role: int = compared("FOLLOWER, CANDIDATE or LEADER")
     leadership: int = compared("number of the leadership in which it leads, or led last, NOBODY")
     commit: int = counter("entries below are committed, as it knows")
+    joining: int = compared("PacificA: mask of candidates that a primary's commits wait for")
     heard_round: int = counter("round in which its timer began anew")
     heard_leader: int = counter("round in which it heard from a leader, NEVER")
     stood: int = compared("how often it has stood for election")
@@ -77,6 +109,7 @@ class Group(Record):
     place: int = constant("its place in the block")
     scenario: int = constant("place of its scenario")
     settings: int = constant("place of its settings")
+    protocol: int = constant("QUORUM, RAFT, ...")
     copies: int = constant("N, its servers")
     first_server: int = constant("place of its first server in the block")
     first_peer: int = constant("place of its first Peer in the block")
@@ -88,7 +121,13 @@ class Group(Record):
     elector_span: int = compared("place of what is in force of the elector")
     elector_up: int = compared("1: the elector is there")
     elector_heard: int = counter("round in which the elector heard the leader last")
+    version: int = compared("PacificA: of the configuration in force, as the manager has it")
+    members: int = compared("mask of its replicas")
+    primary: int = compared("slot of its primary")
     leaderships: List = part_of(List, "in the order of their elections")
+    messages: List = part_of(List, "requests under way, in the order in which they were sent")
+    appends: List = part_of(List, "when records were appended, in that order")
+    latencies: List = part_of(List, "how long they waited to be acknowledged")
     damaged: int = compared("1: a disk lost entries, a term or a vote")
     served: int = compared("slot of the leader that clients reached at the end of the last round, NOBODY")
     log_changes: int = compared("changes of all logs' runs when LogMatching was last looked at")
@@ -103,6 +142,9 @@ class Group(Record):
     unwritable_rounds: int = counter("rounds with something to write in which nothing was acknowledged")
     unacked: int = counter("records that wait to be acknowledged")
     unacked_rounds: int = total("sum of `unacked` at the ends of all rounds")
+    isr_shrinks: int = compared("replicas that left a configuration")
+    isr_expands: int = compared("replicas that joined one")
+    under_replicated_rounds: int = counter("rounds whose end finds a configuration without some server")
     sent_entries: int = counter("entries that leaders sent to others, and that got there")
     # Of one round
     acked_before: int = scratch("acked at its start")
@@ -154,6 +196,9 @@ class Lists(NamedTuple):
     peers: Rows[Peer]
     runs: Rows[Run]
     leaderships: Rows[Leadership]
+    messages: Rows[Message]
+    appends: Rows[Appends]
+    latencies: Rows[Latency]
     events: Rows[Event]
     violations: Rows[Violation]
     filled: Rows[Spans]

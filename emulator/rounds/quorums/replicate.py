@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import (
     LEADER,
     LEADER_APPEND_ONLY,
     NOBODY,
+    PACIFICA,
     STATE_MACHINE_SAFETY,
     TRUNCATE,
 )
-from emulator.rounds.quorums.inputs import Rules, Settings
+from emulator.rounds.quorums.flight import forget_arrived, give_up, is_lost, put_under_way, round_of_arrival
+from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import follow, take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries, cut, end_up_to_term, first_other_term, term_before
@@ -19,53 +22,104 @@ from emulator.rounds.quorums.tell import tell, witness
 
 
 @compiled
-def replicate(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
-    """Every leader's request to every other server, and its answer.
+def replicate(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules: Rules) -> None:
+    """What arrives of requests under way; then every leader's request to every other server, which may be answered at once.
 
     Source: Raft 5.3, figure 2: AppendEntries.
     """
+    if group.messages.count > 0:
+        take_arrived(lists, group, rules)
     for slot in range(group.copies):
         for other in range(group.copies):
-            if lists.servers[slot].role == LEADER and runs(lists, slot) and other != slot and gets_through(lists, slot, other):
-                send_entries(lists, group, settings, rules, slot, other)
+            if lists.servers[slot].role == LEADER and runs(lists, slot):
+                if other == slot and settings.fsync_rounds:
+                    end = lists.servers[slot].end
+                    put_under_way(lists, group, slot, slot, group.now + settings.fsync_rounds, end, end)
+                elif other != slot and gets_through(lists, slot, other):
+                    send_entries(lists, inputs, group, settings, rules, slot, other)
 
 
 @compiled
-def send_entries(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int, other: int) -> None:
-    """One request and its answer."""
+def take_arrived(lists: Lists, group: Group, rules: Rules) -> None:
+    """Requests of this round or earlier ones, in the order in which they were sent; who leads no more waits for no answer."""
+    for at in every(group.messages):
+        message = lists.messages[at]
+        if message.arrives <= group.now and not is_lost(lists, message) and runs(lists, message.sender):
+            slot, other = message.sender, message.receiver
+            if slot == other:
+                lists.peers[slot * group.copies + slot].match_to = message.to_entry
+            elif gets_through(lists, slot, other):
+                take_append(
+                    lists, group, rules, slot, other, message.previous, message.to_entry, message.commit, message.sent_round
+                )
+    forget_arrived(lists, group)
+
+
+@compiled
+def send_entries(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules: Rules, slot: int, other: int) -> None:
+    """One request: it is taken at once, or is under way."""
+    leader, peer = lists.servers[slot], lists.peers[slot * group.copies + other]
+    previous = peer.next_entry
+    to_entry = min(leader.end, previous + settings.max_entries)
+    arrives = round_of_arrival(lists, inputs, group, settings, slot, other)
+    if arrives > group.now:
+        put_under_way(lists, group, slot, other, arrives, previous, to_entry)
+        peer.next_entry = to_entry
+    else:
+        take_append(lists, group, rules, slot, other, previous, to_entry, leader.commit, group.now)
+
+
+@compiled
+def take_append(
+    lists: Lists,
+    group: Group,
+    rules: Rules,
+    slot: int,
+    other: int,
+    previous: int,
+    to_entry: int,
+    commit: int,
+    sent_round: int,
+) -> None:
+    """A request and its answer."""
     leader, server, peer = lists.servers[slot], lists.servers[other], lists.peers[slot * group.copies + other]
     answers = gets_through(lists, other, slot)
     if server.term > leader.term and rules.refuse_older_term:
         if answers:
             take_term(lists, group, slot, server.term)
+            leader.members = server.members
         return
-    previous = peer.next_entry
-    to_entry = min(leader.end, previous + settings.max_entries)
     previous_term = term_before(lists, leader, previous)
     is_leader = server.role == LEADER and server.term >= leader.term
     if leader.term > server.term:
         take_term(lists, group, other, leader.term)
     else:
         follow(lists, group, other)
+    if group.protocol == PACIFICA:  # a beacon says what the configuration is
+        server.members = leader.members
+        server.voted_for = slot
     server.heard_round = group.now
     server.heard_leader = group.now
     agrees = previous <= server.end and (not rules.check_previous or term_before(lists, server, previous) == previous_term)
     if agrees:
-        take_entries(lists, group, slot, other, previous, to_entry, is_leader)
+        take_entries(lists, group, slot, other, previous, to_entry, commit, is_leader)
     if not answers:
         return
-    peer.answered_round = group.now
+    peer.answered_round = sent_round if group.protocol == PACIFICA else group.now
     if agrees:
         peer.match_to = max(peer.match_to, to_entry)
-        peer.next_entry = to_entry
+        peer.next_entry = max(peer.next_entry, to_entry)
     else:
+        give_up(lists, group, slot, other)
         may_agree = end_up_to_term(lists, server, previous, previous_term)
         its_term = term_before(lists, server, may_agree)
         peer.next_entry = max(0, min(previous - 1, end_up_to_term(lists, leader, may_agree, its_term)))
 
 
 @compiled
-def take_entries(lists: Lists, group: Group, slot: int, other: int, previous: int, to_entry: int, is_leader: bool) -> None:
+def take_entries(
+    lists: Lists, group: Group, slot: int, other: int, previous: int, to_entry: int, commit: int, is_leader: bool
+) -> None:
     """The server `other` has its log agree with the leader's in [previous, to_entry), and hears what is committed."""
     leader, server = lists.servers[slot], lists.servers[other]
     from_entry = first_other_term(lists, server, leader, previous, min(server.end, to_entry))
@@ -81,4 +135,4 @@ def take_entries(lists: Lists, group: Group, slot: int, other: int, previous: in
     before = server.end
     copy_entries(lists, server, leader, to_entry)
     group.sent_entries += server.end - before
-    server.commit = max(server.commit, min(leader.commit, to_entry))
+    server.commit = max(server.commit, min(commit, to_entry))

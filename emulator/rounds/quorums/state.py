@@ -10,10 +10,13 @@ from emulator.rounds.records import Rows
 
 
 class State(NamedTuple):
-    """Groups, the servers and peers of each one after the other; `runs`: a list a server, `leaderships`: a list a group."""
+    """Groups, the servers and peers of each one after the other; `runs`: a list a server, the others a list a group."""
 
     groups: Rows[Group]
     servers: Rows[Server]
     peers: Rows[Peer]
     runs: Packed
     leaderships: Packed
+    messages: Packed
+    appends: Packed
+    latencies: Packed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import keep_first
-from emulator.rounds.quorums.constants import DISK_LOST, DOWN, FOLLOWER, LOG_DAMAGED, NEVER, NOBODY, POWER_LOST
+from emulator.rounds.quorums.constants import DISK_LOST, DOWN, FOLLOWER, FOREVER, LOG_DAMAGED, NEVER, NOBODY, POWER_LOST
 from emulator.rounds.quorums.inputs import Inputs, Rules
 from emulator.rounds.quorums.log import cut
 from emulator.rounds.quorums.records import Group, Lists, Server
@@ -14,7 +14,6 @@ from emulator.rounds.quorums.tell import tell_of_disk
 @compiled
 def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> None:
     """Step 1; only in rounds in which an input of the group changes."""
-    scenario = inputs.scenarios[group.scenario]
     for slot in range(group.copies):
         server = lists.servers[slot]
         before = server.status
@@ -31,6 +30,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
         if happens & (POWER_LOST | DISK_LOST):
             damage(lists, group, slot)
     follow_links(lists, inputs, group)
+    follow_delays(lists, inputs, group)
     while inputs.elector_spans[group.elector_span + 1].from_round <= group.now:
         group.elector_span += 1
     is_up = inputs.elector_spans[group.elector_span].up
@@ -39,7 +39,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
     group.elector_up = is_up
     while inputs.workload[group.workload + 1].from_round <= group.now:
         group.workload += 1
-    note_next_change(lists, inputs, group, scenario.first_cut, scenario.cuts)
+    note_next_change(lists, inputs, group)
 
 
 @compiled
@@ -49,6 +49,7 @@ def forget_memory(server: Server) -> None:
     Source: Raft, figure 2: volatile state.
     """
     server.role = FOLLOWER
+    server.joining = 0
     server.commit = 0
     server.heard_leader = NEVER
 
@@ -73,6 +74,7 @@ def damage(lists: Lists, group: Group, slot: int) -> None:
         server.flushed_to = 0
         server.term = 0
         server.voted_for = NOBODY
+        server.members = 0
     else:
         lost_more = False
         cut(lists, server, server.flushed_to)
@@ -97,6 +99,24 @@ def follow_links(lists: Lists, inputs: Inputs, group: Group) -> None:
 
 
 @compiled
+def follow_delays(lists: Lists, inputs: Inputs, group: Group) -> None:
+    """How long a request of each server to each other one takes from this round on: what slow links say, else the setting."""
+    scenario, settings = inputs.scenarios[group.scenario], inputs.settings[group.settings]
+    for pair in range(group.copies * group.copies):
+        lists.peers[pair].delay = -1
+    for at in range(scenario.first_slow, scenario.first_slow + scenario.slow):
+        link = inputs.slow_links[at]
+        if link.from_round <= group.now < link.to_round:
+            sender, receiver = slot_of(lists, group, link.from_place), slot_of(lists, group, link.to_place)
+            if sender != NOBODY and receiver != NOBODY:
+                peer = lists.peers[sender * group.copies + receiver]
+                peer.delay = max(peer.delay, link.rounds)
+    for pair in range(group.copies * group.copies):
+        if lists.peers[pair].delay < 0:
+            lists.peers[pair].delay = settings.delay_rounds
+
+
+@compiled
 def slot_of(lists: Lists, group: Group, place: int) -> int:
     """The slot of a broker; NOBODY: it has no server of the group."""
     for slot in range(group.copies):
@@ -106,17 +126,24 @@ def slot_of(lists: Lists, group: Group, place: int) -> int:
 
 
 @compiled
-def note_next_change(lists: Lists, inputs: Inputs, group: Group, first_cut: int, cuts: int) -> None:
+def note_next_change(lists: Lists, inputs: Inputs, group: Group) -> None:
     """The next round in which something comes from outside; a mark of one round only ends with it."""
+    scenario = inputs.scenarios[group.scenario]
     change = inputs.workload[group.workload + 1].from_round
     change = min(change, inputs.elector_spans[group.elector_span + 1].from_round)
     for slot in range(group.copies):
         server = lists.servers[slot]
         change = min(change, inputs.server_spans[server.span + 1].from_round)
-    for at in range(first_cut, first_cut + cuts):
+    for at in range(scenario.first_cut, scenario.first_cut + scenario.cuts):
         link = inputs.cuts[at]
-        if link.from_round > group.now:
-            change = min(change, link.from_round)
-        elif link.to_round > group.now:
-            change = min(change, link.to_round)
+        change = min(change, next_edge(group.now, link.from_round, link.to_round))
+    for at in range(scenario.first_slow, scenario.first_slow + scenario.slow):
+        slow = inputs.slow_links[at]
+        change = min(change, next_edge(group.now, slow.from_round, slow.to_round))
     group.next_change = change
+
+
+@compiled
+def next_edge(now: int, from_round: int, to_round: int) -> int:
+    """The next round in which a span begins or ends; FOREVER."""
+    return from_round if from_round > now else to_round if to_round > now else FOREVER

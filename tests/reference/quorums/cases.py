@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """A row of a scenario's faults, [from_round, to_round); its place in the list is its fault_id."""
+    """A row of a scenario's faults, [from_round, to_round); its place in the list is its fault_id.
+
+    `rounds`: of a slow_link's trip.
+    """
 
     kind: str
     from_round: int
@@ -16,6 +19,7 @@ class Fault(NamedTuple):
     peer: int | None = None
     direction: str = "both"
     clients: bool = False
+    rounds: int = 0
 
 
 @dataclass(frozen=True)
@@ -31,11 +35,16 @@ class Case:
     acks: int = 0
     compared: int = 0
     timeout_rounds: int = 4
+    lease_rounds: int = 0
     jitter_rounds: int = 4
     pre_vote: bool = False
     check_quorum: bool = False
     max_entries: int | None = None
     flush_rounds: int = 1
+    fsync_rounds: int = 0
+    delay_rounds: int = 0
+    delay_percent: int = 0
+    delay_shape: str = "uniform"
     seed: int = 1
     number: int = 0
     workload: tuple[tuple[int, int], ...] = ((0, 1),)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.reference.quorums.cases import Case, Event, Fault, Violation
-from tests.reference.quorums.server import FOLLOWER, LEADER, Entry, Follower, Server
+from tests.reference.quorums.draws import trip_of
+from tests.reference.quorums.server import FOLLOWER, LEADER, Entry, Follower, Request, Server
 
 STRENGTH = (
     "disk_loss", "power_loss", "broker_crash", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
 )  # fmt: skip
 """The strongest first."""
 DEATHS = STRENGTH[:4]
+OF_CONFIGURATIONS = ("isr_shrinks", "isr_expands", "under_replicated_rounds")
 
 
 @dataclass
@@ -34,6 +36,13 @@ class Group:
     logs_differed: bool = False
     commits_seen: list[int] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    version: int = 1
+    members: frozenset[int] = frozenset()
+    primary: int = 0
+    broken: set[str] = field(default_factory=set)
+    under_way: list[Request] = field(default_factory=list)
+    appended_in: dict[tuple[int, Entry], int] = field(default_factory=dict)
+    latencies: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.servers = [Server(number) for number in range(self.case.copies)]
@@ -42,8 +51,12 @@ class Group:
         first.followers = {other.id: Follower(0, 0, 0) for other in self.servers[1:]}
         self.elections.append((1, 0, None))
         self.commits_seen = [0] * self.case.copies
+        everybody = frozenset(range(self.case.copies))
+        self.version, self.members, self.primary = 1, everybody, 0
+        for server in self.servers:
+            server.members = everybody
         names = ("appended", "acked", "truncated", "elections", "campaigns", "leaderless_rounds", "unwritable_rounds")
-        self.counts = dict.fromkeys((*names, "unacked_rounds", "sent_entries"), 0)
+        self.counts = dict.fromkeys((*names, "unacked_rounds", "sent_entries", *OF_CONFIGURATIONS), 0)
 
     def lacks(self, guard: str) -> bool:
         """Whether the case is a mutant without a guard."""
@@ -66,7 +79,7 @@ class Group:
             isolations = [f for _, f in own if f.kind == "isolation"]
             server.is_isolated, server.has_clients = bool(isolations), not any(f.clients for f in isolations)
             if server.is_down and not was_down:
-                server.role, server.commit, server.heard_leader = FOLLOWER, 0, None
+                server.role, server.commit, server.heard_leader, server.joining = FOLLOWER, 0, None, frozenset()
             if was_down and not server.is_down:
                 server.heard = self.round
                 if self.lacks("keep_vote"):
@@ -76,20 +89,31 @@ class Group:
 
     @staticmethod
     def strikes(fault: Fault, broker: int) -> bool:
-        """Whether a fault concerns a server."""
-        return broker == fault.broker or (fault.kind == "link_cut" and broker == fault.peer)
+        """Whether a fault concerns a server; a slow link takes nothing from anybody."""
+        return fault.kind != "slow_link" and (broker == fault.broker or (fault.kind == "link_cut" and broker == fault.peer))
 
     def damage(self, server: Server, begun: set[str]) -> None:
         """What goes with the power or the disk."""
         end = len(server.log)
         if "disk_loss" in begun:
             self.is_damaged |= end > 0 or server.term > 0
-            server.log, server.flushed, server.term, server.vote = [], 0, 0, None
+            server.log, server.flushed, server.term, server.vote, server.members = [], 0, 0, None, frozenset()
         elif "power_loss" in begun:
             server.truncate(server.flushed)
             self.is_damaged |= len(server.log) < end
         if len(server.log) < end:
             self.tell("log_damaged", server, None, len(server.log), end, server.cause)
+
+    def trip(self, sender: Server, receiver: Server) -> int:
+        """Rounds from a request that is sent now to its answer."""
+        slow = []
+        for f in self.case.faults:
+            if f.kind == "slow_link" and self.in_force(f):
+                out = f.broker == sender.id and f.peer in (None, receiver.id) and f.direction != "in"
+                into = f.broker == receiver.id and f.peer in (None, sender.id) and f.direction != "out"
+                slow += [f.rounds] if out or into else []
+        delay = max(slow, default=self.case.delay_rounds)
+        return trip_of(self.case, self.round, sender.id, receiver.id, delay)
 
     def gets_through(self, sender: Server, receiver: Server) -> bool:
         """Whether a message arrives."""
@@ -121,7 +145,8 @@ class Group:
         has = set(enumerate(server.log))
         lacks = self.committed - has
         if lacks:
-            self.violate("LeaderCompleteness", server, None, min(number for number, _ in lacks))
+            name = "ReconfigurationInvariant" if self.case.protocol == "pacifica" else "LeaderCompleteness"
+            self.violate(name, server, None, min(number for number, _ in lacks))
         for election in range(len(self.elections)):
             for kind, kept in (("committed_lost", self.committed), ("acked_lost", self.acked_entries)):
                 lost = {n for n, e in (kept & lacks) - self.lacked if e.election == election and e.is_record}
@@ -132,6 +157,7 @@ class Group:
         self.tell("election", server, server.term, end, None, cause)
         server.role, server.election = LEADER, len(self.elections)
         self.elections.append((server.term, server.id, cause))
+        server.synced = 0
         server.followers = {s.id: Follower(end, 0, self.round) for s in self.servers if s is not server}
         server.log.append(Entry(server.term, server.election, False))
         self.counts["elections"] += 1
@@ -151,49 +177,97 @@ class Group:
         """Step 3."""
         leader = self.leader_of_clients()
         if leader is not None:
-            leader.log += [Entry(leader.term, leader.election, True)] * self.records()
+            new = Entry(self.elections[leader.election][0], leader.election, True)
+            for _ in range(self.records()):
+                self.appended_in[len(leader.log), new] = self.round
+                leader.log.append(new)
             self.counts["appended"] += self.records()
 
     def replicate(self) -> None:
         """Step 4."""
+        for request in list(self.under_way):
+            if request.arrives <= self.round and request in self.under_way:
+                self.under_way.remove(request)
+                self.arrive(request)
         for leader in self.servers:
             for server in self.servers:
-                if server is not leader and leader.role == LEADER and leader.runs and self.gets_through(leader, server):
-                    self.send(leader, server)
+                if leader.role == LEADER and leader.runs:
+                    if server is leader and self.case.fsync_rounds:
+                        end = len(leader.log)
+                        arrives = self.round + self.case.fsync_rounds
+                        self.under_way.append(Request(leader.id, leader.id, leader.election, arrives, end, 0, (), leader.commit))
+                    elif server is not leader and self.gets_through(leader, server):
+                        self.send(leader, server)
+        self.under_way = [request for request in self.under_way if self.is_awaited(request)]
+
+    def is_awaited(self, request: Request) -> bool:
+        """Whether who sent a request still leads as it did then."""
+        sender = self.servers[request.sender]
+        return sender.role == LEADER and sender.election == request.election
 
     def send(self, leader: Server, server: Server) -> None:
-        """A request with entries and its answer."""
+        """A request with entries: it is there at once, or under way."""
         follower = leader.followers[server.id]
         previous, limit = follower.next_entry, self.case.max_entries
         entries = leader.log[previous:] if limit is None else leader.log[previous : previous + limit]
+        link = (leader.id, server.id)
+        before = [r.arrives for r in self.under_way if (r.sender, r.receiver) == link and self.is_awaited(r)]
+        arrives = max([self.round + self.trip(leader, server), *before])
+        request = Request(
+            leader.id, server.id, leader.election, arrives, previous, leader.term_before(previous), tuple(entries), leader.commit,
+            self.round,
+        )  # fmt: skip
+        if arrives > self.round:
+            self.under_way.append(request)
+            follower.next_entry = previous + len(entries)
+        else:
+            self.arrive(request)
+
+    def arrive(self, request: Request) -> None:
+        """A request is there: who gets it takes it, and its answer is there."""
+        leader, server = self.servers[request.sender], self.servers[request.receiver]
+        if not self.is_awaited(request) or not leader.runs:
+            return
+        if server is leader:
+            leader.synced = request.previous
+            return
+        if not self.gets_through(leader, server):
+            return
+        follower, previous, entries = leader.followers[server.id], request.previous, request.entries
         answers = self.gets_through(server, leader)
         if leader.term < server.term and not self.lacks("refuse_older_term"):
             if answers:
                 self.take_term(leader, server.term)
+                leader.members = server.members
             return
         led = server.role == LEADER and server.term >= leader.term
         if leader.term > server.term:
             self.take_term(server, leader.term)
         self.follow(server)
+        if self.case.protocol == "pacifica":
+            server.members, server.vote = leader.members, leader.id
         server.heard = server.heard_leader = self.round
         agrees = previous <= len(server.log)
         if agrees and not self.lacks("check_previous"):
-            agrees = server.term_before(previous) == leader.term_before(previous)
+            agrees = server.term_before(previous) == request.previous_term
         if agrees:
-            self.take_entries(leader, server, previous, entries, led)
+            self.take_entries(request, led)
         if answers:
-            follower.answered = self.round
+            follower.answered = request.sent if self.case.protocol == "pacifica" else self.round
             if agrees:
                 follower.match = max(follower.match, previous + len(entries))
-                follower.next_entry = previous + len(entries)
+                follower.next_entry = max(follower.next_entry, previous + len(entries))
             else:
-                end = server.largest_end(previous, leader.term_before(previous))
+                link = (leader.id, server.id)
+                self.under_way = [r for r in self.under_way if (r.sender, r.receiver) != link]
+                end = server.largest_end(previous, request.previous_term)
                 guess = leader.largest_end(end, server.term_before(end))
                 follower.next_entry = max(0, min(previous - 1, guess))
 
-    def take_entries(self, leader: Server, server: Server, previous: int, entries: list[Entry], led: bool) -> None:
+    def take_entries(self, request: Request, led: bool) -> None:
         """A follower's log comes to agree with what it was sent."""
-        for number, entry in enumerate(entries, previous):
+        leader, server = self.servers[request.sender], self.servers[request.receiver]
+        for number, entry in enumerate(request.entries, request.previous):
             if number < len(server.log) and server.log[number].term != entry.term:
                 if led:
                     self.violate("LeaderAppendOnly", server, leader.id, number)
@@ -206,22 +280,31 @@ class Group:
             if number == len(server.log):
                 server.log.append(entry)
                 self.counts["sent_entries"] += 1
-        server.commit = max(server.commit, min(leader.commit, previous + len(entries)))
+        server.commit = max(server.commit, min(request.commit, request.previous + len(request.entries)))
 
     def commit(self, acks: int) -> None:
         """Step 5."""
         for leader in self.servers:
             if leader.role != LEADER or not leader.runs:
                 continue
-            matches = [len(leader.log), *(follower.match for follower in leader.followers.values())]
+            at_home = leader.synced if self.case.fsync_rounds else len(leader.log)
+            matches = [at_home, *(follower.match for follower in leader.followers.values())]
             end = sorted(matches, reverse=True)[acks - 1]
             if end > leader.commit and (leader.term_before(end) == leader.term or self.lacks("own_term_commits")):
                 leader.commit = end
-                done = set(enumerate(leader.log[:end]))
-                self.committed |= done
-                own = {(n, e) for n, e in done if e.election == leader.election}
-                self.counts["acked"] += sum(entry.is_record for _, entry in own - self.acked_entries)
-                self.acked_entries |= own
+                self.note_committed(leader)
+
+    def note_committed(self, leader: Server) -> None:
+        """What a leader has committed; records of its own are acknowledged with that."""
+        done = set(enumerate(leader.log[: leader.commit]))
+        self.committed |= done
+        own = {(number, entry) for number, entry in done if entry.election == leader.election}
+        for number, entry in own - self.acked_entries:
+            if entry.is_record:
+                self.counts["acked"] += 1
+                waited = bucket(self.round - self.appended_in[number, entry])
+                self.latencies[waited] = self.latencies.get(waited, 0) + 1
+        self.acked_entries |= own
 
     # What is seen and counted
 
@@ -230,7 +313,8 @@ class Group:
         flush = self.case.flush_rounds
         for server in self.servers:
             if flush and self.round % flush == 0 and server.runs:
-                server.flushed = len(server.log)
+                is_late = self.case.fsync_rounds and server.role == LEADER
+                server.flushed = max(server.flushed, server.synced) if is_late else len(server.log)
         self.check_log_matching()
         self.check_committed()
         leader, unacked = self.leader_of_clients(), 0
@@ -244,6 +328,7 @@ class Group:
             unacked = len(own - self.acked_entries)
         self.served = None if leader is None else leader.id
         self.counts["unacked_rounds"] += unacked
+        self.counts["under_replicated_rounds"] += len(self.members) < self.case.copies
         if self.counts["acked"] == acked_before and (unacked or self.records()):
             self.counts["unwritable_rounds"] += 1
 
@@ -285,6 +370,14 @@ class Group:
         """Write a violation down; nothing is promised once a disk lost something."""
         if not self.is_damaged:
             self.violations.append(Violation(self.round, invariant, server.id, other, entry))
+
+
+def bucket(rounds: int) -> int:
+    """The least latency that is counted with one: itself below 64, then eight buckets to a power of two."""
+    power = 64
+    while rounds >= 2 * power:
+        power *= 2
+    return rounds if rounds < 64 else power + (rounds - power) // (power // 8) * (power // 8)
 
 
 def stretches(numbers: set[int]) -> list[tuple[int, int]]:

@@ -6,10 +6,18 @@ from typing import Any
 
 from tests.reference.quorums.cases import Case
 from tests.reference.quorums.group import Group
+from tests.reference.quorums.pacifica import play_pacifica_round
+from tests.reference.quorums.primary_backup import play_primary_backup_round
 from tests.reference.quorums.quorum import play_quorum_round
 from tests.reference.quorums.raft import play_raft_round
 
-ROUNDS = {"quorum": play_quorum_round, "raft": play_raft_round}
+ROUNDS = {
+    "quorum": play_quorum_round,
+    "raft": play_raft_round,
+    "primary-backup-sync": play_primary_backup_round,
+    "primary-backup-async": play_primary_backup_round,
+    "pacifica": play_pacifica_round,
+}
 
 
 def played(case: Case) -> tuple[Group, list[list[dict[str, Any]]]]:
@@ -28,6 +36,8 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
     return {
         "role": server.role,
         "term": server.term,
+        "members": sorted(server.members),
+        "joining": sorted(server.joining),
         "vote": server.vote,
         "log": [(entry.term, entry.election) for entry in server.log],
         "flushed": server.flushed,
@@ -35,10 +45,16 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "heard": server.heard,
         "heard_leader": server.heard_leader,
         "stood": server.stood,
+        "synced": server.synced if is_leader else None,
+        "under_way": [
+            (r.receiver, r.arrives, r.previous, r.previous + len(r.entries), r.commit)
+            for r in group.under_way
+            if r.sender == number
+        ],
         "followers": {n: (f.next_entry, f.match, f.answered) for n, f in server.followers.items()} if is_leader else None,
     }
 
 
-def outcomes(group: Group) -> dict[str, int]:
+def outcomes(group: Group) -> dict[str, Any]:
     """What is counted of a group."""
-    return {**group.counts, **group.lost()}
+    return {**group.counts, **group.lost(), "latencies": dict(sorted(group.latencies.items()))}

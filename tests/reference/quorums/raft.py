@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tests.reference.quorums.draws import drawn
 from tests.reference.quorums.group import Group
 from tests.reference.quorums.server import CANDIDATE, LEADER, Server
 
@@ -13,14 +14,6 @@ class Request(NamedTuple):
 
     candidate: Server
     term: int
-
-
-def drawn(seed: int, group: int, server: int, stood: int, jitter: int) -> int:
-    """The draw of the page."""
-    x = seed
-    for value in (group, server, stood):
-        x = (1103515245 * (x ^ value) + 12345) % 2**31
-    return (x // 65536) % (jitter + 1)
 
 
 def majority(group: Group) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 from tests.reference.quorums.cases import Case, Fault
 
@@ -17,7 +18,7 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
     copies = draw.choice((1, 2, 3, 3, 3, 4, 5, 5, 5))
     workload = sorted({0, *(draw.randrange(rounds) for _ in range(draw.randrange(4)))})
     kinds = (*OF_SERVERS, *OF_DISKS) if draw.random() < disks else OF_SERVERS
-    return Case(
+    case = Case(
         protocol,
         copies,
         rounds,
@@ -29,11 +30,26 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
         check_quorum=draw.random() < 0.4,
         max_entries=draw.choice((None, None, 1, 2, 3)),
         flush_rounds=draw.choice((1, 1, 0, 3)) if kinds is not OF_SERVERS else 1,
+        **delays_of(protocol, seed),
         seed=draw.randrange(2**31),
         number=draw.randrange(1000),
         workload=tuple((at, draw.choice((0, 1, 1, 2, 5))) for at in workload),
         faults=tuple(random_fault(draw, kinds, copies, rounds) for _ in range(draw.randrange(3, 16))),
     )
+    return case if case.flush_rounds == 1 else replace(case, fsync_rounds=0)
+
+
+def delays_of(protocol: str, seed: int) -> dict[str, Any]:
+    """Two cases of three have no delays, the others some of their own draw."""
+    draw = random.Random(f"delays of {protocol} {seed}")
+    if draw.random() < 0.66:
+        return {}
+    return {
+        "fsync_rounds": draw.choice((0, 0, 1, 2)),
+        "delay_rounds": draw.choice((0, 1, 1, 3)),
+        "delay_percent": draw.choice((0, 0, 100, 250)),
+        "delay_shape": draw.choice(("uniform", "geometric")),
+    }
 
 
 def random_fault(draw: random.Random, kinds: tuple[str, ...], copies: int, rounds: int) -> Fault:
@@ -47,6 +63,9 @@ def random_fault(draw: random.Random, kinds: tuple[str, ...], copies: int, round
         return Fault("link_cut", begin, end, broker, peer, draw.choice(("both", "both", "out", "in")))
     if which < 0.35:
         return Fault("controller_loss", begin, end)
+    if 0.35 <= which < 0.43 and copies > 1:
+        far = draw.choice([None, *(other for other in range(copies) if other != broker)])
+        return Fault("slow_link", begin, end, broker, far, draw.choice(("both", "both", "out", "in")), rounds=draw.randrange(5))
     kind = draw.choice(kinds)
     return Fault(kind, begin, end, broker, clients=kind == "isolation" and draw.random() < 0.5)
 

@@ -22,7 +22,21 @@ class Follower:
 
     next_entry: int
     match: int
-    answered: int
+    answered: int | None
+
+
+class Request(NamedTuple):
+    """A leader's entries under way to another server, as they were when it sent them; to itself: what its disk takes."""
+
+    sender: int
+    receiver: int
+    election: int
+    arrives: int
+    previous: int
+    previous_term: int
+    entries: tuple[Entry, ...]
+    commit: int
+    sent: int = 0
 
 
 @dataclass
@@ -41,6 +55,9 @@ class Server:
     stood: int = 0
     followers: dict[int, Follower] = field(default_factory=dict)
     election: int = -1
+    synced: int = 0
+    members: frozenset[int] = frozenset()
+    joining: frozenset[int] = frozenset()
     is_down: bool = False
     is_paused: bool = False
     is_isolated: bool = False

@@ -9,39 +9,52 @@ import numpy as np
 
 from emulator.faults.kinds import FAULT_KINDS, FaultRow
 from emulator.inputs.ledger_arrays.gather import RowsOf
+from emulator.inputs.quorum_arrays.prepare import NUMBERS
 from emulator.inputs.quorum_arrays.servers import ServerArrays
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.rounds.lists import every
+from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums import inputs as records
 from emulator.rounds.quorums.constants import (
     EVENT_KINDS,
     FOREVER,
+    GEOMETRIC,
     INVARIANTS,
     LEADER,
+    MAX_SERVERS,
     NEVER,
     NO_ENTRY,
     NO_FAULT,
     NO_LIMIT,
     NO_TERM,
     NOBODY,
-    QUORUM,
-    RAFT,
     ROLES,
+    UNIFORM,
 )
 from emulator.rounds.quorums.end_round import finish
+from emulator.rounds.quorums.flight import is_lost
 from emulator.rounds.quorums.log import end_of_run
 from emulator.rounds.quorums.play_block import Scratch, play
 from emulator.rounds.quorums.play_groups import load_group
+from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
+from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.play_raft_round import play_raft_round
-from emulator.rounds.quorums.records import Group
+from emulator.rounds.quorums.records import Group, Latency
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
 from tests.reference.quorums.cases import Case, Event, Violation
 from tests.reference.quorums.play import outcomes
 from tests.reference.quorums.play import played as played_by_reference
 
-PLAYS = {"quorum": play_quorum_round, "raft": play_raft_round}
+ROUND_MS = 500
+PLAYS = {
+    "quorum": play_quorum_round,
+    "raft": play_raft_round,
+    "primary-backup-sync": play_primary_backup_round,
+    "primary-backup-async": play_primary_backup_round,
+    "pacifica": play_pacifica_round,
+}
 
 
 def block_of(cases: Sequence[Case]) -> tuple[State, records.Inputs]:
@@ -54,24 +67,29 @@ def block_of(cases: Sequence[Case]) -> tuple[State, records.Inputs]:
         faults = [
             FaultRow(
                 number, f.kind, FAULT_KINDS[f.kind].rank, f.from_round, min(f.to_round, case.rounds), f.broker, f.peer,
-                f.direction, None, None, None, None, f.clients, None,
+                f.direction, None, None, None, None, f.clients, None, round_trip_ms=float(f.rounds * ROUND_MS),
             )
             for number, f in enumerate(case.faults)
         ]  # fmt: skip
-        arrays = ServerArrays([(broker, None) for broker in range(case.copies)], faults, case.rounds)
+        arrays = ServerArrays([(broker, None) for broker in range(case.copies)], faults, case.rounds, ROUND_MS)
         guards = [name for name in fields_of(records.Rules) if name != "protocol"]
-        rules = (RAFT if case.protocol == "raft" else QUORUM, *(int(name not in case.lacking) for name in guards))
+        rules = (NUMBERS[case.protocol], *(int(name not in case.lacking) for name in guards))
         elector = gathered["elector_spans"].put(arrays.elector)
         cuts = gathered["cuts"].put(arrays.cuts) if arrays.cuts else 0
-        scenario = (gathered["rules"].put((rules,)), case.rounds, case.seed, elector, cuts, len(arrays.cuts))
+        slow = gathered["slow_links"].put(arrays.slow_links) if arrays.slow_links else 0
+        links = (cuts, len(arrays.cuts), slow, len(arrays.slow_links))
+        scenario = (gathered["rules"].put((rules,)), case.rounds, case.seed, elector, *links)
         group.scenario = gathered["scenarios"].add((scenario,))
         settings = (
-            case.acks, case.compared, case.timeout_rounds, case.jitter_rounds, int(case.pre_vote), int(case.check_quorum),
-            NO_LIMIT if case.max_entries is None else case.max_entries, case.flush_rounds,
+            case.acks, case.compared, case.timeout_rounds, case.lease_rounds or case.timeout_rounds, case.jitter_rounds,
+            int(case.pre_vote), int(case.check_quorum), NO_LIMIT if case.max_entries is None else case.max_entries,
+            case.flush_rounds, case.fsync_rounds if case.flush_rounds == 1 else 0, case.delay_rounds, case.delay_percent,
+            GEOMETRIC if case.delay_shape == "geometric" else UNIFORM,
         )  # fmt: skip
         group.settings = gathered["settings"].put((settings,))
         group.workload = gathered["workload"].put((*case.workload, (FOREVER, 0)))
         group.elector_span = elector
+        group.protocol = NUMBERS[case.protocol]
         group.number, group.copies, group.end = case.number, case.copies, case.rounds
         brokers += range(case.copies)
         spans += [gathered["server_spans"].add(own) for own in arrays.spans]
@@ -85,6 +103,7 @@ RECORDS = {
     "server_spans": records.ServerSpan,
     "elector_spans": records.ElectorSpan,
     "cuts": records.LinkCut,
+    "slow_links": records.SlowLink,
     "settings": records.Settings,
     "workload": records.WorkloadSpan,
 }
@@ -124,6 +143,8 @@ class Game:
         return {
             "role": ROLES[server.role],
             "term": int(server.term),
+            "members": members_of(server.members),
+            "joining": members_of(server.joining),
             "vote": null(server.voted_for, NOBODY),
             "log": self.log(slot),
             "flushed": int(server.flushed_to),
@@ -131,21 +152,34 @@ class Game:
             "heard": int(server.heard_round),
             "heard_leader": null(server.heard_leader, NEVER),
             "stood": int(server.stood),
-            "followers": {n: (int(p.next_entry), int(p.match_to), int(p.answered_round)) for n, p in peers.items()}
+            "synced": int(self.lists.peers[slot * copies + slot].match_to) if is_leader else None,
+            "under_way": [
+                (int(m.receiver), int(m.arrives), int(m.previous), int(m.to_entry), int(m.commit))
+                for m in (self.lists.messages[at] for at in every(self.group.messages))
+                if m.sender == slot and not is_lost(self.lists, m)
+            ],
+            "followers": {n: (int(p.next_entry), int(p.match_to), null(p.answered_round, NEVER)) for n, p in peers.items()}
             if is_leader
             else None,
         }
 
-    def outcomes(self) -> dict[str, int]:
+    def outcomes(self) -> dict[str, Any]:
         """What is counted, at the end."""
         finish(self.lists, self.group)
-        return {name: int(self.group[name]) for name in OUTCOMES}
+        latencies = (self.lists.latencies[at] for at in every(self.group.latencies))
+        waited = {int(latency.rounds): int(latency.records) for latency in latencies}
+        return {name: int(self.group[name]) for name in OUTCOMES} | {"latencies": dict(sorted(waited.items()))}
 
 
 OUTCOMES = (
     "appended", "acked", "truncated", "elections", "campaigns", "leaderless_rounds", "unwritable_rounds", "unacked_rounds",
-    "sent_entries", "committed_lost", "acked_lost",
+    "sent_entries", "committed_lost", "acked_lost", "isr_shrinks", "isr_expands", "under_replicated_rounds",
 )  # fmt: skip
+
+
+def members_of(mask: int) -> list[int]:
+    """The slots in a mask."""
+    return [slot for slot in range(MAX_SERVERS) if mask >> slot & 1]
 
 
 def null(value: int, nothing: int) -> int | None:
@@ -206,3 +240,10 @@ def play_block(cases: Sequence[Case], scratch: Scratch | None = None) -> tuple[S
     """The cases in one block, by the entry point that runs use."""
     state, inputs = block_of(cases)
     return play(state, inputs, scratch)
+
+
+def latencies_of(state: State, place: int) -> dict[int, int]:
+    """How many records of a block's group waited how long, at the end."""
+    first, last = state.latencies.offsets[place : place + 2]
+    waited = {int(one.rounds): int(one.records) for one in entries_of(Latency, state.latencies)[first:last]}
+    return dict(sorted(waited.items()))

@@ -11,9 +11,9 @@ import pytest
 
 from emulator.rounds.quorums.play_block import Scratch
 from tests.reference.quorums.schedules import random_case, without
-from tests.rounds.quorums.compared import OUTCOMES, Game, differences, play_block, told_events, told_violations
+from tests.rounds.quorums.compared import OUTCOMES, Game, differences, latencies_of, play_block, told_events, told_violations
 
-PROTOCOLS = ("quorum", "raft")
+PROTOCOLS = ("quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica")
 GUARDS = ("own_term_commits", "compare_logs", "one_vote", "keep_vote", "refuse_older_term")
 """`check_previous` is not among them: without it logs lack the beginning of a leader's entries, and what is lost is counted
 as if they were there. What it violates is compared in test_mutants.py."""
@@ -44,7 +44,8 @@ def test_a_block_is_its_groups(room: int) -> None:
         game = Game(case)
         for _ in range(case.rounds):
             game.play_round()
-        assert {name: int(state.groups[place][name]) for name in OUTCOMES} == game.outcomes()
+        counted = {name: int(state.groups[place][name]) for name in OUTCOMES}
+        assert counted | {"latencies": latencies_of(state, place)} == game.outcomes()
         spans = game.lists.filled[0]
         own = [e for e, row in zip(events, told.events, strict=True) if row.group == place]
         assert own == told_events(game.lists.events[: spans.events.count])

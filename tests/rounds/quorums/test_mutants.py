@@ -26,8 +26,13 @@ CAUGHT = {
     ("quorum", "compare_logs"): "LeaderCompleteness",
     ("quorum", "check_previous"): "LogMatching",
     ("quorum", "refuse_older_term"): "LeaderCompleteness",
+    ("pacifica", "leases_expire"): "PrimaryInvariant",
+    ("pacifica", "check_version"): "ReconfigurationInvariant",
+    ("pacifica", "all_prepared"): "CommitInvariant",
+    ("pacifica", "catch_up_first"): "CommitInvariant",
+    ("pacifica", "check_previous"): "LogMatching",
 }
-"""Protocol and guard -> an invariant that some of 300 schedules break without it; quorum with A + V > N."""
+"""Protocol and guard -> an invariant that some of 300 schedules, or of 1,000, break without it; quorum with A + V > N."""
 
 
 def safe_cases(protocol: str, seeds: range) -> list[Case]:
@@ -41,7 +46,7 @@ def violated(cases: list[Case]) -> set[str]:
     return {INVARIANTS[row.invariant] for row in play_block(cases)[1].violations}
 
 
-@pytest.mark.parametrize("protocol", ["quorum", "raft"])
+@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "pacifica"])
 def test_nothing_breaks(protocol: str) -> None:
     cases = safe_cases(protocol, range(3000 if is_compiling() else 100))
     state, told = play_block(cases)
@@ -56,7 +61,8 @@ def test_nothing_breaks(protocol: str) -> None:
 
 @pytest.mark.parametrize(("protocol", "guard"), CAUGHT)
 def test_a_mutant_is_caught(protocol: str, guard: str) -> None:
-    cases = [without(case, guard) for case in safe_cases(protocol, range(300))]
+    seeds = range(1000 if (protocol, guard) == ("pacifica", "check_previous") else 300)
+    cases = [without(case, guard) for case in safe_cases(protocol, seeds)]
     assert CAUGHT[protocol, guard] in violated(cases)
 
 

@@ -1,0 +1,94 @@
+"""Requests that take rounds: how many, which are under way, which arrive, which are lost."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.lists import append, every, keep_first
+from emulator.rounds.quorums.constants import GEOMETRIC, LEADER
+from emulator.rounds.quorums.inputs import Inputs, Settings
+from emulator.rounds.quorums.records import Group, Lists, Message
+from emulator.rounds.quorums.stand import draw
+
+MOST_DRAWS = 128
+"""Of one request with a geometric distribution."""
+
+
+@compiled
+def round_of_arrival(lists: Lists, inputs: Inputs, group: Group, settings: Settings, slot: int, other: int) -> int:
+    """The round in which a request that a server sends now is taken and answered; none overtakes an earlier one of its link."""
+    arrives = group.now + trip_rounds(lists, inputs, group, settings, slot, other)
+    for at in every(group.messages):
+        message = lists.messages[at]
+        if message.sender == slot and message.receiver == other and not is_lost(lists, message):
+            arrives = max(arrives, message.arrives)
+    return arrives
+
+
+@compiled
+def trip_rounds(lists: Lists, inputs: Inputs, group: Group, settings: Settings, slot: int, other: int) -> int:
+    """The link's delay, what is drawn on top of it, and the receiver's disk."""
+    delay = lists.peers[slot * group.copies + other].delay
+    drawn = delay * settings.delay_percent // 100
+    if drawn == 0:
+        return delay + settings.fsync_rounds
+    seed, link = inputs.scenarios[group.scenario].seed, 256 + 16 * slot + other
+    if settings.delay_shape != GEOMETRIC:
+        drawn = draw(seed, group.number, link, MOST_DRAWS * group.now, drawn)
+    else:
+        mean, drawn = drawn, 0
+        while drawn < MOST_DRAWS and draw(seed, group.number, link, MOST_DRAWS * group.now + drawn, mean) > 0:
+            drawn += 1
+    return delay + drawn + settings.fsync_rounds
+
+
+@compiled
+def put_under_way(lists: Lists, group: Group, slot: int, other: int, arrives: int, previous: int, to_entry: int) -> None:
+    """A leader's request with entries [previous, to_entry) of its log, which it doesn't change while it leads."""
+    leader = lists.servers[slot]
+    message = lists.messages[append(group.messages)]
+    message.sender = slot
+    message.receiver = other
+    message.leadership = leader.leadership
+    message.sent_round = group.now
+    message.arrives = arrives
+    message.previous = previous
+    message.to_entry = to_entry
+    message.commit = leader.commit
+
+
+@compiled
+def is_lost(lists: Lists, message: Message) -> bool:
+    """Whether a request has nobody any more who waits for its answer: its sender leads no more, or anew."""
+    sender = lists.servers[message.sender]
+    return sender.role != LEADER or sender.leadership != message.leadership
+
+
+@compiled
+def give_up(lists: Lists, group: Group, slot: int, other: int) -> None:
+    """What else is under way from a leader to a server that refused is thrown away.
+
+    Source: etcd, whose leader probes after a refusal and ignores answers to what it sent before.
+    """
+    for at in every(group.messages):
+        if lists.messages[at].sender == slot and lists.messages[at].receiver == other:
+            lists.messages[at].leadership = -1
+
+
+@compiled
+def forget_arrived(lists: Lists, group: Group) -> None:
+    """Keep the requests that arrive later, in their order."""
+    kept = 0
+    for at in every(group.messages):
+        message = lists.messages[at]
+        if message.arrives > group.now and not is_lost(lists, message):
+            other = lists.messages[group.messages.start + kept]
+            other.sender = message.sender
+            other.receiver = message.receiver
+            other.leadership = message.leadership
+            other.sent_round = message.sent_round
+            other.arrives = message.arrives
+            other.previous = message.previous
+            other.to_entry = message.to_entry
+            other.commit = message.commit
+            kept += 1
+    keep_first(group.messages, kept)

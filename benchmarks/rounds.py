@@ -8,11 +8,8 @@ Defaults: 30,000 partitions, 40 rounds; the scenario is SCENARIO below. They run
   happens in it);
 * the reference of tests/reference on a sample of the partitions, one core; LEO and HW of the others must equal its.
 
-Each in a process of its own, on all the partitions (benchmarks/kernels):
-
-* all that changes LEO, HW and ISR in this scenario, as a dense NumPy kernel; these must equal the reference's;
-* a round reduced to append, fetch, high watermark, without faults, elections, ISR changes, epochs: in DuckDB SQL, in Polars, as a
-  dense NumPy kernel; LEO and HW must equal the reference's without faults.
+In a process of its own, on all the partitions (benchmarks/kernels): all that changes LEO, HW and ISR in this scenario, as a dense
+NumPy kernel; these must equal the reference's.
 
 Whole runs, tables included, are benchmarks/scaling.py's. `--no-spark` leaves out what runs on Spark.
 """
@@ -73,8 +70,6 @@ config = {{ "min.insync.replicas" = 2 }}
 
 ALIKE = f'workload = [{{ topic = "orders", records_per_round = {RECORDS}, record_bytes = {RECORD_BYTES}, acks = "all" }}]'
 
-REDUCED = {"duckdb_reduced": "DuckDB", "polars_reduced": "Polars", "numpy_reduced": "NumPy"}
-
 ReplicaEnds = dict[tuple[int, int], tuple[int, int]]
 """(partition_id, broker) -> (leo, hw) after the last round."""
 
@@ -95,7 +90,7 @@ class RoundTimes(Progress):
         super().__init__(quiet=True)
         self.times: list[float] = []
 
-    def start(self, rounds: int, partitions: int, scenarios: int) -> None:
+    def start(self, total_rounds: int, partitions: int, scenarios: int, round_ms: int = 0) -> None:
         """Called before the first round."""
         self.times.append(time.perf_counter())
 
@@ -150,11 +145,8 @@ def measure_relational(spark: SparkSession, partitions: int, rounds: int, sample
     return Measured(f"relational rounds, first {rounds}", partitions * REPLICAS * rounds, seconds), ends
 
 
-def measure_reference(scenario: Scenario, sample: list[int]) -> tuple[list[Measured], list[Result], list[Result]]:
-    """Runs the plain-Python reference on the sampled partitions, with and without its trace and invariants.
-
-    Returns its lines, its results, and those without faults.
-    """
+def measure_reference(scenario: Scenario, sample: list[int]) -> tuple[list[Measured], list[Result]]:
+    """Runs the plain-Python reference on the sampled partitions, with and without its trace and invariants; lines and results."""
     base = {"rounds": scenario.rounds, "round_ms": 500, "session_timeout_rounds": SESSION_TIMEOUT_ROUNDS, "config": {}}
     base |= {"brokers": range(1, BROKERS + 1), "racks": {b: (b - 1) % RACKS for b in range(1, BROKERS + 1)}}
     workload = [{"from_round": 0, "records_per_round": RECORDS, "record_bytes": RECORD_BYTES, "acks": "all"}]
@@ -170,8 +162,7 @@ def measure_reference(scenario: Scenario, sample: list[int]) -> tuple[list[Measu
     played = time.perf_counter()
     count = len(cases) * REPLICAS * scenario.rounds
     rounds_only = Measured("Python reference, rounds only", count, played - simulated)
-    lines = [rounds_only, Measured("Python reference, trace and checks", count, simulated - began)]
-    return lines, results, [simulate(case | {"faults": []}) for case in cases]
+    return [rounds_only, Measured("Python reference, trace and checks", count, simulated - began)], results
 
 
 def ends_after(results: list[Result], sample: list[int], rounds: int) -> ReplicaEnds:
@@ -181,28 +172,22 @@ def ends_after(results: list[Result], sample: list[int], rounds: int) -> Replica
     return {(number, row["broker"]): (row["leo"], row["hw"]) for number, row in rows}
 
 
-def measure_kernels(scenario: Scenario, sample: list[int], results: list[Result], calm: list[Result]) -> list[Measured]:
-    """Runs the kernels; what they end with must be what the reference does, with CRASH and without."""
+def measure_kernel(scenario: Scenario, sample: list[int], results: list[Result]) -> Measured:
+    """Runs the kernel; what it ends with must be what the reference does."""
     assignment = np.asarray(scenario.topics[0].assignment)
-    count = assignment.size * scenario.rounds
     batch_bytes = RECORDS * RECORD_BYTES
     settings = Settings(RECORDS, max(1, FETCH_MAX_BYTES // batch_bytes) * RECORDS, session_timeout_rounds=SESSION_TIMEOUT_ROUNDS)
     arguments = (assignment, range(1, BROKERS + 1), [CRASH], scenario.rounds, settings)
-    full, peak_mib = run_alone("numpy_full", sample, *arguments)
+    full, peak_mib = run_alone(sample, *arguments)
     assert kernel_ends(full, assignment, sample) == ends_after(results, sample, scenario.rounds), "NumPy and reference differ"
     for result, brokers, in_isr in zip(results, assignment[sample], np.asarray(full.isr), strict=True):
         assert result.outcomes["isr"] == sorted(brokers[in_isr].tolist()), "ISRs of NumPy and reference differ"
-    lines = [Measured("NumPy, all that changes logs and ISR", count, full.seconds, peak_mib)]
-    for kernel, engine in REDUCED.items():
-        reduced, peak_mib = run_alone(kernel, sample, *assignment.shape, scenario.rounds, RECORDS)
-        assert kernel_ends(reduced, assignment, sample) == ends_after(calm, sample, scenario.rounds), f"{engine} differs"
-        lines.append(Measured(f"{engine}, reduced round", count, reduced.seconds, peak_mib))
-    print(f"kernels and reference agree on LEO and HW (the full one on ISR too) of {len(sample)} partitions after the last round")
-    return lines
+    print(f"kernel and reference agree on LEO, HW and ISR of {len(sample)} partitions after the last round")
+    return Measured("NumPy, all that changes logs and ISR", assignment.size * scenario.rounds, full.seconds, peak_mib)
 
 
 def kernel_ends(run: KernelRun, assignment: np.ndarray, sample: list[int]) -> ReplicaEnds:
-    """The logs that a kernel ended with."""
+    """The logs that the kernel ended with."""
     ends = {}
     for number, leos, hws in zip(sample, run.leo, run.hw, strict=True):
         for broker, leo, hw in zip(assignment[number], leos, hws, strict=True):
@@ -227,17 +212,17 @@ def main() -> None:
     parser.add_argument("--no-spark", action="store_true")
     given = parser.parse_args()
     print(f"{given.partitions:,} partitions x {REPLICAS} replicas x {given.rounds} rounds")
-    print(describe_machine("duckdb", "polars", "numpy"))
+    print(describe_machine("duckdb", "numpy"))
     scenario = load_scenario(given.partitions, given.rounds).scenarios[0]
     sample = sorted({int(number) for number in np.linspace(0, given.partitions - 1, SAMPLED_PARTITIONS)})
-    reference, results, calm = measure_reference(scenario, sample)
+    reference, results = measure_reference(scenario, sample)
     compiled, ends = measure_compiled("one core", scenario, sample)
     assert ends == ends_after(results, sample, scenario.rounds), "compiled rounds and reference differ"
     print(f"compiled rounds and reference agree on LEO and HW of {len(ends)} replicas after the last round")
     different = load_scenario(given.partitions, given.rounds, different=True).scenarios[0]
     compiled += measure_compiled("each with its own rate and log", different, [])[0]
     on_spark = [] if given.no_spark else measure_on_spark(scenario, sample, results)
-    lines = [*compiled, *on_spark, *reference, *measure_kernels(scenario, sample, results, calm)]
+    lines = [*compiled, *on_spark, *reference, measure_kernel(scenario, sample, results)]
     print(f"{'':38}{'replica-rounds':>15}{'seconds':>10}{'per second':>13}{'first / it':>12}{'peak MiB':>10}")
     first = lines[0].replica_rounds / lines[0].seconds
     for name, count, seconds, peak_mib in lines:

@@ -1,7 +1,4 @@
-"""The Kafka round in other engines than Spark: the round reduced to append, fetch, high watermark, and a dense full one.
-
-Every module but `crashes` has one kernel with one function, which returns a KernelRun.
-"""
+"""Kafka's round as a dense NumPy kernel of one protocol and one kind of fault: what compiled rounds are held beside."""
 
 from __future__ import annotations
 
@@ -12,9 +9,9 @@ from numpy.typing import NDArray
 
 
 class KernelRun(NamedTuple):
-    """Wall clock seconds of the rounds alone, and arrays [partition, slot] after the last one; `isr` where it can change."""
+    """Wall clock seconds of the rounds alone, and arrays [partition, slot] after the last one."""
 
     seconds: float
     leo: NDArray[np.int64]
     hw: NDArray[np.int64]
-    isr: NDArray[np.bool_] | None = None
+    isr: NDArray[np.bool_]

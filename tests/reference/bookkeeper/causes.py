@@ -20,14 +20,18 @@ def numbered(faults: Sequence[Fault]) -> list[dict[str, Any]]:
     return [{"fault_id": number, **fault} for number, fault in enumerate(faults)]
 
 
-def cause_of_bookie(bookie: int, rack: object, faults: Sequence[Fault], now: int) -> int | None:
-    """The strongest fault in force on the bookie, else the last that was, by `numbered` faults; None: there was none yet."""
-    own = [fault for fault in faults if fault["kind"] in STRENGTH and concerns(fault, bookie, rack)]
-    for round_ in range(now, -1, -1):
-        held = [(_rank(fault), fault["fault_id"]) for fault in own if covers(fault, round_)]
-        if held:
-            return int(min(held)[1])
-    return None
+def causes_of_bookie(bookie: int, rack: object, faults: Sequence[Fault], rounds: int) -> list[int | None]:
+    """By round the strongest fault in force on the bookie, else the last that was, by `numbered` faults; None: none was yet."""
+    strongest: dict[int, tuple[int, int]] = {}
+    for fault in faults:
+        if fault["kind"] in STRENGTH and concerns(fault, bookie, rack):
+            place, to_round = (_rank(fault), fault["fault_id"]), fault.get("to_round")
+            for now in range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds)):
+                strongest[now] = min(place, strongest.get(now, place))
+    causes: list[int | None] = []
+    for now in range(rounds):
+        causes.append(strongest[now][1] if now in strongest else causes[-1] if causes else None)
+    return causes
 
 
 def _rank(fault: Fault) -> int:

@@ -44,13 +44,13 @@ def take_inputs(ledger: Ledger) -> None:
 
 def _damage(ledger: Ledger, bookie: Bookie) -> None:
     """What this round's crash, power loss or disk loss takes."""
-    settings, status, cause = ledger.settings, ledger.status(bookie.broker), ledger.cause_of(bookie.broker)
+    settings, status = ledger.settings, ledger.status(bookie.broker)
     if status.clean_stop:
         bookie.flush()
     damaged = (status.crashed and not settings.journal) or (status.power_lost and not settings.journal_synced)
     if not damaged and not status.disk_lost:
         return
-    was_fenced = bookie.fenced
+    was_fenced, cause = bookie.fenced, ledger.cause_of(bookie.broker)
     lost = bookie.lose_unflushed() if damaged else []
     if status.disk_lost:
         lost = sorted({*lost, *bookie.lose_everything()})

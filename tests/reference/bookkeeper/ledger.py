@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .bookie import NO_LAC, OK, Bookie
-from .causes import cause_of_bookie, numbered
+from .causes import causes_of_bookie, numbered
 from .drawn_placement import draw_of
 from .metadata import Fragment, Metadata
 from .placement import LOWEST_FREE_ID, Placement
@@ -67,7 +67,7 @@ class Ledger:
         self.rules: Rules = case.get("rules", REAL)
         self.faults = numbered(case.get("faults", []))
         self.statuses = statuses_of(case) if statuses is None else statuses
-        self._causes: dict[tuple[int, int], int | None] = {}
+        self._causes: dict[int, list[int | None]] = {}
         self.decommissioned = set(decommissioned)
         self.damaged: set[int] = set()
         self.lost_to_faults = False  # some bookie lost an entry of it, or its fence
@@ -152,10 +152,10 @@ class Ledger:
 
     def cause_of(self, broker: int) -> int | None:
         """The fault behind what happens to a bookie in this round."""
-        key = (broker, self.now)
-        if key not in self._causes:
-            self._causes[key] = cause_of_bookie(broker, self.case.get("racks", {}).get(broker), self.faults, self.now)
-        return self._causes[key]
+        if broker not in self._causes:
+            rack = self.case.get("racks", {}).get(broker)
+            self._causes[broker] = causes_of_bookie(broker, rack, self.faults, self.case["rounds"])
+        return self._causes[broker][self.now]
 
     def lag_of(self, broker: int) -> tuple[int, int | None]:
         """(rounds by which a bookie answers late, the fault behind it)."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from emulator.engine.rows import batches_of, blocks_row
 from emulator.engine.stretches import END, Stretches
 from emulator.engine.warm_up import compile_rounds
+from emulator.engine.worker_memory import keep_loaded
 from emulator.inputs.arrays import read_block
 
 PAYLOADS_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("kind", pa.int8())])
@@ -31,6 +32,7 @@ def play_blocks(players: Sequence[Player], names: Collection[str], batches: Iter
         kinds = batch.column("kind").to_pylist()
         for number, payload, kind in zip(batch.column("block").to_pylist(), batch.column("payload"), kinds, strict=True):
             yield from batches_of(players[kind](number, payload.as_buffer()), names)
+    keep_loaded()
 
 
 def play_payload(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict[str, pa.Table]:

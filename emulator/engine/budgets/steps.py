@@ -27,6 +27,7 @@ from emulator.engine.rows import (
     blocks_row,
 )
 from emulator.engine.warm_up import compile_rounds
+from emulator.engine.worker_memory import keep_loaded
 from emulator.inputs.arrays.shared import SharedBudgets
 
 UNSURE = -1
@@ -56,6 +57,7 @@ def play_step(
             for keeps, tables in ((0, told), (1, {"between": kept})):
                 for rows in batches_of(tables, names):
                     yield rows.append_column("keeps", pa.array(np.full(rows.num_rows, keeps, np.int32)))
+    keep_loaded()
 
 
 def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state: Any) -> tuple[dict[str, pa.Table], pa.Table]:

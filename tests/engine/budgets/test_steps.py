@@ -20,11 +20,11 @@ from emulator.schema import OUTPUT_TABLES
 from tests.engine_helpers import Row, read_table
 
 SCENARIO = """
-rounds = 50
+rounds = 18
 [cluster]
 brokers = 4
 session_timeout_rounds = 3
-quota_window_rounds = 8
+quota_window_rounds = 4
 config = { "replica.lag.time.max.ms" = 1000 }
 [[topics]]
 name = "t"
@@ -39,8 +39,8 @@ acks = "all"
 [[faults]]
 kind = "broker_crash"
 broker = 2
-from_round = 12
-to_round = 22
+from_round = 4
+to_round = 10
 [[variants]]
 name = "narrow"
 cluster = { network_bytes_per_second = 50000 }
@@ -48,7 +48,7 @@ cluster = { network_bytes_per_second = 50000 }
 name = "ample"
 cluster = { disk_bytes_per_second = 500000000 }
 """
-TRACED, STATE_AT = "t:4,t:7", (6, 24, 40)
+TRACED, STATE_AT = "t:4,t:7", (2, 8, 14)
 FOLDER = "_checkpoint/compiled"
 
 

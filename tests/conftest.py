@@ -11,14 +11,14 @@ from emulator.session import get_session, stop_if_ours
 from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
-    "test_relational_rounds.py", "test_golden.py", "test_kip_405.py", "test_queries.py", "test_packed_cluster.py",
-    "test_topics.py", "test_compiled.py", "test_sometimes.py", "test_steps.py", "test_retention.py",
-    "test_differential.py", "test_copies_against_reference.py", "test_relational_check.py", "test_ledger_jobs.py",
-    "test_metamorphic.py", "test_killed_run.py", "test_world_changes.py", "test_jobs.py", "test_event_kinds.py",
-    "test_against_reference.py", "test_ledgers_differential.py", "test_sweeps.py", "test_mixed.py",
-    "test_initial_file.py", "test_schedules.py", "test_duckdb.py",
+    "test_relational_rounds.py", "test_compiled.py", "test_packed_cluster.py", "test_golden.py", "test_differential.py",
+    "test_against_reference.py", "test_queries.py", "test_report.py", "test_steps.py", "test_event_kinds.py",
+    "test_relational_last_moments.py", "test_ledger_jobs.py", "test_schedules.py", "test_jobs.py", "test_topics.py",
+    "test_tutorial.py", "test_kip_405.py", "test_sweeps.py", "test_graph.py", "test_reference.py", "test_variants_random.py",
+    "test_readers.py", "test_world_changes.py", "test_mixed.py", "test_metamorphic.py", "test_relational_check.py",
+    "test_killed_run.py", "test_compiled_cache.py", "test_benchmarks.py", "test_storage.py", "test_groups.py",
 )  # fmt: skip
-"""Files of a quarter of a minute of CPU time and more, about the longest first."""
+"""Files of ten seconds of CPU time and more, about the longest first."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -85,6 +85,8 @@ def world_at(inputs: OneScenario, world: OnePartition, round_: int) -> dict[str,
 
 def lagging(scenario: Scenario, broker: int) -> list[dict[str, Any]]:
     """The faults by which the broker reads remote metadata late."""
+    if "remote_metadata_lag" not in scenario.faults["kind"].to_pylist():
+        return []
     rows = scenario.faults.to_pylist()
     return [row for row in rows if row["kind"] == "remote_metadata_lag" and row["broker"] in (None, broker)]
 

@@ -166,10 +166,10 @@ class Told:
 
 def in_force(table: Any, first: int, round_: int) -> int:
     """The row of a list in force in a round; rounds rise strictly."""
-    at = first
-    assert table[at].from_round == 0
-    while table[at + 1].from_round <= round_:
-        assert table[at].from_round < table[at + 1].from_round
+    at, from_rounds = first, np.asarray(table["from_round"])
+    assert from_rounds[at] == 0
+    while from_rounds[at + 1] <= round_:
+        assert from_rounds[at] < from_rounds[at + 1]
         at += 1
     return at
 

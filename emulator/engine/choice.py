@@ -41,7 +41,7 @@ def engines_of(
         bucket_rounds = bucket_length(max(scenario.rounds for scenario in ledgers), run.time_buckets)
         engines.append(LedgerEngine(ledgers, traced, mode == "leap", bucket_rounds, identity))
     if groups:
-        engines.append(GroupEngine(groups, identity))
+        engines.append(GroupEngine(groups, mode == "leap", identity))
     return engines
 
 

@@ -116,7 +116,7 @@ def compile_ledgers() -> None:
 
 def compile_groups() -> None:
     """Of groups that commit by quorums."""
-    GroupEngine(_scenarios(GROUPS), {}).warm_up(Progress(quiet=True))
+    GroupEngine(_scenarios(GROUPS), True, {}).warm_up(Progress(quiet=True))
 
 
 KINDS = {"tiered": compile_tiered, "core": compile_core, "ledgers": compile_ledgers, "groups": compile_groups}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -24,19 +24,24 @@ from emulator.outcomes.compiled_ledgers import ledger_names
 from emulator.outcomes.invariants import OF_GROUPS
 from emulator.outcomes.joined import Tables, empty_table
 from emulator.progress import Progress
+from emulator.scenario import Scenario
 
 GROUPS_OF_A_BLOCK = 20_000
 """Whose state is in memory at once, at most."""
 
 
 class GroupEngine(WeighedEngine):
-    """Plays scenarios of groups by compiled rounds. `identity`: as of CompiledEngine."""
+    """Plays scenarios of groups by compiled rounds. `leaps`: quiet rounds are leapt over; `identity`: as of CompiledEngine."""
 
     name, rounds_of, invariants = "groups", "quorums", OF_GROUPS
 
+    def __init__(self, scenarios: Sequence[Scenario], leaps: bool, identity: Mapping[str, str]) -> None:
+        super().__init__(scenarios, identity)
+        self._leaps = leaps
+
     @cached_property
     def _groups(self) -> PreparedGroups:
-        return PreparedGroups(self._scenarios)
+        return PreparedGroups(self._scenarios, self._leaps)
 
     @property
     def _weights(self) -> np.ndarray:

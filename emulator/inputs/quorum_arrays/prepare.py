@@ -42,11 +42,16 @@ from emulator.rounds.quorums.records import Group
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
 from emulator.scenario import Scenario
+from emulator.scenario.model import Topic
 from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
 
 SEEDS = 1 << 31
 ROUND_OF_SERVER = 2.0
 """What a round of a server costs, in replica-rounds of Kafka (engine/blocks.py)."""
+
+
+ROUNDS_A_CHANGE = 12
+"""Rounds that are played around a change of what comes from outside, about."""
 
 
 class Block(NamedTuple):
@@ -57,14 +62,18 @@ class Block(NamedTuple):
 
 
 class PreparedGroups:
-    """All groups of some scenarios, in their order. `weights`: by group, how much there is to do."""
+    """All groups of some scenarios, in their order. `weights`: by group, how much there is to do.
 
-    def __init__(self, scenarios: Sequence[Scenario]) -> None:
+    `leaps`: quiet rounds are leapt over.
+    """
+
+    def __init__(self, scenarios: Sequence[Scenario], leaps: bool = True) -> None:
         gathered = {name: RowsOf(record) for name, record in RECORDS.items()}
         rules = [rules_of(protocol) for protocol in GROUP_PROTOCOLS]
         for of_protocol in rules:
             gathered["rules"].add((of_protocol,))
         columns: list[np.ndarray] = []
+        played: list[np.ndarray] = []
         servers: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for number, scenario in enumerate(scenarios):
             faults = read_fault_rows(scenario.faults, scenario.rounds)
@@ -75,7 +84,7 @@ class PreparedGroups:
                 *(gathered["slow_links"].add(arrays.slow_links) if arrays.slow_links else 0, len(arrays.slow_links)),
             )
             protocol = list(GROUP_PROTOCOLS).index(scenario.protocol)
-            row = (protocol, scenario.rounds, scenario.seed % SEEDS, elector, *links)
+            row = (protocol, scenario.rounds, int(leaps), scenario.seed % SEEDS, elector, *links)
             gathered["scenarios"].add((row,))
             spans = np.array([gathered["server_spans"].put(own) for own in arrays.spans], np.int64)
             first = 0
@@ -92,6 +101,7 @@ class PreparedGroups:
                 by_group = rows_by_member(rows_here, np.arange(topic.partitions))
                 own.workload = [gathered["workload"].put(workload_spans(mine, scenario.rounds)) for mine in by_group]
                 columns.append(own)
+                played.append(played_rounds(scenario, topic, arrays, by_group) if leaps else np.full(len(own), scenario.rounds))
                 brokers = topic.assignment[present].astype(np.int64)
                 at = np.searchsorted(arrays.ids, brokers)
                 servers.append((brokers, at, spans[at]))
@@ -100,7 +110,7 @@ class PreparedGroups:
         self._servers = [np.concatenate(parts) for parts in zip(*servers, strict=True)]
         sizes: np.ndarray = self._groups["copies"]
         self._firsts = np.append(0, np.cumsum(sizes))
-        self.weights: np.ndarray = ROUND_OF_SERVER * sizes * self._groups["end"]
+        self.weights: np.ndarray = ROUND_OF_SERVER * sizes * np.concatenate([np.zeros(0), *played])
         self.count = len(self._groups)
         self.inputs = Inputs(**{name: of_all.records() for name, of_all in gathered.items()})
 
@@ -112,6 +122,18 @@ class PreparedGroups:
         """The groups [first, last), for `read_group_block`."""
         begin, end = self._firsts[first], self._firsts[last]
         return pickle.dumps((self._groups[first:last], [own[begin:end] for own in self._servers], self.inputs), protocol=5)
+
+
+def played_rounds(scenario: Scenario, topic: Topic, arrays: ServerArrays, rows: Sequence[Sequence[WorkloadRow]]) -> np.ndarray:
+    """By group about how many rounds are played and not leapt over: some around whatever changes, all where delays are drawn."""
+    if int(effective(scenario.config, topic.config, "delay.jitter.percent")):
+        return np.full(topic.partitions, scenario.rounds)
+    edges = np.array([len(own) - 1 for own in arrays.spans])
+    present = topic.assignment >= 0
+    of_servers = np.where(present, edges[np.searchsorted(arrays.ids, np.where(present, topic.assignment, arrays.ids[0]))], 0)
+    changes = of_servers.sum(axis=1) + 2 * np.array([len(own) for own in rows])
+    changes += 2 * (len(arrays.cuts) + len(arrays.slow_links)) + 1
+    return np.minimum(scenario.rounds, ROUNDS_A_CHANGE * changes)
 
 
 RECORDS: Mapping[str, type] = {

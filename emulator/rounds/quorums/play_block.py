@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulator.rounds.packed import Packed, cut, grown, roomy
+from emulator.rounds.packed import Packed, cut, grown, roomy, width_of
 from emulator.rounds.quorums.constants import MAX_SERVERS
+from emulator.rounds.quorums.leap import Rows
 from emulator.rounds.quorums.play_groups import OUTPUT_FULL, SCRATCH_FULL, Words, play_groups
 from emulator.rounds.quorums.records import (
     Appends,
@@ -30,6 +31,8 @@ TOLD = ("events", "violations")
 OF_GROUPS = ("leaderships", "messages", "appends", "latencies")
 PACKED = ("runs", *OF_GROUPS)
 """Fields of State that are lists; of these a group has one each."""
+LEAPT = ("leaderships", "messages", "latencies")
+"""Those of which something moves in quiet rounds."""
 
 
 class Told(NamedTuple):
@@ -62,6 +65,13 @@ class Scratch:
         )
         for name in TOLD:
             getattr(self.lists.filled[0], name).limit = self.rows_told - 1
+        self.before, self.drift = self.likewise(), self.likewise()
+
+    def likewise(self) -> Rows:
+        """Words of as much as a group has at most."""
+        of_groups = [np.zeros_like(words_of(getattr(self.lists, name))) for name in OF_GROUPS]
+        of_servers = [np.zeros_like(words_of(records)) for records in (self.lists.servers, self.lists.peers)]
+        return Rows(np.zeros(width_of(Group), np.int64), *of_servers, *(of_groups[OF_GROUPS.index(n)] for n in LEAPT))
 
     def words(self, old: State, new: State) -> Words:
         """All of it, and the states' records, as words."""
@@ -69,7 +79,8 @@ class Scratch:
         of_groups = [getattr(lists, name) for name in OF_GROUPS]
         own = [words_of(records) for records in (lists.runs, *of_groups, lists.servers, lists.peers)]
         states = [words_of(records) for state in (old, new) for records in (state.groups, state.servers, state.peers)]
-        return Words(*own, *states)
+        every: list[Any] = [*own, self.before, self.drift, *states]
+        return Words(*every)
 
     def hand_over(self) -> dict[str, np.ndarray]:
         """What was told since the last time, copied; the arrays are empty again."""

@@ -11,6 +11,7 @@ from emulator.rounds.packed import load, store
 from emulator.rounds.quorums.constants import PACIFICA, QUORUM, RAFT
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.leap import Rows, horizon, is_quiet, leap
 from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
@@ -24,7 +25,7 @@ CHECK_ROUNDS = 64
 
 
 class Words(NamedTuple):
-    """Records as rows of 64-bit words: of the scratch arrays, the old state and the new one."""
+    """Records as rows of 64-bit words: of the scratch arrays, of what leaps compare, of the old state and the new one."""
 
     runs: np.ndarray
     leaderships: np.ndarray
@@ -33,6 +34,8 @@ class Words(NamedTuple):
     latencies: np.ndarray
     servers: np.ndarray
     peers: np.ndarray
+    before: Rows
+    drift: Rows
     old_groups: np.ndarray
     old_servers: np.ndarray
     old_peers: np.ndarray
@@ -88,9 +91,12 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
 
 
 @merged_into_caller
-def play_group(lists: Lists, inputs: Inputs, group: Group) -> None:
-    """A group's rounds up to the run's end; they stop short where a list was full."""
+def play_group(lists: Lists, inputs: Inputs, group: Group, words: Words, number: int) -> None:
+    """A group's rounds up to the run's end, leaps included; they stop short where a list was full."""
+    spans, leaps, played = lists.filled[0], inputs.scenarios[group.scenario].leaps, 0
+    now = Rows(words.groups[number], words.servers, words.peers, words.leaderships, words.messages, words.latencies)
     while group.now < group.end:
+        told = spans.events.count + spans.violations.count
         if group.protocol == RAFT:
             play_raft_round(lists, inputs, group)
         elif group.protocol == QUORUM:
@@ -99,8 +105,15 @@ def play_group(lists: Lists, inputs: Inputs, group: Group) -> None:
             play_pacifica_round(lists, inputs, group)
         else:
             play_primary_backup_round(lists, inputs, group)
-        if group.now % CHECK_ROUNDS == 0 and is_full(lists, group):
+        played += 1
+        if played % CHECK_ROUNDS == 0 and is_full(lists, group):
             return
+        if not leaps or spans.events.count + spans.violations.count != told or group.next_change <= group.now + 1:
+            continue  # or it is not worth a look
+        if is_quiet(group, now, words.before, words.drift):
+            then = horizon(lists, inputs, group, words.drift)
+            if then > group.now:
+                leap(lists, inputs, group, now, words.before, words.drift, then)
     if not is_full(lists, group):
         finish(lists, group)
 
@@ -128,7 +141,7 @@ def play_groups(
             events, violations = spans.events.count, spans.violations.count
             load_group(old, group, number, lists, words, room)
             if not is_full(lists, group):
-                play_group(lists, inputs, group)
+                play_group(lists, inputs, group, words, number)
             if is_full(lists, group):
                 spans.events.count, spans.violations.count = events, violations
                 return number, SCRATCH_FULL

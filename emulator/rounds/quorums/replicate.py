@@ -37,6 +37,7 @@ def replicate(lists: Lists, inputs: Inputs, group: Group, settings: Settings, ru
                     put_under_way(lists, group, slot, slot, group.now + settings.fsync_rounds, end, end)
                 elif other != slot and gets_through(lists, slot, other):
                     send_entries(lists, inputs, group, settings, rules, slot, other)
+    group.messages.changes = 0  # what is under way moves on, and is compared by itself
 
 
 @compiled

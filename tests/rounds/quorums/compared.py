@@ -57,7 +57,7 @@ PLAYS = {
 }
 
 
-def block_of(cases: Sequence[Case]) -> tuple[State, records.Inputs]:
+def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records.Inputs]:
     """Each case as a group of a scenario of its own."""
     gathered = {name: RowsOf(record) for name, record in RECORDS.items()}
     groups = rows(Group, len(cases))
@@ -78,7 +78,7 @@ def block_of(cases: Sequence[Case]) -> tuple[State, records.Inputs]:
         cuts = gathered["cuts"].put(arrays.cuts) if arrays.cuts else 0
         slow = gathered["slow_links"].put(arrays.slow_links) if arrays.slow_links else 0
         links = (cuts, len(arrays.cuts), slow, len(arrays.slow_links))
-        scenario = (gathered["rules"].put((rules,)), case.rounds, case.seed, elector, *links)
+        scenario = (gathered["rules"].put((rules,)), case.rounds, int(leaps), case.seed, elector, *links)
         group.scenario = gathered["scenarios"].add((scenario,))
         settings = (
             case.acks, case.compared, case.timeout_rounds, case.lease_rounds or case.timeout_rounds, case.jitter_rounds,
@@ -236,9 +236,9 @@ def paired(one: Sequence[Any], other: Sequence[Any]) -> list[tuple[Any, Any]]:
     return list(zip([*one, *[None] * (most - len(one))], [*other, *[None] * (most - len(other))], strict=True))
 
 
-def play_block(cases: Sequence[Case], scratch: Scratch | None = None) -> tuple[State, Any]:
+def play_block(cases: Sequence[Case], scratch: Scratch | None = None, leaps: bool = False) -> tuple[State, Any]:
     """The cases in one block, by the entry point that runs use."""
-    state, inputs = block_of(cases)
+    state, inputs = block_of(cases, leaps)
     return play(state, inputs, scratch)
 
 

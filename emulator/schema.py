@@ -56,6 +56,7 @@ _TYPES: dict[str, DataType] = {
     "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>": _structs(
         ("ensemble_index", _INT), ("from_entry", _LONG), ("to_entry", _LONG)
     ),
+    "array<struct<rounds:int,records:bigint>>": _structs(("rounds", _INT), ("records", _LONG)),
     "map<string,string>": MapType(_TEXT, _TEXT, valueContainsNull=False),
     "map<string,bigint>": MapType(_TEXT, _LONG, valueContainsNull=False),
 }

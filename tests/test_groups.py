@@ -104,6 +104,15 @@ def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
         assert own["leader"] == (-1 if group.served is None else group.served)
         has_all = [n for n, row in enumerate(seen[-1]) if len(row["log"]) >= end["commit"]]
         assert own["isr"] == (sorted(group.members) if protocol == "pacifica" else has_all)
+        (row,) = tables["groups"]
+        waited = {one["rounds"]: one["records"] for one in row["latencies"]}
+        assert waited == group.latencies
+        assert sum(waited.values()) == own["acked"]
+        assert (row["copies"], row["sent_entries"]) == (case.copies, counted["sent_entries"])
+        assert row["written_entries"] == counted["sent_entries"] + counted["appended"] + counted["elections"]
+        assert row["record_bytes"] == (1000 if any(records for _, records in case.workload) else None)
+        needed = {"raft": case.copies // 2 + 1, "quorum": case.acks, "primary-backup-sync": case.copies}
+        assert row["acks_needed"] == needed.get(protocol, len(group.members) if protocol == "pacifica" else 1)
         assert tables["partitions"][0]["replicas"] == list(range(case.copies))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from emulator.table_columns.columns import Column
 from emulator.table_columns.of_consumers import CONSUMER_COUNTERS, CONSUMERS_TABLES
+from emulator.table_columns.of_groups import GROUPS_TABLES
 from emulator.table_columns.of_ledgers import LEDGERS_TABLES
 from emulator.table_columns.of_partitions import PARTITIONS_TABLES
 from emulator.table_columns.of_rounds import LIST_OFFSETS, ROUNDS_TABLES
@@ -20,6 +21,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
     **CONSUMERS_TABLES,
     **ROUNDS_TABLES,
     **LEDGERS_TABLES,
+    **GROUPS_TABLES,
 }
 OPEN_TABLES = frozenset({"scenarios"})
 """Tables whose further columns depend on the scenario file."""

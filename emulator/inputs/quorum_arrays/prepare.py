@@ -97,9 +97,11 @@ class PreparedGroups:
                 for copies in np.unique(own.copies):
                     settings = settings_of(scenario, topic.config, int(copies))
                     own.settings[own.copies == copies] = gathered["settings"].put((tuple(settings.values()),))
+                    own.acks[own.copies == copies] = acks_of(own.protocol[0], int(copies), settings["acks"])
                 rows_here = rows_of_topic(scenario, topic.name, topic.partitions)
                 by_group = rows_by_member(rows_here, np.arange(topic.partitions))
                 own.workload = [gathered["workload"].put(workload_spans(mine, scenario.rounds)) for mine in by_group]
+                own.workload_records, own.workload_bytes = zip(*map(sums_of, by_group), strict=True)
                 columns.append(own)
                 played.append(played_rounds(scenario, topic, arrays, by_group) if leaps else np.full(len(own), scenario.rounds))
                 brokers = topic.assignment[present].astype(np.int64)
@@ -196,6 +198,17 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,
     }
+
+
+def acks_of(protocol: int, copies: int, acks: int) -> int:
+    """Servers that must have a record: what `quorum` is told, all or one of a primary with backups, else a majority."""
+    return {QUORUM: acks, PRIMARY_BACKUP_SYNC: copies, PRIMARY_BACKUP_ASYNC: 1}.get(protocol, copies // 2 + 1)
+
+
+def sums_of(rows_here: Sequence[WorkloadRow]) -> tuple[int, int]:
+    """(records, their bytes) that a workload has in all."""
+    counts = [(row.to_round - row.from_round) * row.records for row in rows_here]
+    return sum(counts), sum(count * row.record_bytes for count, row in zip(counts, rows_here, strict=True))
 
 
 def workload_spans(rows_here: Sequence[WorkloadRow], rounds: int) -> Spans:

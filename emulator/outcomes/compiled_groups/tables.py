@@ -12,10 +12,10 @@ from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums.constants import EVENT_KINDS, INVARIANTS, NO_ENTRY, NO_FAULT, NO_TERM, NOBODY, PACIFICA
 from emulator.rounds.quorums.play_block import Told
-from emulator.rounds.quorums.records import Leadership
+from emulator.rounds.quorums.records import Latency, Leadership
 from emulator.rounds.quorums.state import State
 
-TABLES = ("partitions", "outcomes", "events", "violations")
+TABLES = ("partitions", "outcomes", "events", "violations", "groups")
 """Output tables whose rows a block has."""
 
 BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES}
@@ -53,6 +53,28 @@ def group_block_tables(names: LedgerNames, state: State, told: Told) -> dict[str
         "outcomes": table_of("outcomes", count, columns),
         "events": event_rows(names, told),
         "violations": violation_rows(names, told),
+        "groups": table_of("groups", count, names.at(every) | group_columns(state)),
+    }
+
+
+def group_columns(state: State) -> dict[str, Any]:
+    """Columns of `groups` by name."""
+    groups: Any = state.groups
+    waits, counts = entries_of(Latency, state.latencies), np.diff(state.latencies.offsets)
+    order = np.lexsort((np.asarray(waits["rounds"]), np.repeat(np.arange(len(groups)), counts)))
+    kind = arrow_schema("groups").field("latencies").type
+    fields = [kind.value_type.field(at) for at in range(2)]
+    of_waits = [pa.array(np.asarray(waits[field.name])[order]).cast(field.type) for field in fields]
+    members = np.array([int(mask).bit_count() for mask in groups.members], np.int32)
+    workload = np.asarray(groups.workload_records)
+    mean = np.asarray(groups.workload_bytes) / np.maximum(workload, 1)
+    return {
+        "copies": groups.copies,
+        "acks_needed": np.where(groups.protocol == PACIFICA, members, groups.acks),
+        "record_bytes": pa.array(mean, pa.float64(), mask=workload == 0),
+        "sent_entries": groups.sent_entries,
+        "written_entries": groups.appended + groups.elections + groups.sent_entries,
+        "latencies": lists_of(counts, pa.StructArray.from_arrays(of_waits, fields=fields), kind),
     }
 
 

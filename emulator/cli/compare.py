@@ -27,17 +27,22 @@ from emulator.options import (
 @click.option("--by", metavar="COLUMN,...", default="", help="Columns of outcomes to group partitions by, as topic.")
 @click.option(
     "--report",
-    type=click.Choice(["losses", "tiering", "quorums", "placement"]),
+    type=click.Choice(["losses", "tiering", "quorums", "protocols", "placement"]),
     default="losses",
     show_default=True,
     help="losses and what guarding against them costs, of several draws with 95 % confidence intervals;"
     " tiering: bytes, requests, risks and money; quorums:"
-    " what ledgers' quorums and partitions' ISRs come to under the same faults; or placement: how likely broker failures"
+    " what ledgers' quorums and partitions' ISRs come to under the same faults; protocols: copies, bytes, latencies, time without"
+    " writes and losses of each protocol; or placement: how likely broker failures"
     " lose data, from the replica sets and as emulated.",
 )
 @with_prices
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@click.option("--picture", metavar="FILE", help="Of tiering: draw bills, bytes over time and risks as well (.png, .svg, .pdf).")
+@click.option(
+    "--picture",
+    metavar="FILE",
+    help="Of tiering: draw bills, bytes over time and risks as well; of protocols: what they cost and keep (.png, .svg, .pdf).",
+)
 @with_engine
 @on_spark
 @common
@@ -54,12 +59,14 @@ def compare_command(
 ) -> int:
     """Put the scenarios of a run side by side, paired by partition.
 
-    The reports tiering and quorums have a column for each scenario; as CSV and JSON, as the other one, a row.
+    The reports tiering, quorums and protocols have a column for each scenario; as CSV and JSON, as the other one, a row.
     """
     from emulator.outcomes.compare import compare, compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
     from emulator.outcomes.placement_report import placement_report
     from emulator.outcomes.prices import load_prices
+    from emulator.outcomes.protocol_picture import write_protocol_picture
+    from emulator.outcomes.protocol_report import protocol_report_sql
     from emulator.outcomes.quorum_report import quorum_report_sql
     from emulator.outcomes.tiering_picture import OVER_TIME, write_picture
     from emulator.outcomes.tiering_report import tiering_report_sql
@@ -77,7 +84,10 @@ def compare_command(
             columns, found = placement_report(tables)
             write_answer(columns, found, form, sys.stdout)
         return DONE
-    query = {"losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql}[report](groups)
+    queries = {
+        "losses": compare_sql, "tiering": tiering_report_sql, "quorums": quorum_report_sql, "protocols": protocol_report_sql,
+    }  # fmt: skip
+    query = queries[report](groups)
     price_table = load_prices(prices) if report == "tiering" else None
     refuse_missing_folder(folder, master, conf)
     with sessions.asking(folder, engine, master, conf, f"{PROGRAM} compare") as tables:
@@ -87,7 +97,10 @@ def compare_command(
         else:
             columns, rows = tables.ask(query, price_table)
         tell_unwritten(tables, query)
-        if picture is not None:
+        if picture is not None and report == "protocols":
+            rows = list(rows)
+            write_protocol_picture([dict(zip(columns, row, strict=True)) for row in rows], picture)
+        elif picture is not None:
             rows = list(rows)
             over_time, points = tables.ask(OVER_TIME, price_table)
             named = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -102,8 +115,8 @@ def compare_command(
 def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:
     from emulator.outcomes.tiering_picture import refuse_other_formats
 
-    if report != "tiering":
-        raise InputError(f"--picture: the report of {report} has no picture; allowed: with --report tiering")
+    if report not in ("tiering", "protocols"):
+        raise InputError(f"--picture: the report of {report} has no picture; allowed: with --report tiering or protocols")
     if groups:
         raise InputError("--picture: is of whole scenarios; allowed: without --by")
     refuse_unwritable("--picture", path)

@@ -53,7 +53,7 @@ _INCHES = (12.0, 8.0)
 
 def refuse_other_formats(path: str) -> None:
     """Raises InputError for a file whose name does not end as a picture's, and EnvironmentProblem without matplotlib."""
-    if _format_of(path) not in FORMATS:
+    if format_of(path) not in FORMATS:
         raise InputError(f"--picture: {path} is of no known format; allowed: a file that ends in {listing(FORMATS)}")
     try:
         import matplotlib  # noqa: F401
@@ -73,10 +73,11 @@ def write_picture(report: Sequence[Row], over_time: Sequence[Row], path: str) ->
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "emulator", "font.size": 9}):
         drawn = tiering_figure(report, over_time)
         with writing("--picture", path):
-            drawn.savefig(path, metadata=FORMATS[_format_of(path)])
+            drawn.savefig(path, metadata=FORMATS[format_of(path)])
 
 
-def _format_of(path: str) -> str:
+def format_of(path: str) -> str:
+    """The ending of a file's name, without the dot."""
     return Path(path).suffix.removeprefix(".").lower()
 
 

@@ -45,6 +45,7 @@ HELPER_VIEWS = (
     "ledger_tiers",
     "entry_rounds",
     "quorum_partitions",
+    "commit_latencies",
     "sweep",
 )
 

@@ -43,6 +43,7 @@ GROUP_KEYS: Mapping[str, ConfigKey] = {
         ConfigKey("flush", str, EVERY_WRITE, topic=True, setting="flush", choices=FLUSHES),
         _key("flush.interval.ms", int, 1000, (1, INT_MAX)),
         _key("fsync.ms", int, 0, (0, MOST_DELAY_MS)),
+        _key("records.per.fsync", int, 0, (1, INT_MAX)),
         _key("delay.ms", int, 0, (0, MOST_DELAY_MS)),
         _key("delay.jitter.percent", int, 0, (0, 1000)),
         ConfigKey("delay.distribution", str, EVEN, topic=True, setting="delay.distribution", choices=DISTRIBUTIONS),

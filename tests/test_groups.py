@@ -39,6 +39,7 @@ CONFIG_OF_CASE = {
     "flush.interval.ms": lambda case: max(1, case.flush_rounds) * ROUND_MS,
     "lease.period.ms": lambda case: max(1, case.lease_rounds or case.timeout_rounds) * ROUND_MS,
     "fsync.ms": lambda case: case.fsync_rounds * ROUND_MS,
+    "records.per.fsync": lambda case: (case.records_limit or 10**6) * max(1, case.fsync_rounds),
     "delay.ms": lambda case: case.delay_rounds * ROUND_MS,
     "delay.jitter.percent": lambda case: case.delay_percent,
     "delay.distribution": lambda case: f'"{case.delay_shape}"',
@@ -279,16 +280,37 @@ to_round = 30
 """
 
 
+@pytest.mark.parametrize("protocol", ["raft", "quorum", "pacifica", "primary-backup-sync", "primary-backup-async"])
 @pytest.mark.parametrize(
     ("flush", "lost", "damaged"),
     [("every-write", 0, 0), ("interval", 8, 9), ("never", 50, 9)],
 )
-def test_what_a_power_loss_of_all_takes(tmp_path: Path, flush: str, lost: int, damaged: int) -> None:
+def test_what_a_power_loss_of_all_takes(tmp_path: Path, protocol: str, flush: str, lost: int, damaged: int) -> None:
     """All lose their power after round 24; with an interval of 10 rounds what was flushed last is of round 20."""
     config = f'config = {{ flush = "{flush}", "flush.interval.ms" = 5000 }}'
-    tables = tables_of(load(tmp_path, POWER.replace("racks = 1", f"racks = 1\n{config}")))
+    text = POWER.replace("racks = 1", f"racks = 1\n{config}").replace('"raft"', f'"{protocol}"')
+    tables = tables_of(load(tmp_path, text))
     assert [row["acked_lost"] for row in tables["outcomes"]] == [lost] * 3
     damages = [event for event in tables["events"] if event["kind"] == "log_damaged"]
     assert len(damages) == damaged
     assert all(event["cause"] == 0 for event in damages)
     assert tables["violations"] == []
+
+
+@pytest.mark.parametrize("protocol", ["raft", "pacifica", "primary-backup-async"])
+def test_acknowledged_is_on_disk(tmp_path: Path, protocol: str) -> None:
+    """With an fsync of two rounds records wait for it; what the power takes of the last two was acknowledged to nobody."""
+    config = 'config = { "fsync.ms" = 1000 }'
+    text = POWER.replace("racks = 1", f"racks = 1\n{config}").replace('"raft"', f'"{protocol}"')
+    tables = tables_of(load(tmp_path, text))
+    assert [row["acked_lost"] for row in tables["outcomes"]] == [0] * 3
+    assert {event["from_offset"] for event in tables["events"] if event["kind"] == "log_damaged"} == {46}
+    assert {one["rounds"] for row in tables["groups"] for one in row["latencies"]} == {2}
+
+
+@pytest.mark.parametrize(("fsync_ms", "factor"), [(1, 100), (10, 1000)])
+def test_what_an_fsync_of_each_write_costs(tmp_path: Path, fsync_ms: int, factor: int) -> None:
+    """Of 100,000 records a second one a fsync: two to three orders of magnitude, as the document says (docs/quorum_rounds.md)."""
+    text = FILE.replace("brokers = 3", f'brokers = 3\nconfig = {{ "fsync.ms" = {fsync_ms}, "records.per.fsync" = 1 }}')
+    rows = tables_of(load(tmp_path, f'{text}[[workload]]\ntopic = "t"\nrecords_per_round = 50000\n'))["outcomes"]
+    assert [(row["acked"], row["refused"]) for row in rows] == [(20 * 50_000 // factor, 20 * (50_000 - 50_000 // factor))]

@@ -194,10 +194,18 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "max_entries": value("max.entries.per.append") or NO_LIMIT,
         "flush_rounds": 1 if flush == EVERY_WRITE else interval if flush == INTERVAL else NEVER_FLUSHED,
         "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE else 0,
+        "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms"), round_ms, flush),
         "delay_rounds": value("delay.ms") // round_ms,
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,
     }
+
+
+def records_a_round(per_fsync: int, fsync_ms: int, round_ms: int, flush: ConfigValue) -> int:
+    """What one fsync after the other writes in a round; one record at least, any number where no write waits for one."""
+    if flush != EVERY_WRITE or not per_fsync or not fsync_ms:
+        return NO_LIMIT
+    return max(1, per_fsync * round_ms // fsync_ms)
 
 
 def acks_of(protocol: int, copies: int, acks: int) -> int:

@@ -22,8 +22,8 @@ BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLE
 """By name the columns of what a block gives."""
 
 COUNTED = (
-    "appended", "acked", "acked_lost", "committed_lost", "truncated", "elections", "leaderless_rounds", "unwritable_rounds",
-    "unacked_rounds", "isr_shrinks", "isr_expands", "under_replicated_rounds",
+    "appended", "acked", "refused", "acked_lost", "committed_lost", "truncated", "elections", "leaderless_rounds",
+    "unwritable_rounds", "unacked_rounds", "isr_shrinks", "isr_expands", "under_replicated_rounds",
 )  # fmt: skip
 """Columns of `outcomes` that are fields of Group."""
 

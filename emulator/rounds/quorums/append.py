@@ -13,12 +13,14 @@ from emulator.rounds.quorums.records import Group, Lists
 
 @compiled
 def append_records(lists: Lists, inputs: Inputs, group: Group) -> None:
-    """The round's records, at the end of the log of the leader that clients reach."""
+    """The round's records, at the end of the log of the leader that clients reach; no more than its disk takes."""
     group.sent_records = inputs.workload[group.workload].records
     slot = leader_of_clients(lists, group)
     if slot != NOBODY and group.sent_records > 0:
         server = lists.servers[slot]
-        note_appended(lists, group, server.leadership, server.end, group.sent_records)
+        taken = min(group.sent_records, inputs.settings[group.settings].records_limit)
+        group.refused += group.sent_records - taken
+        note_appended(lists, group, server.leadership, server.end, taken)
         leadership = lists.leaderships[group.leaderships.start + server.leadership]
-        append_entries(lists, server, server.leadership, leadership.term, group.sent_records)
-        group.appended += group.sent_records
+        append_entries(lists, server, server.leadership, leadership.term, taken)
+        group.appended += taken

@@ -84,6 +84,7 @@ class Settings(Record):
     max_entries: int = constant("max.entries.per.append, NO_LIMIT")
     flush_rounds: int = constant("1: every round's end is on disk; k: of rounds divisible by k; NEVER_FLUSHED")
     fsync_rounds: int = constant("fsync.ms: rounds until what was written is on disk; 0 where no write waits for it")
+    records_limit: int = constant("records.per.fsync: records that a leader's disk takes in a round, NO_LIMIT")
     delay_rounds: int = constant("delay.ms: rounds that a request with its answer takes where no link is slow")
     delay_percent: int = constant("delay.jitter.percent: up to so much of a delay, or in the mean, is drawn on top of it")
     delay_shape: int = constant("delay.distribution: UNIFORM or GEOMETRIC")

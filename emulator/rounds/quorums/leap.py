@@ -28,7 +28,7 @@ LATENCY_KINDS = np.array(kinds_of(Latency), np.int64)
 ELECTOR_HEARD, UNACKED = word_of(Group, "elector_heard"), word_of(Group, "unacked")
 END, COMMIT, HEARD = word_of(Server, "end"), word_of(Server, "commit"), word_of(Server, "heard_round")
 NEXT, MATCH, ANSWERED = word_of(Peer, "next_entry"), word_of(Peer, "match_to"), word_of(Peer, "answered_round")
-MESSAGE_COMMIT, MESSAGE_END = word_of(Message, "commit"), word_of(Message, "to_entry")
+MESSAGE_COMMIT, MESSAGE_PREVIOUS, MESSAGE_END = (word_of(Message, name) for name in ("commit", "previous", "to_entry"))
 """Places of fields among the words of their records."""
 
 
@@ -92,6 +92,8 @@ def horizon(lists: Lists, inputs: Inputs, group: Group, drift: Rows) -> int:
         message = lists.messages[group.messages.start + at]
         pair, own_end = message.sender * group.copies + message.receiver, drift.messages[at, MESSAGE_END]
         if message.sender != message.receiver:
+            if drift.messages[at, MESSAGE_PREVIOUS] != own_end:
+                return group.now  # refused, one after the other
             if message.to_entry <= first_of(lists, group, message.leadership) and own_end > 0:
                 return group.now
             if is_met(lists.servers[message.receiver].end, drift.servers[message.receiver, END], message.to_entry, own_end):

@@ -138,6 +138,7 @@ class Group(Record):
     # Outcomes
     appended: int = counter("records appended by any leader")
     acked: int = counter("records acknowledged")
+    refused: int = counter("records that a leader's disk had no time for")
     truncated: int = compared("entries cut from logs, summed over servers")
     elections: int = compared("elections")
     campaigns: int = compared("servers that stood and were not elected")

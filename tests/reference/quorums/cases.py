@@ -42,6 +42,7 @@ class Case:
     max_entries: int | None = None
     flush_rounds: int = 1
     fsync_rounds: int = 0
+    records_limit: int | None = None
     delay_rounds: int = 0
     delay_percent: int = 0
     delay_shape: str = "uniform"

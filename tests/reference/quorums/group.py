@@ -56,7 +56,7 @@ class Group:
         for server in self.servers:
             server.members = everybody
         names = ("appended", "acked", "truncated", "elections", "campaigns", "leaderless_rounds", "unwritable_rounds")
-        self.counts = dict.fromkeys((*names, "unacked_rounds", "sent_entries", *OF_CONFIGURATIONS), 0)
+        self.counts = dict.fromkeys((*names, "unacked_rounds", "sent_entries", "refused", *OF_CONFIGURATIONS), 0)
 
     def lacks(self, guard: str) -> bool:
         """Whether the case is a mutant without a guard."""
@@ -178,10 +178,13 @@ class Group:
         leader = self.leader_of_clients()
         if leader is not None:
             new = Entry(self.elections[leader.election][0], leader.election, True)
-            for _ in range(self.records()):
+            offered, limit = self.records(), self.case.records_limit
+            taken = offered if limit is None or offered < limit else limit
+            self.counts["refused"] += offered - taken
+            for _ in range(taken):
                 self.appended_in[len(leader.log), new] = self.round
                 leader.log.append(new)
-            self.counts["appended"] += self.records()
+            self.counts["appended"] += taken
 
     def replicate(self) -> None:
         """Step 4."""

@@ -36,7 +36,9 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
         workload=tuple((at, draw.choice((0, 1, 1, 2, 5))) for at in workload),
         faults=tuple(random_fault(draw, kinds, copies, rounds) for _ in range(draw.randrange(3, 16))),
     )
-    return case if case.flush_rounds == 1 else replace(case, fsync_rounds=0)
+    if case.flush_rounds != 1:
+        case = replace(case, fsync_rounds=0)
+    return case if case.fsync_rounds else replace(case, records_limit=None)
 
 
 def delays_of(protocol: str, seed: int) -> dict[str, Any]:
@@ -46,6 +48,7 @@ def delays_of(protocol: str, seed: int) -> dict[str, Any]:
         return {}
     return {
         "fsync_rounds": draw.choice((0, 0, 1, 2)),
+        "records_limit": draw.choice((None, None, 1, 2)),
         "delay_rounds": draw.choice((0, 1, 1, 3)),
         "delay_percent": draw.choice((0, 0, 100, 250)),
         "delay_shape": draw.choice(("uniform", "geometric")),

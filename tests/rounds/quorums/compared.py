@@ -83,7 +83,8 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         settings = (
             case.acks, case.compared, case.timeout_rounds, case.lease_rounds or case.timeout_rounds, case.jitter_rounds,
             int(case.pre_vote), int(case.check_quorum), NO_LIMIT if case.max_entries is None else case.max_entries,
-            case.flush_rounds, case.fsync_rounds if case.flush_rounds == 1 else 0, case.delay_rounds, case.delay_percent,
+            case.flush_rounds, case.fsync_rounds if case.flush_rounds == 1 else 0,
+            NO_LIMIT if case.records_limit is None else case.records_limit, case.delay_rounds, case.delay_percent,
             GEOMETRIC if case.delay_shape == "geometric" else UNIFORM,
         )  # fmt: skip
         group.settings = gathered["settings"].put((settings,))
@@ -173,7 +174,7 @@ class Game:
 
 OUTCOMES = (
     "appended", "acked", "truncated", "elections", "campaigns", "leaderless_rounds", "unwritable_rounds", "unacked_rounds",
-    "sent_entries", "committed_lost", "acked_lost", "isr_shrinks", "isr_expands", "under_replicated_rounds",
+    "sent_entries", "refused", "committed_lost", "acked_lost", "isr_shrinks", "isr_expands", "under_replicated_rounds",
 )  # fmt: skip
 
 

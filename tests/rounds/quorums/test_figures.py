@@ -30,7 +30,8 @@ def test_majority_commit(indexes: str, committed: str) -> None:
     own.end = 0 if known[0] == "_" else int(known[0])
     for other, index in enumerate(known[1:], 1):
         game.lists.peers[other].match_to = 0 if index == "_" else int(index)
-    assert matched_by(game.lists, game.group, 0, len(known) // 2 + 1) == int(committed)
+    settings = game.inputs.settings[game.group.settings]
+    assert matched_by(game.lists, game.group, settings, 0, len(known) // 2 + 1) == int(committed)
 
 
 @pytest.mark.parametrize(("votes", "result"), rows_of("majority_vote.txt"))

@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-relational fuzz-relational-on-spark verify verify-tiers
+.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -90,6 +90,10 @@ fuzz-relational-on-spark: setup
 # Random scenarios by leaps and by plain rounds: 2,000 and 100 tiered ones for each of FUZZ_LEAPS.
 fuzz-leaps: setup
 	FUZZ_LEAPS=$(FUZZ_LEAPS) $(BIN)/python -m pytest -q tests/test_random_leaps.py
+
+# Random schedules of every protocol of groups, SCHEDULES of each, against the reference, every column of every round.
+fuzz-quorums: setup
+	$(BIN)/python -m tests.rounds.quorums.test_differential 0 $(SCHEDULES)
 
 # Random small fault schedules under every protocol generation: who breaks which invariant?
 verify: setup

@@ -16,7 +16,8 @@ from emulator.errors import InputError
 from emulator.inputs.quorum_arrays.prepare import PreparedGroups
 from emulator.outcomes.compiled_ledgers import ledger_names
 from emulator.quorum_configs import GROUP_KEYS
-from emulator.rounds.quorums.play_groups import play_groups
+from emulator.rounds.quorums.constants import QUORUM, RAFT
+from emulator.rounds.quorums.play_groups import ENTRY_POINTS
 from emulator.scenario import Run, load_run
 from emulator.scenario.notes import notes_of
 from emulator.scenario.protocols import GROUP_PROTOCOLS
@@ -81,7 +82,7 @@ def load(folder: Path, text: str) -> Run:
     return load_run(str(path))
 
 
-@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica"])
+@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab"])
 def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
     """Settings, faults and workload of a scenario file get to the rounds: outcomes, events and the state at the end."""
     for seed in range(3000, 3012):
@@ -185,7 +186,9 @@ def test_protocols(tmp_path: Path) -> None:
         "quorum-mutant-append-without-previous", "quorum-mutant-older-leader-followed",
         "primary-backup-sync", "primary-backup-async", "pacifica", "pacifica-mutant-lease-without-clock-bound",
         "pacifica-mutant-any-version", "pacifica-mutant-commit-before-all-prepared", "pacifica-mutant-added-before-caught-up",
-        "pacifica-mutant-prepare-without-previous",
+        "pacifica-mutant-prepare-without-previous", "zab", "zab-mutant-own-history", "zab-mutant-history-by-zxid-alone",
+        "zab-mutant-established-without-acks", "zab-mutant-history-not-cut", "zab-mutant-promise-forgotten",
+        "zab-mutant-older-leader-followed",
     }  # fmt: skip
 
 
@@ -205,7 +208,7 @@ def test_rounds_are_compiled_once(tmp_path: Path) -> None:
     """A payload's arrays and a test's are of the same types: another signature would be compiled again, in every task."""
     play_block([random_case("raft", 1, rounds=5), random_case("quorum", 1, rounds=5)])
     tables_of(load(tmp_path, SEVERAL.partition("[[variants]]")[0]))
-    assert not is_compiling() or len(getattr(play_groups, "signatures", ())) == 1
+    assert not is_compiling() or [len(getattr(ENTRY_POINTS[one], "signatures", ())) for one in (QUORUM, RAFT)] == [1, 1]
 
 
 FILE = """

@@ -46,6 +46,7 @@ def test_targets(line: str, expected: str) -> None:
         "bench",
         "fuzz",
         "fuzz-leaps",
+        "fuzz-quorums",
         "fuzz-relational",
         "fuzz-relational-on-spark",
         "test-sparks",

@@ -20,12 +20,13 @@ from emulator.engine.ledger_engine import LedgerEngine
 from emulator.engine.warm_up import warm_up
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import prepare
+from emulator.inputs.quorum_arrays.prepare import NUMBERS
 from emulator.progress import Progress
 from emulator.rounds.bookkeeper.draw_first_ensembles import draw_first_ensembles
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.topics.play_topics import play_topics
 from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
-from emulator.rounds.quorums.play_groups import play_groups
+from emulator.rounds.quorums.play_groups import ENTRY_POINTS as OF_GROUPS
 from emulator.scenario import Scenario, load_run
 
 ENTRY_POINTS: list[Callable[..., object]] = [
@@ -34,7 +35,7 @@ ENTRY_POINTS: list[Callable[..., object]] = [
     draw_first_ensembles,
     play_ledgers,
     play_topics,
-    play_groups,
+    *dict.fromkeys(OF_GROUPS.values()),
 ]
 """All that is compiled to be called from Python."""
 
@@ -72,13 +73,13 @@ config = { managedLedger = true }
 """A ledger by itself, whose first ensemble is drawn when this is read, and a topic that is a list of ledgers."""
 
 GROUPS = """
-protocol = "raft"
 rounds = 2
 cluster = { brokers = 3 }
 topics = [{ name = "t", partitions = 1, replication_factor = 3 }]
 workload = [{ topic = "t", records_per_round = 1 }]
-"""
-"""A group; `quorum` is compiled together with raft."""
+protocol = "quorum"
+""" + "".join(f'[[variants]]\nname = "{name}"\nprotocol = "{name}"\n' for name in NUMBERS if name != "quorum")
+"""A group of each protocol."""
 
 
 def compile_all(kinds: Collection[str] = ()) -> None:

@@ -58,7 +58,8 @@ class GroupEngine(WeighedEngine):
         """Have the rounds compiled, as of warm_up.warm_up."""
         check_numba(float(self._weights.sum()), progress)
         if compiled.is_compiling():
-            compile_all(progress, [partial(compile_groups, read_group_block(self._groups.payload(0, 1)))])
+            blocks = [read_group_block(self._groups.payload(at, at + 1)) for at in self._groups.one_of_each_protocol()]
+            compile_all(progress, [partial(compile_groups, block) for block in blocks])
 
     def _in_driver(self, advance: Advance) -> Tables:
         parts, weights = [], self._weights

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from emulator.engine.compile_by_playing import compile_by_playing
@@ -15,7 +16,7 @@ from emulator.inputs.quorum_arrays.prepare import Block, read_group_block
 from emulator.outcomes.compiled_groups import group_block_tables
 from emulator.outcomes.compiled_ledgers import LedgerNames
 from emulator.rounds.quorums.play_block import play
-from emulator.rounds.quorums.play_groups import play_groups
+from emulator.rounds.quorums.play_groups import ENTRY_POINTS
 
 
 def group_payload(names: LedgerNames, groups: bytes) -> bytes:
@@ -35,5 +36,8 @@ def play_group_payload(number: int, payload: Any) -> dict[str, pa.Table]:
 
 
 def compile_groups(block: Block, **told: Callable[[], None]) -> bool:
-    """Have the rounds of groups compiled, where the cache does not have them yet; as of compile_by_playing."""
-    return compile_by_playing(play_groups, lambda over: play(over, block.inputs), block.state, "groups", **told)
+    """Have the rounds of a block's protocols compiled, where the cache does not have them yet; as of compile_by_playing."""
+    groups: Any = block.state.groups
+    needed = [ENTRY_POINTS[int(protocol)] for protocol in np.unique(groups.protocol)]
+    made = [compile_by_playing(one, lambda over: play(over, block.inputs), block.state, "groups", **told) for one in needed]
+    return any(made)

@@ -350,6 +350,7 @@ OF_LEDGERS: tuple[Invariant, ...] = (
 
 _RAFT = "Raft (Ongaro, Ousterhout 2014), figure 3"
 _PACIFICA = "PacificA (Lin, Yang, Zhang, Zhou 2008), section 2"
+_ZAB = "apache/zookeeper, zookeeper-specifications: Zab.tla"
 OF_GROUPS: tuple[Invariant, ...] = (
     Invariant(
         "ElectionSafety",
@@ -406,6 +407,34 @@ OF_GROUPS: tuple[Invariant, ...] = (
         "EXISTS (SELECT 1 FROM committed c WHERE NOT array_contains(elected.log, c.entry))",
         "elections",
         _PACIFICA,
+    ),
+    Invariant(
+        "Leadership2",
+        "at most one leader is established in an epoch",
+        "EXISTS (SELECT 1 FROM leaderships l WHERE l.term = established.term)",
+        "elections",
+        _ZAB,
+    ),
+    Invariant(
+        "PrimaryIntegrity",
+        "an established leader has every transaction that was delivered before",
+        "EXISTS (SELECT 1 FROM committed c WHERE NOT array_contains(established.log, c.entry))",
+        "elections",
+        "Zab (Junqueira, Reed, Serafini 2011), section III",
+    ),
+    Invariant(
+        "PrefixConsistency",
+        "what a server delivers was committed, and no other transaction with its number ever was",
+        "entry < commit AND (NOT committed OR EXISTS (SELECT 1 FROM committed c WHERE c.number = number AND c.entry != entry))",
+        "every round",
+        _ZAB,
+    ),
+    Invariant(
+        "GlobalPrimaryOrder",
+        "no history has a transaction behind one of a newer epoch",
+        "term < max(term) OVER (ORDER BY entry)",
+        "every round",
+        "Zab (Junqueira, Reed, Serafini 2011), section III",
     ),
 )
 """Of groups that commit by quorums; until a disk lost something, for stable storage is what they are promised on."""

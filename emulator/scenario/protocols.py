@@ -69,6 +69,7 @@ LEDGER_PROTOCOLS: Mapping[str, str | None] = {
 """Protocol of ledgers -> the guard that it lacks; none of BookKeeper itself."""
 
 _RAFT_MUTANT, _QUORUM_MUTANT, _PACIFICA_MUTANT = "raft-mutant-", "quorum-mutant-", "pacifica-mutant-"
+_ZAB_MUTANT = "zab-mutant-"
 
 GROUP_PROTOCOLS: Mapping[str, str | None] = {
     "quorum": None,
@@ -90,6 +91,13 @@ GROUP_PROTOCOLS: Mapping[str, str | None] = {
     _PACIFICA_MUTANT + "commit-before-all-prepared": "all_prepared",
     _PACIFICA_MUTANT + "added-before-caught-up": "catch_up_first",
     _PACIFICA_MUTANT + "prepare-without-previous": "check_previous",
+    "zab": None,
+    _ZAB_MUTANT + "own-history": "compare_logs",
+    _ZAB_MUTANT + "history-by-zxid-alone": "current_epoch_first",
+    _ZAB_MUTANT + "established-without-acks": "acks_of_new_leader",
+    _ZAB_MUTANT + "history-not-cut": "cut_history",
+    _ZAB_MUTANT + "promise-forgotten": "keep_vote",
+    _ZAB_MUTANT + "older-leader-followed": "refuse_older_term",
 }
 """Protocol of groups, which commit by quorums -> the guard that it lacks (docs/quorum_rounds.md), if it is a mutant."""
 

@@ -26,6 +26,7 @@ from emulator.rounds.quorums.constants import (
     QUORUM,
     RAFT,
     UNIFORM,
+    ZAB,
 )
 from emulator.rounds.quorums.inputs import (
     ElectorSpan,
@@ -120,6 +121,10 @@ class PreparedGroups:
         """Of the groups [first, last): (places of their scenarios, partition_ids)."""
         return self._groups.scenario[first:last], self._groups.number[first:last]
 
+    def one_of_each_protocol(self) -> list[int]:
+        """Where the first group of each protocol is."""
+        return [int(at) for at in np.unique(self._groups.protocol, return_index=True)[1]]
+
     def payload(self, first: int, last: int) -> bytes:
         """The groups [first, last), for `read_group_block`."""
         begin, end = self._firsts[first], self._firsts[last]
@@ -163,6 +168,7 @@ NUMBERS: Mapping[str, int] = {
     "primary-backup-sync": PRIMARY_BACKUP_SYNC,
     "primary-backup-async": PRIMARY_BACKUP_ASYNC,
     "pacifica": PACIFICA,
+    "zab": ZAB,
 }
 """Protocol -> Rules.protocol."""
 

@@ -28,7 +28,7 @@ def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np
     servers = rows(Server, int(copies.sum()))
     servers.broker, servers.place, servers.span = brokers, places, spans
     servers.cause = NO_FAULT
-    servers.term = 1
+    servers.term = servers.log_term = 1
     groups.version, groups.members = 1, (1 << copies) - 1
     servers.members = np.repeat(groups.members, copies)
     servers.role, servers.leadership = FOLLOWER, NOBODY
@@ -36,10 +36,12 @@ def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np
     servers.leadership[groups.first_server] = 0
     first = rows(Leadership, 1)
     first.term, first.cause = 1, NO_FAULT
+    peers = rows(Peer, int((copies * copies).sum()))
+    peers.in_sync = 1
     return State(
         groups,
         servers,
-        rows(Peer, int((copies * copies).sum())),
+        peers,
         packed_empty(width_of(Run), len(servers)),
         packed(width_of(Leadership), [first] * len(groups)),
         packed_empty(width_of(Message), len(groups)),

@@ -63,8 +63,7 @@ def note_committed(lists: Lists, group: Group, slot: int) -> None:
         leadership = lists.leaderships[group.leaderships.start + run.leadership]
         leadership.committed_to = max(leadership.committed_to, end)
         if run.leadership == leader.leadership and end > leadership.acked_to:
-            first = leadership.first_entry if run.leadership == 0 else leadership.first_entry + 1
-            from_entry = max(first, leadership.acked_to)
+            from_entry = max(leadership.first_record, leadership.acked_to)
             group.acked += end - from_entry
             note_acknowledged(lists, group, run.leadership, from_entry, end)
             leadership.acked_to = end

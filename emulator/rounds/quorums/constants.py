@@ -26,7 +26,7 @@ UNHEARD = DOWN | PAUSED | ISOLATED
 UNSERVED = DOWN | PAUSED | CLIENTS_CUT
 """Clients don't reach it."""
 
-QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA = range(5)
+QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB = range(6)
 """Protocols."""
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
@@ -52,9 +52,11 @@ EVENT_KINDS = (
 INVARIANTS = (
     "ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety",
     "PrimaryInvariant", "CommitInvariant", "ReconfigurationInvariant",
+    "Leadership2", "PrimaryIntegrity", "PrefixConsistency", "GlobalPrimaryOrder",
 )  # fmt: skip
-"""As figure 3 of the Raft paper names them, then as the PacificA paper does."""
+"""As figure 3 of the Raft paper names them, then as the PacificA paper does, then Zab and its specification."""
 (
     ELECTION_SAFETY, LEADER_APPEND_ONLY, LOG_MATCHING, LEADER_COMPLETENESS, STATE_MACHINE_SAFETY,
     PRIMARY_INVARIANT, COMMIT_INVARIANT, RECONFIGURATION_INVARIANT,
+    LEADERSHIP_2, PRIMARY_INTEGRITY, PREFIX_CONSISTENCY, GLOBAL_PRIMARY_ORDER,
 ) = range(len(INVARIANTS))  # fmt: skip

@@ -7,7 +7,6 @@ from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
 from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY
 from emulator.rounds.quorums.inputs import Settings
-from emulator.rounds.quorums.lead import first_record
 from emulator.rounds.quorums.links import leader_of_clients, runs
 from emulator.rounds.quorums.log import end_of_run, run_of
 from emulator.rounds.quorums.records import Group, Lists
@@ -40,9 +39,8 @@ def count_outcomes(lists: Lists, group: Group) -> None:
             tell_of_server(lists, group, LEADER_LOST, group.served, was.term, was.cause)
     else:
         server = lists.servers[slot]
-        number = server.leadership
-        leadership = lists.leaderships[group.leaderships.start + number]
-        unacked = server.end - max(leadership.acked_to, first_record(leadership, number))
+        leadership = lists.leaderships[group.leaderships.start + server.leadership]
+        unacked = server.end - max(leadership.acked_to, leadership.first_record)
     group.served = slot
     group.unacked = unacked
     group.unacked_rounds += unacked
@@ -60,14 +58,12 @@ def finish(lists: Lists, group: Group) -> None:
     group.committed_lost = 0
     for at in every(group.leaderships):
         leadership = lists.leaderships[at]
-        number = at - group.leaderships.start
         had_from, had_to = 0, 0
-        run = run_of(lists, server, number)
+        run = run_of(lists, server, at - group.leaderships.start)
         if run != NOBODY:
             had_from, had_to = lists.runs[run].first_entry, end_of_run(lists, server, run)
-        first = first_record(leadership, number)
-        group.acked_lost += missing(first, leadership.acked_to, had_from, had_to)
-        group.committed_lost += missing(first, leadership.committed_to, had_from, had_to)
+        group.acked_lost += missing(leadership.first_record, leadership.acked_to, had_from, had_to)
+        group.committed_lost += missing(leadership.first_record, leadership.committed_to, had_from, had_to)
 
 
 @compiled

@@ -20,6 +20,9 @@ class Rules(Record):
     leases_expire: int = constant("2, PacificA: a primary that lacks a lease, and reaches no manager, is none any more")
     check_version: int = constant("2, PacificA: the manager takes proposals of the version in force only")
     all_prepared: int = constant("5, PacificA: all replicas of the configuration have it; else the primary")
+    current_epoch_first: int = constant("3, Zab: of histories the epoch last taken decides, then the last zxid; else that alone")
+    acks_of_new_leader: int = constant("4, Zab: a quorum has to have the initial history before its leader is established")
+    cut_history: int = constant("4, Zab: a follower's history becomes the leader's; else what it has already stays")
     catch_up_first: int = constant("4, PacificA: a candidate joins with all that is committed")
 
 

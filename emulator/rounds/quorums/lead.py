@@ -48,6 +48,19 @@ def lead(lists: Lists, group: Group, slot: int) -> None:
     Source: Raft 5.3; 8 for the empty entry.
     """
     server = lists.servers[slot]
+    begin_leadership(lists, group, slot, 1)
+    for other in range(group.copies):
+        peer = lists.peers[slot * group.copies + other]
+        peer.next_entry = server.end
+        peer.match_to = 0
+        peer.answered_round = group.now
+    append_entries(lists, server, server.leadership, server.term, 1)
+
+
+@compiled
+def begin_leadership(lists: Lists, group: Group, slot: int, empty_entries: int) -> None:
+    """A server is the leader of its term: what that means is checked and told; with so many entries that are no records."""
+    server = lists.servers[slot]
     cause = cause_of_election(lists, group, slot)
     check_election(lists, group, slot)
     tell_losses(lists, group, slot, cause)
@@ -56,6 +69,7 @@ def lead(lists: Lists, group: Group, slot: int) -> None:
     leadership.term = server.term
     leadership.slot = slot
     leadership.first_entry = server.end
+    leadership.first_record = server.end + empty_entries
     leadership.cause = cause
     leadership.committed_to = server.end
     leadership.acked_to = server.end
@@ -63,14 +77,8 @@ def lead(lists: Lists, group: Group, slot: int) -> None:
     leadership.had_from = server.end
     leadership.had_to = server.end
     tell(lists, group, ELECTION, slot, server.term, server.end, -1, cause)
-    for other in range(group.copies):
-        peer = lists.peers[slot * group.copies + other]
-        peer.next_entry = server.end
-        peer.match_to = 0
-        peer.answered_round = group.now
     server.role = LEADER
     server.leadership = number
-    append_entries(lists, server, number, server.term, 1)
     group.elections += 1
 
 
@@ -97,18 +105,12 @@ def tell_losses(lists: Lists, group: Group, slot: int, cause: int) -> None:
         run = run_of(lists, server, at - group.leaderships.start)
         if run != NOBODY:
             had_from, had_to = lists.runs[run].first_entry, end_of_run(lists, server, run)
-        first = first_record(leadership, at - group.leaderships.start)
+        first = leadership.first_record
         tell_lost(lists, group, slot, leadership, COMMITTED_LOST, first, leadership.committed_to, had_from, had_to, cause)
         tell_lost(lists, group, slot, leadership, ACKED_LOST, first, leadership.acked_to, had_from, had_to, cause)
         leadership.had_from = had_from
         leadership.had_to = had_to
         leadership.known_to = leadership.committed_to
-
-
-@compiled
-def first_record(leadership: Leadership, number: int) -> int:
-    """The first entry of a leadership that is a record: all but the first leader's begin with an empty one."""
-    return leadership.first_entry if number == 0 else leadership.first_entry + 1
 
 
 @compiled

@@ -9,7 +9,7 @@ import numpy as np
 from emulator.rounds.packed import Packed, cut, grown, roomy, width_of
 from emulator.rounds.quorums.constants import MAX_SERVERS
 from emulator.rounds.quorums.leap import Rows
-from emulator.rounds.quorums.play_groups import OUTPUT_FULL, SCRATCH_FULL, Words, play_groups
+from emulator.rounds.quorums.play_groups import ENTRY_POINTS, OUTPUT_FULL, SCRATCH_FULL, Words
 from emulator.rounds.quorums.records import (
     Appends,
     Event,
@@ -120,10 +120,15 @@ def play(state: State, inputs: Any, scratch: Scratch | None = None, groups_a_cal
     )
     told: list[dict[str, np.ndarray]] = []
     first, is_played = 0, False
+    groups: Any = state.groups
+    protocols = np.asarray(groups.protocol)
     while first < count:
         until = min(first + groups_a_call, count)
+        of_another = np.flatnonzero(protocols[first:until] != protocols[first])
+        until = first + int(of_another[0]) if len(of_another) else until
+        play_each = ENTRY_POINTS[int(protocols[first])]
         words = scratch.words(state, new)
-        first, why = play_groups(state, new, inputs, scratch.lists, words, scratch.room, first, until, is_played)
+        first, why = play_each(state, new, inputs, scratch.lists, words, scratch.room, first, until, is_played)
         is_played = why == OUTPUT_FULL
         if why == OUTPUT_FULL:
             new = with_lists(new, {name: grown(getattr(new, name)) for name in PACKED})

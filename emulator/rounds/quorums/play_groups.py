@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
-from emulator.rounds.quorums.constants import PACIFICA, QUORUM, RAFT
+from emulator.rounds.quorums.constants import PACIFICA, PRIMARY_BACKUP_ASYNC, PRIMARY_BACKUP_SYNC, QUORUM, RAFT, ZAB
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.leap import Rows, horizon, is_quiet, leap
@@ -16,10 +17,14 @@ from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.play_raft_round import play_raft_round
+from emulator.rounds.quorums.play_zab_round import play_zab_round
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.state import State
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
+PlayRound = Callable[[Lists, Inputs, Group], None]
+LEAPING = (QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA)
+"""Protocols whose quiet rounds are leapt over."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -91,22 +96,11 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
 
 
 @merged_into_caller
-def play_group(lists: Lists, inputs: Inputs, group: Group, words: Words, number: int) -> None:
-    """A group's rounds up to the run's end, leaps included; they stop short where a list was full."""
-    spans, leaps, played = lists.filled[0], inputs.scenarios[group.scenario].leaps, 0
-    now = Rows(words.groups[number], words.servers, words.peers, words.leaderships, words.messages, words.latencies)
+def play_group(play_round: PlayRound, lists: Lists, inputs: Inputs, group: Group) -> None:
+    """A group's rounds up to the run's end; they stop short where a list was full."""
     while group.now < group.end:
-        told = spans.events.count + spans.violations.count
-        if group.protocol == RAFT:
-            play_raft_round(lists, inputs, group)
-        elif group.protocol == QUORUM:
-            play_quorum_round(lists, inputs, group)
-        elif group.protocol == PACIFICA:
-            play_pacifica_round(lists, inputs, group)
-        else:
-            play_primary_backup_round(lists, inputs, group)
-        played += 1
-        if played % CHECK_ROUNDS == 0 and is_full(lists, group):
+        play_round(lists, inputs, group)
+        if group.now % CHECK_ROUNDS == 0 and is_full(lists, group):
             return
         if not leaps or spans.events.count + spans.violations.count != told or group.next_change <= group.now + 1:
             continue  # or it is not worth a look
@@ -118,8 +112,9 @@ def play_group(lists: Lists, inputs: Inputs, group: Group, words: Words, number:
         finish(lists, group)
 
 
-@entry_point
-def play_groups(
+@merged_into_caller
+def play_each(
+    play_round: PlayRound,
     old: State,
     new: State,
     inputs: Inputs,
@@ -130,7 +125,7 @@ def play_groups(
     last: int,
     is_played: bool,
 ) -> tuple[int, int]:
-    """Groups [first, last), the first of which may be played and only lack room in the new state.
+    """Groups [first, last) of one protocol, the first of which may be played and only lack room in the new state.
 
     Returns (where it stopped, why).
     """
@@ -141,7 +136,7 @@ def play_groups(
             events, violations = spans.events.count, spans.violations.count
             load_group(old, group, number, lists, words, room)
             if not is_full(lists, group):
-                play_group(lists, inputs, group, words, number)
+                play_group(play_round, lists, inputs, group, words, number)
             if is_full(lists, group):
                 spans.events.count, spans.violations.count = events, violations
                 return number, SCRATCH_FULL
@@ -149,3 +144,54 @@ def play_groups(
             return number, OUTPUT_FULL
         is_played = False
     return last, DONE_PLAYING
+
+
+@entry_point
+def play_quorum_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_quorum_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
+@entry_point
+def play_raft_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_raft_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
+@entry_point
+def play_primary_backup_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_primary_backup_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
+@entry_point
+def play_pacifica_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_pacifica_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
+@entry_point
+def play_zab_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_zab_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
+ENTRY_POINTS = {
+    QUORUM: play_quorum_groups,
+    RAFT: play_raft_groups,
+    PRIMARY_BACKUP_SYNC: play_primary_backup_groups,
+    PRIMARY_BACKUP_ASYNC: play_primary_backup_groups,
+    PACIFICA: play_pacifica_groups,
+    ZAB: play_zab_groups,
+}
+"""By protocol what plays its groups: each is compiled by itself, when it is first needed."""

@@ -25,7 +25,8 @@ class Leadership(Record):
 
     term: int = constant("term")
     slot: int = constant("who")
-    first_entry: int = constant("its first entry: the empty one, but for leadership 0")
+    first_entry: int = constant("its first entry")
+    first_record: int = constant("its first entry that is a record: one more where a leader begins with an empty entry")
     cause: int = constant("fault behind its election")
     committed_to: int = counter("its entries below are committed")
     acked_to: int = counter("its records below were acknowledged by itself")
@@ -40,6 +41,8 @@ class Peer(Record):
     next_entry: int = counter("next entry to send")
     match_to: int = counter("their logs agree below")
     answered_round: int = counter("round in which it answered last")
+    joined_round: int = counter("Zab: round in which it acknowledged the leader's epoch, NEVER")
+    in_sync: int = compared("Zab: 1: it has answered NEWLEADER")
     delay: int = compared("rounds that a request to it takes with its answer, before what is drawn")
 
 
@@ -85,11 +88,13 @@ class Server(Record):
     term: int = compared("term")
     voted_for: int = compared("slot of who has its vote in this term, of the primary of its configuration, NOBODY")
     members: int = compared("PacificA: mask of the configuration that it knows; `term` is its version")
+    log_term: int = compared("Zab: epoch of the last NEWLEADER that it took; `term` is the last that it promised")
     end: int = counter("end of its log")
     flushed_to: int = sample("entries below are on disk")
     runs: List = part_of(List, "its log")
     # In memory
     role: int = compared("FOLLOWER, CANDIDATE or LEADER")
+    leader: int = compared("Zab: slot of whom it follows, its own if it leads, NOBODY: it looks for one")
     leadership: int = compared("number of the leadership in which it leads, or led last, NOBODY")
     commit: int = counter("entries below are committed, as it knows")
     joining: int = compared("PacificA: mask of candidates that a primary's commits wait for")

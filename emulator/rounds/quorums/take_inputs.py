@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import keep_first
-from emulator.rounds.quorums.constants import DISK_LOST, DOWN, FOLLOWER, FOREVER, LOG_DAMAGED, NEVER, NOBODY, POWER_LOST
+from emulator.rounds.quorums.constants import DISK_LOST, DOWN, FOLLOWER, FOREVER, LOG_DAMAGED, NEVER, NOBODY, POWER_LOST, ZAB
 from emulator.rounds.quorums.inputs import Inputs, Rules
 from emulator.rounds.quorums.log import cut
 from emulator.rounds.quorums.records import Group, Lists, Server
@@ -26,7 +26,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
         if happens & DOWN and not before & DOWN:
             forget_memory(server)
         elif before & DOWN and not happens & DOWN:
-            return_with(server, rules, group.now)
+            return_with(server, rules, group.now, group.protocol)
         if happens & (POWER_LOST | DISK_LOST):
             damage(lists, group, slot)
     follow_links(lists, inputs, group)
@@ -50,16 +50,19 @@ def forget_memory(server: Server) -> None:
     """
     server.role = FOLLOWER
     server.joining = 0
+    server.leader = NOBODY
     server.commit = 0
     server.heard_leader = NEVER
 
 
 @compiled
-def return_with(server: Server, rules: Rules, now: int) -> None:
+def return_with(server: Server, rules: Rules, now: int, protocol: int) -> None:
     """A process begins, with what is on its disk; its timer starts."""
     server.heard_round = now
     if not rules.keep_vote:
         server.voted_for = NOBODY
+        if protocol == ZAB:
+            server.term = server.log_term
 
 
 @compiled
@@ -75,6 +78,7 @@ def damage(lists: Lists, group: Group, slot: int) -> None:
         server.term = 0
         server.voted_for = NOBODY
         server.members = 0
+        server.log_term = 0
     else:
         lost_more = False
         cut(lists, server, server.flushed_to)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import append
-from emulator.rounds.quorums.constants import NO_ENTRY, NO_TERM, NOBODY
+from emulator.rounds.quorums.constants import (
+    ELECTION_SAFETY,
+    LEADER_COMPLETENESS,
+    LEADERSHIP_2,
+    NO_ENTRY,
+    NO_TERM,
+    NOBODY,
+    PREFIX_CONSISTENCY,
+    PRIMARY_INTEGRITY,
+    STATE_MACHINE_SAFETY,
+    ZAB,
+)
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -35,6 +46,19 @@ def tell_of_disk(lists: Lists, group: Group, kind: int, slot: int, from_entry: i
 
 
 @compiled
+def named(protocol: int, invariant: int) -> int:
+    """What a protocol's own paper calls one of Raft's invariants."""
+    if protocol == ZAB:
+        if invariant == ELECTION_SAFETY:
+            return LEADERSHIP_2
+        if invariant == LEADER_COMPLETENESS:
+            return PRIMARY_INTEGRITY
+        if invariant == STATE_MACHINE_SAFETY:
+            return PREFIX_CONSISTENCY
+    return invariant
+
+
+@compiled
 def witness(lists: Lists, group: Group, invariant: int, slot: int, other: int, entry: int) -> None:
     """Write down a violation. Nothing is promised any more once a disk lost something."""
     if group.damaged:
@@ -42,7 +66,7 @@ def witness(lists: Lists, group: Group, invariant: int, slot: int, other: int, e
     violation = lists.violations[append(lists.filled[0].violations)]
     violation.group = group.place
     violation.at_round = group.now
-    violation.invariant = invariant
+    violation.invariant = named(group.protocol, invariant)
     violation.broker = lists.servers[slot].broker
     violation.other = NOBODY if other == NOBODY else lists.servers[other].broker
     violation.term = lists.servers[slot].term

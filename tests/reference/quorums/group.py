@@ -13,6 +13,14 @@ STRENGTH = (
 )  # fmt: skip
 """The strongest first."""
 DEATHS = STRENGTH[:4]
+NAMES = {
+    "zab": {
+        "ElectionSafety": "Leadership2",
+        "LeaderCompleteness": "PrimaryIntegrity",
+        "StateMachineSafety": "PrefixConsistency",
+    }
+}
+"""What a protocol's paper calls Raft's invariants."""
 OF_CONFIGURATIONS = ("isr_shrinks", "isr_expands", "under_replicated_rounds")
 
 
@@ -135,8 +143,8 @@ class Group:
             self.tell("step_down", server, server.term, None, None, server.cause)
         server.role = FOLLOWER
 
-    def lead(self, server: Server) -> None:
-        """A server is the leader of its term."""
+    def lead(self, server: Server, anew: bool = True) -> None:
+        """A server is the leader of its term; `anew`: it knows nothing of the others yet, and appends an empty entry."""
         before = self.servers[self.elections[-1][1]]
         cause = before.cause if before.cause is not None else server.cause
         same_term = [leader for term, leader, _ in self.elections if term == server.term]
@@ -157,9 +165,10 @@ class Group:
         self.tell("election", server, server.term, end, None, cause)
         server.role, server.election = LEADER, len(self.elections)
         self.elections.append((server.term, server.id, cause))
-        server.synced = 0
-        server.followers = {s.id: Follower(end, 0, self.round) for s in self.servers if s is not server}
-        server.log.append(Entry(server.term, server.election, False))
+        if anew:
+            server.synced = 0
+            server.followers = {s.id: Follower(end, 0, self.round) for s in self.servers if s is not server}
+            server.log.append(Entry(server.term, server.election, False))
         self.counts["elections"] += 1
 
     # The rest of a round
@@ -371,6 +380,7 @@ class Group:
 
     def violate(self, invariant: str, server: Server, other: int | None, entry: int | None) -> None:
         """Write a violation down; nothing is promised once a disk lost something."""
+        invariant = NAMES.get(self.case.protocol, {}).get(invariant, invariant)
         if not self.is_damaged:
             self.violations.append(Violation(self.round, invariant, server.id, other, entry))
 

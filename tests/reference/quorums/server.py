@@ -23,6 +23,8 @@ class Follower:
     next_entry: int
     match: int
     answered: int | None
+    joined: int | None = None
+    in_sync: bool = True
 
 
 class Request(NamedTuple):
@@ -58,6 +60,8 @@ class Server:
     synced: int = 0
     members: frozenset[int] = frozenset()
     joining: frozenset[int] = frozenset()
+    leader: int | None = 0
+    log_term: int = 1
     is_down: bool = False
     is_paused: bool = False
     is_isolated: bool = False

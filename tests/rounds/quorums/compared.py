@@ -40,6 +40,7 @@ from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.play_raft_round import play_raft_round
+from emulator.rounds.quorums.play_zab_round import play_zab_round
 from emulator.rounds.quorums.records import Group, Latency
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
@@ -54,6 +55,7 @@ PLAYS = {
     "primary-backup-sync": play_primary_backup_round,
     "primary-backup-async": play_primary_backup_round,
     "pacifica": play_pacifica_round,
+    "zab": play_zab_round,
 }
 
 
@@ -153,6 +155,8 @@ class Game:
             "heard": int(server.heard_round),
             "heard_leader": null(server.heard_leader, NEVER),
             "stood": int(server.stood),
+            "leader": null(server.leader, NOBODY) if self.case.protocol == "zab" else None,
+            "log_term": int(server.log_term) if self.case.protocol == "zab" else None,
             "synced": int(self.lists.peers[slot * copies + slot].match_to) if is_leader else None,
             "under_way": [
                 (int(m.receiver), int(m.arrives), int(m.previous), int(m.to_entry), int(m.commit))

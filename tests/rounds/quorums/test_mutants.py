@@ -31,6 +31,9 @@ CAUGHT = {
     ("pacifica", "all_prepared"): "CommitInvariant",
     ("pacifica", "catch_up_first"): "CommitInvariant",
     ("pacifica", "check_previous"): "LogMatching",
+    ("zab", "compare_logs"): "PrimaryIntegrity",
+    ("zab", "acks_of_new_leader"): "PrimaryIntegrity",
+    ("zab", "cut_history"): "GlobalPrimaryOrder",
 }
 """Protocol and guard -> an invariant that some of 300 schedules, or of 1,000, break without it; quorum with A + V > N."""
 
@@ -46,7 +49,7 @@ def violated(cases: list[Case]) -> set[str]:
     return {INVARIANTS[row.invariant] for row in play_block(cases)[1].violations}
 
 
-@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "pacifica"])
+@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "pacifica", "zab"])
 def test_nothing_breaks(protocol: str) -> None:
     cases = safe_cases(protocol, range(3000 if is_compiling() else 100))
     state, told = play_block(cases)

@@ -1,0 +1,57 @@
+"""Step 2 of zab: who does not hear its leader, or a leader that does not hear a quorum, looks for one anew."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, FOLLOWER, NOBODY
+from emulator.rounds.quorums.inputs import Settings
+from emulator.rounds.quorums.lead import follow
+from emulator.rounds.quorums.links import gets_through, runs
+from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.tell import tell_of_server
+
+
+@compiled
+def leave_leaders(lists: Lists, group: Group, settings: Settings) -> None:
+    """Followers whose leader was silent for the timeout, and leaders that fewer than a quorum answered within it.
+
+    Source: Zab, section IV: both go back to phase 0.
+    """
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        if not runs(lists, slot):
+            continue
+        if server.leader == slot:
+            answered = 1
+            for other in range(group.copies):
+                peer = lists.peers[slot * group.copies + other]
+                if other != slot and group.now - peer.answered_round < settings.timeout_rounds:
+                    answered += 1
+            if answered < group.copies // 2 + 1:
+                abandon(lists, group, slot)
+        elif server.leader != NOBODY and group.now - server.heard_round >= settings.timeout_rounds:
+            server.leader = NOBODY
+
+
+@compiled
+def abandon(lists: Lists, group: Group, slot: int) -> None:
+    """A leader gives up; one that was not established has stood in vain."""
+    server = lists.servers[slot]
+    if server.role == CANDIDATE:
+        tell_of_server(lists, group, CAMPAIGN, slot, server.term, server.cause)
+        group.campaigns += 1
+        server.role = FOLLOWER
+    follow(lists, group, slot)
+    server.leader = NOBODY
+
+
+@compiled
+def is_looking(lists: Lists, slot: int) -> bool:
+    """Whether a server runs and has no leader."""
+    return runs(lists, slot) and lists.servers[slot].leader == NOBODY
+
+
+@compiled
+def exchanges(lists: Lists, slot: int, other: int) -> bool:
+    """Whether two servers get each other's messages; one does so with itself."""
+    return slot == other or (gets_through(lists, slot, other) and gets_through(lists, other, slot))

@@ -14,13 +14,16 @@ MOST_DELAY_MS = 3_600_000
 ACKS, COMPARED = "acks.to.commit", "logs.compared"
 OF_QUORUM = (ACKS, COMPARED)
 """Those that are about a topic's replicas."""
+DELAYED = ("quorum", "raft", "zab", "pacifica", "primary-backup-sync", "primary-backup-async")
+"""Protocols in which leaders' requests and disks take time."""
 MEANT_FOR: Mapping[str, tuple[str, ...]] = {
     ACKS: ("quorum",),
     COMPARED: ("quorum",),
-    "election.jitter.ms": ("raft",),
-    "pre.vote": ("raft",),
+    "election.jitter.ms": ("raft", "kraft"),
+    "pre.vote": ("raft", "kraft"),
     "check.quorum": ("raft",),
     "lease.period.ms": ("pacifica",),
+    **dict.fromkeys(("delay.ms", "delay.jitter.percent", "delay.distribution", "fsync.ms"), DELAYED),
 }
 """Key -> the protocols that it means something for; those that are not here mean something for all."""
 

@@ -82,7 +82,9 @@ def load(folder: Path, text: str) -> Run:
     return load_run(str(path))
 
 
-@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab"])
+@pytest.mark.parametrize(
+    "protocol", ["quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft"]
+)
 def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
     """Settings, faults and workload of a scenario file get to the rounds: outcomes, events and the state at the end."""
     for seed in range(3000, 3012):
@@ -188,7 +190,9 @@ def test_protocols(tmp_path: Path) -> None:
         "pacifica-mutant-any-version", "pacifica-mutant-commit-before-all-prepared", "pacifica-mutant-added-before-caught-up",
         "pacifica-mutant-prepare-without-previous", "zab", "zab-mutant-own-history", "zab-mutant-history-by-zxid-alone",
         "zab-mutant-established-without-acks", "zab-mutant-history-not-cut", "zab-mutant-promise-forgotten",
-        "zab-mutant-older-leader-followed",
+        "zab-mutant-older-leader-followed", "kraft", "kraft-mutant-high-watermark-at-epoch-start",
+        "kraft-mutant-vote-without-comparing-logs", "kraft-mutant-votes-twice", "kraft-mutant-vote-forgotten",
+        "kraft-mutant-fetch-without-epoch", "kraft-mutant-older-leader-followed",
     }  # fmt: skip
 
 

@@ -350,6 +350,7 @@ OF_LEDGERS: tuple[Invariant, ...] = (
 
 _RAFT = "Raft (Ongaro, Ousterhout 2014), figure 3"
 _PACIFICA = "PacificA (Lin, Yang, Zhang, Zhou 2008), section 2"
+_KRAFT = "apache/kafka, RaftEventSimulationTest"
 _ZAB = "apache/zookeeper, zookeeper-specifications: Zab.tla"
 OF_GROUPS: tuple[Invariant, ...] = (
     Invariant(
@@ -435,6 +436,34 @@ OF_GROUPS: tuple[Invariant, ...] = (
         "term < max(term) OVER (ORDER BY entry)",
         "every round",
         "Zab (Junqueira, Reed, Serafini 2011), section III",
+    ),
+    Invariant(
+        "SingleLeader",
+        "at most one leader is elected in an epoch",
+        "EXISTS (SELECT 1 FROM leaderships l WHERE l.term = elected.term)",
+        "elections",
+        _KRAFT,
+    ),
+    Invariant(
+        "ConsistentCommittedData",
+        "what a voter knows to be committed is so, and no other entry with its offset ever was",
+        "entry < commit AND (NOT committed OR EXISTS (SELECT 1 FROM committed c WHERE c.number = number AND c.entry != entry))",
+        "every round",
+        _KRAFT,
+    ),
+    Invariant(
+        "MonotonicHighWatermark",
+        "no leader's high watermark is below one that a leader had before",
+        "commit < group.high_watermark",
+        "every round",
+        _KRAFT,
+    ),
+    Invariant(
+        "MajorityReachedHighWatermark",
+        "where a high watermark rises a majority's logs are as long",
+        "count_if(end >= commit) < copies div 2 + 1",
+        "every round",
+        _KRAFT,
     ),
 )
 """Of groups that commit by quorums; until a disk lost something, for stable storage is what they are promised on."""

@@ -69,7 +69,7 @@ LEDGER_PROTOCOLS: Mapping[str, str | None] = {
 """Protocol of ledgers -> the guard that it lacks; none of BookKeeper itself."""
 
 _RAFT_MUTANT, _QUORUM_MUTANT, _PACIFICA_MUTANT = "raft-mutant-", "quorum-mutant-", "pacifica-mutant-"
-_ZAB_MUTANT = "zab-mutant-"
+_ZAB_MUTANT, _KRAFT_MUTANT = "zab-mutant-", "kraft-mutant-"
 
 GROUP_PROTOCOLS: Mapping[str, str | None] = {
     "quorum": None,
@@ -91,6 +91,13 @@ GROUP_PROTOCOLS: Mapping[str, str | None] = {
     _PACIFICA_MUTANT + "commit-before-all-prepared": "all_prepared",
     _PACIFICA_MUTANT + "added-before-caught-up": "catch_up_first",
     _PACIFICA_MUTANT + "prepare-without-previous": "check_previous",
+    "kraft": None,
+    _KRAFT_MUTANT + "high-watermark-at-epoch-start": "beyond_epoch_start",
+    _KRAFT_MUTANT + "vote-without-comparing-logs": "compare_logs",
+    _KRAFT_MUTANT + "votes-twice": "one_vote",
+    _KRAFT_MUTANT + "vote-forgotten": "keep_vote",
+    _KRAFT_MUTANT + "fetch-without-epoch": "check_previous",
+    _KRAFT_MUTANT + "older-leader-followed": "refuse_older_term",
     "zab": None,
     _ZAB_MUTANT + "own-history": "compare_logs",
     _ZAB_MUTANT + "history-by-zxid-alone": "current_epoch_first",

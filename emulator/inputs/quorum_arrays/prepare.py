@@ -14,10 +14,11 @@ from emulator.inputs.ledger_arrays.gather import RowsOf
 from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
-from emulator.quorum_configs import EVERY_WRITE, INTERVAL, TAILED, effective
+from emulator.quorum_configs import EVERY_WRITE, INTERVAL, MEANT_FOR, TAILED, effective
 from emulator.rounds.quorums.constants import (
     FOREVER,
     GEOMETRIC,
+    KRAFT,
     NEVER_FLUSHED,
     NO_LIMIT,
     PACIFICA,
@@ -169,6 +170,7 @@ NUMBERS: Mapping[str, int] = {
     "primary-backup-async": PRIMARY_BACKUP_ASYNC,
     "pacifica": PACIFICA,
     "zab": ZAB,
+    "kraft": KRAFT,
 }
 """Protocol -> Rules.protocol."""
 
@@ -182,7 +184,7 @@ def rules_of(protocol: str) -> tuple[int, ...]:
 
 def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: int) -> dict[str, int]:
     """Fields of records.Settings by name, of a topic's groups of so many servers. Begun rounds count."""
-    round_ms, majority = scenario.round_ms, copies // 2 + 1
+    round_ms, majority, own = scenario.round_ms, copies // 2 + 1, without_mutant(scenario.protocol)
 
     def value(key: str) -> int:
         return int(effective(scenario.config, config, key))
@@ -199,7 +201,7 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "check_quorum": value("check.quorum"),
         "max_entries": value("max.entries.per.append") or NO_LIMIT,
         "flush_rounds": 1 if flush == EVERY_WRITE else interval if flush == INTERVAL else NEVER_FLUSHED,
-        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE else 0,
+        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE and own in MEANT_FOR["fsync.ms"] else 0,
         "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms"), round_ms, flush),
         "delay_rounds": value("delay.ms") // round_ms,
         "delay_percent": value("delay.jitter.percent"),

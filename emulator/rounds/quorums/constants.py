@@ -26,7 +26,7 @@ UNHEARD = DOWN | PAUSED | ISOLATED
 UNSERVED = DOWN | PAUSED | CLIENTS_CUT
 """Clients don't reach it."""
 
-QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB = range(6)
+QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB, KRAFT = range(7)
 """Protocols."""
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
@@ -53,10 +53,12 @@ INVARIANTS = (
     "ElectionSafety", "LeaderAppendOnly", "LogMatching", "LeaderCompleteness", "StateMachineSafety",
     "PrimaryInvariant", "CommitInvariant", "ReconfigurationInvariant",
     "Leadership2", "PrimaryIntegrity", "PrefixConsistency", "GlobalPrimaryOrder",
+    "SingleLeader", "ConsistentCommittedData", "MonotonicHighWatermark", "MajorityReachedHighWatermark",
 )  # fmt: skip
-"""As figure 3 of the Raft paper names them, then as the PacificA paper does, then Zab and its specification."""
+"""As figure 3 of the Raft paper names them; then PacificA's paper; Zab's and its specification; Kafka's own tests of KRaft."""
 (
     ELECTION_SAFETY, LEADER_APPEND_ONLY, LOG_MATCHING, LEADER_COMPLETENESS, STATE_MACHINE_SAFETY,
     PRIMARY_INVARIANT, COMMIT_INVARIANT, RECONFIGURATION_INVARIANT,
     LEADERSHIP_2, PRIMARY_INTEGRITY, PREFIX_CONSISTENCY, GLOBAL_PRIMARY_ORDER,
+    SINGLE_LEADER, CONSISTENT_COMMITTED_DATA, MONOTONIC_HIGH_WATERMARK, MAJORITY_REACHED_HIGH_WATERMARK,
 ) = range(len(INVARIANTS))  # fmt: skip

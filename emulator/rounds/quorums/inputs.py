@@ -20,6 +20,7 @@ class Rules(Record):
     leases_expire: int = constant("2, PacificA: a primary that lacks a lease, and reaches no manager, is none any more")
     check_version: int = constant("2, PacificA: the manager takes proposals of the version in force only")
     all_prepared: int = constant("5, PacificA: all replicas of the configuration have it; else the primary")
+    beyond_epoch_start: int = constant("5, KRaft: a high watermark at the start of the leader's epoch is none yet (KAFKA-12619)")
     current_epoch_first: int = constant("3, Zab: of histories the epoch last taken decides, then the last zxid; else that alone")
     acks_of_new_leader: int = constant("4, Zab: a quorum has to have the initial history before its leader is established")
     cut_history: int = constant("4, Zab: a follower's history becomes the leader's; else what it has already stays")

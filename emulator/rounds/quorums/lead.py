@@ -30,6 +30,7 @@ def take_term(lists: Lists, group: Group, slot: int, term: int) -> None:
     follow(lists, group, slot)
     server.term = term
     server.voted_for = NOBODY
+    server.leader = NOBODY
 
 
 @compiled
@@ -49,6 +50,7 @@ def lead(lists: Lists, group: Group, slot: int) -> None:
     """
     server = lists.servers[slot]
     begin_leadership(lists, group, slot, 1)
+    server.leader = slot
     for other in range(group.copies):
         peer = lists.peers[slot * group.copies + other]
         peer.next_entry = server.end

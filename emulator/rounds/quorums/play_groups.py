@@ -9,10 +9,11 @@ import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
-from emulator.rounds.quorums.constants import PACIFICA, PRIMARY_BACKUP_ASYNC, PRIMARY_BACKUP_SYNC, QUORUM, RAFT, ZAB
+from emulator.rounds.quorums.constants import KRAFT, PACIFICA, PRIMARY_BACKUP_ASYNC, PRIMARY_BACKUP_SYNC, QUORUM, RAFT, ZAB
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.leap import Rows, horizon, is_quiet, leap
+from emulator.rounds.quorums.play_kraft_round import play_kraft_round
 from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
@@ -186,6 +187,14 @@ def play_zab_groups(
     return play_each(play_zab_round, old, new, inputs, lists, words, room, first, last, is_played)
 
 
+@entry_point
+def play_kraft_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_kraft_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
 ENTRY_POINTS = {
     QUORUM: play_quorum_groups,
     RAFT: play_raft_groups,
@@ -193,5 +202,6 @@ ENTRY_POINTS = {
     PRIMARY_BACKUP_ASYNC: play_primary_backup_groups,
     PACIFICA: play_pacifica_groups,
     ZAB: play_zab_groups,
+    KRAFT: play_kraft_groups,
 }
 """By protocol what plays its groups: each is compiled by itself, when it is first needed."""

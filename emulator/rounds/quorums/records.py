@@ -94,7 +94,9 @@ class Server(Record):
     runs: List = part_of(List, "its log")
     # In memory
     role: int = compared("FOLLOWER, CANDIDATE or LEADER")
-    leader: int = compared("Zab: slot of whom it follows, its own if it leads, NOBODY: it looks for one")
+    leader: int = compared(
+        "Zab, KRaft: slot of whom it follows, its own if it leads, NOBODY: it knows none; of KRaft on its disk"
+    )
     leadership: int = compared("number of the leadership in which it leads, or led last, NOBODY")
     commit: int = counter("entries below are committed, as it knows")
     joining: int = compared("PacificA: mask of candidates that a primary's commits wait for")
@@ -132,6 +134,7 @@ class Group(Record):
     version: int = compared("PacificA: of the configuration in force, as the manager has it")
     members: int = compared("mask of its replicas")
     primary: int = compared("slot of its primary")
+    high_watermark: int = counter("KRaft: the highest one that a leader had")
     leaderships: List = part_of(List, "in the order of their elections")
     messages: List = part_of(List, "requests under way, in the order in which they were sent")
     appends: List = part_of(List, "when records were appended, in that order")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.constants import CANDIDATE, LEADER
+from emulator.rounds.quorums.constants import CANDIDATE, KRAFT, LEADER, NEVER, NOBODY
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import take_term
 from emulator.rounds.quorums.links import gets_through, runs
@@ -39,6 +39,7 @@ def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules:
         wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
         if group.now - server.heard_round >= wait:
             server.heard_round = group.now
+            server.leader = NOBODY
             server.asked_term = server.term + 1
             server.stood += 1
             anybody = True
@@ -79,6 +80,9 @@ def would_be_elected(lists: Lists, group: Group, settings: Settings, rules: Rule
 def would_vote(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int, candidate: int) -> bool:
     """Whether a server has heard from no leader for as long as an election timeout, and finds the candidate's log complete."""
     voter = lists.servers[slot]
-    if voter.role == LEADER or group.now - voter.heard_leader < settings.timeout_rounds:
+    hears_leader = group.now - voter.heard_leader < settings.timeout_rounds
+    if group.protocol == KRAFT:  # KIP-996: who follows a leader from which it has fetched does not
+        hears_leader = voter.leader not in (NOBODY, slot) and voter.heard_leader != NEVER
+    if voter.role == LEADER or hears_leader:
         return False
     return is_as_complete(lists, lists.servers[candidate], voter) or not rules.compare_logs

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import keep_first
-from emulator.rounds.quorums.constants import DISK_LOST, DOWN, FOLLOWER, FOREVER, LOG_DAMAGED, NEVER, NOBODY, POWER_LOST, ZAB
+from emulator.rounds.quorums.constants import (
+    DISK_LOST,
+    DOWN,
+    FOLLOWER,
+    FOREVER,
+    KRAFT,
+    LOG_DAMAGED,
+    NEVER,
+    NOBODY,
+    POWER_LOST,
+    ZAB,
+)
 from emulator.rounds.quorums.inputs import Inputs, Rules
 from emulator.rounds.quorums.log import cut
 from emulator.rounds.quorums.records import Group, Lists, Server
@@ -24,7 +35,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
         server.status = happens
         server.cause = span.cause
         if happens & DOWN and not before & DOWN:
-            forget_memory(server)
+            forget_memory(server, group.protocol)
         elif before & DOWN and not happens & DOWN:
             return_with(server, rules, group.now, group.protocol)
         if happens & (POWER_LOST | DISK_LOST):
@@ -43,14 +54,15 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
 
 
 @compiled
-def forget_memory(server: Server) -> None:
+def forget_memory(server: Server, protocol: int) -> None:
     """A process ends: it leads no more and knows nothing of what is committed.
 
     Source: Raft, figure 2: volatile state.
     """
     server.role = FOLLOWER
     server.joining = 0
-    server.leader = NOBODY
+    if protocol != KRAFT:  # its quorum-state file has it
+        server.leader = NOBODY
     server.commit = 0
     server.heard_leader = NEVER
 
@@ -61,6 +73,7 @@ def return_with(server: Server, rules: Rules, now: int, protocol: int) -> None:
     server.heard_round = now
     if not rules.keep_vote:
         server.voted_for = NOBODY
+        server.leader = NOBODY
         if protocol == ZAB:
             server.term = server.log_term
 
@@ -79,6 +92,7 @@ def damage(lists: Lists, group: Group, slot: int) -> None:
         server.voted_for = NOBODY
         server.members = 0
         server.log_term = 0
+        server.leader = NOBODY
     else:
         lost_more = False
         cut(lists, server, server.flushed_to)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import append
 from emulator.rounds.quorums.constants import (
+    CONSISTENT_COMMITTED_DATA,
     ELECTION_SAFETY,
+    KRAFT,
     LEADER_COMPLETENESS,
     LEADERSHIP_2,
     NO_ENTRY,
@@ -13,6 +15,7 @@ from emulator.rounds.quorums.constants import (
     NOBODY,
     PREFIX_CONSISTENCY,
     PRIMARY_INTEGRITY,
+    SINGLE_LEADER,
     STATE_MACHINE_SAFETY,
     ZAB,
 )
@@ -55,6 +58,11 @@ def named(protocol: int, invariant: int) -> int:
             return PRIMARY_INTEGRITY
         if invariant == STATE_MACHINE_SAFETY:
             return PREFIX_CONSISTENCY
+    if protocol == KRAFT:
+        if invariant == ELECTION_SAFETY:
+            return SINGLE_LEADER
+        if invariant == STATE_MACHINE_SAFETY:
+            return CONSISTENT_COMMITTED_DATA
     return invariant
 
 

@@ -18,7 +18,8 @@ NAMES = {
         "ElectionSafety": "Leadership2",
         "LeaderCompleteness": "PrimaryIntegrity",
         "StateMachineSafety": "PrefixConsistency",
-    }
+    },
+    "kraft": {"ElectionSafety": "SingleLeader", "StateMachineSafety": "ConsistentCommittedData"},
 }
 """What a protocol's paper calls Raft's invariants."""
 OF_CONFIGURATIONS = ("isr_shrinks", "isr_expands", "under_replicated_rounds")
@@ -51,6 +52,8 @@ class Group:
     under_way: list[Request] = field(default_factory=list)
     appended_in: dict[tuple[int, Entry], int] = field(default_factory=dict)
     latencies: dict[int, int] = field(default_factory=dict)
+    starts: list[int] = field(default_factory=lambda: [0])
+    high_watermark: int = 0
 
     def __post_init__(self) -> None:
         self.servers = [Server(number) for number in range(self.case.copies)]
@@ -91,7 +94,7 @@ class Group:
             if was_down and not server.is_down:
                 server.heard = self.round
                 if self.lacks("keep_vote"):
-                    server.vote = None
+                    server.vote = server.leader = None
             begun = {f.kind for _, f in own if f.from_round == self.round}
             self.damage(server, begun)
 
@@ -135,7 +138,7 @@ class Group:
     def take_term(self, server: Server, term: int) -> None:
         """A server follows in a newer term."""
         self.follow(server)
-        server.term, server.vote = term, None
+        server.term, server.vote, server.leader = term, None, None
 
     def follow(self, server: Server) -> None:
         """A server is a follower."""
@@ -165,6 +168,8 @@ class Group:
         self.tell("election", server, server.term, end, None, cause)
         server.role, server.election = LEADER, len(self.elections)
         self.elections.append((server.term, server.id, cause))
+        self.starts.append(end)
+        server.leader = server.id
         if anew:
             server.synced = 0
             server.followers = {s.id: Follower(end, 0, self.round) for s in self.servers if s is not server}

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.reference.quorums.cases import Case
 from tests.reference.quorums.group import Group
+from tests.reference.quorums.kraft import play_kraft_round
 from tests.reference.quorums.pacifica import play_pacifica_round
 from tests.reference.quorums.primary_backup import play_primary_backup_round
 from tests.reference.quorums.quorum import play_quorum_round
@@ -19,6 +20,7 @@ ROUNDS = {
     "primary-backup-async": play_primary_backup_round,
     "pacifica": play_pacifica_round,
     "zab": play_zab_round,
+    "kraft": play_kraft_round,
 }
 
 
@@ -47,7 +49,7 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "heard": server.heard,
         "heard_leader": server.heard_leader,
         "stood": server.stood,
-        "leader": server.leader if group.case.protocol == "zab" else None,
+        "leader": server.leader if group.case.protocol in ("zab", "kraft") else None,
         "log_term": server.log_term if group.case.protocol == "zab" else None,
         "synced": server.synced if is_leader else None,
         "under_way": [

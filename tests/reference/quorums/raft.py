@@ -51,7 +51,7 @@ def elect(group: Group) -> None:
         wait = case.timeout_rounds + drawn(case.seed, case.number, server.id, server.stood, case.jitter_rounds)
         if server.runs and server.role != LEADER and group.round - server.heard >= wait:
             standing.append(server)
-            server.heard, server.stood = group.round, server.stood + 1
+            server.heard, server.stood, server.leader = group.round, server.stood + 1, None
     if case.pre_vote:
         standing = [server for server in standing if would_win(group, server)]
     requests = []
@@ -79,6 +79,8 @@ def hears_leader(group: Group, server: Server) -> bool:
     """Whether a server leads or heard from a leader within the timeout."""
     if server.role == LEADER:
         return True
+    if group.case.protocol == "kraft":
+        return server.leader not in (None, server.id) and server.heard_leader is not None
     return server.heard_leader is not None and group.round - server.heard_leader < group.case.timeout_rounds
 
 
@@ -102,13 +104,16 @@ def would_win(group: Group, server: Server) -> bool:
 
 def answer(group: Group, voter: Server, request: Request) -> bool:
     """A voter takes a request; whether it votes for the candidate."""
-    if group.case.check_quorum and hears_leader(group, voter):
+    if group.case.check_quorum and group.case.protocol == "raft" and hears_leader(group, voter):
         return False
     grants = False
     if request.term >= voter.term:
         if request.term > voter.term:
             group.take_term(voter, request.term)
-        may = voter.vote is None or voter.vote == request.candidate.id or group.lacks("one_vote")
+        may = voter.vote is None or voter.vote == request.candidate.id
+        if group.case.protocol == "kraft" and voter.leader is not None:
+            may = False
+        may = may or group.lacks("one_vote")
         if may and is_complete(group, request.candidate, voter):
             grants, voter.vote, voter.heard = True, request.candidate.id, group.round
     if voter.term > request.candidate.term and group.gets_through(voter, request.candidate):

@@ -36,6 +36,7 @@ from emulator.rounds.quorums.flight import is_lost
 from emulator.rounds.quorums.log import end_of_run
 from emulator.rounds.quorums.play_block import Scratch, play
 from emulator.rounds.quorums.play_groups import load_group
+from emulator.rounds.quorums.play_kraft_round import play_kraft_round
 from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
@@ -56,6 +57,7 @@ PLAYS = {
     "primary-backup-async": play_primary_backup_round,
     "pacifica": play_pacifica_round,
     "zab": play_zab_round,
+    "kraft": play_kraft_round,
 }
 
 
@@ -155,7 +157,7 @@ class Game:
             "heard": int(server.heard_round),
             "heard_leader": null(server.heard_leader, NEVER),
             "stood": int(server.stood),
-            "leader": null(server.leader, NOBODY) if self.case.protocol == "zab" else None,
+            "leader": null(server.leader, NOBODY) if self.case.protocol in ("zab", "kraft") else None,
             "log_term": int(server.log_term) if self.case.protocol == "zab" else None,
             "synced": int(self.lists.peers[slot * copies + slot].match_to) if is_leader else None,
             "under_way": [

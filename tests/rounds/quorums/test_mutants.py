@@ -31,6 +31,10 @@ CAUGHT = {
     ("pacifica", "all_prepared"): "CommitInvariant",
     ("pacifica", "catch_up_first"): "CommitInvariant",
     ("pacifica", "check_previous"): "LogMatching",
+    ("kraft", "compare_logs"): "LeaderCompleteness",
+    ("kraft", "one_vote"): "SingleLeader",
+    ("kraft", "check_previous"): "LogMatching",
+    ("kraft", "refuse_older_term"): "ConsistentCommittedData",
     ("zab", "compare_logs"): "PrimaryIntegrity",
     ("zab", "acks_of_new_leader"): "PrimaryIntegrity",
     ("zab", "cut_history"): "GlobalPrimaryOrder",
@@ -49,7 +53,7 @@ def violated(cases: list[Case]) -> set[str]:
     return {INVARIANTS[row.invariant] for row in play_block(cases)[1].violations}
 
 
-@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "pacifica", "zab"])
+@pytest.mark.parametrize("protocol", ["quorum", "raft", "primary-backup-sync", "pacifica", "zab", "kraft"])
 def test_nothing_breaks(protocol: str) -> None:
     cases = safe_cases(protocol, range(3000 if is_compiling() else 100))
     state, told = play_block(cases)

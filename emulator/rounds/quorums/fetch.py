@@ -1,0 +1,110 @@
+"""Step 4 of kraft: leaders tell of their epoch, followers fetch by (offset, epoch of the record before), or cut what diverges."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.constants import FOLLOWER, LEADER, NEVER, NOBODY, STATE_MACHINE_SAFETY, TRUNCATE
+from emulator.rounds.quorums.inputs import Rules, Settings
+from emulator.rounds.quorums.lead import follow, take_term
+from emulator.rounds.quorums.links import gets_through, runs
+from emulator.rounds.quorums.log import copy_entries, cut, end_up_to_term, term_before
+from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.tell import tell, witness
+
+
+@compiled
+def begin_quorum_epochs(lists: Lists, group: Group, rules: Rules) -> None:
+    """BeginQuorumEpoch of every leader to those that don't follow it in its epoch.
+
+    Source: KIP-595, BeginQuorumEpoch.
+    """
+    for slot in range(group.copies):
+        for other in range(group.copies):
+            leader, server = lists.servers[slot], lists.servers[other]
+            if leader.role != LEADER or not runs(lists, slot) or other == slot or not gets_through(lists, slot, other):
+                continue
+            if server.leader == slot and server.term == leader.term:
+                continue
+            if server.term > leader.term and rules.refuse_older_term:
+                if gets_through(lists, other, slot):
+                    take_term(lists, group, slot, server.term)
+                continue
+            if leader.term > server.term:
+                take_term(lists, group, other, leader.term)
+            follow(lists, group, other)
+            follow_leader(lists, group, other, slot)
+
+
+@compiled
+def follow_leader(lists: Lists, group: Group, slot: int, leader: int) -> None:
+    """A server knows who leads in its epoch, and has fetched nothing from it yet."""
+    server = lists.servers[slot]
+    server.leader = leader
+    server.heard_round = group.now
+    server.heard_leader = NEVER
+
+
+@compiled
+def fetch(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
+    """The fetch of every follower that knows its leader, in their order.
+
+    Source: KIP-595, Fetch; KafkaRaftClient.
+    """
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        follows = server.role == FOLLOWER and server.leader not in (NOBODY, slot) and runs(lists, slot)
+        if follows and gets_through(lists, slot, server.leader):
+            fetch_from(lists, group, settings, rules, slot, server.leader)
+
+
+@compiled
+def fetch_from(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int, source: int) -> None:
+    """One fetch and its answer."""
+    server, leader = lists.servers[slot], lists.servers[source]
+    answers = gets_through(lists, source, slot)
+    if leader.role != LEADER or leader.term > server.term:  # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
+        if answers and leader.term > server.term:
+            take_term(lists, group, slot, leader.term)
+            if leader.leader not in (NOBODY, slot):
+                follow_leader(lists, group, slot, leader.leader)
+        return
+    if leader.term < server.term and rules.refuse_older_term:  # UNKNOWN_LEADER_EPOCH
+        return
+    last_epoch = term_before(lists, server, server.end)
+    its_end = end_up_to_term(lists, leader, leader.end, last_epoch)
+    its_epoch = term_before(lists, leader, its_end)
+    if rules.check_previous and (its_epoch != last_epoch or its_end < server.end):
+        if answers:
+            server.heard_round = group.now
+            server.heard_leader = group.now
+            truncate_to(lists, group, slot, source, its_epoch, its_end)
+        return
+    peer = lists.peers[source * group.copies + slot]
+    peer.match_to = server.end
+    peer.answered_round = group.now
+    if answers:
+        server.heard_round = group.now
+        server.heard_leader = group.now
+        before = server.end
+        copy_entries(lists, server, leader, min(leader.end, before + settings.max_entries))
+        group.sent_entries += server.end - before
+        server.commit = max(server.commit, min(leader.commit, server.end))
+
+
+@compiled
+def truncate_to(lists: Lists, group: Group, slot: int, source: int, its_epoch: int, its_end: int) -> None:
+    """A diverging epoch: the log ends where that epoch does in both, or where an older one does.
+
+    Source: ReplicatedLog.truncateToEndOffset.
+    """
+    server = lists.servers[slot]
+    end = end_up_to_term(lists, server, server.end, its_epoch)
+    if term_before(lists, server, end) == its_epoch:
+        end = min(end, its_end)
+    if end < server.end:
+        if end < server.commit:
+            witness(lists, group, STATE_MACHINE_SAFETY, slot, NOBODY, end)
+        cause = lists.leaderships[group.leaderships.start + lists.servers[source].leadership].cause
+        tell(lists, group, TRUNCATE, slot, server.term, server.end, end, cause)
+        group.truncated += server.end - end
+        cut(lists, server, end)

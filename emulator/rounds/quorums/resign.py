@@ -1,0 +1,30 @@
+"""Step 2 of kraft, first part: a leader from which a majority does not fetch resigns."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.constants import LEADER, NOBODY
+from emulator.rounds.quorums.inputs import Settings
+from emulator.rounds.quorums.lead import follow
+from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.records import Group, Lists
+
+
+@compiled
+def resign(lists: Lists, group: Group, settings: Settings) -> None:
+    """Leaders without fetches of a majority, themselves included, within one and a half timeouts.
+
+    Source: KAFKA-15489, LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR.
+    """
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        if server.role == LEADER and runs(lists, slot):
+            fetching = 1
+            for other in range(group.copies):
+                peer = lists.peers[slot * group.copies + other]
+                if other != slot and 2 * (group.now - peer.answered_round) < 3 * settings.timeout_rounds:
+                    fetching += 1
+            if fetching < group.copies // 2 + 1:
+                follow(lists, group, slot)
+                server.leader = NOBODY
+                server.heard_round = group.now

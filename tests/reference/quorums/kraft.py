@@ -1,0 +1,126 @@
+"""KRaft, as its page has it: elections that know the leader, fetches by offset and epoch, the high watermark."""
+
+from __future__ import annotations
+
+from tests.reference.quorums.group import Group
+from tests.reference.quorums.raft import elect, majority
+from tests.reference.quorums.server import FOLLOWER, LEADER, Server
+
+
+def play_kraft_round(group: Group) -> None:
+    """A round."""
+    acked_before = group.counts["acked"]
+    group.take_inputs()
+    for server in group.servers:
+        if server.term == 0:
+            server.leader = None
+    for server in group.servers:
+        resign(group, server)
+    elect(group)
+    group.append()
+    for leader in group.servers:
+        for server in group.servers:
+            if server is not leader and leader.role == LEADER and leader.runs and group.gets_through(leader, server):
+                begin_quorum_epoch(group, leader, server)
+    for server in group.servers:
+        if server.role == FOLLOWER and server.runs and server.leader not in (None, server.id):
+            fetch(group, server, group.servers[server.leader or 0])
+    for leader in group.servers:
+        if leader.role == LEADER and leader.runs:
+            advance(group, leader)
+    group.end_round(acked_before)
+    group.round += 1
+
+
+def resign(group: Group, server: Server) -> None:
+    """A leader without a majority's fetches."""
+    if server.role == LEADER and server.runs:
+        limit = 1.5 * group.case.timeout_rounds
+        since = [group.round - (known.answered or 0) for known in server.followers.values()]
+        if 1 + sum(rounds < limit for rounds in since) < majority(group):
+            group.follow(server)
+            server.leader, server.heard = None, group.round
+
+
+def follow(group: Group, server: Server, leader: int) -> None:
+    """A server knows its leader."""
+    server.leader, server.heard, server.heard_leader = leader, group.round, None
+
+
+def begin_quorum_epoch(group: Group, leader: Server, server: Server) -> None:
+    """A leader tells of its epoch."""
+    if server.leader == leader.id and server.term == leader.term:
+        return
+    if server.term > leader.term and not group.lacks("refuse_older_term"):
+        if group.gets_through(server, leader):
+            group.take_term(leader, server.term)
+        return
+    if server.term < leader.term:
+        group.take_term(server, leader.term)
+    group.follow(server)
+    follow(group, server, leader.id)
+
+
+def epoch_end(server: Server, epoch: int) -> tuple[int, int]:
+    """The last epoch of a log that is not above one, and its end: (0, 0) if there is none."""
+    end = server.largest_end(len(server.log), epoch)
+    return server.term_before(end), end
+
+
+def fetch(group: Group, server: Server, leader: Server) -> None:
+    """A fetch and its answer."""
+    if not group.gets_through(server, leader):
+        return
+    answers = group.gets_through(leader, server)
+    if leader.role != LEADER or leader.term > server.term:
+        if answers and leader.term > server.term:
+            group.take_term(server, leader.term)
+            if leader.leader not in (None, server.id):
+                follow(group, server, leader.leader or 0)
+        return
+    if leader.term < server.term and not group.lacks("refuse_older_term"):
+        return
+    offset = len(server.log)
+    epoch = server.term_before(offset)
+    its_epoch, its_end = epoch_end(leader, epoch)
+    diverges = its_epoch != epoch or its_end < offset
+    if not diverges or group.lacks("check_previous"):
+        known = leader.followers[server.id]
+        known.match, known.answered = offset, group.round
+    if not answers:
+        return
+    server.heard = server.heard_leader = group.round
+    if diverges and not group.lacks("check_previous"):
+        own_epoch, own_end = epoch_end(server, its_epoch)
+        cut(group, server, leader, min(own_end, its_end) if own_epoch == its_epoch else own_end)
+        return
+    limit = group.case.max_entries
+    new = leader.log[offset:] if limit is None else leader.log[offset : offset + limit]
+    server.log += new
+    group.counts["sent_entries"] += len(new)
+    server.commit = max(server.commit, min(leader.commit, len(server.log)))
+
+
+def cut(group: Group, server: Server, leader: Server, end: int) -> None:
+    """A log ends earlier."""
+    if end < len(server.log):
+        if end < server.commit:
+            group.violate("StateMachineSafety", server, None, end)
+        group.tell("truncate", server, server.term, len(server.log), end, group.elections[leader.election][2])
+        group.counts["truncated"] += len(server.log) - end
+        server.truncate(end)
+
+
+def advance(group: Group, leader: Server) -> None:
+    """The high watermark of a leader."""
+    ends = sorted([len(leader.log), *(known.match for known in leader.followers.values())], reverse=True)
+    end, start = ends[majority(group) - 1], group.starts[leader.election]
+    is_beyond = end > start or (end == start and group.lacks("beyond_epoch_start"))
+    if end > leader.commit and is_beyond:
+        leader.commit = end
+        group.note_committed(leader)
+        if sum(len(server.log) >= end for server in group.servers) < majority(group):
+            group.violate("MajorityReachedHighWatermark", leader, None, end)
+        if end < group.high_watermark:
+            group.violate("MonotonicHighWatermark", leader, None, end)
+        group.high_watermark = max(group.high_watermark, end)

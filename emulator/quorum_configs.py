@@ -16,6 +16,8 @@ OF_QUORUM = (ACKS, COMPARED)
 """Those that are about a topic's replicas."""
 DELAYED = ("quorum", "raft", "zab", "pacifica", "primary-backup-sync", "primary-backup-async")
 """Protocols in which leaders' requests and disks take time."""
+ON_DISK = (*DELAYED, "kraft")
+"""Protocols that keep a log on a disk."""
 MEANT_FOR: Mapping[str, tuple[str, ...]] = {
     ACKS: ("quorum",),
     COMPARED: ("quorum",),
@@ -23,7 +25,8 @@ MEANT_FOR: Mapping[str, tuple[str, ...]] = {
     "pre.vote": ("raft", "kraft"),
     "check.quorum": ("raft",),
     "lease.period.ms": ("pacifica",),
-    **dict.fromkeys(("delay.ms", "delay.jitter.percent", "delay.distribution", "fsync.ms"), DELAYED),
+    **dict.fromkeys(("flush", "flush.interval.ms"), ON_DISK),
+    **dict.fromkeys(("delay.ms", "delay.jitter.percent", "delay.distribution", "fsync.ms", "records.per.fsync"), DELAYED),
 }
 """Key -> the protocols that it means something for; those that are not here mean something for all."""
 

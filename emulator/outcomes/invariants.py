@@ -465,6 +465,13 @@ OF_GROUPS: tuple[Invariant, ...] = (
         "every round",
         _KRAFT,
     ),
+    Invariant(
+        "NoLogDivergence",
+        "what a replica knows to be committed is so, and no other operation with its number ever was",
+        "entry < commit AND (NOT committed OR EXISTS (SELECT 1 FROM committed c WHERE c.number = number AND c.entry != entry))",
+        "every round",
+        "Vanlightly/vsr-tlaplus, vsr-revisited: NoLogDivergence",
+    ),
 )
 """Of groups that commit by quorums; until a disk lost something, for stable storage is what they are promised on."""
 

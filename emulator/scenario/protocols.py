@@ -69,7 +69,7 @@ LEDGER_PROTOCOLS: Mapping[str, str | None] = {
 """Protocol of ledgers -> the guard that it lacks; none of BookKeeper itself."""
 
 _RAFT_MUTANT, _QUORUM_MUTANT, _PACIFICA_MUTANT = "raft-mutant-", "quorum-mutant-", "pacifica-mutant-"
-_ZAB_MUTANT, _KRAFT_MUTANT = "zab-mutant-", "kraft-mutant-"
+_ZAB_MUTANT, _KRAFT_MUTANT, _VIEWSTAMPED_MUTANT = "zab-mutant-", "kraft-mutant-", "viewstamped-mutant-"
 
 GROUP_PROTOCOLS: Mapping[str, str | None] = {
     "quorum": None,
@@ -91,6 +91,13 @@ GROUP_PROTOCOLS: Mapping[str, str | None] = {
     _PACIFICA_MUTANT + "commit-before-all-prepared": "all_prepared",
     _PACIFICA_MUTANT + "added-before-caught-up": "catch_up_first",
     _PACIFICA_MUTANT + "prepare-without-previous": "check_previous",
+    "viewstamped": None,
+    _VIEWSTAMPED_MUTANT + "own-log": "compare_logs",
+    _VIEWSTAMPED_MUTANT + "longest-log": "current_epoch_first",
+    _VIEWSTAMPED_MUTANT + "view-without-quorum": "quorum_of_changes",
+    _VIEWSTAMPED_MUTANT + "older-primary-followed": "refuse_older_term",
+    _VIEWSTAMPED_MUTANT + "returns-with-nothing": "recover_first",
+    _VIEWSTAMPED_MUTANT + "recovers-from-any-primary": "quorum_of_answers",
     "kraft": None,
     _KRAFT_MUTANT + "high-watermark-at-epoch-start": "beyond_epoch_start",
     _KRAFT_MUTANT + "vote-without-comparing-logs": "compare_logs",

@@ -14,7 +14,7 @@ from emulator.inputs.ledger_arrays.gather import RowsOf
 from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
-from emulator.quorum_configs import EVERY_WRITE, INTERVAL, MEANT_FOR, TAILED, effective
+from emulator.quorum_configs import DELAYED, EVERY_WRITE, INTERVAL, TAILED, effective
 from emulator.rounds.quorums.constants import (
     FOREVER,
     GEOMETRIC,
@@ -27,6 +27,7 @@ from emulator.rounds.quorums.constants import (
     QUORUM,
     RAFT,
     UNIFORM,
+    VIEWSTAMPED,
     ZAB,
 )
 from emulator.rounds.quorums.inputs import (
@@ -40,6 +41,7 @@ from emulator.rounds.quorums.inputs import (
     SlowLink,
     WorkloadSpan,
 )
+from emulator.rounds.quorums.play_groups import LAST_LEAPING
 from emulator.rounds.quorums.records import Group
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
@@ -134,7 +136,8 @@ class PreparedGroups:
 
 def played_rounds(scenario: Scenario, topic: Topic, arrays: ServerArrays, rows: Sequence[Sequence[WorkloadRow]]) -> np.ndarray:
     """By group about how many rounds are played and not leapt over: some around whatever changes, all where delays are drawn."""
-    if int(effective(scenario.config, topic.config, "delay.jitter.percent")):
+    plays_all = NUMBERS[without_mutant(scenario.protocol)] > LAST_LEAPING
+    if plays_all or int(effective(scenario.config, topic.config, "delay.jitter.percent")):
         return np.full(topic.partitions, scenario.rounds)
     edges = np.array([len(own) - 1 for own in arrays.spans])
     present = topic.assignment >= 0
@@ -171,6 +174,7 @@ NUMBERS: Mapping[str, int] = {
     "pacifica": PACIFICA,
     "zab": ZAB,
     "kraft": KRAFT,
+    "viewstamped": VIEWSTAMPED,
 }
 """Protocol -> Rules.protocol."""
 
@@ -201,8 +205,8 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "check_quorum": value("check.quorum"),
         "max_entries": value("max.entries.per.append") or NO_LIMIT,
         "flush_rounds": 1 if flush == EVERY_WRITE else interval if flush == INTERVAL else NEVER_FLUSHED,
-        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE and own in MEANT_FOR["fsync.ms"] else 0,
-        "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms"), round_ms, flush),
+        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE and own in DELAYED else 0,
+        "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms") if own in DELAYED else 0, round_ms, flush),
         "delay_rounds": value("delay.ms") // round_ms,
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,

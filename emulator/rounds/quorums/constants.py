@@ -26,11 +26,11 @@ UNHEARD = DOWN | PAUSED | ISOLATED
 UNSERVED = DOWN | PAUSED | CLIENTS_CUT
 """Clients don't reach it."""
 
-QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB, KRAFT = range(7)
+QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB, KRAFT, VIEWSTAMPED = range(8)
 """Protocols."""
 
-FOLLOWER, CANDIDATE, LEADER = range(3)
-ROLES = ("follower", "candidate", "leader")
+FOLLOWER, CANDIDATE, LEADER, RECOVERING = range(4)
+ROLES = ("follower", "candidate", "leader", "recovering")
 
 UNIFORM, GEOMETRIC = DISTRIBUTIONS = range(2)
 """Of what is drawn on top of a delay."""
@@ -54,11 +54,13 @@ INVARIANTS = (
     "PrimaryInvariant", "CommitInvariant", "ReconfigurationInvariant",
     "Leadership2", "PrimaryIntegrity", "PrefixConsistency", "GlobalPrimaryOrder",
     "SingleLeader", "ConsistentCommittedData", "MonotonicHighWatermark", "MajorityReachedHighWatermark",
+    "NoLogDivergence",
 )  # fmt: skip
-"""As figure 3 of the Raft paper names them; then PacificA's paper; Zab's and its specification; Kafka's own tests of KRaft."""
+"""As figure 3 of the Raft paper names them; then PacificA's, Zab's, Kafka's own tests of KRaft, Vanlightly's of VR."""
 (
     ELECTION_SAFETY, LEADER_APPEND_ONLY, LOG_MATCHING, LEADER_COMPLETENESS, STATE_MACHINE_SAFETY,
     PRIMARY_INVARIANT, COMMIT_INVARIANT, RECONFIGURATION_INVARIANT,
     LEADERSHIP_2, PRIMARY_INTEGRITY, PREFIX_CONSISTENCY, GLOBAL_PRIMARY_ORDER,
     SINGLE_LEADER, CONSISTENT_COMMITTED_DATA, MONOTONIC_HIGH_WATERMARK, MAJORITY_REACHED_HIGH_WATERMARK,
+    NO_LOG_DIVERGENCE,
 ) = range(len(INVARIANTS))  # fmt: skip

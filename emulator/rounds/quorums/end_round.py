@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
-from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY
+from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RECOVERING
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.links import leader_of_clients, runs
 from emulator.rounds.quorums.log import end_of_run, run_of
@@ -54,6 +54,11 @@ def count_outcomes(lists: Lists, group: Group) -> None:
 def finish(lists: Lists, group: Group) -> None:
     """Acknowledged and committed records that the log of the leader elected last lacks at the run's end."""
     server = lists.servers[lists.leaderships[last(group.leaderships)].slot]
+    if server.role == RECOVERING:  # without a disk it has nothing; others may
+        for slot in range(group.copies):
+            other = lists.servers[slot]
+            if other.log_term > server.log_term or (other.log_term == server.log_term and other.end > server.end):
+                server = lists.servers[slot]
     group.acked_lost = 0
     group.committed_lost = 0
     for at in every(group.leaderships):

@@ -9,7 +9,16 @@ import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
-from emulator.rounds.quorums.constants import KRAFT, PACIFICA, PRIMARY_BACKUP_ASYNC, PRIMARY_BACKUP_SYNC, QUORUM, RAFT, ZAB
+from emulator.rounds.quorums.constants import (
+    KRAFT,
+    PACIFICA,
+    PRIMARY_BACKUP_ASYNC,
+    PRIMARY_BACKUP_SYNC,
+    QUORUM,
+    RAFT,
+    VIEWSTAMPED,
+    ZAB,
+)
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.leap import Rows, horizon, is_quiet, leap
@@ -18,14 +27,15 @@ from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.play_raft_round import play_raft_round
+from emulator.rounds.quorums.play_viewstamped_round import play_viewstamped_round
 from emulator.rounds.quorums.play_zab_round import play_zab_round
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.state import State
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
 PlayRound = Callable[[Lists, Inputs, Group], None]
-LEAPING = (QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA)
-"""Protocols whose quiet rounds are leapt over."""
+LAST_LEAPING = PACIFICA
+"""The protocols up to this one have their quiet rounds leapt over; the others play every round."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -97,11 +107,16 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
 
 
 @merged_into_caller
-def play_group(play_round: PlayRound, lists: Lists, inputs: Inputs, group: Group) -> None:
-    """A group's rounds up to the run's end; they stop short where a list was full."""
+def play_group(play_round: PlayRound, lists: Lists, inputs: Inputs, group: Group, words: Words, number: int) -> None:
+    """A group's rounds up to the run's end, leaps included; they stop short where a list was full."""
+    spans, played = lists.filled[0], 0
+    leaps = inputs.scenarios[group.scenario].leaps and group.protocol <= LAST_LEAPING
+    now = Rows(words.groups[number], words.servers, words.peers, words.leaderships, words.messages, words.latencies)
     while group.now < group.end:
+        told = spans.events.count + spans.violations.count
         play_round(lists, inputs, group)
-        if group.now % CHECK_ROUNDS == 0 and is_full(lists, group):
+        played += 1
+        if played % CHECK_ROUNDS == 0 and is_full(lists, group):
             return
         if not leaps or spans.events.count + spans.violations.count != told or group.next_change <= group.now + 1:
             continue  # or it is not worth a look
@@ -195,6 +210,14 @@ def play_kraft_groups(
     return play_each(play_kraft_round, old, new, inputs, lists, words, room, first, last, is_played)
 
 
+@entry_point
+def play_viewstamped_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_viewstamped_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
 ENTRY_POINTS = {
     QUORUM: play_quorum_groups,
     RAFT: play_raft_groups,
@@ -203,5 +226,6 @@ ENTRY_POINTS = {
     PACIFICA: play_pacifica_groups,
     ZAB: play_zab_groups,
     KRAFT: play_kraft_groups,
+    VIEWSTAMPED: play_viewstamped_groups,
 }
 """By protocol what plays its groups: each is compiled by itself, when it is first needed."""

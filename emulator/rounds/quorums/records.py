@@ -105,6 +105,7 @@ class Server(Record):
     stood: int = compared("how often it has stood for election")
     # Of one round
     asked_term: int = scratch("term for which it stands in this round, 0")
+    changes: int = scratch("VR: mask of whose DOVIEWCHANGE it has")
     votes: int = scratch("mask of who votes for it")
     checked_commit: int = scratch("its commit at the last look at StateMachineSafety")
 

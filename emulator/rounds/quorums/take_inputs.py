@@ -14,6 +14,8 @@ from emulator.rounds.quorums.constants import (
     NEVER,
     NOBODY,
     POWER_LOST,
+    RECOVERING,
+    VIEWSTAMPED,
     ZAB,
 )
 from emulator.rounds.quorums.inputs import Inputs, Rules
@@ -38,7 +40,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
             forget_memory(server, group.protocol)
         elif before & DOWN and not happens & DOWN:
             return_with(server, rules, group.now, group.protocol)
-        if happens & (POWER_LOST | DISK_LOST):
+        if happens & (POWER_LOST | DISK_LOST) and group.protocol != VIEWSTAMPED:
             damage(lists, group, slot)
     follow_links(lists, inputs, group)
     follow_delays(lists, inputs, group)
@@ -59,7 +61,7 @@ def forget_memory(server: Server, protocol: int) -> None:
 
     Source: Raft, figure 2: volatile state.
     """
-    server.role = FOLLOWER
+    server.role = RECOVERING if protocol == VIEWSTAMPED else FOLLOWER
     server.joining = 0
     if protocol != KRAFT:  # its quorum-state file has it
         server.leader = NOBODY

@@ -11,12 +11,14 @@ from emulator.rounds.quorums.constants import (
     LEADER_COMPLETENESS,
     LEADERSHIP_2,
     NO_ENTRY,
+    NO_LOG_DIVERGENCE,
     NO_TERM,
     NOBODY,
     PREFIX_CONSISTENCY,
     PRIMARY_INTEGRITY,
     SINGLE_LEADER,
     STATE_MACHINE_SAFETY,
+    VIEWSTAMPED,
     ZAB,
 )
 from emulator.rounds.quorums.records import Group, Lists
@@ -58,6 +60,8 @@ def named(protocol: int, invariant: int) -> int:
             return PRIMARY_INTEGRITY
         if invariant == STATE_MACHINE_SAFETY:
             return PREFIX_CONSISTENCY
+    if protocol == VIEWSTAMPED and invariant == STATE_MACHINE_SAFETY:
+        return NO_LOG_DIVERGENCE
     if protocol == KRAFT:
         if invariant == ELECTION_SAFETY:
             return SINGLE_LEADER

@@ -19,6 +19,7 @@ NAMES = {
         "LeaderCompleteness": "PrimaryIntegrity",
         "StateMachineSafety": "PrefixConsistency",
     },
+    "viewstamped": {"StateMachineSafety": "NoLogDivergence"},
     "kraft": {"ElectionSafety": "SingleLeader", "StateMachineSafety": "ConsistentCommittedData"},
 }
 """What a protocol's paper calls Raft's invariants."""
@@ -95,6 +96,8 @@ class Group:
                 server.heard = self.round
                 if self.lacks("keep_vote"):
                     server.vote = server.leader = None
+            if self.case.protocol == "viewstamped":
+                continue
             begun = {f.kind for _, f in own if f.from_round == self.round}
             self.damage(server, begun)
 
@@ -375,7 +378,10 @@ class Group:
 
     def lost(self) -> dict[str, int]:
         """Records that the log of the leader elected last lacks at the end."""
-        has = set(enumerate(self.servers[self.elections[-1][1]].log))
+        server = self.servers[self.elections[-1][1]]
+        if server.role == "recovering":
+            server = max(self.servers, key=lambda one: (one.log_term, len(one.log)))
+        has = set(enumerate(server.log))
         kept = {"committed_lost": self.committed, "acked_lost": self.acked_entries}
         return {name: sum(entry.is_record for _, entry in entries - has) for name, entries in kept.items()}
 

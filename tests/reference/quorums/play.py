@@ -11,6 +11,7 @@ from tests.reference.quorums.pacifica import play_pacifica_round
 from tests.reference.quorums.primary_backup import play_primary_backup_round
 from tests.reference.quorums.quorum import play_quorum_round
 from tests.reference.quorums.raft import play_raft_round
+from tests.reference.quorums.viewstamped import play_viewstamped_round
 from tests.reference.quorums.zab import play_zab_round
 
 ROUNDS = {
@@ -20,6 +21,7 @@ ROUNDS = {
     "primary-backup-async": play_primary_backup_round,
     "pacifica": play_pacifica_round,
     "zab": play_zab_round,
+    "viewstamped": play_viewstamped_round,
     "kraft": play_kraft_round,
 }
 
@@ -50,7 +52,7 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "heard_leader": server.heard_leader,
         "stood": server.stood,
         "leader": server.leader if group.case.protocol in ("zab", "kraft") else None,
-        "log_term": server.log_term if group.case.protocol == "zab" else None,
+        "log_term": server.log_term if group.case.protocol in ("zab", "viewstamped") else None,
         "synced": server.synced if is_leader else None,
         "under_way": [
             (r.receiver, r.arrives, r.previous, r.previous + len(r.entries), r.commit)

@@ -42,9 +42,9 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
 
 
 def delays_of(protocol: str, seed: int) -> dict[str, Any]:
-    """Two cases of three have no delays, the others some of their own draw; kraft's fetches have none."""
+    """Two cases of three have no delays, the others some of their own draw; kraft and viewstamped have none."""
     draw = random.Random(f"delays of {protocol} {seed}")
-    if draw.random() < 0.66 or protocol == "kraft":
+    if draw.random() < 0.66 or protocol in ("kraft", "viewstamped"):
         return {}
     return {
         "fsync_rounds": draw.choice((0, 0, 1, 2)),

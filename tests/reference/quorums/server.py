@@ -62,6 +62,8 @@ class Server:
     joining: frozenset[int] = frozenset()
     leader: int | None = 0
     log_term: int = 1
+    told: set[int] = field(default_factory=set)
+    changes: set[int] = field(default_factory=set)
     is_down: bool = False
     is_paused: bool = False
     is_isolated: bool = False

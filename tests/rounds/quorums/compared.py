@@ -41,6 +41,7 @@ from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.play_quorum_round import play_quorum_round
 from emulator.rounds.quorums.play_raft_round import play_raft_round
+from emulator.rounds.quorums.play_viewstamped_round import play_viewstamped_round
 from emulator.rounds.quorums.play_zab_round import play_zab_round
 from emulator.rounds.quorums.records import Group, Latency
 from emulator.rounds.quorums.state import State
@@ -57,6 +58,7 @@ PLAYS = {
     "primary-backup-async": play_primary_backup_round,
     "pacifica": play_pacifica_round,
     "zab": play_zab_round,
+    "viewstamped": play_viewstamped_round,
     "kraft": play_kraft_round,
 }
 
@@ -158,7 +160,7 @@ class Game:
             "heard_leader": null(server.heard_leader, NEVER),
             "stood": int(server.stood),
             "leader": null(server.leader, NOBODY) if self.case.protocol in ("zab", "kraft") else None,
-            "log_term": int(server.log_term) if self.case.protocol == "zab" else None,
+            "log_term": int(server.log_term) if self.case.protocol in ("zab", "viewstamped") else None,
             "synced": int(self.lists.peers[slot * copies + slot].match_to) if is_leader else None,
             "under_way": [
                 (int(m.receiver), int(m.arrives), int(m.previous), int(m.to_entry), int(m.commit))

@@ -13,7 +13,7 @@ from emulator.rounds.quorums.play_block import Scratch
 from tests.reference.quorums.schedules import random_case, without
 from tests.rounds.quorums.compared import OUTCOMES, Game, differences, latencies_of, play_block, told_events, told_violations
 
-PROTOCOLS = ("quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft")
+PROTOCOLS = ("quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft", "viewstamped")
 GUARDS = ("own_term_commits", "compare_logs", "one_vote", "keep_vote", "refuse_older_term")
 """`check_previous` is not among them: without it logs lack the beginning of a leader's entries, and what is lost is counted
 as if they were there. What it violates is compared in test_mutants.py."""

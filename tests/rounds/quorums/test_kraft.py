@@ -50,9 +50,9 @@ def test_truncate_to_the_end_of_an_older_epoch() -> None:
 
 
 def test_a_high_watermark_at_the_epochs_start() -> None:
-    """KAFKA-12619: 1 fetches all of epoch 1 from 0, which leads again, and nothing of its own epoch; 2, with epoch 2, comes after.
+    """KAFKA-12619: 1 fetches all of epoch 1 from 0, which leads again, but nothing of its new epoch; 2, with epoch 2, is next.
 
-    The fetch that begins at the start of 0's epoch gets to it, its answer is lost: to count that would commit what 2 lacks.
+    The fetch from the start of 0's epoch gets to it, its answer is lost: to count that would commit what 2 lacks.
     """
     faults = (
         Fault("link_cut", 2, 9, 0, 1),

@@ -83,7 +83,7 @@ fuzz: setup
 fuzz-relational: setup
 	FUZZ_BATCHES=1 $(BIN)/python -m pytest -q tests/test_relational_rounds.py -k equal_reference
 
-# The same of 300 scenarios of all kinds as partitions of one run, worked out by Spark: an hour or so.
+# 300 short scenarios of all kinds, 50 of each, as partitions of one run that Spark works out: minutes of an idle machine.
 fuzz-relational-on-spark: setup
 	FUZZ_BATCHES_ON_SPARK=1 $(BIN)/python -m pytest -q tests/test_relational_rounds.py -k "equal_reference and True"
 

@@ -6,6 +6,7 @@ Both engines are written from docs/kafka_rounds.md and share no rule: where they
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ from .play import play
 from .queries import Query
 from .refusals import lacking
 from .start import begin_beside_leaders
+from .work import Place
 
 COMPARED = {
     "outcomes": (), "partitions": (), "replicas": ("broker",), "leader_epochs": ("broker", "epoch"), "events": None,
@@ -40,6 +42,8 @@ PLACE = ("scenario_id", "topic", "partition")
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 MISSING = "no row"
+NAMED = 6
+"""Partitions that are left out of a scenario are named, up to so many."""
 
 
 @dataclass(frozen=True)
@@ -86,27 +90,17 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     """
     output = OutputDirectory(spark, folder)
     run = _stored_run(spark, output, folder)
-    scenarios, left_out = [], []
-    for scenario in run.scenarios:
-        reasons = list(lacking(scenario))
-        if reasons:
-            left_out.append(f"scenario {scenario.name}: {', '.join(reasons)}")
-        else:
-            scenarios.append(scenario)
-            if unwritten := unwritten_kinds(scenario.protocol, scenario.events):
-                left_out.append(f"scenario {scenario.name}: events that the run did not write: {', '.join(unwritten)}")
-    chosen = _draw(scenarios, sample, seed)
-    if not chosen:
+    scenarios, left_out = _replayable(run)
+    if not scenarios:
         raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {'; '.join(left_out)}")
-    scenarios = [s for s in scenarios if any(place[0] == s.scenario_id for place in chosen)]
     inputs = RunInputs(scenarios)
-    first = {(p.scenario.scenario_id, p.name): p.first_pid for p in inputs.places}
-    beside = begin_beside_leaders(inputs) & {first[s, topic] + partition for s, topic, partition in chosen}
-    if beside:
-        left_out.append(f"{len(beside)} of the sample's partitions, of which a replica begins with what its leader's log lacks")
-        chosen = [(s, topic, partition) for s, topic, partition in chosen if first[s, topic] + partition not in beside]
+    beside = begin_beside_leaders(inputs)
+    left_out += _named(inputs.places, beside)
+    chosen = _draw(inputs.places, sample, seed, beside)
     if not chosen:
-        raise InputError(f"{folder}: nothing of this sample can be replayed in relational rounds: {'; '.join(left_out)}")
+        raise InputError(f"{folder}: no partition of this run can be replayed in relational rounds: {'; '.join(left_out)}")
+    scenarios = [s for s in scenarios if any(place[0] == s.scenario_id for place in chosen)]
+    first = {(p.scenario.scenario_id, p.name): p.first_pid for p in inputs.places}
     cells, found = 0, list[Difference]()
     engine = OnDuckDB()
     inputs = RunInputs(scenarios, [first[scenario, topic] + partition for scenario, topic, partition in chosen])
@@ -134,16 +128,43 @@ def _stored_run(spark: SparkSession, output: OutputDirectory, folder: str) -> Ru
     return load_stored(row.asDict())
 
 
-def _draw(scenarios: list[Scenario], sample: int, seed: int) -> list[Key]:
-    """Some of all partitions, by scenario, topic and number."""
-    sizes = [(s.scenario_id, topic.name, topic.partitions) for s in scenarios for topic in s.topics]
-    total = sum(count for _, _, count in sizes)
-    drawn = sorted(random.Random(seed).sample(range(total), min(sample, total)))
-    places: list[Key] = []
-    for scenario, topic, count in sizes:
-        places += [(scenario, topic, number) for number in drawn if 0 <= number < count]
-        drawn = [number - count for number in drawn]
-    return places
+def _replayable(run: Run) -> tuple[list[Scenario], list[str]]:
+    """The scenarios that can be replayed, and what is left out of the run, by name."""
+    scenarios, left_out = [], []
+    for scenario in run.scenarios:
+        reasons = list(lacking(scenario))
+        if reasons:
+            left_out.append(f"scenario {scenario.name}: {', '.join(reasons)}")
+            continue
+        scenarios.append(scenario)
+        if unwritten := unwritten_kinds(scenario.protocol, scenario.events):
+            left_out.append(f"scenario {scenario.name}: events that the run did not write: {', '.join(unwritten)}")
+    return scenarios, left_out
+
+
+def _named(places: list[Place], pids: set[int]) -> list[str]:
+    """The partitions that begin with two records of one epoch and offset, by scenario: how many, and the first of them."""
+    of_scenarios: dict[str, list[str]] = {}
+    for place in places:
+        own = sorted(pid - place.first_pid for pid in pids if 0 <= pid - place.first_pid < len(place.assignment))
+        of_scenarios.setdefault(place.scenario.name, []).extend(f"{place.name}:{partition}" for partition in own)
+    return [
+        f"scenario {name}: {len(of)} of its partitions, of which a replica begins with what its leader's log lacks:"
+        f" {', '.join(of[:NAMED])}{f' and {len(of) - NAMED} more' if len(of) > NAMED else ''}"
+        for name, of in of_scenarios.items()
+        if of
+    ]
+
+
+def _draw(places: list[Place], sample: int, seed: int, without: set[int]) -> list[Key]:
+    """Some of all partitions but those `without`, by scenario, topic and number."""
+    pids = [pid for p in places for pid in range(p.first_pid, p.first_pid + len(p.assignment)) if pid not in without]
+    drawn = sorted(random.Random(seed).sample(pids, min(sample, len(pids))))
+    keys: list[Key] = []
+    for place in places:
+        own = drawn[bisect_left(drawn, place.first_pid) : bisect_left(drawn, place.first_pid + len(place.assignment))]
+        keys += [(place.scenario.scenario_id, place.name, pid - place.first_pid) for pid in own]
+    return keys
 
 
 def _stored(spark: SparkSession, output: OutputDirectory, name: str, chosen: list[Key]) -> list[Row]:

@@ -206,6 +206,14 @@ def test_the_page_has_all_that_verbs_are_made_of_once() -> None:
     assert "def epoch_ends" in page("request_fetch")
 
 
+def test_verbs_are_joins_windows_and_groups_but_for_two_lists_of_chunks() -> None:
+    """No list is of replicas, and a round brings nothing to the driver."""
+    code = "\n".join(page().split("```python\n")[1:])
+    assert [code.count(name) for name in (".folded(", "collect_list(")] == [2, 2]
+    for name in ("aggregate(", "transform(", "filter(", "reduce(", "udf", ".rows()", ".arrow(", "toArrow", "collect()", "._j"):
+        assert name not in code, name
+
+
 def test_a_verb_by_a_part_of_its_name() -> None:
     assert [line for line in page("fetch").splitlines() if line.startswith("## ")] == [
         "## request_fetch, step 4",

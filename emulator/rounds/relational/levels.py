@@ -1,6 +1,6 @@
 """Columns are selected as early as they may be, so that few queries are nested: an engine plans each of them.
 
-A round makes some 150 columns, one `with_columns` after another. As one query a call they take a third longer on DuckDB.
+A round makes some 150 columns, one `with_columns` after another: as one query a call Spark nests and analyzes them all.
 """
 
 from __future__ import annotations

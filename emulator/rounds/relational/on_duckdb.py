@@ -80,13 +80,13 @@ class OnDuckDB(Engine):
 
     def exploded(self, query: Query, name: str, entries: str) -> str:
         """unnest."""
-        return f"SELECT *, unnest({entries}) AS {self.quoted(name)} FROM {query.flat.source}"
+        return f"SELECT *, unnest({entries}) AS {self.quoted(name)} FROM {query.source}"
 
     def stacked(self, query: Query, rows: Sequence[Mapping[str, str]]) -> str:
         """A list of structs, each a row."""
         structs = ", ".join("{" + ", ".join(f"'{name}': {text}" for name, text in row.items()) + "}" for row in rows)
         parts = ", ".join(f"stacked_.{self.quoted(name)}" for name in rows[0])
-        return f"SELECT * EXCLUDE (stacked_), {parts} FROM (SELECT *, unnest([{structs}]) AS stacked_ FROM {query.flat.source})"
+        return f"SELECT * EXCLUDE (stacked_), {parts} FROM (SELECT *, unnest([{structs}]) AS stacked_ FROM {query.source})"
 
     def folded(self, entries: str, start: str, step: str) -> str:
         """list_reduce, whose entries have the type of what they come to: each has both."""

@@ -76,13 +76,13 @@ class OnSpark(Engine):
 
     def exploded(self, query: Query, name: str, entries: str) -> str:
         """A generator."""
-        return f"SELECT *, explode({entries}) AS {self.quoted(name)} FROM {query.flat.source}"
+        return f"SELECT *, explode({entries}) AS {self.quoted(name)} FROM {query.source}"
 
     def stacked(self, query: Query, rows: Sequence[Mapping[str, str]]) -> str:
         """Likewise."""
         values = ", ".join(text for row in rows for text in row.values())
         names = ", ".join(map(self.quoted, rows[0]))
-        return f"SELECT *, stack({len(rows)}, {values}) AS ({names}) FROM {query.flat.source}"
+        return f"SELECT *, stack({len(rows)}, {values}) AS ({names}) FROM {query.source}"
 
     def folded(self, entries: str, start: str, step: str) -> str:
         """The higher-order function of that name."""

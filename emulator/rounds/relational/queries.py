@@ -10,12 +10,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-
-from .levels import with_level
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -94,53 +91,39 @@ class Engine(ABC):
 class Query:
     """A table that is not worked out yet.
 
-    source: what stands behind FROM, a table of the columns `named`. held: tables that have to stay while this query is there.
+    source: what stands behind FROM, a table of the `columns`. held: tables that have to stay while this query is there.
     depth: how many queries are nested in it. is_small: every task gets the whole table, when another one is joined with it
-    (`broadcast`). levels: columns that are selected from it, one query after the other.
+    (`broadcast`).
     """
 
     engine: Engine
     source: str
-    named: tuple[str, ...]
+    columns: tuple[str, ...]
     held: tuple[object, ...] = ()
     depth: int = 0
     is_small: bool = False
-    levels: tuple[Mapping[str, str], ...] = ()
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        return tuple(dict.fromkeys([*self.named, *(name for level in self.levels for name in level)]))
-
-    @cached_property
-    def flat(self) -> Query:
-        """The same, its columns selected."""
-        query = replace(self, levels=())
-        for level in self.levels:
-            known = [name for name in level if name in query.named]
-            star = self.engine.all_but(known) if known else "*"
-            columns = dict.fromkeys((*query.named, *level))
-            query = query._made(f"SELECT {star}, {query._listed(level.items())} FROM {query.source}", columns)
-        return query
 
     @property
     def text(self) -> str:
         """The query by itself."""
-        source = self.flat.source
+        source = self.source
         return source[1:-1] if source.startswith("(") else f"SELECT * FROM {source}"
 
     def select(self, *texts: str) -> Query:
         """Columns, by their names or as `EXPRESSION AS name`."""
         named = [_parted(text) for text in texts]
-        return self._made(f"SELECT {self._listed(named)} FROM {self.flat.source}", [name for name, _ in named])
+        return self._made(f"SELECT {self._listed(named)} FROM {self.source}", [name for name, _ in named])
 
     def with_columns(self, **texts: str) -> Query:
         """The table with more columns, or other values of them; all of them see the values before."""
-        return replace(self, levels=with_level(self.levels, texts))
+        known = [name for name in texts if name in self.columns]
+        star = self.engine.all_but(known) if known else "*"
+        columns = dict.fromkeys((*self.columns, *texts))
+        return self._made(f"SELECT {star}, {self._listed(texts.items())} FROM {self.source}", columns)
 
     def where(self, condition: str) -> Query:
         """The rows of which this is so."""
-        return self._made(f"SELECT * FROM {self.flat.source} WHERE {self.engine.expression(condition)}", self.columns)
+        return self._made(f"SELECT * FROM {self.source} WHERE {self.engine.expression(condition)}", self.columns)
 
     def drop(self, *names: str) -> Query:
         """The table without columns, those of them that it has."""
@@ -148,7 +131,7 @@ class Query:
         if not there:
             return self
         kept = [name for name in self.columns if name not in there]
-        return self._made(f"SELECT {self.engine.all_but(there)} FROM {self.flat.source}", kept)
+        return self._made(f"SELECT {self.engine.all_but(there)} FROM {self.source}", kept)
 
     def renamed(self, **names: str) -> Query:
         """The table with other names of columns, each by the one before."""
@@ -172,19 +155,19 @@ class Query:
 
     def union(self, *others: Query, missing: bool = False) -> Query:
         """The rows of all, by the names of columns. `missing`: what another one lacks is null."""
-        queries = [query.flat for query in (self, *others)]
+        queries = [self, *others]
         parts = []
         for query in queries:
-            lacks = set(self.columns) - set(query.named)
-            if (lacks and not missing) or set(query.named) - set(self.columns):
-                raise ValueError(f"a union of other columns: {sorted(set(self.columns) ^ set(query.named))}")
+            lacks = set(self.columns) - set(query.columns)
+            if (lacks and not missing) or set(query.columns) - set(self.columns):
+                raise ValueError(f"a union of other columns: {sorted(set(self.columns) ^ set(query.columns))}")
             listed = ", ".join("null AS " + self.engine.quoted(c) if c in lacks else self.engine.quoted(c) for c in self.columns)
             parts.append(f"SELECT {listed} FROM {query.source}")
         return _cut(Query(self.engine, f"({' UNION ALL '.join(parts)})", self.columns, *_around(queries)))
 
     def distinct(self) -> Query:
         """The rows once each."""
-        return self._made(f"SELECT DISTINCT * FROM {self.flat.source}", self.columns)
+        return self._made(f"SELECT DISTINCT * FROM {self.source}", self.columns)
 
     def group_by(self, *keys: str) -> Grouped:
         """Rows of the same keys, for `agg`."""
@@ -205,7 +188,7 @@ class Query:
         `start`: the struct before; `step`: it behind `each` entry, of the one before it, `so`.
         """
         value = self.engine.folded(*map(self.engine.expression, (entries, start, step)))
-        return self._made(f"SELECT *, {value} AS {self.engine.quoted(name)} FROM {self.flat.source}", [*self.columns, name])
+        return self._made(f"SELECT *, {value} AS {self.engine.quoted(name)} FROM {self.source}", [*self.columns, name])
 
     def settled(self) -> Query:
         """The same rows, worked out."""
@@ -217,21 +200,21 @@ class Query:
         return found
 
     def _made(self, text: str, columns: Iterable[str]) -> Query:
-        return _cut(Query(self.engine, f"({text})", tuple(columns), *_around([self.flat])))
+        return _cut(Query(self.engine, f"({text})", tuple(columns), *_around([self])))
 
     def _listed(self, named: Iterable[tuple[str, str]]) -> str:
         quoted = self.engine.quoted
         return ", ".join(quoted(n) if n == t else f"{self.engine.expression(t)} AS {quoted(n)}" for n, t in named)
 
     def _joined(self, other: Query, on: str, how: str, own: list[str], theirs: list[str]) -> Query:
-        engine, left, right = self.engine, self.flat, other.flat
+        engine, left, right = self.engine, self, other
         both = set(own) & set(theirs)
         if how not in HALF and both:
             raise ValueError(f"both tables of a join have {sorted(both)}")
         hint, named = ("/*+ BROADCAST(small) */ ", " AS small") if other.is_small else ("", "")
         kind = engine.half_join(how) if how in HALF else _HOW[how]
         text = f"(SELECT {hint}* FROM {left.source} {kind} {right.source}{named} {on})"
-        columns = left.named if how in HALF else (*own, *theirs)
+        columns = left.columns if how in HALF else (*own, *theirs)
         return _cut(Query(engine, text, columns, *_around([left, right])))
 
 
@@ -247,7 +230,7 @@ class Grouped:
         named = [(key, key) for key in self.keys] + [_parted(text) for text in texts]
         query = self.query
         by = ", ".join(map(query.engine.quoted, self.keys))
-        return query._made(f"SELECT {query._listed(named)} FROM {query.flat.source} GROUP BY {by}", [name for name, _ in named])
+        return query._made(f"SELECT {query._listed(named)} FROM {query.source} GROUP BY {by}", [name for name, _ in named])
 
 
 def _parted(text: str) -> tuple[str, str]:

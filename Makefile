@@ -3,6 +3,7 @@
 PYTHON ?= python3
 FUZZ_BATCHES ?= 20
 FUZZ_LEAPS ?= 1
+FUZZ_LEDGERS ?= 240
 SCHEDULES ?= 2400
 SPARKS ?=
 PROTOCOLS ?= kafka,kafka+elr,kafka-high-watermark,kafka-kip101,kafka-kip279
@@ -16,7 +17,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
+.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-ledgers fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -94,6 +95,10 @@ fuzz-leaps: setup
 # Random schedules of every protocol of groups, SCHEDULES of each, against the reference, every column of every round.
 fuzz-quorums: setup
 	$(BIN)/python -m tests.rounds.quorums.test_differential 0 $(SCHEDULES)
+
+# FUZZ_LEDGERS schedules of each of 13 kinds (3,120) through compiled rounds of ledgers and topics, and the reference.
+fuzz-ledgers: setup
+	FUZZ_LEDGERS=$(FUZZ_LEDGERS) $(BIN)/python -m pytest -q tests/rounds/bookkeeper/test_random_ledgers.py
 
 # Random small fault schedules under every protocol generation: who breaks which invariant?
 verify: setup

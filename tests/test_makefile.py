@@ -29,6 +29,10 @@ def commands(*arguments: str) -> str:
         ("bench", "benchmarks/"),
         ("fuzz FUZZ_BATCHES=7", "FUZZ_BATCHES=7 .venv/bin/python -m pytest -q tests/test_differential.py"),
         ("fuzz-leaps FUZZ_LEAPS=3", "FUZZ_LEAPS=3 .venv/bin/python -m pytest -q tests/test_random_leaps.py"),
+        (
+            "fuzz-ledgers FUZZ_LEDGERS=9",
+            "FUZZ_LEDGERS=9 .venv/bin/python -m pytest -q tests/rounds/bookkeeper/test_random_ledgers",
+        ),
         ("fuzz-relational", "tests/test_relational_rounds.py -k equal_reference"),
         ("fuzz-relational-on-spark", "FUZZ_BATCHES_ON_SPARK=1 .venv/bin/python -m pytest -q tests/test_relational_rounds.py"),
         ("verify SCHEDULES=5 PROTOCOLS=kafka", "-m datasets.schedules 5 kafka >"),
@@ -47,6 +51,7 @@ def test_targets(line: str, expected: str) -> None:
         "fuzz",
         "fuzz-leaps",
         "fuzz-quorums",
+        "fuzz-ledgers",
         "fuzz-relational",
         "fuzz-relational-on-spark",
         "test-sparks",

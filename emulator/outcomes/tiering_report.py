@@ -114,6 +114,9 @@ SELECT
   {_gb("h.remote_read_bytes", "remote_read_gb")},
   {_gb("h.cross_rack_read_bytes", "cross_rack_read_gb")},
   h.remote_read_requests,
+  {_gb("h.offloaded_bytes", "offloaded_gb")},
+  {_gb("h.offload_read_bytes", "offload_read_gb")},
+  {_gb("h.reader_bytes", "bookie_read_gb")},
   h.only_remote_records,
   {_gb("h.only_remote_bytes", "only_remote_gb")},
   h.acked_lost,
@@ -144,7 +147,7 @@ def _sums() -> str:
         *("local_bytes", "remote_bytes", "remote_byte_rounds", "twice_bytes", "twice_byte_rounds", "unreferenced_bytes"),
         *("only_remote_records", "only_remote_bytes", "put_requests", "get_requests", "list_requests", "delete_requests"),
         *("copied_again_bytes", "copy_errors", "moved_to_tiered_storage", "remote_read_bytes", "remote_read_requests"),
-        "cross_rack_read_bytes",
+        *("cross_rack_read_bytes", "offloaded_bytes", "offload_read_bytes", "reader_bytes"),
         *("acked_lost", "committed_lost", "refused", "leaderless_rounds"),
     )
     return ",\n    ".join(f"sum(p.{name}) AS {name}" for name in columns)

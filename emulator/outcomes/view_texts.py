@@ -36,6 +36,7 @@ HELPER_VIEWS = (
     "held_twice",
     "consumer_reads",
     "follower_catch_ups",
+    "tiering_ledgers",
     "tiering_partitions",
     "tiering_rounds",
     "tiering_brokers",

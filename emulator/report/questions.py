@@ -184,8 +184,10 @@ ORDER BY kind DESC, times DESC, invariant
 
 RACKS = "SELECT count(*) AS brokers, count(DISTINCT rack) AS racks FROM brokers WHERE scenario_id = {s}"
 
-TIERED = "SELECT count(*) AS segments FROM remote_segments"
-"""Whether any scenario has remote storage."""
+TIERED = """
+SELECT (SELECT count(*) FROM remote_segments) + (SELECT count(*) FROM ledgers WHERE offloaded_bytes > 0) AS segments
+"""
+"""Whether any scenario has something in remote storage."""
 
 PLACED = """
 SELECT p.replicas, coalesce(p.min_isr, 1) AS min_isr, coalesce(o.isr, p.replicas) AS isr, coalesce(o.leader, -1) AS leader

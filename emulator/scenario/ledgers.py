@@ -30,10 +30,10 @@ DRAWN = POLICIES[2:]
 REGION_AWARE = DRAWN[-1]
 DECOMMISSION, ADD_BOOKIE = OF_BOOKIES = ("decommission_bookie", "add_bookie")
 """The commands that are about a bookie, not about ledgers."""
-TAKE_OVER = "take_over"
-"""The command that is about topics which are lists of ledgers."""
-OF_LISTS = (TAKE_OVER, "check_ledger")
-"""The commands that such a topic takes."""
+ONLY_LISTS = ("take_over", "read_topic")
+"""The commands that are about topics which are lists of ledgers."""
+OF_LISTS = (*ONLY_LISTS, "check_ledger")
+"""Those that such a topic takes."""
 SIZES = ("ensembleSize", "writeQuorumSize", "ackQuorumSize")
 
 LEDGER_COMMANDS: Mapping[str, CommandKind] = {
@@ -41,7 +41,9 @@ LEDGER_COMMANDS: Mapping[str, CommandKind] = {
     "close_ledger": CommandKind("the writer's application closes the ledger", ("topic",), ("partition",)),
     "open_no_recovery": CommandKind("another client opens the ledger without recovery", ("topic",), ("partition",)),
     "check_ledger": CommandKind("its bookies get what they lack of the ledger", ("topic",), ("partition",)),
-    TAKE_OVER: CommandKind("another broker serves the topic, a list of ledgers", ("topic",), ("partition",)),
+    "read_ledger": CommandKind("a reader reads all of the ledger's entries", ("topic",), ("partition",)),
+    "take_over": CommandKind("another broker serves the topic, a list of ledgers", ("topic",), ("partition",)),
+    "read_topic": CommandKind("a reader reads all of the topic, a list of ledgers", ("topic",), ("partition",)),
     DECOMMISSION: CommandKind("no ensemble takes the bookie any more", ("broker",)),
     ADD_BOOKIE: CommandKind("the bookie joins the cluster; before, it isn't there", ("broker",)),
 }
@@ -267,9 +269,9 @@ def check_lists_commands(
     lists = {topic.name: is_managed(config, topic.config) for topic in topics}
     for index, command in enumerate(commands):
         for name in matching_topics(command.topic, lists) if command.topic is not None else ():
-            if command.kind == TAKE_OVER and not lists[name]:
+            if command.kind in ONLY_LISTS and not lists[name]:
                 problem = f"{name} is no list of ledgers"
-                raise places.error(("commands", index, "kind"), problem, f"{TAKE_OVER} for topics with {MANAGED} = true")
+                raise places.error(("commands", index, "kind"), problem, f"{command.kind} for topics with {MANAGED} = true")
             if command.kind in LEDGER_COMMANDS and command.kind not in OF_LISTS and lists[name]:
                 problem = f"{name} is a list of ledgers, which its owner opens and closes"
                 raise places.error(("commands", index, "kind"), problem, listing(OF_LISTS))

@@ -75,6 +75,10 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("remote_bytes", LONG, "bytes of it in remote storage at the end"),
         Column("acked_lost", LONG, "acknowledged entries behind its end, or that no bookie has any more"),
         *of_ledgers(),
+        Column("offloaded_bytes", LONG, "bytes of it that remote storage ever had whole, also if retention deleted them since"),
+        Column("offload_read_bytes", LONG, "bytes that its copies to remote storage read from bookies, whatever became of them"),
+        Column("reader_bytes", LONG, "bytes that readers (read_ledger, read_topic) read of it from bookies"),
+        Column("reader_remote_bytes", LONG, "bytes that they read of it from remote storage"),
     ),
     "topics": table(
         SCENARIO,

@@ -26,6 +26,9 @@ OF_EVENTS = ("round", "kind", "broker", "from_offset", "to_offset", "cause", "re
 LOSSES = ("acked_lost", "acked_unreadable", "acked_under_replicated")
 """Columns of what became of acknowledged entries."""
 
+READ = ("offload_read_bytes", "reader_bytes", "reader_remote_bytes")
+"""Columns of what was read of a ledger."""
+
 Case = Mapping[str, Any]
 
 
@@ -94,6 +97,7 @@ def of_reference(result: Result) -> dict[str, Any]:
         "limbo": {broker for broker in end["bookies"] if ledger.bookies[broker].limbo},
         "losses": losses(ledger),
         "entries_copied": ledger.repair.copied_entries,
+        "read": tuple(getattr(ledger, name) for name in READ),
         "underreplicated": len(ledger.repair.replacements),
         "recoveries": [(r.phase, r.error, r.lac if r.phase == "done" else None) for r in ledger.recoveries],
         "attempts": [r.attempt_error for r in ledger.recoveries],
@@ -130,6 +134,7 @@ def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         "bookies": {row["broker"]: (row["last_entry"], row["lac"], row["fenced"]) for row in tables["bookies"]},
         "limbo": {row["broker"] for row in tables["bookies"] if row["limbo"]},
         "losses": tuple(ledger[name] for name in LOSSES),
+        "read": tuple(ledger[name] for name in READ),
         "entries_copied": ledger["entries_copied"],
         "underreplicated": ledger["underreplicated"],
         "recoveries": [(c["phase"], c["error"], c["last_entry"]) for _, c in clients["recovery"]],

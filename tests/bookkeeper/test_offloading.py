@@ -1,12 +1,17 @@
-"""Offloading of a topic's closed ledgers: what lies where at the end, by SQL."""
+"""Offloading of a topic's closed ledgers: what lies where at the end, who read what, and what it costs, by SQL."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
+from emulator.outcomes.prices import load_prices
 from emulator.outcomes.sql import run_sql
+from emulator.outcomes.tiering_report import tiering_report_sql
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 
@@ -37,15 +42,35 @@ to_round = 60
 [[variants]]
 name = "off"
 topics = [{ name = "orders", config = { managedLedgerOffloadAutoTriggerSizeThresholdBytes = -1 } }]
+[[variants]]
+name = "read"
+commands = [{ kind = "read_topic", topic = "orders", round = 20 }, { kind = "read_topic", topic = "orders", round = 29 }]
+[[variants]]
+name = "read in vain"
+commands = [{ kind = "read_topic", topic = "orders", round = 40 }]
 """
 
 
-def test_what_lies_where(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def out(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The tables of TIERED."""
+    folder = tmp_path_factory.mktemp("tiered")
+    (folder / "tiered.toml").write_text(TIERED)
+    run_emulation(load_run(str(folder / "tiered.toml")), str(folder / "out"), spark)
+    return str(folder / "out")
+
+
+def asked(out: str, spark: SparkSession, sql: str) -> dict[str, Mapping[str, Any]]:
+    """Rows by their column `scenario`."""
+    columns, rows = run_sql(out, sql, spark)
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    return {row["scenario"]: row for row in found}
+
+
+def test_what_lies_where(spark: SparkSession, out: str) -> None:
     """Two ledgers were copied before the outage, and are on no bookie any more; the rest has three copies on bookies."""
-    (tmp_path / "tiered.toml").write_text(TIERED)
-    run_emulation(load_run(str(tmp_path / "tiered.toml")), str(tmp_path / "out"), spark)
     _, rows = run_sql(
-        str(tmp_path / "out"),
+        out,
         "SELECT s.name, ledger, closed_round, offloaded_round, deleted_from_bookies_round,"
         " local_bytes, t.remote_bytes, held_twice_bytes"
         " FROM ledgers JOIN ledger_tiers t USING (scenario_id, topic, partition, ledger) JOIN scenarios s USING (scenario_id)"
@@ -64,3 +89,53 @@ def test_what_lies_where(spark: SparkSession, tmp_path: Path) -> None:
         assert (local, remote, twice) == (0, 10_000, 0)
     assert [row[4:] for row in base if row[2] is None] == [(30_000, 0, 0)]
     assert {tuple(row[3:]) for row in ledgers if row[0] == "off"} == {(None, None, 30_000, 0, 0)}
+
+
+def test_who_read_what(spark: SparkSession, out: str) -> None:
+    """Ledgers of ten entries of 1,000 bytes. Readers get what is offloaded from the store, and nothing of that in the outage."""
+    sums = ("offloaded_bytes", "offload_read_bytes", "reader_bytes", "reader_remote_bytes")
+    read = asked(
+        out,
+        spark,
+        f"SELECT s.name AS scenario, {', '.join(f'sum({one}) AS {one}' for one in sums)}, any_value(b.bytes_out) AS bytes_out"
+        " FROM ledgers l JOIN scenarios s USING (scenario_id) JOIN (SELECT scenario_id, sum(bytes_out) AS bytes_out"
+        " FROM broker_rounds GROUP BY scenario_id) b USING (scenario_id) GROUP BY s.name",
+    )
+    assert [read["base"][one] for one in sums] == [20_000, 20_000, 0, 0]
+    assert [read["off"][one] for one in sums] == [0, 0, 0, 0]
+    in_vain = read["read in vain"]
+    assert [in_vain[one] for one in sums[:2]] == [20_000, 20_000]
+    assert in_vain["reader_remote_bytes"] == 0
+    # One message a round is acknowledged, but for those of the round in which a ledger is rolled over.
+    assert in_vain["reader_bytes"] in range(14_000, 21_001, 1000)
+    both = read["read"]
+    assert both["reader_remote_bytes"] == 10_000 + 20_000
+    for row in read.values():
+        assert row["bytes_out"] == row["offload_read_bytes"] + row["reader_bytes"]
+
+
+def test_what_it_costs(spark: SparkSession, out: str) -> None:
+    """The tiering report of topics that are lists of ledgers: bytes by tier, requests, the bill."""
+    report = asked(out, spark, tiering_report_sql())
+    base, off = report["base"], report["off"]
+    assert (base["remote_end_gb"], base["offloaded_gb"], base["offload_read_gb"], base["bookie_read_gb"]) == (2e-5, 2e-5, 2e-5, 0)
+    assert (off["remote_end_gb"], off["offloaded_gb"], off["put_requests"]) == (0, 0, 0)
+    assert base["local_end_gb"] < off["local_end_gb"]
+    prices = load_prices()
+    assert base["put_requests"] == 2 * (prices.store.puts_per_copy + 1)
+    assert base["only_remote_records"] == 20
+    assert report["read"]["get_requests"] == 2 * prices.store.gets_per_remote_read
+    for row in report.values():
+        assert (row["brokers_needed"], row["limited_by"]) == (3, "replication factor")  # bookies: as many as an ensemble has
+        assert row["instances_cost"] > 0
+    bought = asked(
+        out,
+        spark,
+        "SELECT i.scenario, sum(quantity) AS gib_months, any_value(byte_rounds) AS byte_rounds FROM tiering_cost_items i"
+        " JOIN (SELECT scenario_id, sum(offloaded_bytes * (60 - offloaded_round)) AS byte_rounds FROM ledgers"
+        " WHERE offloaded_bytes > 0 GROUP BY scenario_id) USING (scenario_id) WHERE item = 'remote storage' GROUP BY i.scenario",
+    )
+    assert bought.keys() == {"base", "read", "read in vain"}
+    assert bought["base"]["gib_months"] == pytest.approx(bought["base"]["byte_rounds"] / 3600 / 730 / 2**30)
+    (buckets,) = run_sql(out, "SELECT count(*) FROM tiering_rounds WHERE scenario_id = 0 AND remote_bytes = 20000", spark)[1]
+    assert buckets[0] > 0

@@ -18,7 +18,7 @@ OF_TOPICS = (
 """Kinds of events of a topic."""
 _OF_THE_TOPIC = ("events", "violations", "closes", "entries", "losses")
 """What of a ledger is compared by the topic, or follows from the rest."""
-_OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed")
+_OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed", "read")
 
 
 def as_engine_takes_it(case: Case, played: Topic) -> dict[str, Any]:

@@ -39,7 +39,11 @@ LATER = {
     "ask_which_broker_hurts_most": ("unacknowledged_lost",),
     "events": ("records",),
     "event_causes": ("records",),
-    "ledgers": ("acked_lost", "acked_unreadable", "acked_under_replicated"),
+    "ledgers": (
+        *("acked_lost", "acked_unreadable", "acked_under_replicated"),
+        *("offloaded_bytes", "offload_read_bytes", "reader_bytes", "reader_remote_bytes"),
+    ),
+    "tiering_partitions": ("offloaded_bytes", "offload_read_bytes", "reader_bytes"),
     "topics": ("acked_unreadable", "acked_under_replicated"),
     "ledger_clients": ("attempt_error",),
     "violations": ("kind",),
@@ -59,7 +63,7 @@ ADDED_UP = {"broker_rounds": {"bytes_in": "bytes_produced"}}
 LATER_TABLES = ("event_counts", "ledger_rounds", "bookie_rounds", "topic_rounds", "groups")
 """Tables that came after them, likewise."""
 
-LATER_ANSWERS = ("sweep", "entry_rounds", "ask_which_case_is_worst", "ask_which_setting_suits_which_topic")
+LATER_ANSWERS = ("sweep", "entry_rounds", "tiering_ledgers", "ask_which_case_is_worst", "ask_which_setting_suits_which_topic")
 """Views and questions that came after them, likewise: what they answer has tests of its own."""
 
 LONG_TEXT = {"runs": ("scenario_text",)}

@@ -39,6 +39,9 @@ TABLES = (
 LOSSES = ("acked_lost", "acked_unreadable", "acked_under_replicated")
 """Columns of `outcomes`, `ledgers` and `topics`, and fields of Ledger."""
 
+READ = ("offload_read_bytes", "reader_bytes", "reader_remote_bytes")
+"""Columns of `ledgers`, and fields of Ledger."""
+
 BLOCK_TABLES: dict[str, pa.Schema] = {name: arrow_schema(name) for name in TABLES}
 """By name the columns of what a block gives."""
 
@@ -124,7 +127,7 @@ def ledger_columns(view: LedgerView) -> dict[str, Any]:
             "error": texts_at(ERRORS, ledgers.error, null=0),
             "writer": texts_at(WRITER_STATES, ledgers.writer),
             "underreplicated": np.diff(view.lists.replacements.offsets),
-            **{name: ledgers[name] for name in LOSSES},
+            **{name: ledgers[name] for name in (*LOSSES, *READ)},
         }
     )
 

@@ -126,6 +126,7 @@ def _of_list(view: LedgerView, parts: Any) -> dict[str, Any]:
         **{column: nullable(parts[field], NEVER) for column, field in ROUNDS.items()},
         "rolled_over": texts_at(("", *ROLLED_OVER_BY), parts.rolled_over, null=NOT_YET),
         "remote_bytes": np.where(is_remote, view.ledgers.read_bytes, 0),
+        "offloaded_bytes": np.where(parts.offloaded_round != NEVER, view.ledgers.read_bytes, 0),
     }
 
 

@@ -1,5 +1,5 @@
 -- Tiering by broker: bytes on its disk (mean over the run, peak and end, as at the ends of buckets of rounds) and bytes
--- that it served to brokers of other racks. No rows of bookies.
+-- that it served to brokers of other racks, and likewise of bookies.
 SELECT
   scenario_id,
   broker,
@@ -12,6 +12,5 @@ FROM (
     *,
     lag(local_bytes, 1, local_bytes) OVER (PARTITION BY scenario_id, broker ORDER BY from_round) AS local_bytes_before
   FROM broker_rounds
-  WHERE entries IS NULL
 )
 GROUP BY scenario_id, broker

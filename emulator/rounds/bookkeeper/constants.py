@@ -88,8 +88,10 @@ NOW, CHANGING, LATER = range(3)
 OF_THE_WRITER = -2
 """Whose header an entry has: the writer's (Ledger.headers), else the LAC itself, which is -1 or more."""
 
-CLOSE_LEDGER, RECOVER_LEDGER, OPEN_NO_RECOVERY, CHECK_LEDGER, TAKE_OVER = range(5)
-COMMAND_KINDS = ("close_ledger", "recover_ledger", "open_no_recovery", "check_ledger", "take_over")
+CLOSE_LEDGER, RECOVER_LEDGER, OPEN_NO_RECOVERY, CHECK_LEDGER, TAKE_OVER, READ_LEDGER, READ_TOPIC = range(7)
+COMMAND_KINDS = (
+    "close_ledger", "recover_ledger", "open_no_recovery", "check_ledger", "take_over", "read_ledger", "read_topic",
+)  # fmt: skip
 """Kinds of commands."""
 
 CREATE, RECOVER, WAIT, WRITE_LEDGER, CLOSE_LEDGER_FIRST, STOPPED = range(6)

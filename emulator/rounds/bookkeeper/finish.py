@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import CLOSED
-from emulator.rounds.bookkeeper.held import bytes_held, held
+from emulator.rounds.bookkeeper.held import bytes_held, bytes_up_to, held
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.lost_entries import count_losses
 from emulator.rounds.bookkeeper.records import Ledger, Lists
@@ -22,12 +22,5 @@ def finish(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         bookie.entry_bytes = bytes_held(lists, inputs, ledger, slot)
         bookie.entries = held(lists, settings, ledger, slot, 0, bookie.last_entry + 1)
     read_to = (ledger.last_entry if ledger.state == CLOSED else ledger.lac) + 1
-    ledger.read_bytes = 0
-    if ledger.first_own_entry > 0:
-        ledger.read_bytes += min(ledger.first_own_entry, read_to) * ledger.given_bytes // ledger.first_own_entry
-    begin = ledger.first_own_entry - ledger.first_message
-    for at in range(ledger.first_size, ledger.first_size + ledger.size_count):
-        size = inputs.sizes[at]
-        from_entry, to_entry = max(0, size.from_entry + begin), size.to_entry + begin
-        ledger.read_bytes += max(0, min(to_entry, read_to) - from_entry) * size.size_bytes // size.records
+    ledger.read_bytes = bytes_up_to(inputs, ledger, read_to)
     count_losses(lists, settings, ledger)

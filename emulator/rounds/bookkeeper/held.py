@@ -34,6 +34,20 @@ def shares_below(settings: Settings, index: int, end: int) -> int:
 
 
 @compiled
+def bytes_up_to(inputs: Inputs, ledger: Ledger, to_entry: int) -> int:
+    """Bytes of a ledger's entries below one, as the application handed them over."""
+    total = 0
+    if ledger.first_own_entry > 0:
+        total += min(ledger.first_own_entry, to_entry) * ledger.given_bytes // ledger.first_own_entry
+    begin = ledger.first_own_entry - ledger.first_message
+    for at in range(ledger.first_size, ledger.first_size + ledger.size_count):
+        size = inputs.sizes[at]
+        from_entry, end = max(0, size.from_entry + begin), min(size.to_entry + begin, to_entry)
+        total += max(0, end - from_entry) * size.size_bytes // size.records
+    return total
+
+
+@compiled
 def bytes_held(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int) -> int:
     """Bytes of the entries that a bookie has."""
     settings = inputs.settings[ledger.settings]

@@ -10,6 +10,7 @@ from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
 from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
 from emulator.rounds.bookkeeper.handle import handle
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.read_entries import serve_reader
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.replace_lost import audit, replace_lost
 from emulator.rounds.bookkeeper.send import send
@@ -41,6 +42,8 @@ def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     take_answers(lists, inputs, ledger)  # 6. answers
     take_recoveries(lists, inputs, ledger, rules)
     open_without_recovery(lists, settings, ledger)
+    for _ in range(ledger.readers):
+        serve_reader(lists, inputs, ledger)
     forget_answered(lists, ledger)
     audit(lists, inputs, ledger)  # 7. repair
     replace_lost(lists, inputs, ledger)
@@ -81,6 +84,7 @@ def forget_last_round(ledger: Ledger) -> None:
     """What is of one round begins anew."""
     ledger.lac_before = ledger.lac
     ledger.told_fenced = 0
+    ledger.readers = 0
     ledger.had_to_write = 0
     ledger.suspects_from = FOREVER
     ledger.ends_otherwise = 0

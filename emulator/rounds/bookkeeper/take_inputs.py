@@ -22,6 +22,7 @@ from emulator.rounds.bookkeeper.constants import (
     NOBODY,
     OPEN_NO_RECOVERY,
     PENDING,
+    READ_LEDGER,
     RECOVER_LEDGER,
     RESTARTED,
     WRITER_CRASHED,
@@ -153,6 +154,8 @@ def obey(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         opening.error = PENDING
     elif command.kind == CHECK_LEDGER:
         fill_members(lists, inputs, ledger)
+    elif command.kind == READ_LEDGER:
+        ledger.readers += 1
 
 
 @compiled

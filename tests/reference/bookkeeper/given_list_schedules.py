@@ -28,4 +28,5 @@ def given_list_schedule(seed: int) -> dict[str, Any]:
         given.append({"state": state, "last_entry": last_entry, "fragments": fragments, "offloaded": offloaded, "bytes": 0})
     record_bytes = max(row["record_bytes"] for row in case["workload"])
     given = [{**one, "bytes": (one["last_entry"] + 1) * record_bytes} for one in given]
-    return {**case, "given_list": given}
+    readers = [{"kind": "read_topic", "round": rng.randint(0, 60)} for _ in range(rng.randint(0, 3))]
+    return {**case, "given_list": given, "commands": [*case["commands"], *readers]}

@@ -106,7 +106,7 @@ def _obey(ledger: Ledger, command: Mapping[str, Any]) -> None:
             ledger.repair.filling.setdefault(one, None)
     elif kind == "decommission_bookie":
         ledger.decommissioned.add(command["broker"])
-    elif kind == "add_bookie":
-        pass  # ledger.statuses_of
+    elif kind in ("add_bookie", "read_ledger"):
+        pass  # ledger.statuses_of, readers.py
     else:
         raise ValueError(f"unknown command {kind}")

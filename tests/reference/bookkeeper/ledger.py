@@ -75,6 +75,9 @@ class Ledger:
         self.last_damage: int | None = None
         """The fault that took an entry or a fence last."""
         self.offloaded = False
+        self.served: Counter[int] = Counter()
+        """Bytes that readers and offloading read, by bookie."""
+        self.reader_bytes = self.reader_remote_bytes = self.offload_read_bytes = 0
         self.bookies = {broker: Bookie(broker) for broker in case["brokers"]}
         self.placement = Placement(
             policy=case.get("placement", LOWEST_FREE_ID),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .readers import read
 from .repair import holders
 from .status import covers
 
@@ -20,7 +21,7 @@ DEFAULTS: dict[str, Any] = {
 def offload(topic: Topic, retention_is_due: bool) -> None:
     """Go on with the copy under way, begin another one, and in rounds of retention let bookies delete what is copied."""
     _copy(topic)
-    if topic.offloading is None and not _faults(topic, "remote_storage_outage"):
+    if topic.offloading is None and not in_outage(topic):
         topic.offloading = next((part for part in topic.listed if _is_due(topic, part)), None)
         if topic.offloading is not None:
             topic.event("offload_started", topic.offloading)
@@ -33,18 +34,26 @@ def offload(topic: Topic, retention_is_due: bool) -> None:
                 topic.event("bookies_freed", part)
 
 
+def in_outage(topic: Topic) -> bool:
+    """The remote store is away."""
+    return bool(_faults(topic, "remote_storage_outage"))
+
+
 def _copy(topic: Topic) -> None:
     part = topic.offloading
     if part is None:
         return
-    if part.deleted_round is not None or _faults(topic, "remote_storage_outage"):
+    if part.deleted_round is not None or in_outage(topic):
         part.copied_bytes, topic.offloading = 0, None  # nothing of it stays
         if part.deleted_round is None:
             topic.event("offload_failed", part, _faults(topic, "remote_storage_outage")[0]["fault_id"])
         return
     if not _is_readable(part):
         return
+    before, size = part.copied_bytes, topic.bytes_of(part)
     part.copied_bytes = min(topic.bytes_of(part), part.copied_bytes + _bytes_a_round(topic, part))
+    first, end = (part.entries if moved == size else moved * part.entries // size for moved in (before, part.copied_bytes))
+    part.ledger.offload_read_bytes += read(part.ledger, range(first, end))
     if part.copied_bytes == topic.bytes_of(part):
         part.offloaded_round, topic.offloading = topic.now, None
         part.ledger.offloaded = True

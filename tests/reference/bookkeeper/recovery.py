@@ -218,7 +218,7 @@ class Recovery:
         while failed := self.window.next_failure(is_dead, now, cause_of):
             resent += self.replace(failed, registered, now + 1)
             if self.window is None:
-                return []
+                return resent  # nobody for this failure; what went to who replaced an earlier one arrives
         for message, answer in answers:
             self.window.take_answer(message, answer)
         self.window.complete()

@@ -11,7 +11,7 @@ A case is plain data, like those of Kafka (kafka.py):
      "rules": Rules (rules.py), "initial": {"fragments": {first entry: ensemble}, "entries": {bookie: {entry: LAC in its
      header}}, "lac": of the writer}}
 
-Commands: close_ledger, recover_ledger (`retry` = false: one attempt only), open_no_recovery, check_ledger, and
+Commands: close_ledger, recover_ledger (`retry` = false: one attempt only), open_no_recovery, read_ledger, check_ledger, and
 decommission_bookie and add_bookie with `broker`.
 
 Each module says what it holds: quorums (arithmetic), status (faults), inputs (step 1), bookie, metadata, placement, window (adds
@@ -32,6 +32,7 @@ from .ledger import Case, Ledger, Opening
 from .losses import tell_behind_end, tell_lost_when_acknowledged
 from .metadata import CLOSED, IN_RECOVERY, fragment_of
 from .quorums import FOUND, UNKNOWN
+from .readers import serve_readers
 from .recovery import FENCE, READ, Recovery
 from .repair import audit, commit_replacements, copy
 from .round_state import state_of_round
@@ -77,6 +78,7 @@ def play_round(ledger: Ledger) -> None:
     send(ledger)
     answers, lacs = handle(ledger)
     take_answers(ledger, answers, lacs)
+    serve_readers(ledger)
     audit(ledger)
     copy(ledger)
     flush(ledger)

@@ -3,9 +3,9 @@
     play_topic(case) -> Topic
 
 A case is that of a ledger (simulate.py; `workload` brings messages), with Pulsar's config keys in `config` or `topic_config`,
-`record_bytes` in the workload rows, `copy_bytes_per_second` of the remote store, and the command take_over: another broker
-serves the topic from that round on. check_ledger is of all its ledgers; `replicas`, `initial` and what else clients are told to
-do with a ledger mean nothing.
+`record_bytes` in the workload rows, `copy_bytes_per_second` of the remote store, and the commands take_over: another broker
+serves the topic from that round on, and read_topic. check_ledger is of all its ledgers; `replicas`, `initial` and what else
+clients are told to do with a ledger mean nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from .ledger import Ledger, statuses_of
 from .losses import losses
 from .metadata import CLOSED
 from .offload import DEFAULTS as OFFLOAD_DEFAULTS
-from .offload import offload
+from .offload import in_outage, offload
 from .placement import NotEnoughBookies
+from .readers import serve_topic
 from .rules import REAL, Rules
 from .simulate import play_round
+from .slow_rates import sizes_of
 from .status import covers, store_is_up
 from .writer import CRASHED, FENCED_OFF, LEDGER_FENCED, OK, SHUT, WRITING
 
@@ -124,6 +126,7 @@ class Topic:
         self.rules: Rules = case.get("rules", REAL)
         self.owners = [Owner(0, CREATE)]
         self.messages = 0
+        self.sizes = sizes_of(case)
         self.acked: list[int] = []
         self.offloading: Part | None = None
         self.unwritable_rounds = 0
@@ -192,6 +195,7 @@ def given_parts(topic: Topic, given: Sequence[Mapping[str, Any]]) -> list[Part]:
         ledger, end = part.ledger, one["last_entry"] + 1
         part.messages = list(range(next_message, next_message + end))
         part.results_seen = len(ledger.writer.results)
+        ledger.slowness.sizes = [one["bytes"] // max(1, end)] * end
         next_message += end
         ledger.writer.lac, ledger.writer.next_entry = end - 1, end
         ledger.metadata.state = one["state"]
@@ -229,7 +233,7 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
             for owner in topic.owners:
                 _use_list(topic, owner)
         for owner in topic.owners:
-            _hand_over(owner)
+            _hand_over(topic, owner)
         acked_before = len(topic.acked)
         for part in topic.on_bookies:
             part.ledger.now = now
@@ -239,6 +243,7 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
                 part.closed_round = now
         for owner in topic.owners:
             _take_results(topic, owner)
+        serve_topic(topic, store_up=not in_outage(topic))
         unacked = topic.owners[-1].unacked
         topic.unwritable_rounds += unacked > 0 and len(topic.acked) == acked_before
         topic.unacked_rounds += unacked
@@ -318,7 +323,7 @@ def _new_part(topic: Topic, owner: Owner, start: Mapping[str, Any] | None = None
     return Part(ledger, Watch(ledger), len(topic.parts), owner.number, topic.now)
 
 
-def _hand_over(owner: Owner) -> None:
+def _hand_over(topic: Topic, owner: Owner) -> None:
     """Messages go to the ledger that the owner writes; those that it can't send yet wait in its queue."""
     if owner.phase != WRITE or owner.part is None or owner.part.deleted_round is not None:
         return
@@ -326,6 +331,7 @@ def _hand_over(owner: Owner) -> None:
     room = max(0, writer.window_size - len(writer.window.pending)) if writer.state == WRITING else 0
     taken, owner.queue = owner.queue[:room], owner.queue[room:]
     owner.part.messages += taken
+    owner.part.ledger.slowness.sizes += [topic.sizes[message] for message in taken]
     writer.queued += len(taken)
 
 

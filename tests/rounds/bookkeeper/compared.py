@@ -28,7 +28,7 @@ from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario
-from tests.bookkeeper.by_reference import LOSSES, OF_METADATA, first_rounds
+from tests.bookkeeper.by_reference import LOSSES, OF_METADATA, READ, first_rounds
 from tests.rounds.cells import cells
 
 Row = dict[str, Any]
@@ -136,6 +136,7 @@ def of_rounds(game: Played, place: int) -> Row:
         "limbo": {broker for broker, _, _, limbo in bookies if limbo} & set(known),
         "losses": tuple(int(ledger[name]) for name in LOSSES),
         "entries_copied": int(ledger.entries_copied),
+        "read": tuple(int(ledger[name]) for name in READ),
         "underreplicated": len(list_of(game, "replacements", place)),
         "recoveries": [(PHASES[r.phase], error_of(r.error), int(r.lac) if r.phase == DONE else None) for r in recoveries],
         "attempts": [error_of(r.attempt_error) for r in recoveries],

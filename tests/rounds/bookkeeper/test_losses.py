@@ -16,8 +16,9 @@ from tests.reference.bookkeeper.test_losses import BOTH_DISKS, NO_JOURNAL
 from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, played
 
 DISKS = [fault("disk_loss", 1, 12, 15), fault("disk_loss", 2, 13, 18)]
-BEHIND_THE_END = 253
-"""A schedule in which a ledger is closed below what was acknowledged and some bookie still has."""
+BEHIND_THE_END, NOBODY_FOR_THE_SECOND = 253, 1564
+"""Schedules in which a ledger is closed below what was acknowledged and some bookie still has; in which a recovery replaces one
+bookie, has nobody for the next, and what it sent to the first arrives all the same."""
 HELD = {"workload": [adds(0, 1, 2)], "config": {"addEntryTimeoutSec": 30}}
 CASES: dict[str, Any] = {
     "both": BOTH_DISKS,
@@ -74,7 +75,7 @@ def test_cases_equal_reference(tmp_path: Path) -> None:
 
 def test_schedules_equal_reference(tmp_path: Path) -> None:
     """Entries that are lost with a bookie, striped ones, and behind the end."""
-    schedules = {f"s{seed}": loss_schedule(seed) for seed in (*range(200), BEHIND_THE_END)}
+    schedules = {f"s{seed}": loss_schedule(seed) for seed in (*range(200), BEHIND_THE_END, NOBODY_FOR_THE_SECOND)}
     events = assert_equal(schedules, tmp_path).told.events
     lost = events[events.kind == EVENT_KINDS.index("acked_lost")]
     assert len(lost) > 40

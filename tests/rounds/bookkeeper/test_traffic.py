@@ -19,59 +19,24 @@ from tests.bookkeeper.topics_by_reference import as_engine_takes_it
 from tests.reference.bookkeeper.given_list_schedules import given_list_schedule
 from tests.reference.bookkeeper.schedules import lossy_schedule, paced_schedule, repair_schedule, topic_schedule
 from tests.reference.bookkeeper.simulate import simulate, snapshot
-from tests.reference.bookkeeper.slow_rates import sizes_of
 from tests.reference.bookkeeper.topics import play_topic
-from tests.rounds.bookkeeper.compared import Played, list_of, played
+from tests.rounds.bookkeeper.compared import played
 from tests.rounds.bookkeeper.topics_compared import played_topics
+from tests.rounds.bookkeeper.traffic_compared import BUCKET, asked_for, by_bucket, in_one_size, traffic_differences
 
-BUCKET = 12
 SCHEDULES = {"lossy": lambda seed: lossy_schedule(seed, integrity_check=True), "repair": repair_schedule, "paced": paced_schedule}
-
-
-def by_bucket(game: Played) -> dict[tuple[int, int, int], Any]:
-    """Rows of traffic by (ledger, broker, bucket)."""
-    brokers = {
-        (ledger, int(bookie.place)): int(bookie.broker)
-        for ledger in range(len(game.state.ledgers))
-        for bookie in list_of(game, "bookies", ledger)
-    }
-    rows = game.told.traffic
-    return {(int(row.ledger), brokers[int(row.ledger), int(row.place)], int(row.bucket)): row for row in rows}
 
 
 @pytest.mark.parametrize("kind", SCHEDULES)
 def test_traffic_is_that_of_the_reference(tmp_path: Path, kind: str) -> None:
-    cases = {f"s{seed}": SCHEDULES[kind](seed) for seed in range(40)}
-    for case in cases.values():  # one size, so that it doesn't matter which entry is read
-        case["workload"] = [{**row, "record_bytes": 700} for row in case["workload"]]
+    cases = {f"s{seed}": in_one_size(SCHEDULES[kind](seed)) for seed in range(40)}
     game = played(run_of_cases(cases, tmp_path).scenarios, bucket_rounds=BUCKET)
     rows = by_bucket(game)
     copies = reads = 0
     for place, case in enumerate(cases.values()):
-        sizes, result = sizes_of(case), simulate(case)
-        before: dict[int, set[int]] = {broker: set() for broker in case["brokers"]}
-        taken: Counter[tuple[int, int]] = Counter()
-        for now in result.rounds:
-            has = {broker: {e for e, holders in now["entries"].items() if broker in holders} for broker in before}
-            bucket = now["round"] // BUCKET
-            for broker in before:
-                taken[broker, bucket] += sum(sizes[entry] for entry in has[broker] - before[broker])
-                if (now["round"] + 1) % BUCKET == 0:
-                    row = rows.get((place, broker, bucket))
-                    seen = (0, 0) if row is None else (int(row.local_bytes), int(row.entries))
-                    assert seen == (sum(sizes[entry] for entry in has[broker]), len(has[broker]))
-            before = has
-        told = {
-            (broker, bucket): int(row.bytes_produced + row.bytes_in) for (at, broker, bucket), row in rows.items() if at == place
-        }
-        assert {key: count for key, count in told.items() if count} == {key: count for key, count in taken.items() if count}
-        out = sum(int(row.bytes_out) for (at, *_), row in rows.items() if at == place)
-        asked = sum(one.endswith("ok") and not one.startswith("read -1") for own in result.ledger.asked.values() for one in own)
-        copies, reads = copies + result.ledger.repair.copied_entries, reads + asked
-        assert (
-            sum(int(row.bytes_in) for (at, *_), row in rows.items() if at == place) <= 700 * result.ledger.repair.copied_entries
-        )
-        assert out == 700 * (asked + result.ledger.repair.copied_entries)
+        result = simulate(case)
+        assert not traffic_differences(rows, place, case, result)
+        copies, reads = copies + result.ledger.repair.copied_entries, reads + asked_for(result)
     assert reads > 0 and (copies > 0 or kind == "paced")
 
 

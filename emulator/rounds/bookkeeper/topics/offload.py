@@ -14,6 +14,7 @@ from emulator.rounds.bookkeeper.constants import (
 )
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.lost_entries import next_edge, readable_copies
+from emulator.rounds.bookkeeper.read_entries import read_entries
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, tell_of_part
@@ -49,13 +50,23 @@ def go_on_copying(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic
         return
     if not is_readable(lists, inputs, ledger):
         return
-    size = bytes_of(inputs, topic, ledger)
+    size, read_before = bytes_of(inputs, topic, ledger), part.copied_bytes
     part.copied_bytes = size if remote.copy_bytes == NO_LIMIT else min(size, part.copied_bytes + remote.copy_bytes)
+    read_copied(lists, inputs, ledger, read_before, part.copied_bytes, size)
     if part.copied_bytes == size:
         part.offloaded_round = topic.now
         ledger.offloaded = 1
         topic.offloading = NOBODY
         tell_of_part(lists, topic, OFFLOADED, number)
+
+
+@compiled
+def read_copied(lists: Lists, inputs: Inputs, ledger: Ledger, from_bytes: int, to_bytes: int, size: int) -> None:
+    """What is copied is read: the entries whose part of the ledger's bytes has been moved."""
+    entries = entries_of_ledger(ledger)
+    first = from_bytes * entries // max(1, size)
+    end = entries if to_bytes == size else to_bytes * entries // size
+    ledger.offload_read_bytes += read_entries(lists, inputs, ledger, first, end)
 
 
 @compiled

@@ -13,6 +13,7 @@ from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.topics.delete_old import delete_old
 from emulator.rounds.bookkeeper.topics.offload import offload
+from emulator.rounds.bookkeeper.topics.read_list import read_list
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.serve_list import serve_list
 from emulator.rounds.bookkeeper.topics.take_results import hand_over, take_results
@@ -32,6 +33,8 @@ def play_topic_round(lists: Lists, topics: TopicLists, inputs: Inputs, topic: To
     acked_before = acked_of(topics, topic)
     play_ledgers_of(lists, topics, inputs, topic)
     take_results(lists, topics, inputs, topic)
+    for _ in range(topic.readers):
+        read_list(lists, topics, inputs, topic)
     count_messages(topics, topic, acked_before)
     check_list(lists, topics, topic)
     checks = topic.now % inputs.topics[topic.topic_settings].check_rounds == 0

@@ -65,6 +65,7 @@ class Topic(Record):
     remote_span: int = compared("place of what is in force of the remote store")
     version: int = compared("how often the list was written")
     messages: int = counter("messages that were due so far")
+    readers: int = compared("readers that read all of the list in this round")
     crash_cause: int = compared("client_crash that took the last owner, NO_FAULT: none did")
     offloading: int = compared("number of the ledger that is copied to the remote store, NOBODY")
     ledgers: List = part_of(List, "all ledgers that it ever had, in the order of their creation")

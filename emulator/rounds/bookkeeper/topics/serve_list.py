@@ -165,6 +165,9 @@ def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> 
     ledger.adds_resent = 0
     ledger.impaired = 0
     ledger.impaired_cause = NO_FAULT
+    ledger.offload_read_bytes = 0
+    ledger.reader_bytes = 0
+    ledger.reader_remote_bytes = 0
     ledger.broken = 0
     ledger.played = 0
 

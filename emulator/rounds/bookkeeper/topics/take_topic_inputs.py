@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.constants import FOREVER, NO_FAULT, NOBODY, RECOVER, STOPPED, TAKE_OVER, TAKE_OVER_EVENT
+from emulator.rounds.bookkeeper.constants import (
+    FOREVER,
+    NO_FAULT,
+    NOBODY,
+    READ_TOPIC,
+    RECOVER,
+    STOPPED,
+    TAKE_OVER,
+    TAKE_OVER_EVENT,
+)
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
@@ -14,9 +23,12 @@ from emulator.rounds.lists import append, last
 @compiled
 def take_topic_inputs(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
     """Takeovers first, then a crash, then messages, which are the last owner's."""
+    topic.readers = 0
     while inputs.commands[topic.command].at_round <= topic.now:
         if inputs.commands[topic.command].kind == TAKE_OVER:
             take_over(lists, topics, topic)
+        elif inputs.commands[topic.command].kind == READ_TOPIC:
+            topic.readers += 1
         topic.command += 1
     while inputs.crashes[topic.crash].at_round <= topic.now:
         owner = topics.owners[last(topic.owners)]

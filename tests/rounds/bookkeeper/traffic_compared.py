@@ -1,0 +1,67 @@
+"""Traffic of bookies by time bucket (`broker_rounds`) against the reference's entries round by round."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from tests.reference.bookkeeper.simulate import Result
+from tests.reference.bookkeeper.slow_rates import sizes_of
+from tests.rounds.bookkeeper.compared import Played, list_of
+
+BUCKET = 12
+BYTES = 700
+"""Of every entry, so that it doesn't matter which one is read."""
+
+Rows = Mapping[tuple[int, int, int], Any]
+"""Rows of traffic by (ledger, broker, bucket)."""
+
+
+def in_one_size(case: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with entries of BYTES each."""
+    return {**case, "workload": [{**row, "record_bytes": BYTES} for row in case["workload"]]}
+
+
+def by_bucket(game: Played) -> Rows:
+    """What was told of traffic."""
+    brokers = {
+        (ledger, int(bookie.place)): int(bookie.broker)
+        for ledger in range(len(game.state.ledgers))
+        for bookie in list_of(game, "bookies", ledger)
+    }
+    rows = game.told.traffic
+    return {(int(row.ledger), brokers[int(row.ledger), int(row.place)], int(row.bucket)): row for row in rows}
+
+
+def asked_for(result: Result) -> int:
+    """How many entries recoveries asked for and got."""
+    return sum(one.endswith("ok") and not one.startswith("read -1") for own in result.ledger.asked.values() for one in own)
+
+
+def traffic_differences(rows: Rows, place: int, case: Mapping[str, Any], result: Result) -> dict[Any, Any]:
+    """What differs: (what, broker, bucket) -> (of the reference, of the rounds). `place`: of the ledger among the rows'."""
+    sizes, expected, seen = sizes_of(case), Counter[Any](), Counter[Any]()
+    before: dict[int, set[int]] = {broker: set() for broker in case["brokers"]}
+    for now in result.rounds:
+        has = {broker: {e for e, holders in now["entries"].items() if broker in holders} for broker in before}
+        bucket = now["round"] // BUCKET
+        for broker in before:
+            expected["taken", broker, bucket] += sum(sizes[entry] for entry in has[broker] - before[broker])
+            if (now["round"] + 1) % BUCKET == 0:
+                expected["bytes", broker, bucket] = sum(sizes[entry] for entry in has[broker])
+                expected["entries", broker, bucket] = len(has[broker])
+        before = has
+    copied = result.ledger.repair.copied_entries
+    expected["out"] = BYTES * (asked_for(result) + copied) + sum(result.ledger.served.values())
+    whole = case["rounds"] // BUCKET
+    for (at, broker, bucket), row in rows.items():
+        if at != place:
+            continue
+        seen["taken", broker, bucket] += int(row.bytes_produced + row.bytes_in)
+        seen["out"] += int(row.bytes_out)
+        seen["in"] += int(row.bytes_in)
+        if bucket < whole:
+            seen["bytes", broker, bucket], seen["entries", broker, bucket] = int(row.local_bytes), int(row.entries)
+    too_many = {"in": (BYTES * copied, seen["in"])} if seen.pop("in", 0) > BYTES * copied else {}
+    return too_many | {key: (expected[key], seen[key]) for key in expected | seen if expected[key] != seen[key]}

@@ -28,8 +28,9 @@ KEYS = {
 OF_VIEWS = ("empty-isr",)
 """Reasons that are about a view itself: it has other rows over the golden tables, too."""
 
-ASKED_OTHERWISE = ("ledger-questions",)
-"""Reasons that are about a question: its golden answer is no answer any more, only the worked one of outcomes/data/answers is."""
+ASKED_OTHERWISE = ("ledger-questions", "ledgers-in-tiers")
+"""Reasons that are about a question, or a view: its golden answer is no answer any more, only today's, and the worked one of
+outcomes/data/answers."""
 
 Line = dict[str, Any]
 

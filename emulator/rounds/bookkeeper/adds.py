@@ -12,6 +12,7 @@ from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
 from emulator.rounds.bookkeeper.constants import (
     CHANGING,
     DROP_ADDS,
+    GAVE_UP,
     LATER,
     NEVER,
     NO_ANSWER,
@@ -253,9 +254,12 @@ def take_answers_of(lists: Lists, settings: Settings, ledger: Ledger, client: in
     fenced_off = False
     for at in every(ledger.requests):
         one = lists.requests[at]
-        if one.client != client or not one.awaited or one.answer == NO_ANSWER:
+        if one.client != client or one.answer == NO_ANSWER:
             continue
-        one.awaited = 0
+        asked = at if one.awaited else asked_again(lists, ledger, one)
+        if asked == NOWHERE:
+            continue
+        lists.requests[asked].awaited = 0
         add = lists.adds[add_of(lists, ledger, client, one.entry)]
         if one.answer == TAKEN:
             add.acked |= 1 << one.index
@@ -264,6 +268,17 @@ def take_answers_of(lists: Lists, settings: Settings, ledger: Ledger, client: in
         elif not settings.delay_ensemble_change:
             note_failure(lists, ledger, client, LATER, one.index, one.bookie, cause_of_newest(lists, ledger))
     return fenced_off
+
+
+@compiled
+def asked_again(lists: Lists, ledger: Ledger, request: Request) -> int:
+    """An answer to an earlier request counts if the bookie is back at its index, and is asked again (PendingAddOp): where."""
+    for at in every(ledger.requests):
+        one = lists.requests[at]
+        is_same = one.client == request.client and one.entry == request.entry and one.index == request.index
+        if is_same and one.bookie == request.bookie and one.awaited:
+            return at
+    return NOWHERE
 
 
 @compiled
@@ -327,6 +342,8 @@ def forget_adds(lists: Lists, ledger: Ledger, client: int) -> int:
     for at in every(ledger.requests):
         if lists.requests[at].client == client:
             lists.requests[at].awaited = 0
+            if client != WRITER:
+                lists.requests[at].client = GAVE_UP
     kept = ledger.adds.start
     for at in every(ledger.adds):
         if lists.adds[at].client != client:

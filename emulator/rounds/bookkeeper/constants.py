@@ -69,6 +69,8 @@ ERRORS = (
 
 WRITER = -1
 """The writer's number among the clients; recoveries count from 0."""
+GAVE_UP = -2
+"""The client of what an attempt of a recovery sent that failed since: its next one hears nothing of the answers."""
 BY_COMMAND, BY_WORKER = -1, -2
 """Who started a recovery, if not a bookie (its slot), or an owner of a topic (OWNERS - its number)."""
 OWNERS = -3

@@ -52,7 +52,7 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
             continue
         one.on_the_way = 0
         is_refused = one.client == WRITER and bookie.fenced
-        answer(lists, ledger, one, bookie, REFUSED if is_refused else TAKEN)
+        answer(ledger, one, bookie, REFUSED if is_refused else TAKEN)
         if is_refused:
             continue
         header = OF_THE_WRITER if one.client == WRITER else one.lac
@@ -66,10 +66,10 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
 
 
 @compiled
-def answer(lists: Lists, ledger: Ledger, request: Request, bookie: Bookie, said: int) -> None:
+def answer(ledger: Ledger, request: Request, bookie: Bookie, said: int) -> None:
     """A bookie answers an add, a slow one so many rounds late; what it stored it has at once."""
     if bookie.lag == 0:
-        bring(lists, ledger, request, said)
+        request.answer = said
         return
     request.late_answer = said
     request.answer_round = ledger.now + bookie.lag
@@ -84,24 +84,10 @@ def bring_late_answers(lists: Lists, ledger: Ledger) -> None:
         if one.late_answer == NO_ANSWER or one.answer_round > ledger.now:
             continue
         if is_heard(lists, ledger, one.bookie):
-            said = one.late_answer
+            one.answer = one.late_answer
             one.late_answer = NO_ANSWER
-            bring(lists, ledger, one, said)
         else:
             one.cause = bookie_at(lists, ledger, one.bookie).cause
-
-
-@compiled
-def bring(lists: Lists, ledger: Ledger, request: Request, said: int) -> None:
-    """An answer comes. One to an earlier request counts if the bookie is back at its index, and is asked again (PendingAddOp)."""
-    if request.awaited:
-        request.answer = said
-        return
-    for at in every(ledger.requests):
-        one = lists.requests[at]
-        is_again = one.client == request.client and one.entry == request.entry and one.index == request.index
-        if is_again and one.bookie == request.bookie and one.awaited and one.answer == NO_ANSWER:
-            one.answer = said
 
 
 @compiled

@@ -92,9 +92,6 @@ def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> 
     if is_in_motion(lists, ledger) or drift[ENTRIES_COPIED] or ledger.slowed:
         return ledger.now
     due = min(ledger.end, ledger.next_change)
-    bucket = inputs.scenarios[ledger.scenario].bucket_rounds
-    if bucket > 0:
-        due = min(due, next_multiple(bucket, ledger.now + 1))
     due = min(due, until_queue_is_empty(ledger, drift))
     due = min(due, until_lac_is_told(inputs, ledger, drift))
     due = min(due, until_entries_meet_faults(inputs, ledger, drift))

@@ -13,7 +13,7 @@ from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, 
 from emulator.rounds.bookkeeper.play_round import play_round
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Spans
 from emulator.rounds.bookkeeper.state import State
-from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, tell_traffic
+from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, next_bucket_end, tell_traffic
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
 CHECK_ROUNDS = 64
@@ -51,8 +51,9 @@ def play_ledger(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.n
         in_a_row = in_a_row + 1 if is_quiet(ledger, ledger_words, words, probe) else 0
         if in_a_row >= rounds_of_proof:
             then = horizon(lists, inputs, ledger, probe.ledger_drift)
-            if then > ledger.now:
-                leap(lists, inputs, ledger, ledger_words, words, probe, then)
+            while then > ledger.now:
+                stop = next_bucket_end(inputs, ledger.scenario, ledger.now, then)
+                leap(lists, inputs, ledger, ledger_words, words, probe, stop)
                 if is_bucket_end(inputs, ledger.scenario, ledger.now):
                     tell_traffic(lists, inputs, ledger, ledger.now, True)
     if ledger.now == inputs.scenarios[ledger.scenario].rounds and not is_full(ledger):

@@ -10,6 +10,7 @@ from emulator.rounds.bookkeeper.held import bytes_held, held
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.slow_bookies import bytes_of_entry
+from emulator.rounds.leaps import next_multiple
 from emulator.rounds.lists import append, last
 
 
@@ -18,6 +19,13 @@ def is_bucket_end(inputs: Inputs, scenario: int, now: int) -> bool:
     """Whether a time bucket ends before a round."""
     row = inputs.scenarios[scenario]
     return row.bucket_rounds > 0 and (now % row.bucket_rounds == 0 or now == row.rounds)
+
+
+@compiled_into_callers
+def next_bucket_end(inputs: Inputs, scenario: int, now: int, then: int) -> int:
+    """Where a leap from a round to another one looks first: the first end of a time bucket, which nothing else changes at."""
+    bucket = inputs.scenarios[scenario].bucket_rounds
+    return then if bucket == 0 else min(then, next_multiple(bucket, now + 1))
 
 
 @compiled

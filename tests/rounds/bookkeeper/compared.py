@@ -158,7 +158,7 @@ def error_of(number: int) -> str | None:
 
 def differences(expected: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs: name -> (of the reference, of the rounds); of events only those that one side has more of."""
-    found = {name: (expected[name], seen[name]) for name in expected if expected[name] != seen[name]}
+    found = {name: (expected[name], seen.get(name)) for name in expected if expected[name] != seen.get(name)}
     if "events" in found:
         left, right = found["events"]
         found["events"] = (left - right, right - left)

@@ -21,7 +21,7 @@ from emulator.rounds.bookkeeper.topics.play_topic_round import play_topic_round
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies
-from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, tell_traffic
+from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, next_bucket_end, tell_traffic
 from emulator.rounds.packed import load, store
 
 SEATS_FULL = OUTPUT_FULL + 1
@@ -77,8 +77,9 @@ def play_topic(
         in_a_row = in_a_row + 1 if quiet else 0
         if in_a_row >= rounds_of_proof:
             then = horizon(lists, topics, inputs, topic, busy, probe, ledger_probe)
-            if then > topic.now:
-                leap(lists, topics, inputs, topic, busy, own, owners, ledgers, words, probe, ledger_probe, then)
+            while then > topic.now:
+                stop = next_bucket_end(inputs, topic.scenario, topic.now, then)
+                leap(lists, topics, inputs, topic, busy, own, owners, ledgers, words, probe, ledger_probe, stop)
                 tell_traffic_of(lists, topics, inputs, topic)
     if topic.now == inputs.scenarios[topic.scenario].rounds and not any_full(topics, topic, lists.filled[0]):
         for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):

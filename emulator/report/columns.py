@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 from emulator.report.markup import Column, rate, seconds, size
@@ -101,3 +103,25 @@ OF_WORST = (
     Column("elections", "elections"),
     Column("unclean ones", "unclean_elections"),
 )
+_KAFKAS = (
+    *("leaderless_seconds", "leaderless_partitions", "longest_leaderless_seconds", "under_min_isr_seconds"),
+    *("under_replicated_seconds", "lost_at_unclean_elections", "unacknowledged_lost", "unclean_elections", "truncated"),
+    *("network_in_saturated_seconds", "network_out_saturated_seconds", "disk_saturated_seconds", "throttled_seconds"),
+)
+_IN_WORDS_OF_LEDGERS = {
+    "lost_at_elections": "lost",
+    "elections": "ensemble changes",
+    "replicas": "last ensemble",
+    "broker": "bookie",
+    "bytes_in": "copies taken",
+    "bytes_out": "read from it",
+    "bytes_produced": "taken from clients",
+    "peak_in": "peak of copies",
+    "peak_out": "peak read",
+}
+
+
+def of_ledgers(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns that say something of ledgers, called what they are there; those of leaders, ISRs and budgets go."""
+    kept = [column for column in columns if column.name not in _KAFKAS]
+    return tuple(replace(column, title=_IN_WORDS_OF_LEDGERS.get(column.name, column.title)) for column in kept)

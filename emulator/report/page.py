@@ -15,7 +15,17 @@ from emulator.progress import Progress
 from emulator.report import charts, questions
 from emulator.report.asked import asked
 from emulator.report.chart import drawing
-from emulator.report.columns import ALIKE, BY_BROKER, BY_FAULT, BY_TOPIC, OF_BROKERS, OF_SCENARIOS, OF_VIOLATIONS, OF_WORST
+from emulator.report.columns import (
+    ALIKE,
+    BY_BROKER,
+    BY_FAULT,
+    BY_TOPIC,
+    OF_BROKERS,
+    OF_SCENARIOS,
+    OF_VIOLATIONS,
+    OF_WORST,
+    of_ledgers,
+)
 from emulator.report.limits import limits
 from emulator.report.markup import Column, Row, bullets, number, paragraph, seconds, section, table
 from emulator.report.sheets import sheets
@@ -73,7 +83,7 @@ def page(tables: Asker, progress: Progress, wanted: str | None, told: int, price
             "lost": _lost(scenario, topics, faults, rows(questions.STRUCK), rows(questions.VIOLATIONS)),
             "time": _time(scenario, rows, faults),
             "brokers": _brokers(scenario, rows),
-            "worst": _worst(worst, told),
+            "worst": _worst(scenario, worst, told),
             **sheets(tables, scenarios, scenario, prices),
         }
     if len(scenarios) > 1:
@@ -99,6 +109,18 @@ _TITLES = {
     "stories": "Stories",
     "limits": "Limits",
 }
+
+
+OF_ELECTIONS = (
+    "An election that loses records made a broker leader whose log is shorter: an unclean one took a replica outside the ISR;"
+    " at any other the records were not replicated yet (acks 0 or 1), or a fault took them from the log."
+)
+OF_LEDGERS = (
+    "An acknowledged entry is lost when no bookie has it any more, or when its ledger was closed below it; the fault is that of"
+    " the bookie which had the last copy, or for which the ledger was closed there."
+)
+"""Why something was lost."""
+COME_BACK = "Records that an election lost can come back with a later one: elections may sum to more than topics."
 
 
 def _document(scenario: Row, run: Row | None, own: Row | None, parts: dict[str, str]) -> str:
@@ -133,9 +155,12 @@ def _cards(own: Row | None) -> str:
         ("records refused", number(own["refused"]), False),
         (f"longest {gone}", seconds(own["longest_leaderless_seconds"]), False),
         (f"{gone}, over all partitions", seconds(own["leaderless_seconds"]), False),
-        ("under min.insync.replicas, likewise", seconds(own["under_min_isr_seconds"]), False),
-        ("under-replicated, likewise", seconds(own["under_replicated_seconds"]), False),
     ]
+    if own["protocol"] not in LEDGER_PROTOCOLS:
+        cards += [
+            ("under min.insync.replicas, likewise", seconds(own["under_min_isr_seconds"]), False),
+            ("under-replicated, likewise", seconds(own["under_replicated_seconds"]), False),
+        ]
     items = (f"<li{' class=bad' if bad else ''}><b>{value}</b><span>{what}</span></li>" for what, value, bad in cards)
     return f'<ul class="cards">{"".join(items)}</ul>'
 
@@ -152,9 +177,8 @@ def _side_by_side(came_to: Sequence[Row]) -> str:
 
 def _lost(scenario: Row, topics: Sequence[Row], faults: Sequence[Row], struck: Sequence[Row], violations: Sequence[Row]) -> str:
     blamed = [row for row in faults if row["lost_at_elections"] or row["unacknowledged_lost"] or row["leaderless_seconds"]]
-    why = "An election that loses records made a broker leader whose log is shorter: an unclean one took a replica outside"
-    why += " the ISR;"
-    why += " at any other the records were not replicated yet (acks 0 or 1), or a fault took them from the log."
+    is_ledgers = scenario["protocol"] in LEDGER_PROTOCOLS
+    why = OF_LEDGERS if is_ledgers else OF_ELECTIONS
     kinds = {row["kind"] for row in violations}
     lacking = _unwritten(scenario, ("acked_lost", "unacknowledged_lost", "election", "unclean_election", "leader_lost"))
     return section(
@@ -163,16 +187,20 @@ def _lost(scenario: Row, topics: Sequence[Row], faults: Sequence[Row], struck: S
         paragraph(why) if any(row["lost_at_elections"] or row["unacknowledged_lost"] for row in blamed) else "",
         lacking,
         "<h3>By topic</h3>",
-        *_worst_of("by-topic", BY_TOPIC, topics),
+        *_worst_of("by-topic", _in_words(scenario, BY_TOPIC), topics),
         "<h3>By fault</h3>" if blamed else "",
-        *(_worst_of("by-fault", BY_FAULT, blamed) if blamed else ()),
+        *(_worst_of("by-fault", _in_words(scenario, BY_FAULT), blamed) if blamed else ()),
         "<h3>By broker or rack that was struck</h3>" if struck else "",
-        *(_worst_of("by-broker", BY_BROKER, struck) if struck else ()),
-        paragraph("Records that an election lost can come back with a later one: elections may sum to more than topics.", "soft"),
+        *(_worst_of("by-broker", _in_words(scenario, BY_BROKER), struck) if struck else ()),
+        "" if is_ledgers else paragraph(COME_BACK, "soft"),
         "<h3>Invariants that were violated</h3>" if "violation" in kinds else paragraph("No invariant was violated."),
         paragraph(SUSPECTS, "soft") if "suspect" in kinds else "",
         table("violations", OF_VIOLATIONS, violations) if violations else "",
     )
+
+
+def _in_words(scenario: Row, columns: Sequence[Column]) -> Sequence[Column]:
+    return of_ledgers(columns) if scenario["protocol"] in LEDGER_PROTOCOLS else columns
 
 
 def _worst_of(name: str, columns: Sequence[Column], rows: Sequence[Row]) -> tuple[str, str]:
@@ -205,15 +233,17 @@ def _brokers(scenario: Row, rows: Rows) -> str:
         charts.traffic(scenario, over_time),
         saturated or paragraph("No budget of a broker, and no throttle, held replication back."),
         paragraph(many, "soft") if len(brokers) > MOST_BROKERS else "",
-        table("broker-table", OF_BROKERS, brokers[:MOST_BROKERS]),
+        table("broker-table", _in_words(scenario, OF_BROKERS), brokers[:MOST_BROKERS]),
     )
 
 
-def _worst(worst: Sequence[Row], told: int) -> str:
+def _worst(scenario: Row, worst: Sequence[Row], told: int) -> str:
     if not worst:
         return section("worst", "The worst partitions", paragraph("No partition was in trouble."))
     named = [{**row, "name": (row["topic"], row["partition"], place < told)} for place, row in enumerate(worst)]
-    return section("worst", "The worst partitions", table("worst-table", OF_WORST, named), paragraph(ALIKE, "soft"))
+    return section(
+        "worst", "The worst partitions", table("worst-table", _in_words(scenario, OF_WORST), named), paragraph(ALIKE, "soft")
+    )
 
 
 def _limits(scenario: Row, faults: Sequence[Row], stored: Run | None, problem: str) -> str:

@@ -169,7 +169,8 @@ def test_ledgers(spark: SparkSession, tmp_path: Path, report: Callable[..., Page
     words = "".join(page.words)
     assert "ledger ledger:0, scenario base (bookkeeper)" in words
     assert "longest unwritable" in words
-    added = {int(row["broker"]): row["from producers"] for row in page.rows("broker-table")}
+    added = {int(row["bookie"]): row["taken from clients"] for row in page.rows("broker-table")}
+    assert not {"without a leader", "under min ISR", "cut from logs"} & page.rows("worst-table")[0].keys()
     assert sorted(added) == [1, 2, 3, 4, 5, 6, 7]
     assert added[1] > added[2] > 0 == added[7]
 

@@ -225,13 +225,13 @@ def _brokers(scenario: Row, rows: Rows) -> str:
     over_time, brokers = rows(questions.BROKER_ROUNDS), rows(questions.BROKERS)
     if not over_time:
         return section("brokers", "Traffic and saturation by broker", paragraph("The run has no table of brokers over time."))
-    saturated = charts.saturation(scenario, over_time)
+    saturated, is_ledgers = charts.saturation(scenario, over_time), scenario["protocol"] in LEDGER_PROTOCOLS
     many = f"The first {MOST_BROKERS} of {len(brokers):,}, those that were held back most, then those with the highest peaks."
     return section(
         "brokers",
         "Traffic and saturation by broker",
         charts.traffic(scenario, over_time),
-        saturated or paragraph("No budget of a broker, and no throttle, held replication back."),
+        saturated or ("" if is_ledgers else paragraph("No budget of a broker, and no throttle, held replication back.")),
         paragraph(many, "soft") if len(brokers) > MOST_BROKERS else "",
         table("broker-table", _in_words(scenario, OF_BROKERS), brokers[:MOST_BROKERS]),
     )

@@ -123,6 +123,9 @@ def test_what_it_costs(spark: SparkSession, out: str) -> None:
     prices = load_prices()
     assert base["put_requests"] == 2 * (prices.store.puts_per_copy + 1)
     assert base["only_remote_records"] == 20
+    of_ledgers = asked(out, spark, "SELECT s.name AS scenario, t.* FROM tiering_ledgers t JOIN scenarios s USING (scenario_id)")
+    assert of_ledgers["base"]["twice_byte_rounds"] > of_ledgers["base"]["twice_bytes"] == 0
+    assert of_ledgers["read"]["reader_remote_bytes"] == 30_000
     assert report["read"]["get_requests"] == 2 * prices.store.gets_per_remote_read
     for row in report.values():
         assert (row["brokers_needed"], row["limited_by"]) == (3, "replication factor")  # bookies: as many as an ensemble has

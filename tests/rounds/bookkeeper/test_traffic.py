@@ -123,3 +123,25 @@ def test_what_a_list_starts_with_did_not_go_in(tmp_path: Path) -> None:
         *[(0, 1000, 1500, 15)] * 3,
         *[(1, 0, 1500, 15)] * 3,
     ]
+
+
+@pytest.mark.parametrize(("away", "read"), [((), [400, 400, 400]), ((1,), [0, 800, 400]), ((1, 2), [0, 0, 1200])])
+def test_a_reader_gets_each_entry_from_the_first_that_has_it(tmp_path: Path, away: tuple[int, ...], read: list[int]) -> None:
+    """Twelve entries of 100 bytes, on all three bookies, are read twice after the writer has closed the ledger."""
+    case = {
+        "rounds": 50,
+        "round_ms": 500,
+        "brokers": [1, 2, 3],
+        "replicas": [1, 2, 3],
+        "topic_config": {"ensembleSize": 3, "writeQuorumSize": 3, "ackQuorumSize": 2},
+        "workload": [{"from_round": 0, "to_round": 6, "records_per_round": 2, "record_bytes": 100, "max_in_flight": 8}],
+        "faults": [{"kind": "broker_pause", "broker": one, "from_round": 20, "to_round": 40} for one in away],
+        "commands": [{"kind": "close_ledger", "round": 15}, *[{"kind": "read_ledger", "round": 30}] * 2],
+    }
+    game = played(run_of_cases({"case": case}, tmp_path).scenarios, bucket_rounds=25)
+    ledger: Any = game.state.ledgers[0]
+    assert ledger.reader_bytes == 2400
+    assert simulate(case).ledger.reader_bytes == 2400
+    rows = by_bucket(game)
+    assert [int(rows[0, broker, 1].bytes_out) for broker in (1, 2, 3)] == [2 * one for one in read]
+    assert not any(row.bytes_out for (_, _, bucket), row in rows.items() if bucket == 0)

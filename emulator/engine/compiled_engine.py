@@ -23,8 +23,9 @@ from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
+from emulator.inputs.arrays.copy_budgets import limits_copying
 from emulator.inputs.arrays.segments_of_run import segments_of_run
-from emulator.inputs.arrays.shared import shares_budgets
+from emulator.inputs.arrays.shared import has_edges, shares_budgets
 from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
 from emulator.outcomes.compiled.tables import TABLES
@@ -97,6 +98,8 @@ class CompiledEngine:
         of_rows = WEIGHT_OF_ROWS + WEIGHT_OF_TRACE * len(self._state_at)
         played = prepared.weights.copy()
         for at, (first, end) in self._shared.items():
+            if not has_edges(self._scenarios[at]):
+                continue
             edges = self._scenarios[at].rounds / self._scenarios[at].quota_window_rounds
             played[first:end] = np.maximum(played[first:end], edges * WEIGHT_OF_EDGE * prepared.slots[first:end])
         return played * np.where(self._is_traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
@@ -124,11 +127,14 @@ class CompiledEngine:
         """What keeps rounds from being leapt over, in words."""
         if not self._leaps:
             yield "mode plain plays every round"
-        if self._shared:
-            sharing = [self._scenarios[at] for at in self._shared]
+        sharing = [self._scenarios[at] for at in self._shared if has_edges(self._scenarios[at])]
+        if sharing:
             windows = max(-(-scenario.rounds // scenario.quota_window_rounds) for scenario in sharing)
             many = counted(len(sharing), "scenario")
             yield f"partitions share budgets in {many}: up to {counted(windows, 'window')}, each played while a budget binds"
+        if copying := sum(limits_copying(self._scenarios[at]) for at in self._shared):
+            many = counted(copying, "scenario")
+            yield f"copies take turns in {many}: rounds in which one waits for a copier thread or the quota are played one by one"
         if groups := {consumer.group for scenario in self._scenarios for consumer in scenario.consumers}:
             yield f"what {counted(len(groups), 'consumer group')} read back is played round by round, remote reads above all"
 

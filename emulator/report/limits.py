@@ -86,12 +86,32 @@ def _shares(case: Case) -> bool:
 
 
 def _bandwidth(case: Case) -> str | None:
-    if case.given is None or not _shares(case):
+    from emulator.inputs.arrays.shared import has_edges
+
+    if case.given is None or case.of_ledgers or not has_edges(case.given):
         return None
     window = case.time(case.given.quota_window_rounds)
-    return (
-        f"Shares of brokers' budgets are a fluid and hold for {window}: a real broker sends whole fetches and segments in turn."
-    )
+    return f"Shares of brokers' budgets are a fluid and hold for {window}: a real broker sends whole fetches in turn."
+
+
+def _copies(case: Case) -> str | None:
+    from emulator.inputs.arrays.copy_budgets import MOST_BY_DEFAULT, limits_copying
+
+    if case.given is None or case.of_ledgers or not limits_copying(case.given):
+        return None
+    if sum(topic.partitions for topic in case.given.topics) > MOST_BY_DEFAULT:
+        window = case.time(case.given.quota_window_rounds)
+        return f"Copies of so many partitions flow side by side, at shares that hold for {window}: a real broker copies in turn."
+    return "Copies of a broker are whole and in turn; a copier thread's time is counted in millionths of a round."
+
+
+def _remote_reads(case: Case) -> str | None:
+    from emulator.inputs.arrays.shared_reads import limits_reading
+
+    if case.given is None or case.of_ledgers or not limits_reading(case.given):
+        return None
+    window = case.time(case.given.quota_window_rounds)
+    return f"Remote reads that share what a broker has are a fluid for {window}: more and smaller requests than a real broker's."
 
 
 def _clients_traffic(case: Case) -> str | None:
@@ -154,6 +174,8 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Times of settings": _settings,
     "Appends": _appends,
     "Shared bandwidth": _bandwidth,
+    "Copies": _copies,
+    "Remote reads": _remote_reads,
     "Producers and consumers": _clients_traffic,
     "Excuses of invariants": _excuses,
     "Drawn faults": _draws,

@@ -128,9 +128,10 @@ def test_no_window_between_edges_takes_more_than_the_budget(run: dict[str, Table
 
 
 def test_the_budget_is_used(run: dict[str, Tables]) -> None:
-    for name, budget in (("threads", 2 * RATE), ("quota", QUOTA)):
-        moved = sum(copied(run["plain"], name).get(round_, 0) for round_ in range(BACK + RETRY, BACK + RETRY + WINDOW))
-        assert moved >= budget * WINDOW - 5 * SEGMENT_BYTES, name
+    """The quota is over 11 s (KIP-956): what it lets begin at once, it does not let begin for the rest of them."""
+    for name, budget, rounds in (("threads", 2 * RATE, WINDOW), ("quota", QUOTA, 11)):
+        moved = sum(copied(run["plain"], name).get(round_, 0) for round_ in range(BACK + RETRY, BACK + RETRY + rounds))
+        assert moved >= budget * rounds - 5 * SEGMENT_BYTES, name
 
 
 def test_other_brokers_are_untouched(run: dict[str, Tables]) -> None:

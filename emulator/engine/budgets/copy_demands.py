@@ -1,4 +1,4 @@
-"""What the copies of a block ask of shared budgets at a quota edge (docs/tiered_rounds.md, Shared copying)."""
+"""What the copies of a block ask of shared budgets at a quota edge (docs/tiered_rounds.md, Beyond 50,000 partitions)."""
 
 from __future__ import annotations
 

@@ -13,14 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.engine.budgets.all_budgets import AllDemands, all_flows_of, all_joined_flows, all_shares_of
+from emulator.engine.budgets.copy_turns import CopyTurns
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
+from emulator.engine.budgets.turns import Each, InTurn
 from emulator.engine.rows import blocks_row
-from emulator.engine.stretches import END
 from emulator.engine.warm_up import compile_rounds
 from emulator.inputs.arrays import Prepared
+from emulator.inputs.arrays.copy_budgets import window_rounds
 from emulator.inputs.arrays.shared import SharedBudgets
 
 PARTITIONS_A_THREAD = 200
@@ -32,10 +34,6 @@ def shared_payload(prepared: Prepared, scenario: int) -> bytes:
     places = np.arange(prepared.first_place[scenario], prepared.first_place[scenario + 1])
     blocks = np.array_split(places, min(os.cpu_count() or 1, -(-len(places) // PARTITIONS_A_THREAD)))
     return pickle.dumps(block_payloads(prepared, scenario, blocks), protocol=5)
-
-
-Each = Callable[[Callable[[SharedBlock], Any]], list[Any]]
-"""Calls a function with every block, side by side; what it returned of each."""
 
 
 def play_shared(number: int, payload: Any, state_at: Sequence[int] = ()) -> dict[str, pa.Table]:
@@ -59,21 +57,30 @@ def play_together(blocks: Sequence[SharedBlock]) -> SaturatedRounds:
         def each(do: Callable[[SharedBlock], Any]) -> list[Any]:
             return list(pool.map(do, blocks)) if len(blocks) > 1 else [do(blocks[0])]
 
-        edge = first_exceeded(each, shared)
+        copies = None
+        if shared.copies is not None:
+            copies = CopyTurns(blocks, shared.copies, window_rounds(shared.round_ms), shared.changes)
+        in_turn = InTurn(each, blocks, copies)
+        edge = first_exceeded(each, in_turn, shared)
         while edge is not None:
-            edge = _play_from(edge, each, blocks, shared, saturated)
+            edge = _play_from(edge, each, in_turn, blocks, shared, saturated)
     return saturated
 
 
-def first_exceeded(each: Each, shared: SharedBudgets) -> Edge | None:
-    """Play as if no budget bound, up to the first window in which one may have; the edge at its begin, None: none did."""
-    if not shared.has_first_play:
+def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge | None:
+    """Play as if no budget of fetches or reads bound, up to the first window in which one may have; the edge at its begin, None:
+    none did.
+    """
+    if shared.reads is not None:
         return first_edge(shared)
+    if not shared.limits_fetches:
+        in_turn.play(0, shared.rounds)
+        return None
     windows = windows_of(shared)
     ends = [*(edge.round for edge in windows[1:]), shared.rounds]
     for edge, end in zip(windows, ends, strict=True):
         each(SharedBlock.begin_window)
-        each(partial(SharedBlock.play_to, round_=end))
+        in_turn.play(edge.round, end)
         if is_exceeded(each(partial(SharedBlock.use, from_round=edge.round, to_round=end)), shared, edge.round, end):
             each(SharedBlock.take_back)
             return edge
@@ -83,18 +90,19 @@ def first_exceeded(each: Each, shared: SharedBudgets) -> Edge | None:
 def _play_from(
     edge: Edge,
     each: Each,
+    in_turn: InTurn,
     blocks: Sequence[SharedBlock],
     shared: SharedBudgets,
     saturated: SaturatedRounds,
 ) -> Edge | None:
     """Share out at an edge and play up to the next one, which is returned; None: to the end."""
     round_ = edge.round
-    asked: list[AllDemands] = each(lambda block: block.demands(round_))
+    asked: list[AllDemands] = each(lambda block: block.demands(round_, copies=False))
     shares = all_shares_of(all_joined_flows([all_flows_of(one) for one in asked]), shared, round_)
     for block, own in zip(blocks, asked, strict=True):
         block.limit(own, shares)
     following = edge.following(shared, shares.is_short)
-    end = END if following is None else following.round
+    end = shared.rounds if following is None else following.round
     saturated.note(shares.used_up, round_, end)
-    each(lambda block: block.play_to(end))
+    in_turn.play(round_, end)
     return following

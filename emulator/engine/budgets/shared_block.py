@@ -38,7 +38,7 @@ class SharedBlock:
     def __init__(self, payload: Any, state_at: Sequence[int]) -> None:
         packed, self._listed, self.shared = pickle.loads(payload)
         self.block = read_block(packed)
-        self._layout = layout_of(self.block.state, self.shared)
+        self.layout = layout_of(self.block.state, self.shared)
         self._first_workload = np.asarray(self.block.state.partitions)["workload"].copy()
         self.stretches = Stretches(self.block, state_at)
         self._begin = self.stretches.mark()
@@ -47,10 +47,11 @@ class SharedBlock:
         """Play the rounds before this one."""
         self.stretches.play_to(round_)
 
-    def demands(self, round_: int) -> AllDemands:
-        """What its partitions ask for at an edge."""
-        listed = self._listed.at(round_)
-        return all_demands(self.stretches.state, self.block.inputs, self._layout, self.shared, listed, round_)
+    def demands(self, round_: int, copies: bool = True) -> AllDemands:
+        """What its partitions ask for at an edge; `copies`: these too, where they do not go in turn."""
+        listed, shared = self._listed.at(round_), self.shared
+        shared = shared if copies else replace(shared, copies=None)
+        return all_demands(self.stretches.state, self.block.inputs, self.layout, shared, listed, round_)
 
     def begin_window(self) -> None:
         """A window of the first play begins: what is used is counted anew, and the window may be taken back."""
@@ -61,7 +62,7 @@ class SharedBlock:
         """What the window used, of these rounds."""
         before, after, inputs = self._begin.state, self.stretches.state, self.block.inputs
         most = most_appended(self._first_workload, inputs, from_round, to_round)
-        return use_of(before, after, inputs, self._layout, self.shared, self._listed, most)
+        return use_of(before, after, inputs, self.layout, self.shared, self._listed, most)
 
     def take_back(self) -> None:
         """Forget the window."""
@@ -75,4 +76,4 @@ class SharedBlock:
         if asked.copies is not None and shares.copies is not None and len(state.tiers):
             np.asarray(state.tiers)["copy_share_bytes"] = bytes_of_copies(asked.copies, shares.copies)
         if asked.reads is not None and shares.reads is not None:
-            limit_reads(state, self._layout, asked.reads, shares.reads)
+            limit_reads(state, self.layout, asked.reads, shares.reads)

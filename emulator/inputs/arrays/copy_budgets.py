@@ -1,4 +1,4 @@
-"""What brokers' copier threads and copy quotas (KIP-956) allow over time (docs/tiered_rounds.md, Shared copying)."""
+"""What brokers' copier threads and copy quotas (KIP-956) allow over time (docs/tiered_rounds.md, Copies in turn)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ import numpy as np
 from emulator import configs
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.placement import most_replicas
-from emulator.inputs.storage_settings import alterations_of, may_copy
+from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, alterations_of, may_copy
 from emulator.scenario import Scenario
 
 THREADS = "remote.log.manager.copier.thread.pool.size"
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"
 
 
+MOST_BY_DEFAULT = 50_000
+"""Partitions of a scenario up to which they share the default number of threads: as many as one task plays together."""
+
+
 def limits_copying(scenario: Scenario) -> bool:
     """Whether copies of partitions on one broker may compete in any round, for its threads or its quota.
 
-    For threads only where their number is set: with Kafka's default nearly every fleet would have edges.
+    For threads only where a copy takes time.
     """
     threads, quotas = BrokerConfigs(scenario, (THREADS,)), BrokerConfigs(scenario, (QUOTA,))
     has_quota = min(quotas.ever(QUOTA)) < configs.NEVER
     takes_time = scenario.remote_storage.copy_bytes_per_second is not None or _slows_store(scenario)
-    has_threads = takes_time and threads.are_set
+    are_few = sum(topic.partitions for topic in scenario.topics) <= MOST_BY_DEFAULT
+    has_threads = takes_time and (threads.are_set or are_few)
     if not has_quota and not has_threads:
         return False
     most = most_replicas(scenario, [t for t in scenario.topics if may_copy(scenario, t.config, alterations_of(scenario, t.name))])
@@ -35,20 +40,38 @@ def _slows_store(scenario: Scenario) -> bool:
     return "slow_remote_storage" in scenario.faults.column("kind").to_pylist()
 
 
+UNLIMITED = 1 << 62
+
+
 @dataclass(frozen=True, eq=False)
 class CopyBudgets:
-    """Of one scenario. `from_round`: where they change, from round 0 on; `threads`, `quotas` (bytes per round, infinite without
-    one): by it and place of the broker by id.
+    """Of one scenario. `from_round`: where they change, from round 0 on; by it and place of the broker by id `threads`, `quotas`
+    (bytes per round, infinite without one) and `window_bytes` (the most that copies begun in the quota's window may have for
+    another to begin, UNLIMITED without one).
     """
 
     from_round: np.ndarray
     threads: np.ndarray
     quotas: np.ndarray
+    window_bytes: np.ndarray
 
     def at(self, round_: int) -> tuple[np.ndarray, np.ndarray]:
         """The threads and quotas in force in a round."""
-        row = int(np.searchsorted(self.from_round, round_, "right")) - 1
+        row = self._row(round_)
         return self.threads[row], self.quotas[row]
+
+    def threads_at(self, round_: int) -> list[int]:
+        """The threads of each broker in a round."""
+        found: list[int] = self.threads[self._row(round_)].astype(np.int64).tolist()
+        return found
+
+    def window_bytes_at(self, round_: int) -> list[int]:
+        """`window_bytes` of each broker in a round."""
+        found: list[int] = self.window_bytes[self._row(round_)].tolist()
+        return found
+
+    def _row(self, round_: int) -> int:
+        return int(np.searchsorted(self.from_round, round_, "right")) - 1
 
 
 def copy_budgets(scenario: Scenario) -> CopyBudgets | None:
@@ -59,4 +82,14 @@ def copy_budgets(scenario: Scenario) -> CopyBudgets | None:
     rounds = of_brokers.from_rounds()
     threads, per_second = (of_brokers.by_round(key, rounds).astype(float) for key in (THREADS, QUOTA))
     quotas = np.where(per_second >= configs.NEVER, np.inf, per_second * scenario.round_ms / 1000)
-    return CopyBudgets(np.array(rounds, np.int64), threads, quotas)
+    window_ms = window_rounds(scenario.round_ms) * scenario.round_ms
+    per_window = [
+        [UNLIMITED if value >= configs.NEVER else value * window_ms // 1000 for value in row]
+        for row in of_brokers.by_round(QUOTA, rounds).tolist()
+    ]
+    return CopyBudgets(np.array(rounds, np.int64), threads, quotas, np.array(per_window, np.int64))
+
+
+def window_rounds(round_ms: int) -> int:
+    """Rounds of the quota's window, as of rounds/kafka/tier/within_quota.py."""
+    return max(1, QUOTA_WINDOW_MS // round_ms)

@@ -27,6 +27,7 @@ class SharedBudgets:
 
     scenario_id: int
     rounds: int
+    round_ms: int
     window_rounds: int
     changes: np.ndarray
     brokers: np.ndarray
@@ -55,9 +56,14 @@ class SharedBudgets:
         return found
 
 
+def has_edges(scenario: Scenario) -> bool:
+    """Whether what they share is shared out at quota edges; copies take turns instead."""
+    return limits_bandwidth(scenario) or limits_reading(scenario)
+
+
 def shares_budgets(scenario: Scenario) -> bool:
     """Whether its partitions share anything that is limited, so that they are played together."""
-    return limits_bandwidth(scenario) or limits_copying(scenario) or limits_reading(scenario)
+    return has_edges(scenario) or limits_copying(scenario)
 
 
 def shared_budgets(
@@ -70,6 +76,7 @@ def shared_budgets(
     return SharedBudgets(
         scenario.scenario_id,
         scenario.rounds,
+        scenario.round_ms,
         scenario.quota_window_rounds,
         changes_of_inputs(scenario, places, brokers, placement, keeps, commits),
         budgets.brokers,

@@ -64,7 +64,8 @@ MANY, THREE, ONE_EACH = [[1, 2]] * 11, [[1, 2]] * 3, [[1], [2], [3]]
 @pytest.mark.parametrize(
     ("given", "limits"),
     [
-        ({"assignment": MANY}, False),  # 11 replicas, 10 threads, but nobody has set them
+        ({"assignment": MANY}, True),  # 11 replicas, 10 threads, though nobody has set them
+        ({"assignment": MANY[1:]}, False),
         ({"assignment": MANY, "config": TEN_THREADS}, True),
         ({"assignment": THREE, "config": TEN_THREADS}, False),
         ({"assignment": THREE, "config": TWO_THREADS}, True),

@@ -15,6 +15,7 @@ from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import calm_edges
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.budgets.shares import FlowShares
+from emulator.engine.budgets.turns import Each, InTurn
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.outcomes.written_events import summed_count_rows
@@ -81,15 +82,15 @@ def texts(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
     return {name: sorted(map(str, table.to_pylist())) for name, table in rest.items()}
 
 
-def always_edges(each: playing.Each, shared: SharedBudgets) -> Edge:
+def always_edges(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge:
     return first_edge(shared)
 
 
 def test_a_first_play_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begins = []
 
-    def first_exceeded(each: playing.Each, shared: SharedBudgets) -> Edge | None:
-        begins.append(found(each, shared))
+    def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge | None:
+        begins.append(found(each, in_turn, shared))
         return begins[-1]
 
     found = playing.first_exceeded
@@ -109,8 +110,8 @@ def test_edges_begin_where_a_follower_has_credit(tmp_path: Path, monkeypatch: py
     scenario = load_run(str(tmp_path / "s.toml")).scenarios[0]
     found, begins = playing.first_exceeded, []
 
-    def first_exceeded(each: playing.Each, shared: SharedBudgets) -> Edge | None:
-        begins.append(found(each, shared))
+    def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge | None:
+        begins.append(found(each, in_turn, shared))
         return begins[-1]
 
     monkeypatch.setattr(playing, "first_exceeded", first_exceeded)

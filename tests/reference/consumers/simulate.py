@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..kafka import partition_row
-from ..tiered.simulate import play_round
+from ..tiered.simulate import play_rounds
 from ..tiered.store import CopyBudget
 from . import invariants
 from .consuming import consume
@@ -62,7 +62,8 @@ def simulate_together(cases: Sequence[Case], watch: bool = False) -> list[Result
     for now in range(cases[0]["rounds"]):
         for site in sites:
             site.partition.now = now
-            play_round(site.partition)
+        play_rounds([site.partition for site in sites])
+        for site in sites:
             watch_memory(site, caches)
             held[site.number].append(partition_row(site.partition))
         in_force, _ = consume_all(sites, caches)

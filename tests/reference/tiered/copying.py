@@ -2,7 +2,6 @@
 
 Choices where docs/tiered_rounds.md is silent:
 
-* A run that finds no thread or is over the quota is tried again in the next round.
 * A copy that ends after its segment was deleted (by a leader that knew better) leaves its data in the store for good.
 * Bytes that an attempt moved count also when it is given up (`remote_copy_bytes`), and count as moved again
   (`remote_copied_again_bytes`) when an earlier attempt has one of its records.
@@ -17,7 +16,6 @@ from .lineage import NOTHING_REMOTE, epochs_in_range, highest_remote_offset, rem
 from .metadata import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, DELETE_STARTED, RemoteSegment
 from .partition import FOLLOWER, LEADER, Copy, Tier, TieredPartition
 from .segments import Segment, TieredLog
-from .store import copy_bytes
 
 
 def assign_duties(partition: TieredPartition) -> None:
@@ -37,8 +35,6 @@ def assign_duties(partition: TieredPartition) -> None:
             continue
         if tier.copy is not None:
             _lose_leadership(partition, replica, tier)
-        else:
-            partition.budget_of(replica.broker).end(partition.number)
         tier.take_duty(duty, epoch, partition.now)
 
 
@@ -60,7 +56,6 @@ def forget_on_restart(partition: TieredPartition) -> None:
             if tier.copy is not None:
                 _give_up(partition, replica.broker, tier)
                 partition.coverage["copy_died"] += 1
-            partition.budget_of(replica.broker).end(partition.number)
             partition.tiers[replica.broker] = Tier()
     for broker in [broker for broker in partition.tiers if broker not in partition.replicas]:
         if partition.tiers[broker].copy is not None:
@@ -79,17 +74,10 @@ def follow_truncation(partition: TieredPartition) -> None:
             partition.coverage["highest_remote_lowered"] += 1
 
 
-def run_copy_tasks(partition: TieredPartition) -> None:
-    """Leaders copy what is due; a copy under way goes on, whenever the task is due."""
-    for replica in partition.replicas.values():
-        tier = partition.tier_of(replica.broker)
-        if not partition.status(replica.broker).running:
-            continue
-        if tier.copy is not None and not tier.copy.orphaned and not partition.settings.copies:
-            _give_up(partition, replica.broker, tier)
-            partition.coverage["copy_cancelled"] += 1
-        if tier.copy is not None or (tier.duty == LEADER and partition.now >= tier.copy_task.next_round):
-            _run(partition, replica, tier)
+def cancel(partition: TieredPartition, replica: Replica, tier: Tier) -> None:
+    """The topic copies no more."""
+    _give_up(partition, replica.broker, tier)
+    partition.coverage["copy_cancelled"] += 1
 
 
 def run_follower_tasks(partition: TieredPartition) -> None:
@@ -116,34 +104,44 @@ def learn_highest_remote(partition: TieredPartition, replica: Replica, tier: Tie
     return found
 
 
-def _run(partition: TieredPartition, replica: Replica, tier: Tier) -> None:
-    """One round of a copy task: as many segments as it has bytes for."""
-    store, broker = partition.store, replica.broker
-    budget_bytes = copy_bytes(store.copy_bytes_per_second, partition.faults, partition.now, partition.settings.round_ms)
-    if broker in partition.copy_shares:
-        share_bytes = partition.copy_shares[broker]
-        budget_bytes = share_bytes if budget_bytes is None else min(budget_bytes, share_bytes)
+def run(
+    partition: TieredPartition, replica: Replica, tier: Tier, budget_bytes: int | None, has_thread: bool = True
+) -> tuple[int, bool]:
+    """One round of a copy task: as many segments as it has bytes for. Returns (bytes moved, whether its thread is free)."""
+    broker, moved_bytes = replica.broker, 0
     while True:
         if tier.copy is None:
             segment = _next_segment(partition, replica, tier)
             if segment is None:
-                return
+                return moved_bytes, True
+            if not has_thread:
+                return moved_bytes, False
+            if not _may_begin(partition, broker):
+                partition.coverage["copy_throttled"] += 1
+                return moved_bytes, False
             _start(partition, replica, tier, segment)
         assert tier.copy is not None
         if not partition.store_up or not partition.can_use_metadata(broker):
             _fail(partition, replica, tier)
-            return
-        moved = tier.copy.left_bytes if budget_bytes is None else min(tier.copy.left_bytes, budget_bytes)
+            return moved_bytes, True
+        left = tier.copy.left_bytes
+        moved = left if budget_bytes is None else min(left, budget_bytes - moved_bytes)
         tier.copy.left_bytes -= moved
-        budget_bytes = None if budget_bytes is None else budget_bytes - moved
+        moved_bytes += moved
         if tier.copy.left_bytes > 0:
             partition.coverage["copy_over_rounds"] += 1
-            return
+            return moved_bytes, False
         _finish(partition, replica, tier)
 
 
+def _may_begin(partition: TieredPartition, broker: int) -> bool:
+    settings = partition.settings
+    quota = settings.copy_quota_bytes_per_second(broker)
+    return partition.budget_of(broker).may_begin(quota, partition.now, settings.round_ms)
+
+
 def _next_segment(partition: TieredPartition, replica: Replica, tier: Tier) -> Segment | None:
-    """The segment to copy now, or None: then the task's run is over, or waits for its turn."""
+    """The segment to copy now, or None: then the task's run is over."""
     settings, broker, now = partition.settings, replica.broker, partition.now
     if now < tier.copy_task.next_round:
         return None
@@ -160,13 +158,7 @@ def _next_segment(partition: TieredPartition, replica: Replica, tier: Tier) -> S
     assert tier.copied is not None
     candidates = candidate_segments(partition, replica, max(tier.copied + 1, replica.log.log_start))
     if not candidates:
-        partition.budget_of(broker).end(partition.number)
         tier.copy_task.done(now, settings.task_interval_rounds)
-        return None
-    threads, quota = settings.copy_threads(broker), settings.copy_quota_bytes_per_second(broker)
-    if not partition.budget_of(broker).may_start(partition.number, threads, quota, now, settings.round_ms):
-        partition.coverage["copy_throttled"] += 1
-        tier.copy_task.next_round = now + 1
         return None
     return candidates[0]
 
@@ -231,7 +223,7 @@ def _start(partition: TieredPartition, replica: Replica, tier: Tier, segment: Se
         tier.epoch,
         started_round=partition.now,
     )
-    partition.budget_of(replica.broker).start(partition.number, segment.size_bytes, partition.now)
+    partition.budget_of(replica.broker).begin(partition.number, segment.size_bytes, partition.now)
     partition.segments.append(remote)
     partition.write_metadata(remote, COPY_STARTED, replica.broker)
     partition.ledger.counts["remote_copy_requests"] += 1
@@ -252,7 +244,6 @@ def _finish(partition: TieredPartition, replica: Replica, tier: Tier) -> None:
     )
     tier.copy = None
     if orphaned:
-        partition.budget_of(replica.broker).end(partition.number)
         partition.coverage["orphaned_copy_finished"] += 1
         return
     tier.copied = segment.end_offset
@@ -279,7 +270,6 @@ def _give_up(partition: TieredPartition, broker: int, tier: Tier) -> None:
     if tier.copy.segment.state != DELETE_FINISHED:
         tier.copy.segment.stored_bytes = tier.copy.segment.size_bytes - tier.copy.left_bytes
     _count_bytes(partition, tier.copy)
-    partition.budget_of(broker).end(partition.number)
     tier.copy = None
 
 

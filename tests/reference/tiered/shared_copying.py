@@ -1,4 +1,4 @@
-"""Partitions whose brokers' copies flow side by side, as docs/tiered_rounds.md ("Shared copying") has them.
+"""Partitions whose brokers' copies flow side by side, as docs/tiered_rounds.md has them beyond 50,000.
 
     simulate_sharing(cases, window_rounds, changes) -> ([Result], edges at which a budget was used up)
 

@@ -9,8 +9,7 @@ A case is one of the Kafka reference (kafka.py), of the protocol `kafka`, and ma
     absent: the leader's), "bytes", "state"}], and of replicas also "local_log_start_offset" and "segments": [base offsets],
     faults remote_storage_outage, slow_remote_storage, remote_metadata_lag and open_transaction, command delete_topic.
 
-Cases that are simulated together are partitions on the same brokers, whose copies share threads and quotas; they take
-their turns in the order given.
+Cases that are simulated together are partitions on the same brokers, whose copies share threads and quotas.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from ..leading import append, join_and_shrink
 from ..log import Log
 from ..partition import NO_LEADER, Replica
 from ..truncation import log_ends
-from . import copying, election, expiry, following, retention
+from . import copy_pool, copying, election, expiry, following, retention
 from .invariants import Watch
 from .lineage import is_in_lineage
 from .partition import BEFORE_THE_RUN, TieredPartition
@@ -71,7 +70,10 @@ def simulate_together(cases: Sequence[Mapping[str, Any]], watch: bool = False, t
     runs = [Run(TieredPartition(case, number, budgets), watch, trace) for number, case in enumerate(cases)]
     for now in range(cases[0]["rounds"]):
         for run in runs:
-            run.play(now)
+            run.partition.now = now
+        play_rounds([run.partition for run in runs])
+        for run in runs:
+            run.look()
     return [run.result() for run in runs]
 
 
@@ -88,9 +90,14 @@ class Run:
         self.trace_partitions: list[dict[str, Any]] = []
 
     def play(self, now: int) -> None:
+        """Play a round of this partition alone."""
+        self.partition.now = now
+        play_rounds([self.partition])
+        self.look()
+
+    def look(self) -> None:
+        """What came of the round."""
         partition = self.partition
-        partition.now = now
-        play_round(partition)
         if partition.deleted:
             return
         if self.observer is not None:
@@ -116,19 +123,25 @@ class Run:
         )
 
 
-def play_round(partition: TieredPartition) -> None:
-    """One round; the steps are those of docs/tiered_rounds.md."""
-    if not partition.deleted:
-        _take_inputs(partition)
-    if not partition.deleted:
-        hw_at_start = {broker: replica.hw for broker, replica in partition.replicas.items()}
-        _replicate(partition, hw_at_start)
-        _tier(partition)
-        election.report_all(partition)
-        kafka.checkpoint_and_flush(partition)
-        kafka.count_outcomes(partition)
-        kafka.count_waiting(partition, hw_at_start)
-    expiry.delete_partition(partition)
+def play_rounds(partitions: Sequence[TieredPartition]) -> None:
+    """One round of partitions on the same brokers; the steps are those of docs/tiered_rounds.md."""
+    hw_at_start: dict[int, dict[int, int]] = {}
+    for partition in partitions:
+        if not partition.deleted:
+            _take_inputs(partition)
+        if not partition.deleted:
+            hw_at_start[partition.number] = {broker: replica.hw for broker, replica in partition.replicas.items()}
+            _replicate(partition, hw_at_start[partition.number])
+            _begin_tier(partition)
+    copy_pool.run_copy_tasks([partition for partition in partitions if not partition.deleted])
+    for partition in partitions:
+        if not partition.deleted:
+            _end_tier(partition)
+            election.report_all(partition)
+            kafka.checkpoint_and_flush(partition)
+            kafka.count_outcomes(partition)
+            kafka.count_waiting(partition, hw_at_start[partition.number])
+        expiry.delete_partition(partition)
 
 
 def _take_inputs(partition: TieredPartition) -> None:
@@ -169,12 +182,15 @@ def _replicate(partition: TieredPartition, hw_at_start: Mapping[int, int]) -> No
     following.forget_stale(partition)
 
 
-def _tier(partition: TieredPartition) -> None:
-    """Step 9: the remote log manager of each broker, then local retention."""
+def _begin_tier(partition: TieredPartition) -> None:
+    """Step 9, the remote log manager of each broker: what comes before copies."""
     copying.follow_truncation(partition)
     copying.assign_duties(partition)
     expiry.run_expiry_tasks(partition)
-    copying.run_copy_tasks(partition)
+
+
+def _end_tier(partition: TieredPartition) -> None:
+    """What comes after them, then local retention."""
     copying.run_follower_tasks(partition)
     copying.count_listing(partition)
     retention.delete_old_segments(partition)

@@ -46,30 +46,26 @@ def known_before(lag_rounds: int, faults: Sequence[Fault], broker: int, round_: 
 
 
 class CopyBudget:
-    """What the copy tasks of one broker share: threads, and the quota over a window of 11 samples of 1 s (KIP-956)."""
+    """What the copies of one broker share beside its threads: the quota over a window of 11 samples of 1 s (KIP-956)."""
 
     def __init__(self) -> None:
-        self.copying: set[int] = set()
-        self._copied: list[tuple[int, int]] = []
+        self._begun: list[tuple[int, int, int]] = []
 
-    def may_start(self, owner: int, threads: int, quota_bytes_per_second: int | None, round_: int, round_ms: int) -> bool:
-        """Whether a task gets, or has, a thread, and the broker's rate in the window is not above its quota."""
-        if owner not in self.copying and len(self.copying) >= threads:
-            return False
+    def may_begin(self, quota_bytes_per_second: int | None, round_: int, round_ms: int) -> bool:
+        """Whether the broker's rate in the window is not above its quota."""
         if quota_bytes_per_second is None:
             return True
         window_rounds = max(1, QUOTA_WINDOW_MS // round_ms)
-        self._copied = [(at, size) for at, size in self._copied if round_ - at < window_rounds]
-        return sum(size for _, size in self._copied) * 1000 <= quota_bytes_per_second * window_rounds * round_ms
+        copied = sum(size for _, size, at in self._begun if round_ - at < window_rounds)
+        return copied * 1000 <= quota_bytes_per_second * window_rounds * round_ms
 
-    def start(self, owner: int, size_bytes: int, round_: int) -> None:
+    def begin(self, owner: int, size_bytes: int, round_: int) -> None:
         """A segment begins: all of its bytes count now."""
-        self.copying.add(owner)
-        self._copied.append((round_, size_bytes))
+        self._begun.append((owner, size_bytes, round_))
 
-    def end(self, owner: int) -> None:
-        """The task gives its thread back."""
-        self.copying.discard(owner)
+    def last_begin(self, owner: int) -> int | None:
+        """When the owner's last segment began."""
+        return max((at for one, _, at in self._begun if one == owner), default=None)
 
 
 QUOTA_WINDOW_MS = 11_000

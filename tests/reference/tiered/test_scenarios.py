@@ -12,7 +12,7 @@ from .invariants import served_by
 from .lineage import is_in_lineage
 from .partition import TieredPartition
 from .schedules import EXCUSED_BY_UNCLEAN_ELECTIONS
-from .simulate import play_round, simulate
+from .simulate import play_rounds, simulate
 
 ALL_EPOCHS = [[0, 0], [1, 3], [2, 5], [3, 7]]
 FIRST, SECOND, THIRD = remote(0, 2, [[0, 0]]), remote(3, 5, [[0, 0], [1, 3], [2, 5]]), (6, 8)
@@ -188,7 +188,7 @@ def test_scenario_3_reads_go_by_the_epochs() -> None:
     partition = TieredPartition(_hard_failures())
     for now in range(16):
         partition.now = now
-        play_round(partition)
+        play_rounds([partition])
     cache = partition.replicas[2].log.cache
     assert [cache.epoch_of(offset) for offset in (0, 1)] == [0, 1]
     first, second = served_by(partition, 0, 0), served_by(partition, 1, 1)

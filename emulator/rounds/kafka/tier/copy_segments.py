@@ -1,4 +1,7 @@
-"""The copy task: leaders copy closed segments to remote storage (RLMCopyTask; KIP-405, KIP-956, KIP-1241)."""
+"""The copy task: leaders copy closed segments to remote storage (RLMCopyTask; KIP-405, KIP-956, KIP-1241).
+
+Whose turn it is among partitions of a broker is settled before the round (engine/budgets/copy_turns.py): `copy_starts`.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,8 @@ def copy_segments(
 ) -> None:
     """One round of a copy task: as many segments as it has bytes for."""
     replica, tier, settings = replicas[slot], tiers.replicas[slot], inputs.settings[part.settings]
-    budget_bytes = bytes_of_round(inputs.store[tiers.whole[0].store].copy_bytes, tier.copy_share_bytes)
+    share_bytes = tier.copy_from_bytes if part.now == tier.copy_from else tier.copy_share_bytes
+    budget_bytes = bytes_of_round(inputs.store[tiers.whole[0].store].copy_bytes, share_bytes)
     while not is_tier_full(tiers, slot):
         if tier.copying == NO_SEGMENT:
             at = next_segment(lists, tiers, inputs, part, replica, tier, settings, rules)
@@ -121,10 +125,19 @@ def next_segment(
     if at == NOBODY:
         tier.copy_failures = 0
         tier.copy_next = part.now + settings.task_rounds
-    elif not within_quota(lists, tiers, inputs, part, replica, tier, settings):
-        tier.copy_next = part.now + 1
-        return NOBODY
+    elif not may_start(lists, tiers, inputs, part, replica, tier, settings):
+        return NOBODY  # it is due as before
     return at
+
+
+@compiled
+def may_start(
+    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
+) -> bool:
+    """Whether the broker's threads and its quota let one more segment begin."""
+    if tier.copy_starts != UNKNOWN:
+        return tier.copy_starts > 0 and part.now >= tier.copy_from
+    return within_quota(lists, tiers, inputs, part, replica, tier, settings)
 
 
 @compiled
@@ -216,6 +229,8 @@ def start_copy(
     start = tiers.starts[append(tier.starts)]
     start.at_round = part.now
     start.size_bytes = local.size_bytes
+    if tier.copy_starts > 0:
+        tier.copy_starts -= 1
     if whole.segments.full or tier.starts.full:
         return
     check_begun_copy(lists, tiers, inputs, part, replica, slot, inputs.settings[part.settings], number)

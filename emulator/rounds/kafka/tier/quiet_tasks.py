@@ -91,10 +91,14 @@ def until_copy_acts(
         at = candidate(lists, tiers, part, replica, settings, max(tier.copied + 1, replica.log_start), rules)
         if at == NOBODY:
             acts_from = candidate_from(lists, tiers, part, replica, tier, settings, drift, rules)
-        elif quota_of(inputs, replica, settings) != UNKNOWN:
-            quota_bytes = quota_of(inputs, replica, settings)
-            acts_from, is_blocked = quota_from(tiers, part, tier, settings, quota_bytes)
-            pace = 1 if is_blocked else pace
+        elif tier.copy_starts == 0:
+            return FOREVER
+        elif tier.copy_starts != UNKNOWN and tier.copy_from > part.now:
+            return max(tier.copy_from, tier.copy_next)
+        elif tier.copy_starts == UNKNOWN and quota_of(inputs, replica, settings) != UNKNOWN:
+            acts_from, is_blocked = quota_from(tiers, part, tier, settings, quota_of(inputs, replica, settings))
+            if is_blocked:
+                return max(part.now, acts_from, tier.copy_next)  # it stays due
     paces[COPY_PACE] = max(pace, 1)
     return run_from(part.now, tier.copy_next, acts_from, max(pace, 1))
 

@@ -1,0 +1,201 @@
+"""Copies of a broker's partitions in turn: who may begin when, and whether what was played with that was right (copy_queue.py).
+
+Where nobody waits, partitions are played as if they were alone, and it is looked afterwards whether one would have had to wait;
+where a broker's tasks stand in line, it is forecast how the line will move on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from emulator.engine.budgets.copies_of_block import CopiesOfBlock
+from emulator.engine.budgets.copy_forecast import Course, forecast
+from emulator.engine.budgets.copy_queue import CopyTask, Turn, turns_of
+from emulator.engine.budgets.shared_block import SharedBlock
+from emulator.inputs.arrays.copy_budgets import UNLIMITED, CopyBudgets
+from emulator.rounds.kafka.constants import FOREVER
+from emulator.rounds.kafka.state import State
+
+
+class CopyTurns:
+    """The copies of blocks that share brokers. `window_rounds`: of the quota; `changes`: rounds in which inputs change."""
+
+    def __init__(self, blocks: Sequence[SharedBlock], budgets: CopyBudgets, window_rounds: int, changes: np.ndarray) -> None:
+        self._budgets, self._window, self._changes = budgets, window_rounds, changes
+        self._blocks: list[CopiesOfBlock] = []
+        first = 0
+        for block in blocks:
+            if len(block.stretches.state.tiers):
+                self._blocks.append(CopiesOfBlock(block, first))
+            first += len(np.asarray(block.stretches.state.partitions))
+        brokers = budgets.threads.shape[1]
+        self._replicas = sum((one.per_broker(brokers) for one in self._blocks), np.zeros(brokers, np.int64))
+        self._ruled = np.zeros(brokers, bool)
+        self._courses: list[tuple[CopiesOfBlock, int, CopyTask, Course]] = []
+        self._before: list[State] = []
+        self._turns: list[tuple[CopiesOfBlock, int, Turn]] = []
+
+    def stand(self, round_: int, to_round: int) -> int:
+        """Set what everybody may do from a round on. Returns up to which round that may hold, `to_round` at most."""
+        budgets = self._budgets
+        threads, most = np.array(budgets.threads_at(round_)), budgets.window_bytes_at(round_)
+        later = budgets.from_round[budgets.from_round > round_]
+        until = min(to_round, int(later[0])) if len(later) else to_round
+        copying = np.zeros(len(threads), np.int64)
+        for block in self._blocks:
+            copying += np.bincount(block.broker[block.takes_thread(round_)], minlength=len(threads))
+        self._ruled, self._courses = np.zeros(len(threads), bool), []
+        for block in self._blocks:
+            block.let_go()
+        for broker in np.flatnonzero(self._replicas > 1).tolist():
+            begun = self._begun(broker, round_) if most[broker] != UNLIMITED else []
+            is_full = self._replicas[broker] > threads[broker] and copying[broker] >= threads[broker]
+            if not is_full and sum(size for _, size in begun) <= most[broker]:
+                continue
+            tasks = [(block, *one) for block in self._blocks for one in block.line(round_, broker)]
+            nobody_waits = not any(task.sizes and not task.copies for *_, task in tasks) and copying[broker] <= threads[broker]
+            if nobody_waits and sum(size for _, size in begun) <= most[broker]:
+                continue
+            if not self._ruled.any():  # of a broker that stops it cannot be seen afterwards what its tasks waited for
+                until = min([until, *self._changes[self._changes > round_][:1].tolist()])
+            self._ruled[broker] = True
+            rest = (int(threads[broker]), begun, self._window, most[broker], round_, until)
+            courses, end = forecast([task for *_, task in tasks], *rest)
+            until = min(until, end)
+            self._courses += [(*one, course) for one, course in zip(tasks, courses, strict=True)]
+        for block in self._blocks:
+            block.hold_back(self._ruled)
+        for block, place, _, course in self._courses:
+            block.let_begin(place, course)
+        self._before = [block.state for block in self._blocks]
+        return until
+
+    def first_conflict(self, from_round: int, to_round: int) -> int:
+        """Of rounds that were played with what `stand` set the first that was otherwise, or an earlier one; else `to_round`."""
+        budgets, found = self._budgets, to_round
+        threads, most = np.array(budgets.threads_at(from_round)), budgets.window_bytes_at(from_round)
+        half = from_round + (to_round - from_round) // 2
+        of_blocks = {id(block): block.copied_since(from_round) for block in self._blocks}
+        befores = {id(block): np.asarray(old.tiers)["duty"] for block, old in zip(self._blocks, self._before, strict=True)}
+        if any(befores[id(block)][place] != block.tiers["duty"][place] for block, place, *_ in self._courses):
+            found = half if to_round > from_round + 1 else found
+        last: dict[int, tuple[int, int]] = {}
+        for block, place, task, course in self._courses:
+            found = min(
+                found, _first_other(course, of_blocks[id(block)].get(place, []), task, block.is_copying(place), to_round, half)
+            )
+            if course.begins and not task.copies and course.from_round < to_round:
+                broker = int(block.broker[place])
+                last[broker] = max(last.get(broker, (0, 0)), task.place_in_line)
+        known = {(id(block), place): (task, course) for block, place, task, course in self._courses}
+        for broker in np.flatnonzero(self._ruled).tolist():
+            for block in self._blocks:
+                for place, task in block.line(to_round - 1, broker):
+                    found = min(found, self._came(known.get((id(block), place)), task, last.get(broker), to_round, half))
+        crowded = (self._replicas > threads) & ~self._ruled
+        if crowded.any():
+            found = min(found, self._first_crowded(from_round, to_round, threads, crowded))
+        for broker in np.flatnonzero((self._replicas > 1) & ~self._ruled).tolist():
+            if most[broker] != UNLIMITED:
+                found = min(found, self._first_over(broker, from_round, to_round, most[broker], bool(crowded[broker])))
+        return max(found, from_round)
+
+    def ask(self) -> None:
+        """Let everybody do what he likes in the next round."""
+        for block in self._blocks:
+            block.let_go()
+            block.let_all_begin()
+        self._before = [block.state for block in self._blocks]
+
+    def settle(self, round_: int) -> bool:
+        """Settle whose turn it is in a round that was played as of `ask`; whether somebody gets less."""
+        threads, most = self._budgets.threads_at(round_), self._budgets.window_bytes_at(round_)
+        of_brokers: dict[int, list[tuple[CopiesOfBlock, int, CopyTask, int]]] = defaultdict(list)
+        is_less = False
+        for block, before in zip(self._blocks, self._before, strict=True):
+            for place, task, moved in block.done(before, round_):
+                of_brokers[int(block.broker[place])].append((block, place, task, moved))
+        self._turns = []
+        for broker, tasks in of_brokers.items():
+            used = sum(size for _, size in self._begun(broker, round_)) if most[broker] != UNLIMITED else 0
+            turns = turns_of([task for _, _, task, _ in tasks], threads[broker], used, most[broker])
+            for (block, place, task, moved), turn in zip(tasks, turns, strict=True):
+                self._turns.append((block, place, turn))
+                is_less |= turn.starts < len(task.sizes) or turn.moved < moved
+        return is_less
+
+    def give(self) -> None:
+        """Set what was settled, in states of before the round."""
+        for block, place, turn in self._turns:
+            block.let_turn(place, turn)
+
+    @staticmethod
+    def _came(
+        known: tuple[CopyTask, Course] | None, task: CopyTask, last: tuple[int, int] | None, to_round: int, half: int
+    ) -> int:
+        """Who stands in line at the end of a forecast: a round at which this shows that it was wrong, `to_round`: it does not."""
+        if known is not None and task.due == known[0].due and not task.copies:
+            _, course = known
+            if course.is_under_way or not course.has_begun_all or not course.ends:
+                return to_round
+            return min(course.ends[-1], to_round)  # its run goes on, with a segment that was closed meanwhile
+        if known is None and not task.copies and last is not None and task.place_in_line < last:
+            return half
+        return to_round
+
+    def _begun(self, broker: int, round_: int) -> list[tuple[int, int]]:
+        """(round, bytes) of segments whose copies began in the quota's window before a round, in order."""
+        return sorted(one for block in self._blocks for one in block.begun(broker, round_ - self._window, round_))
+
+    def _first_crowded(self, from_round: int, to_round: int, threads: np.ndarray, crowded: np.ndarray) -> int:
+        """The first round in which a broker had more copies than threads."""
+        spans = [block.spans(old, from_round, to_round, crowded) for block, old in zip(self._blocks, self._before, strict=True)]
+        broker, begin, end = (np.concatenate(columns) for columns in zip(*spans, strict=True))
+        width = to_round - from_round + 2
+        keys, of_key = np.unique(
+            np.concatenate([broker * width + begin - from_round, broker * width + end + 1 - from_round]), return_inverse=True
+        )
+        steps = np.concatenate([np.ones(len(begin), np.int64), -np.ones(len(end), np.int64)])
+        copies = np.zeros(len(keys), np.int64)
+        np.add.at(copies, of_key.reshape(-1), steps)
+        over = keys[np.cumsum(copies) > threads[keys // width]]
+        return to_round if not len(over) else from_round + int((over % width).min())
+
+    def _first_over(self, broker: int, from_round: int, to_round: int, most: int, crowded: bool) -> int:
+        """The first round in which copies began that the broker's quota perhaps did not let begin."""
+        after = from_round - self._window
+        begun = sorted(one for block in self._blocks for one in block.begun(broker, after, to_round))
+        used, first, at = 0, 0, 0
+        while at < len(begun):
+            round_, least = begun[at]
+            while at < len(begun) and begun[at][0] == round_:
+                used += begun[at][1]
+                at += 1
+            while begun[first][0] <= round_ - self._window:
+                used -= begun[first][1]
+                first += 1
+            if round_ >= from_round and (used - least > most or (crowded and used > most)):
+                return round_
+        return to_round
+
+
+def _first_other(
+    course: Course, copied: Sequence[tuple[int, int]], task: CopyTask, is_copying: bool, to_round: int, half: int
+) -> int:
+    """The first round before `to_round` in which copies began or ended otherwise than forecast. `copied`: of segments that began,
+    or ended, since then (round in which it began, in which it ended, FOREVER: not yet).
+    """
+    begins = sorted(begin for begin, _ in copied if begin != FOREVER)
+    ends = sorted(end for _, end in copied if end != FOREVER)
+    found = to_round
+    for wanted, seen in ((course.begins, begins), (course.ends, ends)):
+        wanted = [at for at in wanted if at < to_round]
+        for one, other in zip([*wanted, FOREVER], [*seen, FOREVER], strict=False):
+            if one != other:
+                found = min(found, one, other)
+                break
+    under_way = task.copies + sum(at < to_round for at in course.begins) - sum(at < to_round for at in course.ends)
+    return half if found == to_round and is_copying != bool(under_way) else found

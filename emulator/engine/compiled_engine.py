@@ -26,6 +26,7 @@ from emulator.inputs.arrays import Prepared, prepare
 from emulator.inputs.arrays.copy_budgets import limits_copying
 from emulator.inputs.arrays.segments_of_run import segments_of_run
 from emulator.inputs.arrays.shared import has_edges, shares_budgets
+from emulator.inputs.arrays.shared_reads import limits_reading
 from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
 from emulator.outcomes.compiled.tables import TABLES
@@ -132,9 +133,10 @@ class CompiledEngine:
             windows = max(-(-scenario.rounds // scenario.quota_window_rounds) for scenario in sharing)
             many = counted(len(sharing), "scenario")
             yield f"partitions share budgets in {many}: up to {counted(windows, 'window')}, each played while a budget binds"
-        if copying := sum(limits_copying(self._scenarios[at]) for at in self._shared):
-            many = counted(copying, "scenario")
-            yield f"copies take turns in {many}: rounds in which one waits for a copier thread or the quota are played one by one"
+        in_turn = [self._scenarios[at] for at in self._shared]
+        if count := sum(limits_copying(scenario) or limits_reading(scenario) for scenario in in_turn):
+            many = counted(count, "scenario")
+            yield f"copies or remote reads take turns in {many}: rounds in which one waits for another are played one by one"
         if groups := {consumer.group for scenario in self._scenarios for consumer in scenario.consumers}:
             yield f"what {counted(len(groups), 'consumer group')} read back is played round by round, remote reads above all"
 

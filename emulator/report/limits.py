@@ -106,12 +106,15 @@ def _copies(case: Case) -> str | None:
 
 
 def _remote_reads(case: Case) -> str | None:
+    from emulator.inputs.arrays.copy_budgets import MOST_BY_DEFAULT
     from emulator.inputs.arrays.shared_reads import limits_reading
 
     if case.given is None or case.of_ledgers or not limits_reading(case.given):
         return None
-    window = case.time(case.given.quota_window_rounds)
-    return f"Remote reads that share what a broker has are a fluid for {window}: more and smaller requests than a real broker's."
+    if sum(topic.partitions for topic in case.given.topics) > MOST_BY_DEFAULT:
+        window = case.time(case.given.quota_window_rounds)
+        return f"Remote reads of so many partitions are a fluid for {window}: more and smaller requests than a real broker's."
+    return "Remote reads of a broker are whole and in turn; its quota gives all of a round their parts at once, not in bursts."
 
 
 def _clients_traffic(case: Case) -> str | None:

@@ -113,12 +113,20 @@ def test_the_first_window_brings_what_the_limit_lets_through(run: dict[str, Tabl
     assert read_remotely(run["plain"], "none", STOP) > 1.2 * most
 
 
-@pytest.mark.parametrize("limit", LIMITS)
-def test_partitions_that_are_alike_get_the_same(run: dict[str, Tables], limit: str) -> None:
-    rows = readers(run["plain"], limit, STOP)[:4]
+def test_of_a_quota_partitions_that_are_alike_get_the_same(run: dict[str, Tables]) -> None:
+    rows = readers(run["plain"], "quota", STOP)[:4]
     assert len({row["position"] for row in rows}) == 1
     # In the others the end of a segment cuts the read.
     assert all(row["throttled_rounds"] >= WINDOW - 2 for row in rows)
+
+
+@pytest.mark.parametrize(("limit", "cause"), [("fetches", "other_partition"), ("threads", "reader_threads")])
+def test_whole_reads_take_turns(run: dict[str, Tables], limit: str, cause: str) -> None:
+    """Nobody is more than two reads behind the others, and nobody's read is cut."""
+    rows = readers(run["plain"], limit, STOP)[:4]
+    positions = [row["position"] for row in rows]
+    assert max(positions) - min(positions) <= 3 * FETCH_BYTES // RECORD_BYTES
+    assert all(row["throttled_rounds"] == 0 for row in rows) and any(cause in str(row["waited_rounds"]) for row in rows)
 
 
 @pytest.mark.parametrize("limit", LIMITS)

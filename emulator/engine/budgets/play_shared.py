@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from emulator.engine.budgets.all_budgets import AllDemands, all_flows_of, all_joined_flows, all_shares_of
 from emulator.engine.budgets.copy_turns import CopyTurns
-from emulator.engine.budgets.edges import Edge, first_edge
+from emulator.engine.budgets.edges import Edge
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
+from emulator.engine.budgets.read_turns import ReadTurns
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
-from emulator.engine.budgets.turns import Each, InTurn
+from emulator.engine.budgets.turns import Each, InTurn, Turns
 from emulator.engine.rows import blocks_row
 from emulator.engine.warm_up import compile_rounds
 from emulator.inputs.arrays import Prepared
@@ -57,22 +58,25 @@ def play_together(blocks: Sequence[SharedBlock]) -> SaturatedRounds:
         def each(do: Callable[[SharedBlock], Any]) -> list[Any]:
             return list(pool.map(do, blocks)) if len(blocks) > 1 else [do(blocks[0])]
 
-        copies = None
-        if shared.copies is not None:
-            copies = CopyTurns(blocks, shared.copies, window_rounds(shared.round_ms), shared.changes)
-        in_turn = InTurn(each, blocks, copies)
+        in_turn = InTurn(each, blocks, _turns_of(blocks, shared))
         edge = first_exceeded(each, in_turn, shared)
         while edge is not None:
             edge = _play_from(edge, each, in_turn, blocks, shared, saturated)
     return saturated
 
 
-def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge | None:
-    """Play as if no budget of fetches or reads bound, up to the first window in which one may have; the edge at its begin, None:
-    none did.
-    """
+def _turns_of(blocks: Sequence[SharedBlock], shared: SharedBudgets) -> list[Turns]:
+    """What goes in turn."""
+    found: list[Turns] = []
+    if shared.copies is not None:
+        found.append(CopyTurns(blocks, shared.copies, window_rounds(shared.round_ms), shared.changes))
     if shared.reads is not None:
-        return first_edge(shared)
+        found.append(ReadTurns(blocks, shared.reads))
+    return found
+
+
+def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge | None:
+    """Play as if no budget of fetches bound, up to the first window in which one may have; the edge at its begin, None: none."""
     if not shared.limits_fetches:
         in_turn.play(0, shared.rounds)
         return None
@@ -97,7 +101,7 @@ def _play_from(
 ) -> Edge | None:
     """Share out at an edge and play up to the next one, which is returned; None: to the end."""
     round_ = edge.round
-    asked: list[AllDemands] = each(lambda block: block.demands(round_, copies=False))
+    asked: list[AllDemands] = each(lambda block: block.demands(round_, in_turn=True))
     shares = all_shares_of(all_joined_flows([all_flows_of(one) for one in asked]), shared, round_)
     for block, own in zip(blocks, asked, strict=True):
         block.limit(own, shares)

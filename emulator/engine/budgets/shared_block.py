@@ -47,10 +47,10 @@ class SharedBlock:
         """Play the rounds before this one."""
         self.stretches.play_to(round_)
 
-    def demands(self, round_: int, copies: bool = True) -> AllDemands:
-        """What its partitions ask for at an edge; `copies`: these too, where they do not go in turn."""
+    def demands(self, round_: int, in_turn: bool = False) -> AllDemands:
+        """What its partitions ask for at an edge; `in_turn`: copies and remote reads are not shared out there."""
         listed, shared = self._listed.at(round_), self.shared
-        shared = shared if copies else replace(shared, copies=None)
+        shared = replace(shared, copies=None, reads=None) if in_turn else shared
         return all_demands(self.stretches.state, self.block.inputs, self.layout, shared, listed, round_)
 
     def begin_window(self) -> None:

@@ -57,13 +57,13 @@ class SharedBudgets:
 
 
 def has_edges(scenario: Scenario) -> bool:
-    """Whether what they share is shared out at quota edges; copies take turns instead."""
-    return limits_bandwidth(scenario) or limits_reading(scenario)
+    """Whether what they share is shared out at quota edges; copies and remote reads take turns instead."""
+    return limits_bandwidth(scenario)
 
 
 def shares_budgets(scenario: Scenario) -> bool:
     """Whether its partitions share anything that is limited, so that they are played together."""
-    return has_edges(scenario) or limits_copying(scenario)
+    return has_edges(scenario) or limits_copying(scenario) or limits_reading(scenario)
 
 
 def shared_budgets(

@@ -1,6 +1,6 @@
 """What remote reads of several partitions share: brokers' quotas (KIP-956) and reader threads, and fetches of group members.
 
-docs/consumer_rounds.md, Shared reading.
+docs/consumer_rounds.md, Reading in turn.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from emulator.scenario import Scenario
 
 THREADS = "remote.log.reader.threads"
 QUOTA = "remote.log.manager.fetch.max.bytes.per.second"
+QUEUE = "remote.log.reader.max.pending.tasks"
 
 BY_ITSELF = -1
 """The fetch of readers that share theirs with no other partition."""
@@ -51,7 +52,7 @@ def limits_reading(scenario: Scenario) -> bool:
 @dataclass(frozen=True, eq=False)
 class ReadLimits:
     """`from_round`: where limits change, from round 0 on; by it and place of the broker `quotas`, bytes a round, and `reads`, of
-    all threads in a round, infinite without a limit.
+    all threads in a round, infinite without a limit, and `queues`: reads that may wait for a thread.
 
     `fetches`: by number of a group with fewer members than partitions: by partition the fetch that brings it, BY_ITSELF for none.
     """
@@ -59,12 +60,21 @@ class ReadLimits:
     from_round: np.ndarray
     quotas: np.ndarray
     reads: np.ndarray
+    queues: np.ndarray
     fetches: Mapping[int, np.ndarray]
 
     def at(self, round_: int) -> tuple[np.ndarray, np.ndarray]:
         """(quotas, reads) in force in a round, by place of the broker."""
-        place = np.searchsorted(self.from_round, round_, "right") - 1
+        place = self._place(round_)
         return self.quotas[place], self.reads[place]
+
+    def queues_at(self, round_: int) -> list[int]:
+        """How many reads may wait for a thread of each broker in a round."""
+        found: list[int] = self.queues[self._place(round_)].tolist()
+        return found
+
+    def _place(self, round_: int) -> int:
+        return int(np.searchsorted(self.from_round, round_, "right")) - 1
 
     def of(self, partitions: np.ndarray) -> ReadLimits:
         """The same with fetches of these partitions only."""
@@ -75,7 +85,7 @@ def read_limits(scenario: Scenario) -> ReadLimits | None:
     """The limits of a scenario, None where reads do not compete. Fetches are by partition_id."""
     if not limits_reading(scenario):
         return None
-    settings = BrokerConfigs(scenario, (THREADS, QUOTA))
+    settings = BrokerConfigs(scenario, (THREADS, QUOTA, QUEUE))
     rounds = settings.from_rounds()
     a_thread = reads_per_thread(scenario)
 
@@ -84,7 +94,8 @@ def read_limits(scenario: Scenario) -> ReadLimits | None:
 
     quotas = np.array([[quota(int(value)) for value in row] for row in settings.by_round(QUOTA, rounds)], float)
     reads = settings.by_round(THREADS, rounds) * (np.inf if a_thread is None else a_thread)
-    return ReadLimits(np.array(rounds, np.int64), quotas, reads, _fetches(scenario))
+    queues = settings.by_round(QUEUE, rounds)
+    return ReadLimits(np.array(rounds, np.int64), quotas, reads, queues, _fetches(scenario))
 
 
 def _fetches(scenario: Scenario) -> dict[int, np.ndarray]:

@@ -29,6 +29,7 @@ _READER = {
     "asked": NOBODY,
     "share_slot": NOBODY,
     "share_bytes": UNKNOWN,
+    "turn_bytes": UNKNOWN,
 }
 """Fields that are not 0 at the start."""
 

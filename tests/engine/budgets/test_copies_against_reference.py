@@ -76,8 +76,8 @@ def text_of(cases: Sequence[Mapping[str, Any]], window_rounds: int) -> str:
     for fault in first["faults"]:
         lines += table("faults", {key: given for key, given in fault.items() if given is not None})
     for number, case in enumerate(cases):
-        topic = {"topic": f"t{number}"}
-        lines += table("topics", {"name": f"t{number}", "assignment": [case["replicas"]], "config": case["topic_config"]})
+        topic = {"topic": f"t{number:02}"}
+        lines += table("topics", {"name": f"t{number:02}", "assignment": [case["replicas"]], "config": case["topic_config"]})
         for row in case["workload"]:
             lines += table("workload", {**topic, **row})
         for command in case["commands"]:

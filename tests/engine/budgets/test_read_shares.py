@@ -28,6 +28,7 @@ from emulator.rounds.kafka.reading.records import EARLIEST, NO_CAUSE, NO_POSITIO
 from emulator.rounds.kafka.records import Run
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario, load_run
+from tests.engine.budgets import test_copies_against_reference as against
 from tests.engine.budgets.random_reads import reads_text
 from tests.engine.budgets.test_play_shared import played, texts
 
@@ -51,7 +52,9 @@ def shares(limits: ReadLimits, round_: int, *rows: tuple[int, int, int, int, int
 
 def test_parts() -> None:
     """Two brokers with three threads, of a read a round each, and 8,000 bytes; from round 10 on the first has one and 4,000."""
-    limits = ReadLimits(np.array([0, 10]), np.array([[8e3, 8e3], [4e3, 8e3]]), np.array([[3.0, 3.0], [1.0, 3.0]]), {})
+    limits = ReadLimits(
+        np.array([0, 10]), np.array([[8e3, 8e3], [4e3, 8e3]]), np.array([[3.0, 3.0], [1.0, 3.0]]), np.array([[9, 9]] * 2), {}
+    )
     most = 10**6
 
     def part(round_: int, broker: int, *row: int) -> Any:
@@ -203,9 +206,9 @@ def test_shares_are_those_of_the_page(seed: int, tmp_path: Path, monkeypatch: py
             assert share is None or abs(share - own.share_bytes) <= 1, edges[-1]
         assert np.count_nonzero(asked.reads.demand) == len(expected)
 
-    monkeypatch.setattr(playing, "all_shares_of", noted)
+    monkeypatch.setattr(against, "all_shares_of", noted)
     monkeypatch.setattr(SharedBlock, "limit", limited)
-    played(scenario)
+    against.played_in_steps(scenario, sum(topic.partitions for topic in scenario.topics))
     assert seen["a part"] > 10, seen
 
 

@@ -1,6 +1,7 @@
 """Reads from remote storage (RemoteLogManager.read): what a broker looks up, why a read waits, and what its quota leaves it.
 
 Those of one partition share its brokers' reader threads and quotas here, within what other partitions leave (shared_reads.py).
+Where reads of several partitions take turns, what each gets is settled before the round (engine/budgets/read_turns.py).
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from emulator.rounds.kafka.reading.choose_replica import out_of_range
 from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, use_index
 from emulator.rounds.kafka.reading.place_reader import committed_end, end_for
 from emulator.rounds.kafka.reading.records import (
+    ALONE,
+    IS_REFUSED,
     NO_CAUSE,
+    OTHER_PARTITION,
     READER_THREADS,
     SEGMENT_GONE,
     SEGMENT_UNKNOWN,
     STORE_AWAY,
     STORE_SLOW,
+    WAITS_FOR_FETCH,
+    WAITS_FOR_THREAD,
     Reader,
     ReaderLists,
     RemoteRead,
@@ -161,9 +167,13 @@ def read_remote(
         read = readers.reads[at]
         reader = readers.readers[read.reader]
         cause = what_store_forbids(lists, tiers, inputs, reader, read)
+        if cause == NO_CAUSE and reader.turn == WAITS_FOR_FETCH:
+            cause = OTHER_PARTITION
+        elif cause == NO_CAUSE and reader.turn in (WAITS_FOR_THREAD, IS_REFUSED):
+            cause = READER_THREADS
         if cause != NO_CAUSE:
             read.waits = 1
-            is_error = cause in (STORE_AWAY, SEGMENT_GONE)
+            is_error = cause in (STORE_AWAY, SEGMENT_GONE) or (cause == READER_THREADS and reader.turn == IS_REFUSED)
             give_up(lists, readers, inputs, part, replicas, reader, read.slot, cause, is_error)
     for slot in range(part.slots):
         wait_for_threads(lists, readers, inputs, part, replicas, slot)
@@ -205,7 +215,8 @@ def wait_for_threads(
     queue = settings.reader_queue if span.reader_queue == UNKNOWN else span.reader_queue
     at_once = threads * reads_per_thread
     for at in every(reads):
-        readers.reads[at].is_placed = readers.reads[at].slot != slot or readers.reads[at].waits
+        is_settled = readers.readers[readers.reads[at].reader].turn != ALONE
+        readers.reads[at].is_placed = readers.reads[at].slot != slot or readers.reads[at].waits or is_settled
     place = 0
     while True:
         first = -1
@@ -255,6 +266,12 @@ def share_quota(
             end = end_within(segment, position, read.end, read.limit_bytes)
             read.wanted_bytes = bytes_between(segment, position, end)
             read.granted_bytes = read.wanted_bytes
+            reader = readers.readers[read.reader]
+            if reader.turn != ALONE:
+                read.is_placed = 1
+                count -= 1
+                if reader.turn_bytes != UNKNOWN:
+                    read.granted_bytes = min(read.wanted_bytes, reader.turn_bytes)
     while quota != UNKNOWN and count > 0:
         least = -1
         for at in every(reads):

@@ -34,6 +34,9 @@ CAUSES = (
 UNREAD_KINDS = ("stretch", "skip", "loss")
 STRETCH, SKIP, LOSS = range(len(UNREAD_KINDS))
 
+ALONE, IS_MADE, WAITS_FOR_FETCH, WAITS_FOR_THREAD, IS_REFUSED = range(5)
+"""`turn` of a reader."""
+
 PAGE_CACHE, DISK, REMOTE = range(3)
 """Where records come from."""
 
@@ -108,6 +111,8 @@ class Reader(Record):
     share_slot: int = compared("slot at which it has a share of remote reads until the next quota edge, NOBODY")
     share_bytes: int = compared("that share, bytes per round; UNKNOWN: any")
     short_slots: int = compared("mask of slots at which it has one record a round, as others leave no more")
+    turn: int = compared("where remote reads take turns: what is settled for its read of this round, ALONE: nothing")
+    turn_bytes: int = compared("bytes that it gets then; UNKNOWN: all that it wants")
     # Of one round
     broken: int = scratch("mask of invariants that its read breaks")
 

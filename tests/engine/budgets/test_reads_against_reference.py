@@ -1,0 +1,123 @@
+"""Remote reads that compete for a quota, threads or a fetch: compiled rounds against the reference, read by read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.engine.budgets.play_shared import play_together
+from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
+from emulator.errors import InputError
+from emulator.inputs.arrays import prepare
+from emulator.inputs.arrays.shared_reads import limits_reading
+from emulator.scenario import Scenario, load_run
+from tests.engine.budgets.test_copies_against_reference import text_of
+from tests.reference.consumers.schedules import schedule
+from tests.reference.consumers.settings import BROKER_DEFAULTS
+from tests.reference.consumers.simulate import Result, simulate_together
+from tests.reference.scenario_toml import table
+from tests.rounds.kafka.compared import Played, consumer_groups_of, unread_of
+from tests.rounds.kafka.test_readers import OF_UNREAD, REFUSALS
+
+PARTITIONS = 5
+OF_CACHES = {"index_hits", "index_misses", "index_bytes"}
+"""A partition has its brokers' whole index caches here (docs/consumer_rounds.md); in the reference partitions share them."""
+
+
+def cases_of(seed: int, partitions: int = PARTITIONS) -> list[dict[str, Any]]:
+    """Partitions on the same three brokers, read by the same groups, in one random schedule."""
+    rng = random.Random(f"reads/{seed}")
+    base = schedule(seed, by_local_log=False)
+    config = base["config"] | {"remote.log.index.file.cache.total.size.bytes": 10**6}
+    config["remote.log.manager.fetch.max.bytes.per.second"] = rng.choice((None, 300, 1000))
+    store = {**base["remote_storage"], "copy_bytes_per_second": None, "read_ms": rng.choice((0, 500))}
+    members = rng.choice((None, None, 1, 2, 3))
+    consumers = [{**row, "members": members, "start": "earliest"} for row in base["consumers"]]
+    topic_config = base["topic_config"] | {"retention.ms": -1, "local.retention.bytes": base["topic_config"]["segment.bytes"]}
+    commands = [command for command in base["commands"] if command["kind"] not in ("reassign", "delete_topic")]
+    cases = []
+    for _ in range(partitions):
+        rows = [{**row, "records_per_round": rng.randint(1, 3)} for row in base["workload"]]
+        more = {"replicas": rng.sample((1, 2, 3), rng.choice((2, 3))), "workload": rows, "consumers": consumers}
+        more |= {"config": config, "remote_storage": store, "topic_config": topic_config, "commands": commands}
+        cases.append({**base, **more, "page_cache_bytes": None})
+    return cases
+
+
+def scenario_of(cases: Sequence[Mapping[str, Any]], folder: Path) -> Scenario | None:
+    """The cases as a scenario; None where it is refused."""
+    first = cases[0]
+    config = {key: given for key, given in first["config"].items() if key not in BROKER_DEFAULTS or given is not None}
+    text = text_of([{**case, "config": config} for case in cases], 5)
+    racks = [f"{broker},{first['racks'].get(broker, '')}" for broker in first["brokers"]]
+    (folder / "brokers.csv").write_text("\n".join(["broker,rack", *racks]) + "\n")
+    text = text.replace(f"brokers = {max(first['brokers'])}\n", 'brokers_file = "brokers.csv"\n', 1)
+    for row in first["consumers"]:
+        given = {key: value for key, value in row.items() if value is not None}
+        text += "\n".join(table("consumers", {"topic": "*", **given})) + "\n"
+    (folder / "s.toml").write_text(text)
+    try:
+        return load_run(str(folder / "s.toml")).scenarios[0]
+    except InputError as refusal:
+        assert any(reason in str(refusal) for reason in REFUSALS), refusal
+        return None
+
+
+def played_in_turn(scenario: Scenario, partitions: int) -> Played:
+    """What becomes of a scenario's partitions in one task, with leaps."""
+    prepared = prepare([scenario], {scenario.scenario_id: np.zeros(partitions, bool)}, True, 10)
+    block = SharedBlock(block_payloads(prepared, 0, [np.arange(partitions)])[0], ())
+    assert block.shared.reads is not None
+    play_together([block])
+    return Played(block.block, block.stretches.state, block.stretches.told)
+
+
+def differences(expected: Result, game: Played, place: int) -> list[tuple[Any, ...]]:
+    """Cells of `consumer_groups` and rows of `unread` that differ."""
+    seen, found = consumer_groups_of(game, place), []
+    for row in expected.consumer_groups:
+        own = seen.get(row["group"], {})
+        found += [
+            (row["group"], name, value, own.get(name))
+            for name, value in row.items()
+            if name not in OF_CACHES and own.get(name) != value
+        ]
+    left = sorted(str(tuple(getattr(row, name) for name in OF_UNREAD)) for row in expected.unread)
+    right = sorted(str(tuple(row[name] for name in OF_UNREAD)) for row in unread_of(game, place))
+    return found + ([] if left == right else [("unread", left, right)])
+
+
+def differing(seeds: Iterable[int], folder: Path, partitions: int = PARTITIONS) -> tuple[dict[str, Any], int, set[str]]:
+    """(what differs, schedules played, why reads waited)."""
+    found, count, causes = {}, 0, set()
+    for seed in seeds:
+        cases = cases_of(seed, partitions)
+        scenario = scenario_of(cases, folder)
+        if scenario is None or not limits_reading(scenario):
+            continue
+        count += 1
+        game = played_in_turn(scenario, partitions)
+        for place, expected in enumerate(simulate_together(cases)):
+            for group in expected.consumer_groups:
+                causes |= {*group["waited_rounds"]} | ({"throttled"} if group["throttled_rounds"] else set())
+            if differs := differences(expected, game, place):
+                found[f"s{seed}-t{place}"] = differs[:6]
+    return found, count, causes
+
+
+@pytest.mark.parametrize("seeds", [range(25), range(100, 125)], ids=["first", "more"])
+def test_schedules(tmp_path: Path, seeds: Iterable[int]) -> None:
+    found, count, causes = differing(seeds, tmp_path)
+    assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
+    assert count >= 8 and causes >= {"throttled", "other_partition", "reader_threads"}, (count, causes)
+
+
+def test_fifty_partitions(tmp_path: Path) -> None:
+    found, count, causes = differing((3, 7, 11), tmp_path, 50)
+    assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
+    assert count and causes & {"throttled", "other_partition", "reader_threads"}

@@ -2,7 +2,8 @@
 
 Choices where docs/tiered_rounds.md is silent:
 
-* Where two brokers copy for one partition in one round (a leader and who led before it), the lower id comes first.
+* Where two brokers copy for one partition in one round (a leader and who led before it), the pool comes first whose broker is
+  named first by partitions and their replicas in order: of one partition alone its replicas' order.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class PoolTask:
 def run_copy_tasks(partitions: Sequence[TieredPartition]) -> None:
     """One round of all brokers' pools."""
     tasks = [task for partition in partitions for task in _tasks_of(partition)]
-    for broker in sorted({task.replica.broker for task in tasks}):
+    for broker in dict.fromkeys(task.replica.broker for task in tasks):
         _run_pool([task for task in tasks if task.replica.broker == broker], broker)
 
 

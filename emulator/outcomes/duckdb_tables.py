@@ -42,6 +42,7 @@ _TYPES = {
     "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>": (
         "STRUCT(ensemble_index INTEGER, from_entry BIGINT, to_entry BIGINT)[]"
     ),
+    "array<struct<rounds:int,records:bigint>>": "STRUCT(rounds INTEGER, records BIGINT)[]",
     "map<string,string>": "MAP(VARCHAR, VARCHAR)",
     "map<string,bigint>": "MAP(VARCHAR, BIGINT)",
 }

@@ -63,7 +63,14 @@ ADDED_UP = {"broker_rounds": {"bytes_in": "bytes_produced"}}
 LATER_TABLES = ("event_counts", "ledger_rounds", "bookie_rounds", "topic_rounds", "groups")
 """Tables that came after them, likewise."""
 
-LATER_ANSWERS = ("sweep", "entry_rounds", "tiering_ledgers", "ask_which_case_is_worst", "ask_which_setting_suits_which_topic")
+LATER_ANSWERS = (
+    "sweep",
+    "entry_rounds",
+    "tiering_ledgers",
+    "commit_latencies",
+    "ask_which_case_is_worst",
+    "ask_which_setting_suits_which_topic",
+)
 """Views and questions that came after them, likewise: what they answer has tests of its own."""
 
 LONG_TEXT = {"runs": ("scenario_text",)}

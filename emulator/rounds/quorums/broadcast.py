@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import LEADER
-from emulator.rounds.quorums.flight import forget_arrived, give_up, is_lost, put_under_way, round_of_arrival
+from emulator.rounds.quorums.flight import forget_arrived, give_up, is_there, takes_rounds, write_to_disk
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries
@@ -27,16 +27,11 @@ def broadcast(lists: Lists, inputs: Inputs, group: Group, settings: Settings, ru
         for other in range(group.copies):
             peer = lists.peers[slot * group.copies + other]
             if other == slot:
-                if settings.fsync_rounds:
-                    put_under_way(lists, group, slot, slot, group.now + settings.fsync_rounds, leader.end, leader.end)
+                write_to_disk(lists, group, settings, slot)
             elif peer.in_sync and gets_through(lists, slot, other):
                 previous = peer.next_entry
                 to_entry = min(leader.end, previous + settings.max_entries)
-                arrives = round_of_arrival(lists, inputs, group, settings, slot, other)
-                if arrives > group.now:
-                    put_under_way(lists, group, slot, other, arrives, previous, to_entry)
-                    peer.next_entry = to_entry
-                else:
+                if not takes_rounds(lists, inputs, group, settings, slot, other, previous, to_entry):
                     take_proposals(lists, group, rules, slot, other, previous, to_entry, leader.commit)
 
 
@@ -45,12 +40,9 @@ def take_proposals_under_way(lists: Lists, group: Group, rules: Rules) -> None:
     """Proposals that arrive in this round or should have, in the order in which they were sent."""
     for at in every(group.messages):
         message = lists.messages[at]
-        if message.arrives <= group.now and not is_lost(lists, message) and runs(lists, message.sender):
+        if is_there(lists, group, message):
             slot, other = message.sender, message.receiver
-            if slot == other:
-                lists.peers[slot * group.copies + slot].match_to = message.to_entry
-            elif gets_through(lists, slot, other):
-                take_proposals(lists, group, rules, slot, other, message.previous, message.to_entry, message.commit)
+            take_proposals(lists, group, rules, slot, other, message.previous, message.to_entry, message.commit)
     forget_arrived(lists, group)
 
 

@@ -6,7 +6,7 @@ from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import LEADER
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import follow
-from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.links import is_answered, runs
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -17,11 +17,6 @@ def check_quorum(lists: Lists, group: Group, settings: Settings) -> None:
     Source: thesis 6.2.
     """
     for slot in range(group.copies):
-        if lists.servers[slot].role == LEADER and runs(lists, slot):
-            answered = 1
-            for other in range(group.copies):
-                peer = lists.peers[slot * group.copies + other]
-                if other != slot and group.now - peer.answered_round < settings.timeout_rounds:
-                    answered += 1
-            if answered < group.copies // 2 + 1:
-                follow(lists, group, slot)
+        leads = lists.servers[slot].role == LEADER and runs(lists, slot)
+        if leads and not is_answered(lists, group, slot, settings.timeout_rounds):
+            follow(lists, group, slot)

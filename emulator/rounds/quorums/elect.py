@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import last
-from emulator.rounds.quorums.constants import LEADER, NOBODY, UNHEARD
+from emulator.rounds.quorums.constants import NOBODY, UNHEARD
+from emulator.rounds.quorums.elector import gives_up_leader
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.lead import lead, take_term
 from emulator.rounds.quorums.log import is_as_complete
@@ -17,16 +18,9 @@ def elect(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
 
     Source: Kafka's documentation, "Replicated Logs"; Flexible Paxos for ballots of their own.
     """
-    if not group.elector_up:
+    if not gives_up_leader(lists, group, settings) or heard(lists, group) < settings.compared:
         return
-    leadership = lists.leaderships[last(group.leaderships)]
-    leader = lists.servers[leadership.slot]
-    if leader.role == LEADER and leader.term == leadership.term and leader.status & UNHEARD == 0:
-        group.elector_heard = group.now
-        return
-    if group.now - group.elector_heard < settings.timeout_rounds or heard(lists, group) < settings.compared:
-        return
-    term = leadership.term + 1
+    term = lists.leaderships[last(group.leaderships)].term + 1
     winner, asked = NOBODY, 0
     for step in range(group.copies):
         slot = (term + step) % group.copies

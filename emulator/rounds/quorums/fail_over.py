@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import last
-from emulator.rounds.quorums.constants import LEADER, NOBODY, UNHEARD
+from emulator.rounds.quorums.constants import NOBODY, UNHEARD
+from emulator.rounds.quorums.elector import gives_up_leader
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import lead, take_term
 from emulator.rounds.quorums.records import Group, Lists
@@ -16,15 +17,9 @@ def fail_over(lists: Lists, group: Group, settings: Settings) -> None:
 
     Source: our own, from the definition: a backup takes over when the primary fails.
     """
-    if not group.elector_up:
+    if not gives_up_leader(lists, group, settings):
         return
     leadership = lists.leaderships[last(group.leaderships)]
-    primary = lists.servers[leadership.slot]
-    if primary.role == LEADER and primary.term == leadership.term and primary.status & UNHEARD == 0:
-        group.elector_heard = group.now
-        return
-    if group.now - group.elector_heard < settings.timeout_rounds:
-        return
     backup = next_heard(lists, group, leadership.slot)
     if backup != NOBODY:
         take_term(lists, group, backup, leadership.term + 1)

@@ -6,6 +6,7 @@ from emulator.compiled import compiled
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.quorums.constants import GEOMETRIC, LEADER
 from emulator.rounds.quorums.inputs import Inputs, Settings
+from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.records import Group, Lists, Message
 from emulator.rounds.quorums.stand import draw
 
@@ -42,6 +43,27 @@ def trip_rounds(lists: Lists, inputs: Inputs, group: Group, settings: Settings, 
 
 
 @compiled
+def takes_rounds(
+    lists: Lists, inputs: Inputs, group: Group, settings: Settings, slot: int, other: int, previous: int, to_entry: int
+) -> bool:
+    """Whether a request that a leader sends now is under way for a while; the next one goes on behind it then."""
+    arrives = round_of_arrival(lists, inputs, group, settings, slot, other)
+    if arrives <= group.now:
+        return False
+    put_under_way(lists, group, slot, other, arrives, previous, to_entry)
+    lists.peers[slot * group.copies + other].next_entry = to_entry
+    return True
+
+
+@compiled
+def write_to_disk(lists: Lists, group: Group, settings: Settings, slot: int) -> None:
+    """Where a flush takes rounds, a leader's own disk is sent its log as by a request to itself."""
+    if settings.fsync_rounds:
+        end = lists.servers[slot].end
+        put_under_way(lists, group, slot, slot, group.now + settings.fsync_rounds, end, end)
+
+
+@compiled
 def put_under_way(lists: Lists, group: Group, slot: int, other: int, arrives: int, previous: int, to_entry: int) -> None:
     """A leader's request with entries [previous, to_entry) of its log, which it doesn't change while it leads."""
     leader = lists.servers[slot]
@@ -61,6 +83,18 @@ def is_lost(lists: Lists, message: Message) -> bool:
     """Whether a request has nobody any more who waits for its answer: its sender leads no more, or anew."""
     sender = lists.servers[message.sender]
     return sender.role != LEADER or sender.leadership != message.leadership
+
+
+@compiled
+def is_there(lists: Lists, group: Group, message: Message) -> bool:
+    """Whether a request gets to another server by now; if it is a leader's to its own disk, what was written is noted."""
+    slot, other = message.sender, message.receiver
+    if message.arrives > group.now or is_lost(lists, message) or not runs(lists, slot):
+        return False
+    if slot == other:
+        lists.peers[slot * group.copies + slot].match_to = message.to_entry
+        return False
+    return gets_through(lists, slot, other)
 
 
 @compiled

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, FOLLOWER, NOBODY
+from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, NOBODY
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import follow
-from emulator.rounds.quorums.links import gets_through, runs
+from emulator.rounds.quorums.links import gets_through, is_answered, runs
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell_of_server
 
@@ -22,12 +22,7 @@ def leave_leaders(lists: Lists, group: Group, settings: Settings) -> None:
         if not runs(lists, slot):
             continue
         if server.leader == slot:
-            answered = 1
-            for other in range(group.copies):
-                peer = lists.peers[slot * group.copies + other]
-                if other != slot and group.now - peer.answered_round < settings.timeout_rounds:
-                    answered += 1
-            if answered < group.copies // 2 + 1:
+            if not is_answered(lists, group, slot, settings.timeout_rounds):
                 abandon(lists, group, slot)
         elif server.leader != NOBODY and group.now - server.heard_round >= settings.timeout_rounds:
             server.leader = NOBODY
@@ -40,7 +35,6 @@ def abandon(lists: Lists, group: Group, slot: int) -> None:
     if server.role == CANDIDATE:
         tell_of_server(lists, group, CAMPAIGN, slot, server.term, server.cause)
         group.campaigns += 1
-        server.role = FOLLOWER
     follow(lists, group, slot)
     server.leader = NOBODY
 

@@ -21,6 +21,16 @@ def runs(lists: Lists, slot: int) -> bool:
 
 
 @compiled
+def is_answered(lists: Lists, group: Group, slot: int, rounds: int) -> bool:
+    """Whether a majority, the leader itself included, answered it within so many rounds."""
+    answered = 1
+    for other in range(group.copies):
+        if other != slot and group.now - lists.peers[slot * group.copies + other].answered_round < rounds:
+            answered += 1
+    return answered >= group.copies // 2 + 1
+
+
+@compiled
 def leader_of_clients(lists: Lists, group: Group) -> int:
     """The leader of the newest term that runs and that clients reach; NOBODY."""
     found = NOBODY

@@ -12,7 +12,7 @@ from emulator.rounds.quorums.constants import (
     STATE_MACHINE_SAFETY,
     TRUNCATE,
 )
-from emulator.rounds.quorums.flight import forget_arrived, give_up, is_lost, put_under_way, round_of_arrival
+from emulator.rounds.quorums.flight import forget_arrived, give_up, is_there, takes_rounds, write_to_disk
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import follow, take_term
 from emulator.rounds.quorums.links import gets_through, runs
@@ -32,10 +32,9 @@ def replicate(lists: Lists, inputs: Inputs, group: Group, settings: Settings, ru
     for slot in range(group.copies):
         for other in range(group.copies):
             if lists.servers[slot].role == LEADER and runs(lists, slot):
-                if other == slot and settings.fsync_rounds:
-                    end = lists.servers[slot].end
-                    put_under_way(lists, group, slot, slot, group.now + settings.fsync_rounds, end, end)
-                elif other != slot and gets_through(lists, slot, other):
+                if other == slot:
+                    write_to_disk(lists, group, settings, slot)
+                elif gets_through(lists, slot, other):
                     send_entries(lists, inputs, group, settings, rules, slot, other)
     group.messages.changes = 0  # what is under way moves on, and is compared by itself
 
@@ -45,28 +44,19 @@ def take_arrived(lists: Lists, group: Group, rules: Rules) -> None:
     """Requests of this round or earlier ones, in the order in which they were sent; who leads no more waits for no answer."""
     for at in every(group.messages):
         message = lists.messages[at]
-        if message.arrives <= group.now and not is_lost(lists, message) and runs(lists, message.sender):
+        if is_there(lists, group, message):
             slot, other = message.sender, message.receiver
-            if slot == other:
-                lists.peers[slot * group.copies + slot].match_to = message.to_entry
-            elif gets_through(lists, slot, other):
-                take_append(
-                    lists, group, rules, slot, other, message.previous, message.to_entry, message.commit, message.sent_round
-                )
+            take_append(lists, group, rules, slot, other, message.previous, message.to_entry, message.commit, message.sent_round)
     forget_arrived(lists, group)
 
 
 @compiled
 def send_entries(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules: Rules, slot: int, other: int) -> None:
     """One request: it is taken at once, or is under way."""
-    leader, peer = lists.servers[slot], lists.peers[slot * group.copies + other]
-    previous = peer.next_entry
+    leader = lists.servers[slot]
+    previous = lists.peers[slot * group.copies + other].next_entry
     to_entry = min(leader.end, previous + settings.max_entries)
-    arrives = round_of_arrival(lists, inputs, group, settings, slot, other)
-    if arrives > group.now:
-        put_under_way(lists, group, slot, other, arrives, previous, to_entry)
-        peer.next_entry = to_entry
-    else:
+    if not takes_rounds(lists, inputs, group, settings, slot, other, previous, to_entry):
         take_append(lists, group, rules, slot, other, previous, to_entry, leader.commit, group.now)
 
 

@@ -6,7 +6,7 @@ from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import LEADER, NOBODY
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import follow
-from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.links import is_answered, runs
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -18,13 +18,8 @@ def resign(lists: Lists, group: Group, settings: Settings) -> None:
     """
     for slot in range(group.copies):
         server = lists.servers[slot]
-        if server.role == LEADER and runs(lists, slot):
-            fetching = 1
-            for other in range(group.copies):
-                peer = lists.peers[slot * group.copies + other]
-                if other != slot and 2 * (group.now - peer.answered_round) < 3 * settings.timeout_rounds:
-                    fetching += 1
-            if fetching < group.copies // 2 + 1:
-                follow(lists, group, slot)
-                server.leader = NOBODY
-                server.heard_round = group.now
+        leads = server.role == LEADER and runs(lists, slot)
+        if leads and not is_answered(lists, group, slot, (3 * settings.timeout_rounds + 1) // 2):  # rounded up
+            follow(lists, group, slot)
+            server.leader = NOBODY
+            server.heard_round = group.now

@@ -1,4 +1,4 @@
-"""A group round by round: inputs, append, replicate, commit, what is seen and counted. Elections are in raft.py and quorum.py."""
+"""A group round by round: inputs, append, commit, what is seen and counted; its requests are in requests.py and replicate.py."""
 
 from __future__ import annotations
 
@@ -202,105 +202,6 @@ class Group:
                 self.appended_in[len(leader.log), new] = self.round
                 leader.log.append(new)
             self.counts["appended"] += taken
-
-    def replicate(self) -> None:
-        """Step 4."""
-        for request in list(self.under_way):
-            if request.arrives <= self.round and request in self.under_way:
-                self.under_way.remove(request)
-                self.arrive(request)
-        for leader in self.servers:
-            for server in self.servers:
-                if leader.role == LEADER and leader.runs:
-                    if server is leader and self.case.fsync_rounds:
-                        end = len(leader.log)
-                        arrives = self.round + self.case.fsync_rounds
-                        self.under_way.append(Request(leader.id, leader.id, leader.election, arrives, end, 0, (), leader.commit))
-                    elif server is not leader and self.gets_through(leader, server):
-                        self.send(leader, server)
-        self.under_way = [request for request in self.under_way if self.is_awaited(request)]
-
-    def is_awaited(self, request: Request) -> bool:
-        """Whether who sent a request still leads as it did then."""
-        sender = self.servers[request.sender]
-        return sender.role == LEADER and sender.election == request.election
-
-    def send(self, leader: Server, server: Server) -> None:
-        """A request with entries: it is there at once, or under way."""
-        follower = leader.followers[server.id]
-        previous, limit = follower.next_entry, self.case.max_entries
-        entries = leader.log[previous:] if limit is None else leader.log[previous : previous + limit]
-        link = (leader.id, server.id)
-        before = [r.arrives for r in self.under_way if (r.sender, r.receiver) == link and self.is_awaited(r)]
-        arrives = max([self.round + self.trip(leader, server), *before])
-        request = Request(
-            leader.id, server.id, leader.election, arrives, previous, leader.term_before(previous), tuple(entries), leader.commit,
-            self.round,
-        )  # fmt: skip
-        if arrives > self.round:
-            self.under_way.append(request)
-            follower.next_entry = previous + len(entries)
-        else:
-            self.arrive(request)
-
-    def arrive(self, request: Request) -> None:
-        """A request is there: who gets it takes it, and its answer is there."""
-        leader, server = self.servers[request.sender], self.servers[request.receiver]
-        if not self.is_awaited(request) or not leader.runs:
-            return
-        if server is leader:
-            leader.synced = request.previous
-            return
-        if not self.gets_through(leader, server):
-            return
-        follower, previous, entries = leader.followers[server.id], request.previous, request.entries
-        answers = self.gets_through(server, leader)
-        if leader.term < server.term and not self.lacks("refuse_older_term"):
-            if answers:
-                self.take_term(leader, server.term)
-                leader.members = server.members
-            return
-        led = server.role == LEADER and server.term >= leader.term
-        if leader.term > server.term:
-            self.take_term(server, leader.term)
-        self.follow(server)
-        if self.case.protocol == "pacifica":
-            server.members, server.vote = leader.members, leader.id
-        server.heard = server.heard_leader = self.round
-        agrees = previous <= len(server.log)
-        if agrees and not self.lacks("check_previous"):
-            agrees = server.term_before(previous) == request.previous_term
-        if agrees:
-            self.take_entries(request, led)
-        if answers:
-            follower.answered = request.sent if self.case.protocol == "pacifica" else self.round
-            if agrees:
-                follower.match = max(follower.match, previous + len(entries))
-                follower.next_entry = max(follower.next_entry, previous + len(entries))
-            else:
-                link = (leader.id, server.id)
-                self.under_way = [r for r in self.under_way if (r.sender, r.receiver) != link]
-                end = server.largest_end(previous, request.previous_term)
-                guess = leader.largest_end(end, server.term_before(end))
-                follower.next_entry = max(0, min(previous - 1, guess))
-
-    def take_entries(self, request: Request, led: bool) -> None:
-        """A follower's log comes to agree with what it was sent."""
-        leader, server = self.servers[request.sender], self.servers[request.receiver]
-        for number, entry in enumerate(request.entries, request.previous):
-            if number < len(server.log) and server.log[number].term != entry.term:
-                if led:
-                    self.violate("LeaderAppendOnly", server, leader.id, number)
-                if number < server.commit:
-                    self.violate("StateMachineSafety", server, None, number)
-                cause = self.elections[leader.election][2]
-                self.tell("truncate", server, server.term, len(server.log), number, cause)
-                self.counts["truncated"] += len(server.log) - number
-                server.truncate(number)
-            if number == len(server.log):
-                server.log.append(entry)
-                self.counts["sent_entries"] += 1
-        server.commit = max(server.commit, min(request.commit, request.previous + len(request.entries)))
 
     def commit(self, acks: int) -> None:
         """Step 5."""

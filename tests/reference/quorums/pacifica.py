@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.reference.quorums.group import Group
+from tests.reference.quorums.replicate import replicate
 from tests.reference.quorums.server import LEADER, Server
 
 
@@ -16,7 +17,7 @@ def play_pacifica_round(group: Group) -> None:
     for server in group.servers:
         take_over(group, server)
     group.append()
-    group.replicate()
+    replicate(group)
     for primary in primaries(group):
         add(group, primary)
     for primary in primaries(group):

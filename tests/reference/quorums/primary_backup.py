@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.reference.quorums.elector import gives_up_leader
 from tests.reference.quorums.group import Group
-from tests.reference.quorums.server import LEADER
+from tests.reference.quorums.replicate import replicate
 
 
 def play_primary_backup_round(group: Group) -> None:
@@ -12,7 +13,7 @@ def play_primary_backup_round(group: Group) -> None:
     group.take_inputs()
     fail_over(group)
     group.append()
-    group.replicate()
+    replicate(group)
     group.commit(group.case.copies if group.case.protocol == "primary-backup-sync" else 1)
     group.end_round(acked_before)
     group.round += 1
@@ -20,17 +21,8 @@ def play_primary_backup_round(group: Group) -> None:
 
 def fail_over(group: Group) -> None:
     """Who watches the primary makes another one when it has not heard of it for too long."""
-    is_up = not any(f.kind == "controller_loss" and group.in_force(f) for f in group.case.faults)
-    if is_up and not group.elector_was_up:
-        group.elector_heard = group.round
-    group.elector_was_up = is_up
-    term, number, _ = group.elections[-1]
-    primary = group.servers[number]
-    if not is_up:
-        return
-    if primary.is_heard and primary.role == LEADER and primary.term == term:
-        group.elector_heard = group.round
-    elif group.round - group.elector_heard >= group.case.timeout_rounds:
+    if gives_up_leader(group):
+        term, number, _ = group.elections[-1]
         behind = group.servers[number + 1 :] + group.servers[: number + 1]
         heard = [server for server in behind if server.is_heard]
         if heard:

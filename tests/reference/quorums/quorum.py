@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.reference.quorums.elector import gives_up_leader
 from tests.reference.quorums.group import Group
-from tests.reference.quorums.server import LEADER
+from tests.reference.quorums.replicate import replicate
 
 
 def play_quorum_round(group: Group) -> None:
@@ -12,7 +13,7 @@ def play_quorum_round(group: Group) -> None:
     group.take_inputs()
     elect(group)
     group.append()
-    group.replicate()
+    replicate(group)
     group.commit(group.case.acks)
     group.end_round(acked_before)
     group.round += 1
@@ -20,21 +21,12 @@ def play_quorum_round(group: Group) -> None:
 
 def elect(group: Group) -> None:
     """The elector hears the leader, waits, or compares V logs."""
-    is_up = not any(f.kind == "controller_loss" and group.in_force(f) for f in group.case.faults)
-    if is_up and not group.elector_was_up:
-        group.elector_heard = group.round
-    group.elector_was_up = is_up
-    if not is_up:
+    if not gives_up_leader(group):
         return
-    term, last, _ = group.elections[-1]
-    leader = group.servers[last]
-    if leader.is_heard and leader.role == LEADER and leader.term == term:
-        group.elector_heard = group.round
-        return
-    copies = group.case.copies
+    term, copies = group.elections[-1][0], group.case.copies
     around = [group.servers[(term + 1 + step) % copies] for step in range(copies)]
     asked = [server for server in around if server.is_heard][: group.case.compared]
-    if group.round - group.elector_heard < group.case.timeout_rounds or len(asked) < group.case.compared:
+    if len(asked) < group.case.compared:
         return
     for server in asked:
         group.take_term(server, term + 1)

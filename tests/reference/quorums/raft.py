@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tests.reference.quorums.draws import drawn
 from tests.reference.quorums.group import Group
+from tests.reference.quorums.replicate import replicate
 from tests.reference.quorums.server import CANDIDATE, LEADER, Server
 
 
@@ -28,7 +29,7 @@ def play_raft_round(group: Group) -> None:
     check_quorum(group)
     elect(group)
     group.append()
-    group.replicate()
+    replicate(group)
     group.commit(majority(group))
     group.end_round(acked_before)
     group.round += 1

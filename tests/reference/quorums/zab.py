@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.reference.quorums.group import Group
-from tests.reference.quorums.server import CANDIDATE, FOLLOWER, LEADER, Entry, Follower, Request, Server
+from tests.reference.quorums.requests import drop, exchange
+from tests.reference.quorums.server import CANDIDATE, FOLLOWER, LEADER, Follower, Request, Server
 
 
 def play_zab_round(group: Group) -> None:
@@ -106,11 +107,6 @@ def attach(group: Group, server: Server, leader: Server) -> None:
     drop(group, leader, server)
 
 
-def drop(group: Group, leader: Server, server: Server) -> None:
-    """What is under way to a server is gone."""
-    group.under_way = [r for r in group.under_way if (r.sender, r.receiver) != (leader.id, server.id)]
-
-
 def recency(group: Group, server: Server) -> tuple[int, ...]:
     """What histories are compared by."""
     return server.completeness() if group.lacks("current_epoch_first") else (server.log_term, *server.completeness())
@@ -178,49 +174,12 @@ def synchronize(group: Group, leader: Server) -> None:
 
 def broadcast(group: Group) -> None:
     """Phase 3."""
-    for request in list(group.under_way):
-        if request.arrives <= group.round and request in group.under_way:
-            group.under_way.remove(request)
-            take_proposals(group, request)
-    for leader in group.servers:
-        if leader.role != LEADER or not leader.runs:
-            continue
-        for server in group.servers:
-            if server is leader:
-                if group.case.fsync_rounds:
-                    arrives = group.round + group.case.fsync_rounds
-                    own = Request(leader.id, leader.id, leader.election, arrives, len(leader.log), 0, (), leader.commit)
-                    group.under_way.append(own)
-            elif leader.followers[server.id].in_sync and group.gets_through(leader, server):
-                propose(group, leader, server)
-    group.under_way = [request for request in group.under_way if group.is_awaited(request)]
-
-
-def propose(group: Group, leader: Server, server: Server) -> None:
-    """The next proposals, taken at once or under way."""
-    known = leader.followers[server.id]
-    first, limit = known.next_entry, group.case.max_entries
-    entries: list[Entry] = leader.log[first:] if limit is None else leader.log[first : first + limit]
-    before = [r.arrives for r in group.under_way if (r.sender, r.receiver) == (leader.id, server.id) and group.is_awaited(r)]
-    arrives = max([group.round + group.trip(leader, server), *before])
-    request = Request(leader.id, server.id, leader.election, arrives, first, 0, tuple(entries), leader.commit, group.round)
-    if arrives > group.round:
-        group.under_way.append(request)
-        known.next_entry = first + len(entries)
-    else:
-        take_proposals(group, request)
+    exchange(group, take_proposals, lambda leader, server: leader.followers[server.id].in_sync)
 
 
 def take_proposals(group: Group, request: Request) -> None:
-    """Proposals are there."""
+    """A follower gets proposals."""
     leader, server = group.servers[request.sender], group.servers[request.receiver]
-    if not group.is_awaited(request) or not leader.runs:
-        return
-    if server is leader:
-        leader.synced = request.previous
-        return
-    if not group.gets_through(leader, server):
-        return
     if (server.leader != leader.id or server.term != leader.term) and not group.lacks("refuse_older_term"):
         return
     server.heard = group.round

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 
 from emulator.progress import Progress
+from emulator.rounds.relational.run import run_relational
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
 from emulator.schema import OUTPUT_TABLES
@@ -48,6 +49,21 @@ def read_table(folder: Path) -> list[Row]:
         if row.get("epochs") is not None:
             row["epochs"] = [[entry["epoch"], entry["start_offset"]] for entry in row["epochs"]]
     return rows
+
+
+def emulate_both(
+    spark: SparkSession, scenario: Path, folder: Path, by_spark: bool = False
+) -> tuple[dict[str, list[Row]], Sequence[str]]:
+    """The tables of a scenario file, every cell of which relational rounds must give as well, and what these say at their end.
+
+    Tables `runs` and `invariants` are of an engine's own.
+    """
+    usual = emulate(spark, load_run(str(scenario)), folder / "usual")
+    told = run_relational(load_run(str(scenario)), str(folder / "relational"), spark, trace="all", by_spark=by_spark)
+    for name in OUTPUT_TABLES.keys() - {"runs", "invariants"}:
+        first, second = (sorted(map(repr, rows)) for rows in (usual[name], read_table(folder / "relational" / name)))
+        assert first == second, name
+    return usual, told.lines
 
 
 def run_of(paths: Iterable[Path]) -> Run:

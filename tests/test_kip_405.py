@@ -11,10 +11,8 @@ from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
 from emulator.rounds.relational.refusals import refuse_unknown
-from emulator.rounds.relational.run import run_relational
 from emulator.scenario import load_run
-from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import emulate, read_table
+from tests.engine_helpers import emulate, emulate_both
 
 ROOT = Path(__file__).parents[1]
 SCENARIO = ROOT / "datasets" / "examples" / "kip_405.toml"
@@ -89,12 +87,7 @@ def test_relational_rounds_play_the_first_three(spark: SparkSession, tmp_path: P
     lines = SCENARIO.read_text().replace("rounds = 24", f'mode = "plain"\nrounds = {ROUNDS_OF_THREE}').splitlines()
     path = tmp_path / "three.toml"
     path.write_text("\n".join(line for line in lines if not any(f"scenario-{number}" in line for number in (4, 5))))
-    usual = emulate(spark, load_run(str(path)), tmp_path / "usual")
-    run_relational(load_run(str(path)), str(tmp_path / "relational"), spark, trace="all")
-    for name in OUTPUT_TABLES.keys() - {"runs", "invariants"}:
-        rows = (usual[name], read_table(tmp_path / "relational" / name))
-        first, second = (sorted(map(repr, table)) for table in rows)
-        assert first == second, name
+    emulate_both(spark, path, tmp_path)
 
 
 def test_relational_rounds_refuse_the_others_by_name() -> None:

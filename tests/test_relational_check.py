@@ -115,7 +115,7 @@ def test_a_wrong_rule_of_the_default_engine_is_found(
     assert "hw" in {d.what for d in found.differences if d.table == "outcomes"}
 
 
-BESIDE = """
+TWO = """
 rounds = 3
 mode = "plain"
 [cluster]
@@ -127,6 +127,11 @@ replication_factor = 3
 [[workload]]
 topic = "t"
 records_per_round = 2
+"""
+
+BESIDE = (
+    TWO
+    + """
 acks = "1"
 [initial]
 replicas = [
@@ -134,6 +139,7 @@ replicas = [
   { topic = "t", partition = 0, broker = 2, leo = 5, record_bytes = 7 },
 ]
 """
+)
 
 
 def test_partitions_with_two_records_of_one_epoch_and_offset_are_not_drawn(spark: SparkSession, tmp_path: Path) -> None:
@@ -148,18 +154,9 @@ def test_partitions_with_two_records_of_one_epoch_and_offset_are_not_drawn(spark
     assert told[-1] == "1 partitions begin with a replica ahead of its leader in one epoch: bytes of theirs may be others"
 
 
-SYSTEMS = """
-rounds = 3
-mode = "plain"
-[cluster]
-brokers = 3
-[[topics]]
-name = "t"
-partitions = 2
-replication_factor = 3
-[[workload]]
-topic = "t"
-records_per_round = 2
+SYSTEMS = (
+    TWO
+    + """
 [[variants]]
 name = "as ledgers"
 protocol = "bookkeeper"
@@ -171,6 +168,7 @@ protocol = "raft"
 name = "read"
 consumers = [{ group = "g", topic = "t" }]
 """
+)
 
 
 def test_what_else_a_run_has_is_left_out_by_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,10 +15,8 @@ from emulator.rounds.relational.inputs import PARTITIONS_A_SCENARIO, RunInputs
 from emulator.rounds.relational.last_moments import DRAWS, _drawn
 from emulator.rounds.relational.on_duckdb import OnDuckDB
 from emulator.rounds.relational.on_spark import OnSpark
-from emulator.rounds.relational.run import run_relational
 from emulator.scenario import load_run
-from emulator.schema import OUTPUT_TABLES
-from tests.engine_helpers import emulate, read_table
+from tests.engine_helpers import emulate_both
 
 WORD = 2**32
 
@@ -117,12 +115,7 @@ def test_every_table_equals_the_usual_engine(spark: SparkSession, tmp_path: Path
     """With segments that roll and go, what was flushed, and what brokers carried."""
     path = tmp_path / "deaths.toml"
     path.write_text(text)
-    usual = emulate(spark, load_run(str(path)), tmp_path / "usual")
-    run_relational(load_run(str(path)), str(tmp_path / "relational"), spark, trace="all")
-    for name in OUTPUT_TABLES.keys() - {"runs", "invariants"}:
-        rows = (usual[name], read_table(tmp_path / "relational" / name))
-        first, second = (sorted(map(repr, table)) for table in rows)
-        assert first == second, name
+    usual, _ = emulate_both(spark, path, tmp_path)
     leos = {(r["topic"], r["partition"], r["round"], r["broker"]): r["leo"] for r in usual["trace"]}
     assert leos["t", 0, 3, 1] > leos["t", 0, 2, 1]
 

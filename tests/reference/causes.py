@@ -55,9 +55,19 @@ def causes_of(broker: int, rack: object, faults: Sequence[Fault], rounds: int) -
     strongest: dict[int, tuple[int, int]] = {}
     for whom in (EVERYBODY, ("broker", broker), ("rack", None if rack is None else str(rack))):
         for at, fault in _looked.on.get(whom, ()):
-            place, to_round = (_place(fault), at), fault.get("to_round")
-            for now in range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds)):
-                strongest[now] = min(place, strongest.get(now, place))
+            note_strongest(strongest, (_place(fault), at), fault, rounds)
+    return lasting(strongest, rounds)
+
+
+def note_strongest(strongest: dict[int, tuple[int, int]], place: tuple[int, int], fault: Fault, rounds: int) -> None:
+    """In every round in which the fault is in force it is the strongest one, unless one of a lower place is."""
+    to_round = fault.get("to_round")
+    for now in range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds)):
+        strongest[now] = min(place, strongest.get(now, place))
+
+
+def lasting(strongest: Mapping[int, tuple[int, int]], rounds: int) -> list[int | None]:
+    """By round the fault in force then, else the last that was; None: none was yet."""
     causes: list[int | None] = []
     for now in range(rounds):
         causes.append(strongest[now][1] if now in strongest else causes[-1] if causes else None)

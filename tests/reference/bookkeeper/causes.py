@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.reference.broker_status import kind_at_broker
+from tests.reference.causes import lasting, note_strongest
 
 from .status import DEAD_KINDS, concerns, covers
 
@@ -25,13 +26,8 @@ def causes_of_bookie(bookie: int, rack: object, faults: Sequence[Fault], rounds:
     strongest: dict[int, tuple[int, int]] = {}
     for fault in faults:
         if fault["kind"] in STRENGTH and concerns(fault, bookie, rack):
-            place, to_round = (_rank(fault), fault["fault_id"]), fault.get("to_round")
-            for now in range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds)):
-                strongest[now] = min(place, strongest.get(now, place))
-    causes: list[int | None] = []
-    for now in range(rounds):
-        causes.append(strongest[now][1] if now in strongest else causes[-1] if causes else None)
-    return causes
+            note_strongest(strongest, (_rank(fault), fault["fault_id"]), fault, rounds)
+    return lasting(strongest, rounds)
 
 
 def _rank(fault: Fault) -> int:

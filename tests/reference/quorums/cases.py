@@ -73,3 +73,13 @@ class Violation(NamedTuple):
     broker: int
     other: int | None
     entry: int | None
+
+
+VOTER_RESTARTS = (
+    Fault("link_cut", 4, 6, 0, 2),
+    Fault("broker_crash", 6, 8, 2),
+    Fault("broker_crash", 6, 10, 0),
+    Fault("isolation", 10, 20, 1),
+    Fault("broker_crash", 10, 11, 2),
+)
+"""Server 1 leads the second term by the vote of server 2, which restarts and is asked by server 0 for that term once more."""

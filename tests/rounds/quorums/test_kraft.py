@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.quorums.constants import INVARIANTS
 from emulator.rounds.quorums.fetch import truncate_to
-from tests.reference.quorums.cases import Case, Fault
+from tests.reference.quorums.cases import VOTER_RESTARTS, Case, Fault
 from tests.reference.quorums.schedules import without
 from tests.rounds.quorums.compared import Game, differences, play_block
 
@@ -70,14 +70,7 @@ def test_a_high_watermark_at_the_epochs_start() -> None:
 
 def test_a_vote_outlives_a_restart() -> None:
     """Server 1 leads epoch 2 by the vote of server 2, which restarts without its quorum-state and is asked by 0 for epoch 2."""
-    faults = (
-        Fault("link_cut", 4, 6, 0, 2),
-        Fault("broker_crash", 6, 8, 2),
-        Fault("broker_crash", 6, 10, 0),
-        Fault("isolation", 10, 20, 1),
-        Fault("broker_crash", 10, 11, 2),
-    )
-    case = Case("kraft", 3, 20, timeout_rounds=4, jitter_rounds=0, max_entries=1, faults=faults)
+    case = Case("kraft", 3, 20, timeout_rounds=4, jitter_rounds=0, max_entries=1, faults=VOTER_RESTARTS)
     assert violated(case) == set()
     assert "SingleLeader" in violated(without(case, "keep_vote"))
     assert differences(case) == differences(without(case, "keep_vote")) == []

@@ -13,7 +13,7 @@ from emulator.compiled import is_compiling
 from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums.constants import INVARIANTS
 from emulator.rounds.quorums.records import Leadership
-from tests.reference.quorums.cases import Case, Fault
+from tests.reference.quorums.cases import VOTER_RESTARTS, Case, Fault
 from tests.reference.quorums.play import played
 from tests.reference.quorums.schedules import random_case, without
 from tests.rounds.quorums.compared import differences, play_block
@@ -82,14 +82,7 @@ def test_logs_must_agree_before() -> None:
 
 def test_a_vote_outlives_a_restart() -> None:
     """Server 1 leads term 2 by the vote of server 2, whose log is behind; server 2 restarts, and server 0 asks it for term 2."""
-    faults = (
-        Fault("link_cut", 4, 6, 0, 2),
-        Fault("broker_crash", 6, 8, 2),
-        Fault("broker_crash", 6, 10, 0),
-        Fault("isolation", 10, 20, 1),
-        Fault("broker_crash", 10, 11, 2),
-    )
-    case = Case("raft", 3, 20, timeout_rounds=4, jitter_rounds=0, faults=faults)
+    case = Case("raft", 3, 20, timeout_rounds=4, jitter_rounds=0, faults=VOTER_RESTARTS)
     assert violated([case]) == set()
     assert violated([without(case, "keep_vote")]) == {"ElectionSafety", "LogMatching"}
     assert differences(case) == differences(without(case, "keep_vote")) == []

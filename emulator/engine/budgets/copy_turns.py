@@ -14,7 +14,7 @@ import numpy as np
 from emulator.engine.budgets.copies_of_block import CopiesOfBlock
 from emulator.engine.budgets.copy_forecast import Course, forecast
 from emulator.engine.budgets.copy_queue import CopyTask, Turn, turns_of
-from emulator.engine.budgets.shared_block import SharedBlock
+from emulator.engine.budgets.shared_block import SharedBlock, with_first_places
 from emulator.inputs.arrays.copy_budgets import UNLIMITED, CopyBudgets
 from emulator.rounds.kafka.constants import FOREVER
 from emulator.rounds.kafka.state import State
@@ -25,12 +25,8 @@ class CopyTurns:
 
     def __init__(self, blocks: Sequence[SharedBlock], budgets: CopyBudgets, window_rounds: int, changes: np.ndarray) -> None:
         self._budgets, self._window, self._changes = budgets, window_rounds, changes
-        self._blocks: list[CopiesOfBlock] = []
-        first = 0
-        for block in blocks:
-            if len(block.stretches.state.tiers):
-                self._blocks.append(CopiesOfBlock(block, first))
-            first += len(np.asarray(block.stretches.state.partitions))
+        placed = with_first_places(blocks)
+        self._blocks = [CopiesOfBlock(block, first) for block, first in placed if len(block.stretches.state.tiers)]
         brokers = budgets.threads.shape[1]
         self._replicas = sum((one.per_broker(brokers) for one in self._blocks), np.zeros(brokers, np.int64))
         self._ruled = np.zeros(brokers, bool)

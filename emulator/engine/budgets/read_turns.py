@@ -10,7 +10,7 @@ import numpy as np
 from emulator.engine.budgets.demands import in_force
 from emulator.engine.budgets.read_demands import ReadDemands, read_demands
 from emulator.engine.budgets.read_queue import ReadTask, reads_of
-from emulator.engine.budgets.shared_block import SharedBlock
+from emulator.engine.budgets.shared_block import SharedBlock, with_first_places
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.reading.records import ALONE, IS_MADE, Reader
@@ -26,12 +26,8 @@ class ReadTurns:
 
     def __init__(self, blocks: Sequence[SharedBlock], limits: ReadLimits) -> None:
         self._limits = limits
-        self._blocks: list[_Reads] = []
-        first = 0
-        for block in blocks:
-            if len(block.stretches.state.reading):
-                self._blocks.append(_Reads(block, first))
-            first += len(np.asarray(block.stretches.state.partitions))
+        placed = with_first_places(blocks)
+        self._blocks = [_Reads(block, first) for block, first in placed if len(block.stretches.state.reading)]
         self._before: list[State] = []
         self._turns: list[tuple[_Reads, int, tuple[int, int]]] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,3 +77,11 @@ class SharedBlock:
             np.asarray(state.tiers)["copy_share_bytes"] = bytes_of_copies(asked.copies, shares.copies)
         if asked.reads is not None and shares.reads is not None:
             limit_reads(state, self.layout, asked.reads, shares.reads)
+
+
+def with_first_places(blocks: Sequence[SharedBlock]) -> Iterator[tuple[SharedBlock, int]]:
+    """Blocks, each with the place of its first partition among those of all."""
+    first = 0
+    for block in blocks:
+        yield block, first
+        first += len(np.asarray(block.stretches.state.partitions))

@@ -1,1 +1,1 @@
-"""Compiled rounds of groups that commit by quorums: `quorum` and `raft` (docs/quorum_rounds.md)."""
+"""Compiled rounds of groups (docs/quorum_rounds.md): a folder a protocol, and here what they share."""

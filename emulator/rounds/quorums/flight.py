@@ -5,10 +5,10 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.quorums.constants import GEOMETRIC, LEADER
+from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Settings
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.records import Group, Lists, Message
-from emulator.rounds.quorums.stand import draw
 
 MOST_DRAWS = 128
 """Of one request with a geometric distribution."""

@@ -13,10 +13,10 @@ import numpy as np
 from emulator.compiled import compiled
 from emulator.rounds.leaps import last_multiple, move_counters, remember, sum_of_drift, take_drift
 from emulator.rounds.quorums.constants import FOREVER, LEADER, NEVER_FLUSHED, PACIFICA, RAFT
+from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Settings
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.records import Group, Latency, Leadership, Lists, Message, Peer, Server
-from emulator.rounds.quorums.stand import draw
 from emulator.rounds.records import kinds_of, word_of
 
 GROUP_KINDS = np.array(kinds_of(Group), np.int64)

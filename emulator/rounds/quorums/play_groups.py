@@ -21,16 +21,16 @@ from emulator.rounds.quorums.constants import (
 )
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
 from emulator.rounds.quorums.leap import Rows, horizon, is_quiet, leap
-from emulator.rounds.quorums.play_kraft_round import play_kraft_round
-from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
-from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
-from emulator.rounds.quorums.play_quorum_round import play_quorum_round
-from emulator.rounds.quorums.play_raft_round import play_raft_round
-from emulator.rounds.quorums.play_viewstamped_round import play_viewstamped_round
-from emulator.rounds.quorums.play_zab_round import play_zab_round
+from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_round
+from emulator.rounds.quorums.primary_backup.play_primary_backup_round import play_primary_backup_round
+from emulator.rounds.quorums.quorum.play_quorum_round import play_quorum_round
+from emulator.rounds.quorums.raft.play_raft_round import play_raft_round
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.state import State
+from emulator.rounds.quorums.viewstamped.play_viewstamped_round import play_viewstamped_round
+from emulator.rounds.quorums.zab.play_zab_round import play_zab_round
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
 PlayRound = Callable[[Lists, Inputs, Group], None]

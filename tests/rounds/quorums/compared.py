@@ -33,18 +33,18 @@ from emulator.rounds.quorums.constants import (
 )
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.flight import is_lost
+from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
 from emulator.rounds.quorums.log import end_of_run
+from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_block import Scratch, play
 from emulator.rounds.quorums.play_groups import load_group
-from emulator.rounds.quorums.play_kraft_round import play_kraft_round
-from emulator.rounds.quorums.play_pacifica_round import play_pacifica_round
-from emulator.rounds.quorums.play_primary_backup_round import play_primary_backup_round
-from emulator.rounds.quorums.play_quorum_round import play_quorum_round
-from emulator.rounds.quorums.play_raft_round import play_raft_round
-from emulator.rounds.quorums.play_viewstamped_round import play_viewstamped_round
-from emulator.rounds.quorums.play_zab_round import play_zab_round
+from emulator.rounds.quorums.primary_backup.play_primary_backup_round import play_primary_backup_round
+from emulator.rounds.quorums.quorum.play_quorum_round import play_quorum_round
+from emulator.rounds.quorums.raft.play_raft_round import play_raft_round
 from emulator.rounds.quorums.records import Group, Latency
 from emulator.rounds.quorums.state import State
+from emulator.rounds.quorums.viewstamped.play_viewstamped_round import play_viewstamped_round
+from emulator.rounds.quorums.zab.play_zab_round import play_zab_round
 from emulator.rounds.records import fields_of, rows
 from tests.reference.quorums.cases import Case, Event, Violation
 from tests.reference.quorums.play import outcomes

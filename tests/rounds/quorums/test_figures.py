@@ -9,7 +9,7 @@ import pytest
 from emulator.rounds.quorums.advance_commit import matched_by
 from emulator.rounds.quorums.constants import LEADER
 from emulator.rounds.quorums.log import append_entries, is_as_complete
-from emulator.rounds.quorums.vote import is_majority
+from emulator.rounds.quorums.raft.vote import is_majority
 from tests.reference.quorums.cases import Case
 from tests.rounds.quorums.compared import Game
 

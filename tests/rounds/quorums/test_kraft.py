@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.quorums.constants import INVARIANTS
-from emulator.rounds.quorums.fetch import truncate_to
+from emulator.rounds.quorums.kraft.fetch import truncate_to
 from tests.reference.quorums.cases import VOTER_RESTARTS, Case, Fault
 from tests.reference.quorums.schedules import without
 from tests.rounds.quorums.compared import Game, differences, play_block

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.add_candidates import add_candidates
 from emulator.rounds.quorums.append import append_records
-from emulator.rounds.quorums.check_leases import check_leases, take_over
-from emulator.rounds.quorums.check_pacifica import check_pacifica
-from emulator.rounds.quorums.commit_prepared import commit_prepared
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.pacifica.add_candidates import add_candidates
+from emulator.rounds.quorums.pacifica.check_leases import check_leases, take_over
+from emulator.rounds.quorums.pacifica.check_pacifica import check_pacifica
+from emulator.rounds.quorums.pacifica.commit_prepared import commit_prepared
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.replicate import replicate
 from emulator.rounds.quorums.take_inputs import take_inputs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.quorums.advance_commit import matched_by, note_committed
-from emulator.rounds.quorums.change_views import leave_view
 from emulator.rounds.quorums.constants import CANDIDATE, FOLLOWER, LEADER, RECOVERING
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.lead import follow
@@ -12,6 +11,7 @@ from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.take_history import take_history
+from emulator.rounds.quorums.viewstamped.change_views import leave_view
 
 
 @compiled

@@ -6,10 +6,10 @@ from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import CANDIDATE, NEVER, NOBODY
 from emulator.rounds.quorums.flight import give_up
 from emulator.rounds.quorums.inputs import Rules
-from emulator.rounds.quorums.leave_leaders import abandon, exchanges, is_looking
 from emulator.rounds.quorums.log import is_as_complete
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.take_history import take_history
+from emulator.rounds.quorums.zab.leave_leaders import abandon, exchanges, is_looking
 
 
 @compiled

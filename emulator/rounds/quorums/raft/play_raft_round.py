@@ -1,34 +1,34 @@
-"""One round of a group under `kraft`: the steps in the order of docs/kraft_rounds.md."""
+"""One round of a group under `raft`: the steps in the order of docs/quorum_rounds.md."""
 
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.advance_high_watermark import advance_high_watermark
+from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.end_round import end_round
-from emulator.rounds.quorums.fetch import begin_quorum_epochs, fetch
 from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.raft.check_quorum import check_quorum
+from emulator.rounds.quorums.raft.stand import stand
+from emulator.rounds.quorums.raft.vote import vote
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.resign import resign
-from emulator.rounds.quorums.stand import stand
+from emulator.rounds.quorums.replicate import replicate
 from emulator.rounds.quorums.take_inputs import take_inputs
-from emulator.rounds.quorums.vote import vote
 
 
 @compiled
-def play_kraft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
-    """Play round `group.now`: votes as Raft's, followers fetch, the leader learns from fetches what they have."""
+def play_raft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
+    """Play round `group.now`: a majority commits, and a majority votes."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
     group.acked_before = group.acked
     if group.now >= group.next_change:  # 1. inputs
         take_inputs(lists, inputs, group, rules)
-    resign(lists, group, settings)  # 2. election
+    if settings.check_quorum:  # 2. election
+        check_quorum(lists, group, settings)
     if stand(lists, inputs, group, settings, rules):
         vote(lists, group, settings, rules)
     append_records(lists, inputs, group)  # 3. append
-    begin_quorum_epochs(lists, group, rules)  # 4. fetch
-    fetch(lists, group, settings, rules)
-    advance_high_watermark(lists, group, settings, rules)  # 5. commit
+    replicate(lists, inputs, group, settings, rules)  # 4. replicate
+    advance_commit(lists, group, settings, rules, group.copies // 2 + 1)  # 5. commit
     end_round(lists, group, settings)  # 6. end of the round
     group.now += 1

@@ -5,15 +5,15 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
-from emulator.rounds.quorums.broadcast import broadcast
-from emulator.rounds.quorums.check_order import check_order
-from emulator.rounds.quorums.discover import discover
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
-from emulator.rounds.quorums.leave_leaders import leave_leaders
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.synchronize import synchronize
 from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.zab.broadcast import broadcast
+from emulator.rounds.quorums.zab.check_order import check_order
+from emulator.rounds.quorums.zab.discover import discover
+from emulator.rounds.quorums.zab.leave_leaders import leave_leaders
+from emulator.rounds.quorums.zab.synchronize import synchronize
 
 
 @compiled

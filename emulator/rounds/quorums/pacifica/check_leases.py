@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.configuration import propose, reaches_manager
 from emulator.rounds.quorums.constants import LEADER, NEVER, NOBODY
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.lead import follow, lead
 from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.pacifica.configuration import propose, reaches_manager
 from emulator.rounds.quorums.records import Group, Lists
 
 

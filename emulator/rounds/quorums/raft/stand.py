@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import CANDIDATE, KRAFT, LEADER, NEVER, NOBODY
+from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import is_as_complete
 from emulator.rounds.quorums.records import Group, Lists
-
-
-@compiled
-def draw(seed: int, group: int, slot: int, stood: int, most: int) -> int:
-    """A number from 0 to `most`, the same in every run: docs/quorum_rounds.md, "The draw"."""
-    x = seed
-    x = (1103515245 * (x ^ group) + 12345) % 2147483648
-    x = (1103515245 * (x ^ slot) + 12345) % 2147483648
-    x = (1103515245 * (x ^ stood) + 12345) % 2147483648
-    return x // 65536 % (most + 1)
 
 
 @compiled

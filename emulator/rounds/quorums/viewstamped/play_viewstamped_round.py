@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.quorums.append import append_records
-from emulator.rounds.quorums.change_views import change_views
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
-from emulator.rounds.quorums.prepare import commit_operations, prepare
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.recover import forget_state, recover
 from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.viewstamped.change_views import change_views
+from emulator.rounds.quorums.viewstamped.prepare import commit_operations, prepare
+from emulator.rounds.quorums.viewstamped.recover import forget_state, recover
 
 
 @compiled

@@ -1,0 +1,1 @@
+"""Rounds of `kraft`: followers fetch (docs/kraft_rounds.md)."""

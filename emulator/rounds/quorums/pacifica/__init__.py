@@ -1,0 +1,1 @@
+"""Rounds of `pacifica`: leases and a configuration manager."""

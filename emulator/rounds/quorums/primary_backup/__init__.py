@@ -1,0 +1,1 @@
+"""Rounds of `primary-backup-sync` and `-async`."""

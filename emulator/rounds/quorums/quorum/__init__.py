@@ -1,0 +1,1 @@
+"""Rounds of `quorum`: A servers commit, an elector compares V logs."""

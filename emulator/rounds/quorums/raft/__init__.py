@@ -1,0 +1,1 @@
+"""Rounds of `raft`: terms, votes, a leader that tells its followers."""

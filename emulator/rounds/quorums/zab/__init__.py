@@ -1,0 +1,1 @@
+"""Rounds of `zab`: discovery, synchronization, broadcast (docs/zab_rounds.md)."""

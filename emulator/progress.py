@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as RichProgress
 
-SECONDS_BETWEEN_LINES = 2.0
+SECONDS_BETWEEN_LINES, SHARE_BETWEEN_LINES = 2.0, 0.02
+"""At least so many, and so much of the time since the start: a run of an hour writes some 200 lines, not 1,800."""
+
 _SCALES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -72,7 +74,7 @@ class Progress:
         self._latest = (rounds_done, partitions_running, iterations, replica_rounds)
         if self._bar is not None:
             self._bar.update(self._task, completed=rounds_done, detail=self._detail())
-        elif not self._quiet and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
+        elif not self._quiet and self._is_due(time.monotonic()):
             self._write_line()
 
     def finish(self) -> None:
@@ -107,6 +109,9 @@ class Progress:
         if done > 0 and rounds_done < self._total_rounds:
             parts.append(f"{duration(seconds * (self._total_rounds - rounds_done) / done)} left")
         return ", ".join(parts)
+
+    def _is_due(self, now: float) -> bool:
+        return now - self._last_line >= max(SECONDS_BETWEEN_LINES, SHARE_BETWEEN_LINES * (now - self._started))
 
     def _write_line(self) -> None:
         rounds_done = self._latest[0] if self._latest else 0

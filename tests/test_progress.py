@@ -47,6 +47,20 @@ def test_plain_lines_come_at_most_every_two_seconds(clock: list[float]) -> None:
     ]
 
 
+def test_lines_of_a_long_run_are_a_fiftieth_of_it_apart(clock: list[float]) -> None:
+    stream = io.StringIO()
+    with Progress(stream) as reported:
+        reported.start(36_000, 2000, 1)
+        for second in range(1, 3601):
+            clock[0] += 1
+            reported.advance(second * 10, 2000, second, second * 60_000)
+    lines = stream.getvalue().splitlines()
+    rounds = [int(line.split()[1]) for line in lines]
+    assert 200 < len(lines) < 250
+    assert rounds[1] - rounds[0] == 20
+    assert 700 < rounds[-1] - rounds[-2] < 730
+
+
 def test_jobs_emulated_time_and_what_an_earlier_run_did(clock: list[float]) -> None:
     stream = io.StringIO()
     with Progress(stream) as reported:

@@ -15,7 +15,7 @@ from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
-from emulator.engine.estimate import Work
+from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGMENT, WEIGHT_PER_SECOND, Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
@@ -46,6 +46,12 @@ WEIGHT_OF_ROWS = 300.0
 
 WEIGHT_OF_TRACE = 20.0
 """What a traced round of a replica costs, likewise, and one at whose end it is told of."""
+
+WEIGHT_OF_SEGMENT = CORE_SECONDS_OF_SEGMENT * WEIGHT_PER_SECOND
+"""What a segment of a log costs, likewise."""
+
+WEIGHT_OF_COPY = CORE_SECONDS_OF_COPY * WEIGHT_PER_SECOND
+"""What a segment costs that goes to remote storage: blocks of partitions with many are small, in memory too."""
 
 WEIGHT_OF_EDGE = 25.0
 """What a quota edge costs a replica, likewise, if every window is one."""
@@ -93,8 +99,8 @@ class CompiledEngine:
         return np.concatenate([self._traced[s.scenario_id] for s in self._scenarios])
 
     @cached_property
-    def _weights(self) -> np.ndarray:
-        """By place, how much there is to do: about replica-rounds that are played in the same time."""
+    def _weights_of_rounds(self) -> np.ndarray:
+        """By place, of `_weights` what rounds and rows are, without segments."""
         prepared = self._prepared
         of_rows = WEIGHT_OF_ROWS + WEIGHT_OF_TRACE * len(self._state_at)
         played = prepared.weights.copy()
@@ -104,6 +110,18 @@ class CompiledEngine:
             edges = self._scenarios[at].rounds / self._scenarios[at].quota_window_rounds
             played[first:end] = np.maximum(played[first:end], edges * WEIGHT_OF_EDGE * prepared.slots[first:end])
         return played * np.where(self._is_traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """By place, how much there is to do: about replica-rounds that are played in the same time."""
+        segments, copies = self._segments
+        return self._weights_of_rounds + (segments - copies) * WEIGHT_OF_SEGMENT + copies * WEIGHT_OF_COPY
+
+    @cached_property
+    def _segments(self) -> tuple[np.ndarray, np.ndarray]:
+        """By place: segments that begin in a log, and those of them that go to remote storage."""
+        segments, copies = zip(*(segments_of_run(scenario) for scenario in self._scenarios), strict=True)
+        return np.concatenate(segments), np.concatenate(copies)
 
     @cached_property
     def size(self) -> Size:
@@ -119,9 +137,9 @@ class CompiledEngine:
 
     @cached_property
     def work(self) -> Work:
-        """How much it has to do, as an estimate of time and room needs it: segments are counted, which takes a while."""
-        segments, copies = np.sum([segments_of_run(scenario) for scenario in self._scenarios], axis=0).tolist()
-        weight, causes = float(self._weights.sum()), tuple(self._causes())
+        """How much it has to do, as an estimate of time and room needs it."""
+        segments, copies = (float(of_places.sum()) for of_places in self._segments)
+        weight, causes = float(self._weights_of_rounds.sum()), tuple(self._causes())
         return Work(weight, self.size.rows, self.traced_rounds, segments, copies, not self.is_small, causes)
 
     def _causes(self) -> Iterator[str]:

@@ -29,8 +29,8 @@ SECONDS_OF_TRACED_ROUND = 3e-6
 CORE_SECONDS_OF_SEGMENT = 34e-6
 """That begins in a log: 1,600,000 of 20,000 partitions of up to 2 MB a round, a day, in 33 s."""
 
-CORE_SECONDS_OF_COPY = 80e-6
-"""Of a segment to remote storage, until it is deleted, rows included: 8,400,000 in a run of 352 s, 1,050,000 in one of 57."""
+CORE_SECONDS_OF_COPY = 48e-6
+"""Of a segment to remote storage, until it is deleted, rows included: 8,400,000 in a run of 237 s, 1,050,000 in one of 37."""
 
 START_BYTES, WORKER_BYTES = 1.1e9, 0.4e9
 """Java and Python of a small run; and what each core's Python adds where there are jobs."""
@@ -52,8 +52,9 @@ SHOWN_SHARE = 0.1
 class Work:
     """What a run, or a part of it, has to do.
 
-    `weight`: of its blocks (engine/blocks.py). `traced_rounds`: of replicas. `segments`: that begin, `copies`: of these those
-    that go to remote storage. `by_jobs`: whether Spark jobs play it. `causes`: in words, what keeps rounds from being leapt over.
+    `weight`: of its blocks (engine/blocks.py), without that of segments. `traced_rounds`: of replicas. `segments`: that begin,
+    `copies`: of these those that go to remote storage. `by_jobs`: whether Spark jobs play it. `causes`: in words, what keeps
+    rounds from being leapt over.
     """
 
     weight: float = 0.0

@@ -20,8 +20,8 @@ MEASURED = {
     "1,000,000 x 3 x 200": (Work(1.5e9, 3_000_000, by_jobs=True), 54),
     "100,000 x 3 x 40, traced": (Work(3.3e8, 300_000, 12_000_000, by_jobs=True), 60.4),
     "20,000 partitions, a day": (Work(2.8e7, 60_000, 0, 1_606_050, by_jobs=True), 33),
-    "tiering_policies.toml": (Work(2.09e7, 20_400, 0, 1_050_085, 1_050_085, True), 57),
-    "600,000 partitions, a week": (Work(1.3e9, 1_700_000, 0, 8_400_000, 8_400_000, True), 352),
+    "tiering_policies.toml": (Work(2.09e7, 20_400, 0, 1_050_085, 1_050_085, True), 37.3),
+    "600,000 partitions, a week": (Work(1.3e9, 1_700_000, 0, 8_400_000, 8_400_000, True), 237),
 }
 """Runs of benchmarks/RESULTS.md on two cores: their work, and the seconds that they took."""
 
@@ -77,7 +77,7 @@ def test_segments_are_what_is_appended(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SCENARIO)
     base, _ = load_run(str(tmp_path / "s.toml")).scenarios
     kept, tiered = (4 * 1000 * 200 + 2 * 500 * 1000) / 20_000, 2 * 1000 * 200 / 10_000
-    assert segments_of_run(base) == (kept + tiered, tiered)
+    assert [of.sum() for of in segments_of_run(base)] == pytest.approx([kept + tiered, tiered])
 
 
 def test_what_makes_it_long_is_said(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_longest_parts_are_said_first() -> None:
     assert [line for line in lines if line.startswith("what takes")] == [
         "what takes long: rounds that are played: 50 s",
         "what takes long: inputs and tables of 3,001,000 replicas: 21 s",
-        "what takes long: 1,000,000 segments that are copied to remote storage: 20 s",
+        "what takes long: 1,000,000 segments that are copied to remote storage: 12 s",
     ]
 
 

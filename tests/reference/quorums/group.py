@@ -55,6 +55,7 @@ class Group:
     latencies: dict[int, int] = field(default_factory=dict)
     starts: list[int] = field(default_factory=lambda: [0])
     high_watermark: int = 0
+    cuts: list[Fault] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.servers = [Server(number) for number in range(self.case.copies)]
@@ -82,8 +83,10 @@ class Group:
 
     def take_inputs(self) -> None:
         """Step 1."""
+        there = [(n, f) for n, f in enumerate(self.case.faults) if self.in_force(f)]
+        self.cuts = [f for _, f in there if f.kind == "link_cut"]
         for server in self.servers:
-            own = [(n, f) for n, f in enumerate(self.case.faults) if self.in_force(f) and self.strikes(f, server.id)]
+            own = [(n, f) for n, f in there if self.strikes(f, server.id)]
             if own:
                 server.cause = min(own, key=lambda one: (STRENGTH.index(one[1].kind), one[0]))[0]
             was_down, server.is_down = server.is_down, any(f.kind in DEATHS for _, f in own)
@@ -131,10 +134,11 @@ class Group:
 
     def gets_through(self, sender: Server, receiver: Server) -> bool:
         """Whether a message arrives."""
-        cuts = [f for f in self.case.faults if f.kind == "link_cut" and self.in_force(f)]
-        out = any((f.broker, f.peer) == (sender.id, receiver.id) and f.direction in ("both", "out") for f in cuts)
-        into = any((f.broker, f.peer) == (receiver.id, sender.id) and f.direction in ("both", "in") for f in cuts)
-        return sender.is_heard and receiver.is_heard and not out and not into
+        if not (sender.is_heard and receiver.is_heard):
+            return False
+        out = any((f.broker, f.peer) == (sender.id, receiver.id) and f.direction in ("both", "out") for f in self.cuts)
+        into = any((f.broker, f.peer) == (receiver.id, sender.id) and f.direction in ("both", "in") for f in self.cuts)
+        return not out and not into
 
     # Terms
 
@@ -258,6 +262,9 @@ class Group:
         differed, first = self.logs_differed, None
         for one in self.servers:
             for other in self.servers[one.id + 1 :]:
+                both = min(len(one.log), len(other.log))
+                if one.log[:both] == other.log[:both]:
+                    continue
                 shared = [n for n, (a, b) in enumerate(zip(one.log, other.log, strict=False)) if a.term == b.term]
                 below = range(max(shared, default=-1) + 1)
                 wrong = next((n for n in below if one.log[n] != other.log[n]), None)
@@ -269,11 +276,13 @@ class Group:
 
     def check_committed(self) -> None:
         """What a server newly knows as committed was committed by a leader, and no other entry with that number."""
+        committed: dict[int, set[Entry]] = {}
+        for number, entry in self.committed:
+            committed.setdefault(number, set()).add(entry)
         for server in self.servers:
             seen, self.commits_seen[server.id] = self.commits_seen[server.id], server.commit
             for number in range(seen, server.commit):
-                at_number = {entry for n, entry in self.committed if n == number}
-                if at_number != {server.log[number]}:
+                if committed.get(number, set()) != {server.log[number]}:
                     self.violate("StateMachineSafety", server, None, number)
                     break
 

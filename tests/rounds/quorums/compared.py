@@ -32,9 +32,7 @@ from emulator.rounds.quorums.constants import (
     UNIFORM,
 )
 from emulator.rounds.quorums.end_round import finish
-from emulator.rounds.quorums.flight import is_lost
 from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
-from emulator.rounds.quorums.log import end_of_run
 from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_block import Scratch, play
 from emulator.rounds.quorums.play_groups import load_group
@@ -47,8 +45,10 @@ from emulator.rounds.quorums.viewstamped.play_viewstamped_round import play_view
 from emulator.rounds.quorums.zab.play_zab_round import play_zab_round
 from emulator.rounds.records import fields_of, rows
 from tests.reference.quorums.cases import Case, Event, Violation
+from tests.reference.quorums.group import Group as ReferenceGroup
 from tests.reference.quorums.play import outcomes
 from tests.reference.quorums.play import played as played_by_reference
+from tests.rounds.cells import cells
 
 ROUND_MS = 500
 PLAYS = {
@@ -133,44 +133,15 @@ class Game:
 
     def log(self, slot: int) -> list[tuple[int, int]]:
         """(term, number of the leadership) of each entry."""
-        server = self.lists.servers[slot]
-        log: list[tuple[int, int]] = []
-        for at in every(server.runs):
-            run = self.lists.runs[at]
-            assert run.first_entry == len(log)
-            count = end_of_run(self.lists, server, at) - run.first_entry
-            log += [(int(run.term), int(run.leadership))] * int(count)
+        log: list[tuple[int, int]] = self.rows()[slot]["log"]
         return log
 
-    def row(self, slot: int) -> dict[str, Any]:
-        """As tests.reference.quorums.play.row_of."""
-        server, copies = self.lists.servers[slot], self.case.copies
-        peers = {n: self.lists.peers[slot * copies + n] for n in range(copies) if n != slot}
-        is_leader = server.role == LEADER
-        return {
-            "role": ROLES[server.role],
-            "term": int(server.term),
-            "members": members_of(server.members),
-            "joining": members_of(server.joining),
-            "vote": null(server.voted_for, NOBODY),
-            "log": self.log(slot),
-            "flushed": int(server.flushed_to),
-            "commit": int(server.commit),
-            "heard": int(server.heard_round),
-            "heard_leader": null(server.heard_leader, NEVER),
-            "stood": int(server.stood),
-            "leader": null(server.leader, NOBODY) if self.case.protocol in ("zab", "kraft") else None,
-            "log_term": int(server.log_term) if self.case.protocol in ("zab", "viewstamped") else None,
-            "synced": int(self.lists.peers[slot * copies + slot].match_to) if is_leader else None,
-            "under_way": [
-                (int(m.receiver), int(m.arrives), int(m.previous), int(m.to_entry), int(m.commit))
-                for m in (self.lists.messages[at] for at in every(self.group.messages))
-                if m.sender == slot and not is_lost(self.lists, m)
-            ],
-            "followers": {n: (int(p.next_entry), int(p.match_to), null(p.answered_round, NEVER)) for n, p in peers.items()}
-            if is_leader
-            else None,
-        }
+    def rows(self) -> list[dict[str, Any]]:
+        """Of each server what is so of it."""
+        copies, lists = self.case.copies, self.lists
+        logs = [_told(lists.runs, server.runs, RUN) for server in lists.servers[:copies]]
+        own, peers = list(cells(lists.servers[:copies], *SERVER)), list(cells(lists.peers[: copies * copies], *PEER))
+        return rows_of(self.case.protocol, own, peers, logs, _told(lists.messages, self.group.messages, MESSAGE))
 
     def outcomes(self) -> dict[str, Any]:
         """What is counted, at the end."""
@@ -184,6 +155,69 @@ OUTCOMES = (
     "appended", "acked", "truncated", "elections", "campaigns", "leaderless_rounds", "unwritable_rounds", "unacked_rounds",
     "sent_entries", "refused", "committed_lost", "acked_lost", "isr_shrinks", "isr_expands", "under_replicated_rounds",
 )  # fmt: skip
+
+
+SERVER = (
+    "role", "term", "members", "joining", "voted_for", "flushed_to", "commit", "heard_round", "heard_leader", "stood", "leader",
+    "log_term", "leadership", "end",
+)  # fmt: skip
+PEER = ("next_entry", "match_to", "answered_round")
+RUN = ("first_entry", "leadership", "term")
+MESSAGE = ("sender", "receiver", "leadership", "arrives", "previous", "to_entry", "commit")
+
+Numbers = Sequence[tuple[int, ...]]
+
+
+def rows_of(protocol: str, servers: Numbers, peers: Numbers, runs: Sequence[Numbers], messages: Numbers) -> list[dict[str, Any]]:
+    """Of each server of a group what is so of it, as tests.reference.quorums.play.row_of.
+
+    What is given are fields SERVER of its servers, PEER of each one's peers, RUN of each one's log, MESSAGE of requests.
+    """
+    copies, found = len(servers), []
+    leads = [(server[0] == LEADER, server[12]) for server in servers]
+    waited_for = [message for message in messages if leads[message[0]] == (True, message[2])]
+    for slot, server in enumerate(servers):
+        role, term, members, joining, vote, flushed, commit, heard, heard_leader, stood, leader, log_term, _, end = server
+        own = peers[slot * copies : (slot + 1) * copies]
+        is_leader = role == LEADER
+        found.append(
+            {
+                "role": ROLES[role],
+                "term": term,
+                "members": members_of(members),
+                "joining": members_of(joining),
+                "vote": null(vote, NOBODY),
+                "log": log_of(runs[slot], end),
+                "flushed": flushed,
+                "commit": commit,
+                "heard": heard,
+                "heard_leader": null(heard_leader, NEVER),
+                "stood": stood,
+                "leader": null(leader, NOBODY) if protocol in ("zab", "kraft") else None,
+                "log_term": log_term if protocol in ("zab", "viewstamped") else None,
+                "synced": own[slot][1] if is_leader else None,
+                "under_way": [(m[1], *m[3:]) for m in waited_for if m[0] == slot],
+                "followers": {n: (first, match, null(at, NEVER)) for n, (first, match, at) in enumerate(own) if n != slot}
+                if is_leader
+                else None,
+            }
+        )
+    return found
+
+
+def log_of(runs: Numbers, end: int) -> list[tuple[int, int]]:
+    """(term, number of the leadership) of each entry of a log."""
+    log: list[tuple[int, int]] = []
+    ends = [first for first, _, _ in runs[1:]] + [end]
+    for (first, leadership, term), until in zip(runs, ends, strict=False):
+        assert first == len(log)
+        log += [(term, leadership)] * (until - first)
+    return log
+
+
+def _told(records: Any, entries: Any, fields: tuple[str, ...]) -> Numbers:
+    """The entries of a list in scratch arrays."""
+    return list(cells(records[entries.start : entries.start + entries.count], *fields))
 
 
 def members_of(mask: int) -> list[int]:
@@ -221,22 +255,32 @@ def differences(case: Case) -> list[str]:
     game = Game(case)
     for round_, expected in enumerate(seen):
         game.play_round()
-        wrong = [
-            f"round {round_}, server {slot}, {column}: {value} by the reference, {mine[column]} by the rounds"
-            for slot, row in enumerate(expected)
-            for mine in (game.row(slot),)
-            for column, value in row.items()
-            if mine[column] != value
-        ]
-        if wrong:
+        if wrong := unlike(round_, expected, game.rows()):
             return wrong
     spans = game.lists.filled[0]
-    events = told_events(game.lists.events[: spans.events.count])
-    violations = told_violations(game.lists.violations[: spans.violations.count])
-    wrong = [f"{a} by the reference, {b} by the rounds" for a, b in paired(reference.events, events) if a != b]
-    wrong += [f"{a} by the reference, {b} by the rounds" for a, b in paired(reference.violations, violations) if a != b]
-    mine = game.outcomes()
-    return wrong + [f"{n}: {v} by the reference, {mine[n]} by the rounds" for n, v in outcomes(reference).items() if mine[n] != v]
+    events, violations = game.lists.events[: spans.events.count], game.lists.violations[: spans.violations.count]
+    return unlike_at_end(reference, events, violations, game.outcomes(), outcomes(reference))
+
+
+def unlike(round_: int, expected: list[dict[str, Any]], mine: list[dict[str, Any]]) -> list[str]:
+    """What is not so of servers after a round."""
+    if expected == mine:
+        return []
+    return [
+        f"round {round_}, server {slot}, {column}: {value} by the reference, {own[column]} by the rounds"
+        for slot, (row, own) in enumerate(zip(expected, mine, strict=True))
+        for column, value in row.items()
+        if own[column] != value
+    ]
+
+
+def unlike_at_end(
+    reference: ReferenceGroup, events: Any, violations: Any, mine: dict[str, Any], counted: dict[str, Any]
+) -> list[str]:
+    """What is told and counted otherwise; `events`, `violations` as rows of the rounds."""
+    pairs = [*paired(reference.events, told_events(events)), *paired(reference.violations, told_violations(violations))]
+    wrong = [f"{a} by the reference, {b} by the rounds" for a, b in pairs if a != b]
+    return wrong + [f"{n}: {v} by the reference, {mine[n]} by the rounds" for n, v in counted.items() if mine[n] != v]
 
 
 def paired(one: Sequence[Any], other: Sequence[Any]) -> list[tuple[Any, Any]]:

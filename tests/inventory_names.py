@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from emulator.cli import commands
 from emulator.configs import KEYS
-from emulator.faults.generators import GENERATORS
+from emulator.faults.generator_kinds import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
 from emulator.ledger_configs import LEDGER_KEYS
 from emulator.outcomes import queries

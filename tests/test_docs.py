@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
 from emulator.configs import KEYS
-from emulator.faults.generators import GENERATORS
+from emulator.faults.generator_kinds import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes import queries

@@ -51,7 +51,8 @@ def draw_generators(
     `round_ms`: what times such as "10m" are divided by, and the mean duration where nothing is said of it. Raises InputError for
     an unknown generator, or parameters it does not take.
     """
-    from emulator.faults.generators import GENERATORS, generate, parameter_problems  # only where there are some
+    from emulator.faults.generator_kinds import GENERATORS, parameter_problems  # only where there are some
+    from emulator.faults.generators import generate
 
     drawn = []
     known = [(broker.id, broker.rack) for broker in brokers]

@@ -306,7 +306,7 @@ class ScenarioShape(Shape):
     consumers: list[ConsumerShape] = []
     faults: list[FaultShape] = []
     faults_file: Path | None = None
-    fault_generators: list[dict[str, Any]] = []  # emulator.faults.generators knows their kinds and keys
+    fault_generators: list[dict[str, Any]] = []  # emulator.faults.generator_kinds knows their kinds and keys
     commands: list[CommandShape] = []
     initial: InitialShape = InitialShape()
     initial_file: Path | None = None

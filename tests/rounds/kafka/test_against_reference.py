@@ -68,7 +68,7 @@ def test_several_fetches_a_round_and_last_moments(tmp_path: Path, seed: int) -> 
     assert_equal(tmp_path, random_batch(seed + 20, 50, elr=True, late_news=True, fetching=True, moments=True))
 
 
-@pytest.mark.parametrize(("seed", "protocol"), zip((14, 15, 16), VARIANTS, strict=True))
+@pytest.mark.parametrize(("seed", "protocol"), list(zip((14, 15, 16), VARIANTS, strict=True)))
 def test_several_fetches_and_last_moments_of_older_generations(tmp_path: Path, seed: int, protocol: str) -> None:
     assert_equal(tmp_path, random_batch(seed, 50, fetching=True, moments=True), protocol, {"protocol": protocol})
 

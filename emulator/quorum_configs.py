@@ -14,7 +14,7 @@ MOST_DELAY_MS = 3_600_000
 ACKS, COMPARED = "acks.to.commit", "logs.compared"
 OF_QUORUM = (ACKS, COMPARED)
 """Those that are about a topic's replicas."""
-DELAYED = ("quorum", "raft", "zab", "pacifica", "primary-backup-sync", "primary-backup-async")
+DELAYED = ("quorum", "raft", "zab", "pacifica", "primary-backup-sync", "primary-backup-async", "hdfs-journal")
 """Protocols in which leaders' requests and disks take time."""
 ON_DISK = (*DELAYED, "kraft")
 """Protocols that keep a log on a disk."""
@@ -25,6 +25,7 @@ MEANT_FOR: Mapping[str, tuple[str, ...]] = {
     "pre.vote": ("raft", "kraft"),
     "check.quorum": ("raft",),
     "lease.period.ms": ("pacifica",),
+    "log.roll.period.ms": ("hdfs-journal",),
     **dict.fromkeys(("flush", "flush.interval.ms"), ON_DISK),
     **dict.fromkeys(("delay.ms", "delay.jitter.percent", "delay.distribution", "fsync.ms", "records.per.fsync"), DELAYED),
 }
@@ -42,6 +43,7 @@ GROUP_KEYS: Mapping[str, ConfigKey] = {
         _key(COMPARED, int, 0, (1, MOST_SERVERS)),
         _key("election.timeout.ms", int, 2000, (1, INT_MAX)),
         _key("lease.period.ms", int, 0, (1, INT_MAX)),
+        _key("log.roll.period.ms", int, 120_000, (1, INT_MAX)),
         _key("election.jitter.ms", int, 2000, (0, INT_MAX)),
         _key("pre.vote", bool, False),
         _key("check.quorum", bool, False),

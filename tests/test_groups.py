@@ -39,6 +39,7 @@ CONFIG_OF_CASE = {
     "flush": lambda case: {1: '"every-write"', 0: '"never"'}.get(case.flush_rounds, '"interval"'),
     "flush.interval.ms": lambda case: max(1, case.flush_rounds) * ROUND_MS,
     "lease.period.ms": lambda case: max(1, case.lease_rounds or case.timeout_rounds) * ROUND_MS,
+    "log.roll.period.ms": lambda case: case.roll_rounds * ROUND_MS,
     "fsync.ms": lambda case: case.fsync_rounds * ROUND_MS,
     "records.per.fsync": lambda case: (case.records_limit or 10**6) * max(1, case.fsync_rounds),
     "delay.ms": lambda case: case.delay_rounds * ROUND_MS,
@@ -82,9 +83,7 @@ def load(folder: Path, text: str) -> Run:
     return load_run(str(path))
 
 
-@pytest.mark.parametrize(
-    "protocol", ["quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft", "viewstamped"]
-)
+@pytest.mark.parametrize("protocol", [name for name, guard in GROUP_PROTOCOLS.items() if guard is None])
 def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
     """Settings, faults and workload of a scenario file get to the rounds: outcomes, events and the state at the end."""
     for seed in range(3000, 3012):
@@ -198,6 +197,10 @@ def test_protocols(tmp_path: Path) -> None:
         "viewstamped", "viewstamped-mutant-own-log", "viewstamped-mutant-longest-log", "viewstamped-mutant-view-without-quorum",
         "viewstamped-mutant-older-primary-followed", "viewstamped-mutant-returns-with-nothing",
         "viewstamped-mutant-recovers-from-any-primary",
+        "hdfs-journal", "hdfs-journal-mutant-older-writer-served", "hdfs-journal-mutant-promise-forgotten",
+        "hdfs-journal-mutant-own-segment", "hdfs-journal-mutant-longest-segment",
+        "hdfs-journal-mutant-accepted-recovery-forgotten", "hdfs-journal-mutant-recovered-without-acks",
+        "hdfs-journal-mutant-accepted-by-length", "hdfs-journal-mutant-started-before-finalized",
     }  # fmt: skip
 
 

@@ -70,6 +70,7 @@ LEDGER_PROTOCOLS: Mapping[str, str | None] = {
 
 _RAFT_MUTANT, _QUORUM_MUTANT, _PACIFICA_MUTANT = "raft-mutant-", "quorum-mutant-", "pacifica-mutant-"
 _ZAB_MUTANT, _KRAFT_MUTANT, _VIEWSTAMPED_MUTANT = "zab-mutant-", "kraft-mutant-", "viewstamped-mutant-"
+_HDFS_MUTANT = "hdfs-journal-mutant-"
 
 GROUP_PROTOCOLS: Mapping[str, str | None] = {
     "quorum": None,
@@ -112,6 +113,15 @@ GROUP_PROTOCOLS: Mapping[str, str | None] = {
     _ZAB_MUTANT + "history-not-cut": "cut_history",
     _ZAB_MUTANT + "promise-forgotten": "keep_vote",
     _ZAB_MUTANT + "older-leader-followed": "refuse_older_term",
+    "hdfs-journal": None,
+    _HDFS_MUTANT + "older-writer-served": "refuse_older_term",
+    _HDFS_MUTANT + "promise-forgotten": "keep_vote",
+    _HDFS_MUTANT + "own-segment": "compare_logs",
+    _HDFS_MUTANT + "longest-segment": "current_epoch_first",
+    _HDFS_MUTANT + "accepted-recovery-forgotten": "accepted_counts",
+    _HDFS_MUTANT + "recovered-without-acks": "acks_of_new_leader",
+    _HDFS_MUTANT + "accepted-by-length": "same_content",
+    _HDFS_MUTANT + "started-before-finalized": "finalize_first",
 }
 """Protocol of groups, which commit by quorums -> the guard that it lacks (docs/quorum_rounds.md), if it is a mutant."""
 

@@ -29,7 +29,7 @@ FAULTS_OF_GROUPS = (
 )  # fmt: skip
 """Kinds of faults that groups know; controller_loss is about who is outside the group, in those of OUTSIDE."""
 
-OUTSIDE = ("quorum", "primary-backup-sync", "primary-backup-async", "pacifica")
+OUTSIDE = ("quorum", "primary-backup-sync", "primary-backup-async", "pacifica", "hdfs-journal")
 """Protocols in which somebody outside the group says who leads."""
 
 

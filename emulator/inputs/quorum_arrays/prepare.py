@@ -18,6 +18,7 @@ from emulator.quorum_configs import DELAYED, EVERY_WRITE, INTERVAL, TAILED, effe
 from emulator.rounds.quorums.constants import (
     FOREVER,
     GEOMETRIC,
+    HDFS_JOURNAL,
     KRAFT,
     NEVER_FLUSHED,
     NO_LIMIT,
@@ -175,6 +176,7 @@ NUMBERS: Mapping[str, int] = {
     "zab": ZAB,
     "kraft": KRAFT,
     "viewstamped": VIEWSTAMPED,
+    "hdfs-journal": HDFS_JOURNAL,
 }
 """Protocol -> Rules.protocol."""
 
@@ -210,6 +212,7 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "delay_rounds": value("delay.ms") // round_ms,
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,
+        "roll_rounds": -(-value("log.roll.period.ms") // round_ms),
     }
 
 

@@ -128,5 +128,12 @@ OF_GROUPS: tuple[Invariant, ...] = (
         "every round",
         "Vanlightly/vsr-tlaplus, vsr-revisited: NoLogDivergence",
     ),
+    Invariant(
+        "FinalizedSegments",
+        "a segment that a journal node finalized is never synchronized with another content",
+        "finalized AND array(entries) != array(entries of what it is synchronized with)",
+        "recoveries and starts of segments",
+        "apache/hadoop, class Journal: an assertion of acceptRecovery",
+    ),
 )
 """Of groups that commit by quorums; until a disk lost something, for stable storage is what they are promised on."""

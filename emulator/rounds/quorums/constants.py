@@ -26,7 +26,7 @@ UNHEARD = DOWN | PAUSED | ISOLATED
 UNSERVED = DOWN | PAUSED | CLIENTS_CUT
 """Clients don't reach it."""
 
-QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB, KRAFT, VIEWSTAMPED = range(8)
+QUORUM, RAFT, PRIMARY_BACKUP_SYNC, PRIMARY_BACKUP_ASYNC, PACIFICA, ZAB, KRAFT, VIEWSTAMPED, HDFS_JOURNAL = range(9)
 """Protocols."""
 
 FOLLOWER, CANDIDATE, LEADER, RECOVERING = range(4)
@@ -54,13 +54,13 @@ INVARIANTS = (
     "PrimaryInvariant", "CommitInvariant", "ReconfigurationInvariant",
     "Leadership2", "PrimaryIntegrity", "PrefixConsistency", "GlobalPrimaryOrder",
     "SingleLeader", "ConsistentCommittedData", "MonotonicHighWatermark", "MajorityReachedHighWatermark",
-    "NoLogDivergence",
+    "NoLogDivergence", "FinalizedSegments",
 )  # fmt: skip
-"""As figure 3 of the Raft paper names them; then PacificA's, Zab's, Kafka's own tests of KRaft, Vanlightly's of VR."""
+"""Of the Raft paper's figure 3; then of PacificA, Zab, Kafka's tests of KRaft, Vanlightly's of VR, HDFS's class Journal."""
 (
     ELECTION_SAFETY, LEADER_APPEND_ONLY, LOG_MATCHING, LEADER_COMPLETENESS, STATE_MACHINE_SAFETY,
     PRIMARY_INVARIANT, COMMIT_INVARIANT, RECONFIGURATION_INVARIANT,
     LEADERSHIP_2, PRIMARY_INTEGRITY, PREFIX_CONSISTENCY, GLOBAL_PRIMARY_ORDER,
     SINGLE_LEADER, CONSISTENT_COMMITTED_DATA, MONOTONIC_HIGH_WATERMARK, MAJORITY_REACHED_HIGH_WATERMARK,
-    NO_LOG_DIVERGENCE,
+    NO_LOG_DIVERGENCE, FINALIZED_SEGMENTS,
 ) = range(len(INVARIANTS))  # fmt: skip

@@ -27,6 +27,9 @@ class Rules(Record):
     current_epoch_first: int = constant("3, Zab: of histories the epoch last taken decides, then the last zxid; else that alone")
     acks_of_new_leader: int = constant("4, Zab: a quorum has to have the initial history before its leader is established")
     cut_history: int = constant("4, Zab: a follower's history becomes the leader's; else what it has already stays")
+    same_content: int = constant("3, HDFS: copies of a segment are the same by what is in them; else by their ends alone")
+    accepted_counts: int = constant("3, HDFS: a recovery that was accepted counts as much as a writer of that epoch")
+    finalize_first: int = constant("4, HDFS: a majority has, and closes, all of a segment before the next one starts")
     catch_up_first: int = constant("4, PacificA: a candidate joins with all that is committed")
 
 
@@ -95,6 +98,7 @@ class Settings(Record):
     delay_rounds: int = constant("delay.ms: rounds that a request with its answer takes where no link is slow")
     delay_percent: int = constant("delay.jitter.percent: up to so much of a delay, or in the mean, is drawn on top of it")
     delay_shape: int = constant("delay.distribution: UNIFORM or GEOMETRIC")
+    roll_rounds: int = constant("log.roll.period.ms")
 
 
 class WorkloadSpan(Record):

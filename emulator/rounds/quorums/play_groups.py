@@ -10,6 +10,7 @@ import numpy as np
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
 from emulator.rounds.quorums.constants import (
+    HDFS_JOURNAL,
     KRAFT,
     PACIFICA,
     PRIMARY_BACKUP_ASYNC,
@@ -20,6 +21,7 @@ from emulator.rounds.quorums.constants import (
     ZAB,
 )
 from emulator.rounds.quorums.end_round import finish
+from emulator.rounds.quorums.hdfs_journal.play_hdfs_journal_round import play_hdfs_journal_round
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
 from emulator.rounds.quorums.leap import Rows, horizon, is_quiet, leap
@@ -218,6 +220,14 @@ def play_viewstamped_groups(
     return play_each(play_viewstamped_round, old, new, inputs, lists, words, room, first, last, is_played)
 
 
+@entry_point
+def play_hdfs_journal_groups(
+    old: State, new: State, inputs: Inputs, lists: Lists, words: Words, room: int, first: int, last: int, is_played: bool
+) -> tuple[int, int]:
+    """As play_each."""
+    return play_each(play_hdfs_journal_round, old, new, inputs, lists, words, room, first, last, is_played)
+
+
 ENTRY_POINTS = {
     QUORUM: play_quorum_groups,
     RAFT: play_raft_groups,
@@ -227,5 +237,6 @@ ENTRY_POINTS = {
     ZAB: play_zab_groups,
     KRAFT: play_kraft_groups,
     VIEWSTAMPED: play_viewstamped_groups,
+    HDFS_JOURNAL: play_hdfs_journal_groups,
 }
 """By protocol what plays its groups: each is compiled by itself, when it is first needed."""

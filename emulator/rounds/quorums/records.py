@@ -42,7 +42,7 @@ class Peer(Record):
     match_to: int = counter("their logs agree below")
     answered_round: int = counter("round in which it answered last")
     joined_round: int = counter("Zab: round in which it acknowledged the leader's epoch, NEVER")
-    in_sync: int = compared("Zab: 1: it has answered NEWLEADER")
+    in_sync: int = compared("Zab: 1: it has answered NEWLEADER; HDFS: it has missed nothing of this segment")
     delay: int = compared("rounds that a request to it takes with its answer, before what is drawn")
 
 
@@ -88,17 +88,24 @@ class Server(Record):
     term: int = compared("term")
     voted_for: int = compared("slot of who has its vote in this term, of the primary of its configuration, NOBODY")
     members: int = compared("PacificA: mask of the configuration that it knows; `term` is its version")
-    log_term: int = compared("Zab: epoch of the last NEWLEADER that it took; `term` is the last that it promised")
+    log_term: int = compared("Zab: epoch of the last NEWLEADER that it took, HDFS: of its last writer; `term`: the last promised")
+    segment: int = compared("HDFS: first entry of its last segment")
+    finalized: int = compared("HDFS: 1: that is closed for good")
+    accepted: int = compared("HDFS: epoch in which it accepted a recovery of it, 0")
     end: int = counter("end of its log")
     flushed_to: int = sample("entries below are on disk")
     runs: List = part_of(List, "its log")
     # In memory
     role: int = compared("FOLLOWER, CANDIDATE or LEADER")
     leader: int = compared(
-        "Zab, KRaft: slot of whom it follows, its own if it leads, NOBODY: it knows none; of KRaft on its disk"
+        "Zab, KRaft: slot of whom it follows, its own if it leads, NOBODY: it knows none; of KRaft on its disk; "
+        "HDFS: of the writer that has a segment open here"
     )
     leadership: int = compared("number of the leadership in which it leads, or led last, NOBODY")
     commit: int = counter("entries below are committed, as it knows")
+    stage: int = compared("HDFS: the call with which a new writer goes on")
+    chosen: int = compared("HDFS: slot of whom it recovers the last segment from")
+    segment_round: int = compared("HDFS: round in which the segment that it writes began")
     joining: int = compared("PacificA: mask of candidates that a primary's commits wait for")
     heard_round: int = counter("round in which its timer began anew")
     heard_leader: int = counter("round in which it heard from a leader, NEVER")
@@ -134,7 +141,7 @@ class Group(Record):
     elector_heard: int = counter("round in which the elector heard the leader last")
     version: int = compared("PacificA: of the configuration in force, as the manager has it")
     members: int = compared("mask of its replicas")
-    primary: int = compared("slot of its primary")
+    primary: int = compared("slot of its primary; HDFS: of who is to write")
     high_watermark: int = counter("KRaft: the highest one that a leader had")
     leaderships: List = part_of(List, "in the order of their elections")
     messages: List = part_of(List, "requests under way, in the order in which they were sent")

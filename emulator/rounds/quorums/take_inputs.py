@@ -9,6 +9,7 @@ from emulator.rounds.quorums.constants import (
     DOWN,
     FOLLOWER,
     FOREVER,
+    HDFS_JOURNAL,
     KRAFT,
     LOG_DAMAGED,
     NEVER,
@@ -76,7 +77,7 @@ def return_with(server: Server, rules: Rules, now: int, protocol: int) -> None:
     if not rules.keep_vote:
         server.voted_for = NOBODY
         server.leader = NOBODY
-        if protocol == ZAB:
+        if protocol in (ZAB, HDFS_JOURNAL):
             server.term = server.log_term
 
 
@@ -94,6 +95,9 @@ def damage(lists: Lists, group: Group, slot: int) -> None:
         server.voted_for = NOBODY
         server.members = 0
         server.log_term = 0
+        server.segment = 0
+        server.finalized = 0
+        server.accepted = 0
         server.leader = NOBODY
     else:
         lost_more = False

@@ -46,6 +46,7 @@ class Case:
     delay_rounds: int = 0
     delay_percent: int = 0
     delay_shape: str = "uniform"
+    roll_rounds: int = 240
     seed: int = 1
     number: int = 0
     workload: tuple[tuple[int, int], ...] = ((0, 1),)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.reference.quorums.cases import Case
 from tests.reference.quorums.group import Group
+from tests.reference.quorums.hdfs_journal import play_hdfs_journal_round
 from tests.reference.quorums.kraft import play_kraft_round
 from tests.reference.quorums.pacifica import play_pacifica_round
 from tests.reference.quorums.primary_backup import play_primary_backup_round
@@ -23,6 +24,7 @@ ROUNDS = {
     "zab": play_zab_round,
     "viewstamped": play_viewstamped_round,
     "kraft": play_kraft_round,
+    "hdfs-journal": play_hdfs_journal_round,
 }
 
 
@@ -51,15 +53,19 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "heard": server.heard,
         "heard_leader": server.heard_leader,
         "stood": server.stood,
-        "leader": server.leader if group.case.protocol in ("zab", "kraft") else None,
-        "log_term": server.log_term if group.case.protocol in ("zab", "viewstamped") else None,
+        "leader": server.leader if group.case.protocol in ("zab", "kraft", "hdfs-journal") else None,
+        "log_term": server.log_term if group.case.protocol in ("zab", "viewstamped", "hdfs-journal") else None,
+        "segment": (server.segment, int(server.finalized), server.accepted),
+        "takes_over": (server.stage, server.chosen),
         "synced": server.synced if is_leader else None,
         "under_way": [
             (r.receiver, r.arrives, r.previous, r.previous + len(r.entries), r.commit)
             for r in group.under_way
             if r.sender == number
         ],
-        "followers": {n: (f.next_entry, f.match, f.answered) for n, f in server.followers.items()} if is_leader else None,
+        "followers": {n: (f.next_entry, f.match, f.answered, f.in_sync) for n, f in server.followers.items()}
+        if is_leader
+        else None,
     }
 
 

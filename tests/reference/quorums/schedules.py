@@ -31,6 +31,7 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
         max_entries=draw.choice((None, None, 1, 2, 3)),
         flush_rounds=draw.choice((1, 1, 0, 3)) if kinds is not OF_SERVERS else 1,
         **delays_of(protocol, seed),
+        **segments_of(protocol, seed),
         seed=draw.randrange(2**31),
         number=draw.randrange(1000),
         workload=tuple((at, draw.choice((0, 1, 1, 2, 5))) for at in workload),
@@ -53,6 +54,13 @@ def delays_of(protocol: str, seed: int) -> dict[str, Any]:
         "delay_percent": draw.choice((0, 0, 100, 250)),
         "delay_shape": draw.choice(("uniform", "geometric")),
     }
+
+
+def segments_of(protocol: str, seed: int) -> dict[str, Any]:
+    """How long segments are, of hdfs-journal."""
+    if protocol != "hdfs-journal":
+        return {}
+    return {"roll_rounds": random.Random(f"segments {seed}").choice((1, 2, 4, 8, 240))}
 
 
 def random_fault(draw: random.Random, kinds: tuple[str, ...], copies: int, rounds: int) -> Fault:

@@ -62,6 +62,12 @@ class Server:
     joining: frozenset[int] = frozenset()
     leader: int | None = 0
     log_term: int = 1
+    segment: int = 0
+    finalized: bool = False
+    accepted: int = 0
+    stage: int = 0
+    chosen: int = 0
+    segment_round: int = 0
     told: set[int] = field(default_factory=set)
     changes: set[int] = field(default_factory=set)
     is_down: bool = False

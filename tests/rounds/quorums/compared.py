@@ -32,6 +32,7 @@ from emulator.rounds.quorums.constants import (
     UNIFORM,
 )
 from emulator.rounds.quorums.end_round import finish
+from emulator.rounds.quorums.hdfs_journal.play_hdfs_journal_round import play_hdfs_journal_round
 from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
 from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.play_block import Scratch, play
@@ -60,6 +61,7 @@ PLAYS = {
     "zab": play_zab_round,
     "viewstamped": play_viewstamped_round,
     "kraft": play_kraft_round,
+    "hdfs-journal": play_hdfs_journal_round,
 }
 
 
@@ -91,7 +93,7 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
             int(case.pre_vote), int(case.check_quorum), NO_LIMIT if case.max_entries is None else case.max_entries,
             case.flush_rounds, case.fsync_rounds if case.flush_rounds == 1 else 0,
             NO_LIMIT if case.records_limit is None else case.records_limit, case.delay_rounds, case.delay_percent,
-            GEOMETRIC if case.delay_shape == "geometric" else UNIFORM,
+            GEOMETRIC if case.delay_shape == "geometric" else UNIFORM, case.roll_rounds,
         )  # fmt: skip
         group.settings = gathered["settings"].put((settings,))
         group.workload = gathered["workload"].put((*case.workload, (FOREVER, 0)))
@@ -159,9 +161,9 @@ OUTCOMES = (
 
 SERVER = (
     "role", "term", "members", "joining", "voted_for", "flushed_to", "commit", "heard_round", "heard_leader", "stood", "leader",
-    "log_term", "leadership", "end",
+    "log_term", "leadership", "end", "segment", "finalized", "accepted", "stage", "chosen",
 )  # fmt: skip
-PEER = ("next_entry", "match_to", "answered_round")
+PEER = ("next_entry", "match_to", "answered_round", "in_sync")
 RUN = ("first_entry", "leadership", "term")
 MESSAGE = ("sender", "receiver", "leadership", "arrives", "previous", "to_entry", "commit")
 
@@ -177,7 +179,7 @@ def rows_of(protocol: str, servers: Numbers, peers: Numbers, runs: Sequence[Numb
     leads = [(server[0] == LEADER, server[12]) for server in servers]
     waited_for = [message for message in messages if leads[message[0]] == (True, message[2])]
     for slot, server in enumerate(servers):
-        role, term, members, joining, vote, flushed, commit, heard, heard_leader, stood, leader, log_term, _, end = server
+        role, term, members, joining, vote, flushed, commit, heard, heard_leader, stood, leader, log_term, _, end = server[:14]
         own = peers[slot * copies : (slot + 1) * copies]
         is_leader = role == LEADER
         found.append(
@@ -193,11 +195,17 @@ def rows_of(protocol: str, servers: Numbers, peers: Numbers, runs: Sequence[Numb
                 "heard": heard,
                 "heard_leader": null(heard_leader, NEVER),
                 "stood": stood,
-                "leader": null(leader, NOBODY) if protocol in ("zab", "kraft") else None,
-                "log_term": log_term if protocol in ("zab", "viewstamped") else None,
+                "leader": null(leader, NOBODY) if protocol in ("zab", "kraft", "hdfs-journal") else None,
+                "log_term": log_term if protocol in ("zab", "viewstamped", "hdfs-journal") else None,
+                "segment": server[14:17],
+                "takes_over": server[17:19],
                 "synced": own[slot][1] if is_leader else None,
                 "under_way": [(m[1], *m[3:]) for m in waited_for if m[0] == slot],
-                "followers": {n: (first, match, null(at, NEVER)) for n, (first, match, at) in enumerate(own) if n != slot}
+                "followers": {
+                    n: (first, match, null(at, NEVER), is_in_sync == 1)
+                    for n, (first, match, at, is_in_sync) in enumerate(own)
+                    if n != slot
+                }
                 if is_leader
                 else None,
             }

@@ -1,0 +1,1 @@
+"""Rounds of `hdfs-journal`: one writer, its segments on a majority of journal nodes (docs/hdfs_journal_rounds.md)."""

@@ -1,0 +1,36 @@
+"""One round of a group under `hdfs-journal`: the steps in the order of docs/hdfs_journal_rounds.md."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled
+from emulator.rounds.quorums.advance_commit import advance_commit
+from emulator.rounds.quorums.append import append_records
+from emulator.rounds.quorums.end_round import end_round
+from emulator.rounds.quorums.hdfs_journal.journal import journal
+from emulator.rounds.quorums.hdfs_journal.name_writer import name_writer
+from emulator.rounds.quorums.hdfs_journal.segments import roll, waits_to_roll
+from emulator.rounds.quorums.hdfs_journal.take_over import take_over
+from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.records import Group, Lists
+from emulator.rounds.quorums.take_inputs import take_inputs
+
+
+@compiled
+def play_hdfs_journal_round(lists: Lists, inputs: Inputs, group: Group) -> None:
+    """Play round `group.now`: one writer, fenced by epochs; segments on a majority."""
+    rules = inputs.rules[inputs.scenarios[group.scenario].rules]
+    settings = inputs.settings[group.settings]
+    group.acked_before = group.acked
+    if group.now >= group.next_change:  # 1. inputs
+        take_inputs(lists, inputs, group, rules)
+    name_writer(lists, group, settings)  # 2. failover
+    take_over(lists, group, rules)  # 3. a new writer
+    roll(lists, group, settings, rules)  # 4. segments
+    if waits_to_roll(lists, group, settings):  # 5. append
+        group.sent_records = inputs.workload[group.workload].records
+    else:
+        append_records(lists, inputs, group)
+    journal(lists, inputs, group, settings, rules)  # 6. journal
+    advance_commit(lists, group, settings, rules, group.copies // 2 + 1)  # 7. commit
+    end_round(lists, group, settings)  # 8. end of the round
+    group.now += 1

@@ -16,6 +16,7 @@ from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_report import tiering_report_sql
 from emulator.run import run_emulation
 from emulator.scenario import load_run
+from tests.asked import rows_of
 from tests.engine_helpers import Row, read_table
 from tests.test_leaps import differing, tables
 
@@ -82,10 +83,9 @@ def test_the_row_of_runs(away: Path) -> None:
     assert json.loads(row["versions"])["emulator"] == emulator.__version__
 
 
-def test_what_is_read_by_partition(away: Path, spark: SparkSession) -> None:
+def test_what_is_read_by_partition(away: Path) -> None:
     """The view consumer_reads has the sums of both groups, of which the second reads odd partitions only."""
-    columns, rows = run_sql(str(away), "SELECT * FROM consumer_reads ORDER BY partition", spark)
-    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    found = rows_of(away, "SELECT * FROM consumer_reads ORDER BY partition")
     assert [row["partition"] for row in found] == [0, 1, 2, 3]
     for row in found:
         assert (row["remote_requests"], row["remote_bytes"]) == (21, 51_000)
@@ -112,8 +112,7 @@ def test_reads_are_in_the_tiering_report(spark: SparkSession, away: Path) -> Non
     # By itself the view was refused, with incompatible types (DeduplicateRelations of Spark 4.1 and a union).
     _, partitions = run_sql(str(away), "SELECT count(*) FROM tiering_partitions", spark.newSession())
     assert next(partitions) == (4,)
-    columns, rows = run_sql(str(away), tiering_report_sql(), spark)
-    report = dict(zip(columns, next(rows), strict=True))
+    (report,) = rows_of(away, tiering_report_sql())
     assert (report["remote_read_gb"], report["remote_read_requests"]) == (4 * 51_000 / 1e9, 4 * 21)
     assert report["get_requests"] >= 4 * (21 + 11)
 

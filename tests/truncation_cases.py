@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from emulator.outcomes.sql import run_sql
 from emulator.scenario import load_run
 from emulator.scenario.model import Run
+from tests.asked import ask
 from tests.engine_helpers import Row, emulate, of_scenario
 from tests.reference.kafka import simulate
 from tests.reference.scenario_cases import cases_of_run
@@ -100,7 +100,7 @@ def play(spark: SparkSession, paths: Iterable[Path], out: Path) -> Seen:
     """Run the files through the engine, all at once, and each of their partitions through the reference."""
     run = merged(paths)
     tables = emulate(spark, run, out)
-    _, rows = run_sql(str(out), "SELECT scenario_id, topic, broker, other_broker, from_offset, to_offset FROM diverged", spark)
+    _, rows = ask(out, "SELECT scenario_id, topic, broker, other_broker, from_offset, to_offset FROM diverged")
     diverged = sorted(rows)
     ids = {scenario.name: scenario.scenario_id for scenario in run.scenarios}
     ends, broken, differing, truncations = {}, {}, {}, {}

@@ -105,8 +105,8 @@ waits AS (
 latencies AS (
   SELECT
     scenario_id{names},
-    min(CASE WHEN so_far >= 0.5 * whole THEN rounds END) AS latency_p50,
-    min(CASE WHEN so_far >= 0.99 * whole THEN rounds END) AS latency_p99
+    min(CASE WHEN 2 * so_far >= whole THEN rounds END) AS latency_p50,
+    min(CASE WHEN 100 * so_far >= 99 * whole THEN rounds END) AS latency_p99
   FROM waits
   GROUP BY scenario_id{names}
 ),

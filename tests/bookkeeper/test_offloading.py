@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.outcomes.prices import load_prices
-from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_report import tiering_report_sql
 from emulator.run import run_emulation
 from emulator.scenario import load_run
+from tests.asked import ask, rows_of
 
 TIERED = """
 protocol = "bookkeeper"
@@ -59,24 +59,20 @@ def out(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "out")
 
 
-def asked(out: str, spark: SparkSession, sql: str) -> dict[str, Mapping[str, Any]]:
+def asked(out: str, sql: str) -> dict[str, Mapping[str, Any]]:
     """Rows by their column `scenario`."""
-    columns, rows = run_sql(out, sql, spark)
-    found = [dict(zip(columns, row, strict=True)) for row in rows]
-    return {row["scenario"]: row for row in found}
+    return {row["scenario"]: row for row in rows_of(out, sql)}
 
 
-def test_what_lies_where(spark: SparkSession, out: str) -> None:
+def test_what_lies_where(out: str) -> None:
     """Two ledgers were copied before the outage, and are on no bookie any more; the rest has three copies on bookies."""
-    _, rows = run_sql(
+    _, ledgers = ask(
         out,
         "SELECT s.name, ledger, closed_round, offloaded_round, deleted_from_bookies_round,"
         " local_bytes, t.remote_bytes, held_twice_bytes"
         " FROM ledgers JOIN ledger_tiers t USING (scenario_id, topic, partition, ledger) JOIN scenarios s USING (scenario_id)"
         " WHERE ledger < 3 ORDER BY s.scenario_id, ledger",
-        spark,
     )
-    ledgers = list(rows)
     base = [tuple(row[1:]) for row in ledgers if row[0] == "base"]
     assert [row[1] for row in base] == sorted(row[1] for row in base)
     copied = [row for row in base if row[2] is not None]
@@ -90,12 +86,11 @@ def test_what_lies_where(spark: SparkSession, out: str) -> None:
     assert {tuple(row[3:]) for row in ledgers if row[0] == "off"} == {(None, None, 30_000, 0, 0)}
 
 
-def test_who_read_what(spark: SparkSession, out: str) -> None:
+def test_who_read_what(out: str) -> None:
     """Ledgers of ten entries of 1,000 bytes. Readers get what is offloaded from the store, and nothing of that in the outage."""
     sums = ("offloaded_bytes", "offload_read_bytes", "reader_bytes", "reader_remote_bytes")
     read = asked(
         out,
-        spark,
         f"SELECT s.name AS scenario, {', '.join(f'sum({one}) AS {one}' for one in sums)}, any_value(b.bytes_out) AS bytes_out"
         " FROM ledgers l JOIN scenarios s USING (scenario_id) JOIN (SELECT scenario_id, sum(bytes_out) AS bytes_out"
         " FROM broker_rounds GROUP BY scenario_id) b USING (scenario_id) GROUP BY s.name",
@@ -113,9 +108,9 @@ def test_who_read_what(spark: SparkSession, out: str) -> None:
         assert row["bytes_out"] == row["offload_read_bytes"] + row["reader_bytes"]
 
 
-def test_what_it_costs(spark: SparkSession, out: str) -> None:
+def test_what_it_costs(out: str) -> None:
     """The tiering report of topics that are lists of ledgers: bytes by tier, requests, the bill."""
-    report = asked(out, spark, tiering_report_sql())
+    report = asked(out, tiering_report_sql())
     base, off = report["base"], report["off"]
     assert (base["remote_end_gb"], base["offloaded_gb"], base["offload_read_gb"], base["bookie_read_gb"]) == (2e-5, 2e-5, 2e-5, 0)
     assert (off["remote_end_gb"], off["offloaded_gb"], off["put_requests"]) == (0, 0, 0)
@@ -123,7 +118,9 @@ def test_what_it_costs(spark: SparkSession, out: str) -> None:
     prices = load_prices()
     assert base["put_requests"] == 2 * (prices.store.puts_per_copy + 1)
     assert base["only_remote_records"] == 20
-    of_ledgers = asked(out, spark, "SELECT s.name AS scenario, t.* FROM tiering_ledgers t JOIN scenarios s USING (scenario_id)")
+    of_ledgers = asked(
+        out, "SELECT s.name AS scenario, t.* FROM tiering_ledgers t JOIN scenarios s ON s.scenario_id = t.scenario_id"
+    )
     assert of_ledgers["base"]["twice_byte_rounds"] > of_ledgers["base"]["twice_bytes"] == 0
     assert of_ledgers["read"]["reader_remote_bytes"] == 30_000
     assert report["read"]["get_requests"] == 2 * prices.store.gets_per_remote_read
@@ -132,12 +129,11 @@ def test_what_it_costs(spark: SparkSession, out: str) -> None:
         assert row["instances_cost"] > 0
     bought = asked(
         out,
-        spark,
         "SELECT i.scenario, sum(quantity) AS gib_months, any_value(byte_rounds) AS byte_rounds FROM tiering_cost_items i"
         " JOIN (SELECT scenario_id, sum(offloaded_bytes * (60 - offloaded_round)) AS byte_rounds FROM ledgers"
         " WHERE offloaded_bytes > 0 GROUP BY scenario_id) USING (scenario_id) WHERE item = 'remote storage' GROUP BY i.scenario",
     )
     assert bought.keys() == {"base", "read", "read in vain"}
     assert bought["base"]["gib_months"] == pytest.approx(bought["base"]["byte_rounds"] / 3600 / 730 / 2**30)
-    (buckets,) = run_sql(out, "SELECT count(*) FROM tiering_rounds WHERE scenario_id = 0 AND remote_bytes = 20000", spark)[1]
+    (buckets,) = ask(out, "SELECT count(*) FROM tiering_rounds WHERE scenario_id = 0 AND remote_bytes = 20000")[1]
     assert buckets[0] > 0

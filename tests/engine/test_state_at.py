@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 from emulator.engine.play_blocks import play_payload
 from emulator.inputs.arrays import prepare
-from emulator.outcomes.sql import run_sql
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
+from tests.asked import rows_of
 
 SCENARIO = """
 rounds = 60
@@ -154,8 +154,7 @@ def test_what_else_a_run_tells_is_the_same(run: Run, stopped: dict[str, pa.Table
 def test_high_watermarks_and_epoch_ends_add_up(run: Run, spark: SparkSession, tmp_path: Path) -> None:
     """do_high_watermarks_and_epoch_ends_add_up: equal wherever they can be compared, in quiet rounds and in trouble."""
     run_emulation(run, str(tmp_path), spark, state_at=STATE_AT)
-    columns, rows = run_sql(str(tmp_path), "@do_high_watermarks_and_epoch_ends_add_up", spark)
-    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    found = rows_of(tmp_path, "@do_high_watermarks_and_epoch_ends_add_up")
     verdicts = {name: Counter(row[name] for row in found) for name in ("hw_verdict", "end_verdict")}
     assert not any("differs" in of_name for of_name in verdicts.values()), found[:3]
     quiet = [row for row in found if row["scenario"] != "faulty"]

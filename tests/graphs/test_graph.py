@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from emulator.cli import main
 from emulator.graphs.backends.in_graphframes import missing_part
 from emulator.graphs.schema import GRAPH_TABLES
-from emulator.outcomes.sql import run_sql
+from tests.asked import ask
 
 SIX = """
 protocol = "kafka"
@@ -133,21 +133,21 @@ def test_tables_have_their_columns(six: Path) -> None:
     assert COLUMNS.keys() == GRAPH_TABLES.keys()
 
 
-def test_questions_about_six_brokers(six: Path, spark: SparkSession) -> None:
-    columns, rows = run_sql(str(six), "@which_brokers_must_not_fail_together", spark)
+def test_questions_about_six_brokers(six: Path) -> None:
+    columns, rows = ask(six, "@which_brokers_must_not_fail_together")
     assert columns == ["scenario_id", "loses", "brokers", "racks", "partitions", "of"]
-    assert next(iter(rows)) == (0, "data", [1, 2, 3], 3, 2, 3)
-    answer = list(run_sql(str(six), "@how_likely_do_failures_lose_data", spark)[1])
+    assert rows[0] == (0, "data", [1, 2, 3], 3, 2, 3)
+    answer = ask(six, "@how_likely_do_failures_lose_data")[1]
     assert (0, "data", "brokers", 3, 3, 15.0, 15.0, 15.0) in answer
     assert max(row[3] for row in answer) == 4
-    assert next(iter(run_sql(str(six), "@how_far_does_each_loss_reach", spark)[1]))[1:] == (
+    assert ask(six, "@how_far_does_each_loss_reach")[1][0][1:] == (
         "rack", None, None, "0", 2, 0, 0, 4, 0
     )  # fmt: skip
 
 
-def test_a_network_that_was_cut_in_two(cut: Path, spark: SparkSession) -> None:
+def test_a_network_that_was_cut_in_two(cut: Path) -> None:
     """The leader of partition 0 is a zombie once the session is over; what it took in between is lost, in one query."""
-    answer = list(run_sql(str(cut), "@which_islands_had_which_leaders", spark)[1])
+    answer = ask(cut, "@which_islands_had_which_leaders")[1]
     assert answer == [
         (0, 20, 80, [1], "t", 0, [1], [1], 60),
         (0, 20, 80, [2, 3, 4], "t", 0, [2], [], 60),
@@ -161,13 +161,13 @@ def test_a_network_that_was_cut_in_two(cut: Path, spark: SparkSession) -> None:
     assert ("0/broker/1", "0/broker/1", "t", 0, 0, 0, 80) in edges_of(cut, "believes_in")
     assert ("0/broker/3", "0/broker/1", "t", 0, 0, 0, 20) in edges_of(cut, "fetches_from")
     assert ("0/broker/3", "0/broker/2", "t", 0, 1, 27, 100) in edges_of(cut, "fetches_from")
-    hot = list(run_sql(str(cut), "@where_are_the_hot_spots", spark)[1])
+    hot = ask(cut, "@where_are_the_hot_spots")[1]
     assert hot[0][1] == 2
     assert sum(row[8] for row in hot) == pytest.approx(100, abs=0.1)
 
 
-def test_a_graph_leaves_the_tables_of_the_run_alone(cut: Path, spark: SparkSession) -> None:
-    assert next(iter(run_sql(str(cut), "SELECT count(*) FROM outcomes", spark)[1])) == (2,)
+def test_a_graph_leaves_the_tables_of_the_run_alone(cut: Path) -> None:
+    assert next(iter(ask(cut, "SELECT count(*) FROM outcomes")[1])) == (2,)
 
 
 def graph_in(folder: Path) -> None:

@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
 from emulator.outcomes.compare import compare, compare_sql
-from emulator.outcomes.sql import run_sql
+from tests.asked import ask
 
 WriteTables = Callable[[dict[str, list[dict[str, Any]]], Path], None]
 
 
-def compared(spark: SparkSession, folder: Path, *by: str) -> list[dict[str, Any]]:
-    columns, rows = compare(lambda sql: run_sql(str(folder), sql, spark), by)
+def compared(folder: Path, *by: str) -> list[dict[str, Any]]:
+    columns, rows = compare(lambda sql: ask(folder, sql), by)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def test_scenarios_side_by_side(spark: SparkSession, small_run: Path) -> None:
-    base, unclean = compared(spark, small_run)
+def test_scenarios_side_by_side(small_run: Path) -> None:
+    base, unclean = compared(small_run)
     assert (base["scenario"], base["partitions"], base["lost"], base["truncated"], base["worse"]) == ("base", 3, 3, 3, 0)
     assert base["leaderless_seconds"] == (60 + 18 + 18) * 0.5
     assert (unclean["refused"], unclean["under_min_isr_seconds"]) == (10, 28 * 0.5)
@@ -33,8 +32,8 @@ def test_scenarios_side_by_side(spark: SparkSession, small_run: Path) -> None:
     assert not [name for name in base if name.endswith(("_low", "_high"))], "one draw says nothing of others"
 
 
-def test_by_topic(spark: SparkSession, small_run: Path) -> None:
-    rows = compared(spark, small_run, "topic")
+def test_by_topic(small_run: Path) -> None:
+    rows = compared(small_run, "topic")
     assert [(row["topic"], row["scenario"], row["partitions"]) for row in rows] == [
         ("logs", "base", 1), ("logs", "unclean", 1), ("orders", "base", 2), ("orders", "unclean", 2),
     ]  # fmt: skip
@@ -54,7 +53,7 @@ def a_draw(number: int, seed: int, variant: str, lost: Sequence[int]) -> dict[st
     }
 
 
-def test_intervals_are_over_draws(spark: SparkSession, tmp_path: Path, write_tables: WriteTables) -> None:
+def test_intervals_are_over_draws(tmp_path: Path, write_tables: WriteTables) -> None:
     """All partitions of a draw lose or none: what 200 of them say is no more than what two draws say."""
     losing, none = [5] * 100, [0] * 100
     drawn = [
@@ -64,7 +63,7 @@ def test_intervals_are_over_draws(spark: SparkSession, tmp_path: Path, write_tab
     ]
     drawn[0]["scenarios"][0]["overrides"] = {}
     write_tables({name: [row for draw in drawn for row in draw[name]] for name in drawn[0]}, tmp_path / "run")
-    base, better = compared(spark, tmp_path / "run")
+    base, better = compared(tmp_path / "run")
     assert [(row["scenario"], row["draws"], row["partitions"], row["lost"]) for row in (base, better)] == [
         ("base", 4, 101, 125), ("better", 4, 101, 25),
     ]  # fmt: skip
@@ -73,13 +72,13 @@ def test_intervals_are_over_draws(spark: SparkSession, tmp_path: Path, write_tab
     exact = [0, 3 / 4 * 100 / 101]  # P(no draw with losses) = 0.32; P(at most three of four) = 0.996
     assert [base["lost_share_low"], base["lost_share_high"]] == pytest.approx(exact, abs=1e-6)
     assert base["unavailable_share_low"] is None, "every draw says 0"
-    by_topic = compared(spark, tmp_path / "run", "topic")
+    by_topic = compared(tmp_path / "run", "topic")
     assert [(row["topic"], row["scenario"], row["lost_share"]) for row in by_topic] == [
         ("t", "base", 0.25), ("t", "better", 0.25), ("u", "base", 0), ("u", "better", 0),
     ]  # fmt: skip
 
 
-def test_what_min_insync_replicas_costs_is_told(spark: SparkSession, tmp_path: Path, write_tables: WriteTables) -> None:
+def test_what_min_insync_replicas_costs_is_told(tmp_path: Path, write_tables: WriteTables) -> None:
     """Nothing is lost with two in-sync replicas; what is refused and how long is told beside it, in seconds of partitions."""
     of_scenario = {"protocol": "kafka", "rounds": 100, "mode": "plain", "overrides": {}}
     guarded = {"refused": 700, "unwritable_rounds": 70, "leaderless_rounds": 4, "under_min_isr_rounds": 80}
@@ -95,15 +94,13 @@ def test_what_min_insync_replicas_costs_is_told(spark: SparkSession, tmp_path: P
         ],
     }
     write_tables(tables, tmp_path / "run")
-    base, other = compared(spark, tmp_path / "run")
+    base, other = compared(tmp_path / "run")
     names = ("lost", "refused", "unwritable_seconds", "leaderless_seconds", "under_min_isr_seconds")
     assert [base[name] for name in names] == [10, 0, 0, 4, 0]
     assert [other[name] for name in names] == [0, 1400, 35, 2, 40]
 
 
-def test_replicas_that_differ_below_their_high_watermarks_are_diverged(
-    spark: SparkSession, tmp_path: Path, write_tables: WriteTables
-) -> None:
+def test_replicas_that_differ_below_their_high_watermarks_are_diverged(tmp_path: Path, write_tables: WriteTables) -> None:
     here = {"scenario_id": 0, "topic": "t"}
     scenario = {"scenario_id": 0, "name": "base", "protocol": "kafka", "rounds": 9, "round_ms": 500, "mode": "plain"}
     tables = {
@@ -123,9 +120,9 @@ def test_replicas_that_differ_below_their_high_watermarks_are_diverged(
     }
     folder = tmp_path / "run"
     write_tables(tables, folder)
-    _, rows = run_sql(str(folder), "SELECT partition, broker, other_broker, from_offset, to_offset FROM diverged", spark)
+    _, rows = ask(folder, "SELECT partition, broker, other_broker, from_offset, to_offset FROM diverged")
     assert list(rows) == [(0, 1, 2, 3, 4)]
-    assert compared(spark, folder)[0]["diverged"] == 1
+    assert compared(folder)[0]["diverged"] == 1
 
 
 def test_unknown_column() -> None:

@@ -1,4 +1,7 @@
-"""`emulator compare --report protocols`: docs/protocols_compared.md and its figures, worked out again from its examples."""
+"""`emulator compare --report protocols`: docs/protocols_compared.md and its figures, worked out again from its examples.
+
+DuckDB answers; that its answer is Spark's test_queries.py shows.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from emulator.compiled import is_compiling
 from emulator.errors import InputError
 from emulator.outcomes.protocol_picture import protocol_figure, write_protocol_picture
 from emulator.outcomes.protocol_report import protocol_report_sql
-from emulator.outcomes.sql import run_sql
 from emulator.run import run_emulation
 from emulator.scenario import load_run
+from tests.asked import ask, rows_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "protocols_compared.md"
@@ -27,8 +30,7 @@ def report_of(spark: SparkSession, example: str, folder: Path) -> dict[str, Row]
     """The report of an example's run, by scenario."""
     run = load_run(str(ROOT / "datasets" / "examples" / f"{example}.toml"))
     run_emulation(run, str(folder / example), spark, trace="all")
-    columns, rows = run_sql(str(folder / example), protocol_report_sql(), spark)
-    return {row[0]: dict(zip(columns, row, strict=True)) for row in rows}
+    return {row["scenario"]: row for row in rows_of(folder / example, protocol_report_sql())}
 
 
 def line_of(row: Row) -> str:
@@ -71,11 +73,10 @@ def test_what_the_document_says(compared: dict[str, Row]) -> None:
     assert {name for name, row in compared.items() if row["acked_lost"]} == {"primary-backup-async of two"}
 
 
-def test_every_acknowledged_record_waited_once(spark: SparkSession, folder: Path, compared: dict[str, Row]) -> None:
+def test_every_acknowledged_record_waited_once(folder: Path, compared: dict[str, Row]) -> None:
     """Of groups; of a partition some more, which a leader had that was elected later."""
     sums = "SELECT name, sum(records) FROM commit_latencies JOIN scenarios USING (scenario_id) GROUP BY name"
-    _, rows = run_sql(str(folder / "protocols_compared"), sums, spark)
-    waited = dict(rows)
+    waited = dict(ask(folder / "protocols_compared", sums)[1])
     for name, row in compared.items():
         if row["protocol"] == "kafka":
             assert waited[name] >= 0.9 * row["acked"]

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.outcomes.quorum_report import quorum_report_sql
-from emulator.outcomes.sql import run_sql
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
+from tests.asked import ask, rows_of
 from tests.engine_helpers import Row
 
 ROUNDS, LOST_ROUND, BACK_ROUND, RECORDS = 100, 50, 75, 20
@@ -90,10 +90,9 @@ def emulated(spark: SparkSession, run: tuple[Run, Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession, emulated: Path) -> dict[str, Row]:
+def report(emulated: Path) -> dict[str, Row]:
     """The rows of the report by scenario."""
-    columns, rows = run_sql(str(emulated), quorum_report_sql(), spark)
-    return {row[0]: dict(zip(columns, row, strict=True)) for row in rows}
+    return {row["scenario"]: row for row in rows_of(emulated, quorum_report_sql())}
 
 
 def told(report: dict[str, Row], scenario: str, *columns: str) -> tuple[Any, ...]:
@@ -136,9 +135,9 @@ def test_bytes_of_nodes_and_of_those_that_join(report: dict[str, Row]) -> None:
     assert BACK_ROUND * RECORDS * 100 <= moved <= (BACK_ROUND + 20) * RECORDS * 100
 
 
-def test_every_sum_is_one_of_rows(spark: SparkSession, emulated: Path, report: dict[str, Row]) -> None:
+def test_every_sum_is_one_of_rows(emulated: Path, report: dict[str, Row]) -> None:
     sums = "sum(unwritable_rounds), sum(acked), sum(acked_lost), sum(joins), sum(joined_bytes)"
     query = f"SELECT name, {sums} FROM quorum_partitions JOIN scenarios USING (scenario_id) GROUP BY name"
-    _, rows = run_sql(str(emulated), query, spark)
+    _, rows = ask(emulated, query)
     names = ("unwritable_rounds", "acked", "acked_lost", "joins", "joined_bytes")
     assert {row[0]: tuple(row[1:]) for row in rows} == {name: told(report, name, *names) for name in report}

@@ -7,41 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
 from emulator.outcomes.prices import load_prices
-from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_report import COST_ITEMS, tiering_report_sql
-from emulator.outcomes.view_texts import names_in
-from emulator.outcomes.views import register
 from tests import output_tables
+from tests.asked import rows_of
 
 from .tiered_run import PRICES, tables
 
 GB = 10**9
 
 
-DETAILS = {"remote_attempts", "unreferenced_segments", "held_twice", "follower_catch_ups", "tiering_rounds"}
-
-
 @pytest.fixture(scope="module")
-def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    """A session with the views that are asked below: what they have in common is worked out once."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the run; its prices beside it."""
     folder = tmp_path_factory.mktemp("tiered")
     (folder / "prices.toml").write_text(PRICES, "utf-8")
     output_tables.write_tables(tables(), folder / "run")
-    session = spark.newSession()
-    register(session, str(folder / "run"), names_in(tiering_report_sql()) | DETAILS, load_prices(str(folder / "prices.toml")))
-    return session
+    return folder / "run"
 
 
-def ask(run: SparkSession, sql: str) -> list[dict[str, Any]]:
-    return [row.asDict() for row in run.sql(sql).collect()]
+def ask(run: Path, sql: str) -> list[dict[str, Any]]:
+    return rows_of(run, sql, load_prices(str(run.parent / "prices.toml")))
 
 
-def test_remote_bytes_by_attempt(run: SparkSession) -> None:
-    columns = "partition, segment, from_round, to_round, byte_rounds, reason, coalesce(unreferenced_bytes, 0), parts"
+def test_remote_bytes_by_attempt(run: Path) -> None:
+    columns = (
+        "partition, segment, from_round, to_round, byte_rounds, reason, coalesce(unreferenced_bytes, 0) AS unreferenced, parts"
+    )
     joined = "remote_attempts LEFT JOIN unreferenced_segments USING (scenario_id, topic, partition, segment)"
     rows = ask(run, f"SELECT {columns} FROM {joined} ORDER BY partition, segment")
     assert [tuple(row.values()) for row in rows] == [
@@ -57,7 +51,7 @@ def test_remote_bytes_by_attempt(run: SparkSession) -> None:
     ]
 
 
-def test_bytes_held_twice(run: SparkSession) -> None:
+def test_bytes_held_twice(run: Path) -> None:
     rows = ask(run, "SELECT partition, segment, twice_byte_rounds, twice_bytes FROM held_twice ORDER BY 1, 2")
     assert [tuple(row.values()) for row in rows] == [
         (0, 0, 0, 0),
@@ -69,7 +63,7 @@ def test_bytes_held_twice(run: SparkSession) -> None:
     ]
 
 
-def test_followers_that_catch_up(run: SparkSession) -> None:
+def test_followers_that_catch_up(run: Path) -> None:
     columns = "topic, partition, broker, left_round, runs_from, joined_round, rounds, is_new, from_offset, to_offset, bytes"
     rows = ask(run, f"SELECT {columns} FROM follower_catch_ups ORDER BY topic, partition, left_round")
     assert [tuple(row.values()) for row in rows] == [
@@ -80,7 +74,7 @@ def test_followers_that_catch_up(run: SparkSession) -> None:
     ]
 
 
-def test_the_fleet_over_time(run: SparkSession) -> None:
+def test_the_fleet_over_time(run: Path) -> None:
     rows = ask(run, "SELECT * FROM tiering_rounds WHERE scenario_id = 1 ORDER BY from_round")
     names = ("local_bytes_before", "local_bytes", "remote_bytes", "copied_bytes", "seconds")
     assert [tuple(row[name] for name in names) for row in rows] == [
@@ -90,7 +84,7 @@ def test_the_fleet_over_time(run: SparkSession) -> None:
 
 
 @pytest.fixture(scope="module")
-def report(run: SparkSession) -> list[dict[str, Any]]:
+def report(run: Path) -> list[dict[str, Any]]:
     return ask(run, tiering_report_sql())
 
 
@@ -130,7 +124,7 @@ def test_report(report: list[dict[str, Any]]) -> None:
     assert {name: short[name] for name in of_short} == of_short
 
 
-def test_every_total_is_the_sum_of_its_items(run: SparkSession, report: list[dict[str, Any]]) -> None:
+def test_every_total_is_the_sum_of_its_items(run: Path, report: list[dict[str, Any]]) -> None:
     items = ask(run, "SELECT * FROM tiering_cost_items")
     assert all(row["cost"] == pytest.approx(row["quantity"] * row["price"]) for row in items)
     assert {row["item"] for row in items} <= set(COST_ITEMS)
@@ -147,7 +141,7 @@ def test_every_total_is_the_sum_of_its_items(run: SparkSession, report: list[dic
         assert total == pytest.approx(sum(cost for (of, _), cost in exact.items() if of == scenario), abs=0.005)
 
 
-def test_by_topic(run: SparkSession) -> None:
+def test_by_topic(run: Path) -> None:
     rows = ask(run, tiering_report_sql(["topic"]))
     tiered = {row["topic"]: row for row in rows if row["scenario"] == "tiered"}
     assert list(dict.fromkeys(row["topic"] for row in rows)) == ["t", "u", None]
@@ -173,7 +167,7 @@ def test_every_column_is_in_the_documentation(report: list[dict[str, Any]]) -> N
     assert set(report[0]) <= told
 
 
-def test_consumers_count(spark: SparkSession, tmp_path: Path) -> None:
+def test_consumers_count(tmp_path: Path) -> None:
     columns = ("page_cache_bytes", "disk_bytes", "remote_bytes", "remote_requests", "index_misses", "cross_rack_bytes")
     values = dict(zip(columns, (GB, GB, 2 * GB, 10, 4, 3 * GB), strict=True))
     place = {"scenario_id": 0, "topic": "u", "partition": 0, "waited_rounds": {}}
@@ -182,6 +176,5 @@ def test_consumers_count(spark: SparkSession, tmp_path: Path) -> None:
     output_tables.write_tables({**kept, "consumer_groups": reads}, tmp_path / "run")
     (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
     sql = "SELECT item, quantity FROM tiering_cost_items WHERE topic = 'u' ORDER BY item"
-    _, rows = run_sql(str(tmp_path / "run"), sql, spark, load_prices(str(tmp_path / "prices.toml")))
     # 20 reads and 8 misses of 3 requests each
-    assert list(rows) == [("GET requests", 44), ("cross-rack reads", 6)]
+    assert [tuple(row.values()) for row in ask(tmp_path / "run", sql)] == [("GET requests", 44), ("cross-rack reads", 6)]

@@ -68,7 +68,7 @@ def world_at(inputs: OneScenario, world: OnePartition, round_: int) -> dict[str,
         "fetch_max_bytes": _or_none([s.get("replica.fetch.max.bytes") for s in settings]),
         "no_wait": _or_none([None if wait is None else wait == 0 for wait in waits]),
         "isolated": mask([s.isolated for s in segments]),
-        "metadata_lag": _or_none([metadata_lag(inputs.scenario, b, round_) for b in world.brokers]),
+        "metadata_lag": _or_none([metadata_lag(inputs, b, round_) for b in world.brokers]),
         "copy_quota": _or_none([s.get("remote.log.manager.copy.max.bytes.per.second") for s in settings]),
         "read_quota": _or_none(
             [
@@ -83,18 +83,15 @@ def world_at(inputs: OneScenario, world: OnePartition, round_: int) -> dict[str,
     }
 
 
-def lagging(scenario: Scenario, broker: int) -> list[dict[str, Any]]:
+def lagging(inputs: OneScenario, broker: int) -> list[dict[str, Any]]:
     """The faults by which the broker reads remote metadata late."""
-    if "remote_metadata_lag" not in scenario.faults["kind"].to_pylist():
-        return []
-    rows = scenario.faults.to_pylist()
-    return [row for row in rows if row["kind"] == "remote_metadata_lag" and row["broker"] in (None, broker)]
+    return [row for row in inputs.faults if row["kind"] == "remote_metadata_lag" and row["broker"] in (None, broker)]
 
 
-def metadata_lag(scenario: Scenario, broker: int, round_: int) -> int | None:
+def metadata_lag(inputs: OneScenario, broker: int, round_: int) -> int | None:
     """The largest lag of the faults in force, -1 if one lets nothing through, None without any."""
-    end = scenario.rounds
-    rows = lagging(scenario, broker)
+    end = inputs.scenario.rounds
+    rows = lagging(inputs, broker)
     now = [r for r in rows if r["from_round"] <= round_ < (end if r["to_round"] is None else r["to_round"])]
     if any(row["lag_rounds"] is None for row in now):
         return -1
@@ -108,9 +105,9 @@ def _segment(timeline: list[BrokerSegment], round_: int) -> BrokerSegment:
 
 def _settings(scenario: Scenario, broker: int, round_: int) -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    for command in sorted(scenario.commands, key=lambda c: c.round):
-        if command.kind == "alter_config" and command.broker == broker and command.round <= round_:
-            settings |= command.config or {}
+    own = [c for c in scenario.commands if c.kind == "alter_config" and c.broker == broker and c.round <= round_]
+    for command in sorted(own, key=lambda c: c.round):
+        settings |= command.config or {}
     return settings
 
 

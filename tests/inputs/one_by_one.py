@@ -38,6 +38,12 @@ class OneScenario:
     scenario: Scenario
 
     @cached_property
+    def faults(self) -> list[dict[str, Any]]:
+        """As rows."""
+        rows: list[dict[str, Any]] = self.scenario.faults.to_pylist()
+        return rows
+
+    @cached_property
     def timelines(self) -> dict[int, list[BrokerSegment]]:
         """By broker what the faults say of it."""
         s = self.scenario
@@ -52,8 +58,7 @@ class OneScenario:
     @property
     def has_late_news(self) -> bool:
         """Whether a fault lets news through late (stale_metadata with lag_rounds)."""
-        rows = self.scenario.faults.to_pylist()
-        return any(row["kind"] == "stale_metadata" and row["lag_rounds"] is not None for row in rows)
+        return any(row["kind"] == "stale_metadata" and row["lag_rounds"] is not None for row in self.faults)
 
     def change_rounds(self) -> list[int]:
         """The rounds, ascending, in which something begins for a partition or its brokers."""
@@ -62,7 +67,7 @@ class OneScenario:
             rounds |= {segment.from_round for segment in self.timelines[broker]}
             own = [c for c in self.scenario.commands if c.kind == "alter_config" and c.broker == broker]
             rounds |= {command.round for command in own}
-            rounds |= set(lag_changes(self.scenario, broker))
+            rounds |= set(lag_changes(self, broker))
         return sorted(r for r in rounds if r < self.scenario.rounds)
 
 
@@ -246,11 +251,11 @@ class OnePartition:
         }
 
 
-def lag_changes(scenario: Scenario, broker: int) -> Iterator[int]:
+def lag_changes(inputs: OneScenario, broker: int) -> Iterator[int]:
     """The rounds in which another lag of remote metadata begins at a broker."""
     from .naive_worlds import lagging, metadata_lag
 
-    for row in lagging(scenario, broker):
+    for row in lagging(inputs, broker):
         for r in (row["from_round"], row["to_round"]):
-            if r and metadata_lag(scenario, broker, r) != metadata_lag(scenario, broker, r - 1):
+            if r and metadata_lag(inputs, broker, r) != metadata_lag(inputs, broker, r - 1):
                 yield r

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,20 @@ class Told:
     def __init__(self, block: Block) -> None:
         self.inputs, self.state = block.inputs, block.state
         self.parts = block.state.partitions
+        self.spans, self.links = plain(block.inputs.spans), plain(block.inputs.links)
+        self.span_starts = [span.from_round for span in self.spans]
+        self.slots = plain(block.state.replicas)
 
     def replicas(self, p: int) -> Any:
         """The partition's replicas, by slot."""
         part = self.parts[p]
         return self.state.replicas[part.first_replica : part.first_replica + part.slots]
+
+    def spans_at(self, p: int, round_: int) -> list[Any]:
+        """What is in force of each of its brokers."""
+        part = self.parts[p]
+        first = int(part.first_replica)
+        return [self.spans[of_list(self.span_starts, slot.span, round_)] for slot in self.slots[first : first + int(part.slots)]]
 
     def feed(self, p: int, round_: int) -> dict[str, Any]:
         """Workload, settings and commands in force."""
@@ -101,9 +112,8 @@ class Told:
     def world(self, p: int, round_: int) -> dict[str, Any]:
         """What the faults say of the partition's brokers, and their own settings."""
         part, inputs = self.parts[p], self.inputs
-        replicas = self.replicas(p)
-        spans = [inputs.spans[in_force(inputs.spans, int(replica.span), round_)] for replica in replicas]
-        places = [int(replica.broker_place) for replica in replicas]
+        first, spans = int(part.first_replica), self.spans_at(p, round_)
+        places = [slot.broker_place for slot in self.slots[first : first + len(spans)]]
         lags = [int(inputs.stale[span.stale, part.stale_class]) for span in spans]
         before = [int(inputs.stale[span.stale_before, part.stale_class]) for span in spans]
         status = [
@@ -117,11 +127,11 @@ class Told:
         isolated = mask(kc.ISOLATED)
         drop, slow = [], []
         for slot, span in enumerate(spans):
-            cuts = inputs.links[span.first_cut : span.first_cut + span.cut_count]
+            cuts = self.links[span.first_cut : span.first_cut + span.cut_count]
             to = sum(1 << places.index(link.peer) for link in cuts if link.peer in places)
             everyone = (1 << len(spans)) - 1 & ~(1 << slot)
             drop.append(everyone if status[slot] & kc.ISOLATED else isolated | to)
-            for link in inputs.links[span.first_slow : span.first_slow + span.slow_count]:
+            for link in self.links[span.first_slow : span.first_slow + span.slow_count]:
                 if link.peer in places:
                     to_slot = places.index(link.peer)
                     slow.append({"from_slot": slot, "to_slot": to_slot, "bytes_per_round": int(link.number)})
@@ -152,9 +162,9 @@ class Told:
 
     def of_brokers(self, p: int, round_: int) -> dict[str, list[int | None] | None]:
         """Brokers' own settings of remote storage, by slot, null for the cluster's."""
-        spans = [self.inputs.spans[in_force(self.inputs.spans, int(replica.span), round_)] for replica in self.replicas(p)]
-        lags = [int(span.metadata_lag) for span in spans]
-        own = {name: known([int(span[name]) for span in spans]) for name in OF_BROKERS}
+        spans = self.spans_at(p, round_)
+        lags = [span.metadata_lag for span in spans]
+        own = {name: known([getattr(span, name) for span in spans]) for name in OF_BROKERS}
         return own | {"metadata_lag": [lag or None for lag in lags] if any(lags) else None}
 
     def entries(self, name: str, at: int) -> list[tuple[int, ...]]:
@@ -166,12 +176,23 @@ class Told:
 
 def in_force(table: Any, first: int, round_: int) -> int:
     """The row of a list in force in a round; rounds rise strictly."""
-    at, from_rounds = first, np.asarray(table["from_round"])
+    return of_list(np.asarray(table["from_round"]), first, round_)
+
+
+def of_list(from_rounds: Sequence[int] | np.ndarray, first: int, round_: int) -> int:
+    """Likewise."""
+    at = first
     assert from_rounds[at] == 0
     while from_rounds[at + 1] <= round_:
         assert from_rounds[at] < from_rounds[at + 1]
         at += 1
     return at
+
+
+def plain(records: Any) -> list[Any]:
+    """The rows of a record array by the names of their fields: to ask a record array for one takes microseconds."""
+    row: Any = namedtuple("row", records.dtype.names)
+    return [row(*cells) for cells in np.asarray(records).tolist()]
 
 
 def known(values: list[int]) -> list[int | None] | None:

@@ -45,7 +45,8 @@ from emulator.compiled import compile_once
 from rules import rule
 
 def compile_it():
-    time.sleep(float(sys.argv[2]))
+    while sys.argv[2] and not Path(sys.argv[2]).exists():
+        time.sleep(0.02)
     rule(20)
 
 ours = compile_once(rule, compile_it, begins=lambda: print("begins", flush=True), waits=lambda: print("waits", flush=True))
@@ -69,12 +70,12 @@ class Machine:
         self.sources.mkdir()
         (self.sources / "rules.py").write_text(RULES)
 
-    def start(self, seconds: float = 0, sources: Path | None = None, **variables: str) -> subprocess.Popen[str]:
-        """A process that has the rule compiled, in so many seconds more, and uses it."""
+    def start(self, until: Path | None = None, sources: Path | None = None, **variables: str) -> subprocess.Popen[str]:
+        """A process that has the rule compiled, once this file is there, and uses it."""
         without = {name: value for name, value in os.environ.items() if not re.match("NUMBA_|EMULATOR_|XDG_", name)}
         # A file, which not even root makes folders in.
         environment = without | {"HOME": "/dev/null", "TMPDIR": str(self.temporary), "PYTHONPATH": str(ROOT)} | variables
-        command = [sys.executable, "-c", PROCESS, str(sources or self.sources), str(seconds)]
+        command = [sys.executable, "-c", PROCESS, str(sources or self.sources), str(until or "")]
         return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
     def said(self, process: subprocess.Popen[str]) -> str:
@@ -84,6 +85,24 @@ class Machine:
 
     def run(self, **variables: str) -> str:
         return self.said(self.start(**variables))
+
+    def compile_while_others_wait(self, others: int, **variables: str) -> None:
+        """A process compiles the rule as others begin, which wait for it and find it then."""
+        first = self.start(until=self.folder / "go", **variables)
+        assert line_of(first) == "begins\n"
+        waiting = [self.start(**variables) for _ in range(others)]
+        assert [line_of(process) for process in waiting] == ["waits\n"] * others
+        (self.folder / "go").touch()
+        assert MISS in self.said(first)
+        for said in map(self.said, waiting):
+            assert said.startswith(HIT), said
+            assert self.temporary in folder_of(said).parents
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """What a process says next."""
+    assert process.stdout is not None
+    return process.stdout.readline()
 
 
 @pytest.fixture
@@ -100,26 +119,16 @@ def folder_of(said: str) -> Path:
 
 
 def test_one_process_compiles_and_the_others_wait(machine: Machine) -> None:
-    first = machine.start(seconds=3)
-    assert first.stdout is not None
-    assert first.stdout.readline() == "begins\n"
-    others = [machine.start() for _ in range(3)]
-    assert MISS in machine.said(first)
-    for other in others:
-        said = machine.said(other)
-        assert said.startswith("waits\n") and HIT in said, said
-        assert machine.temporary in folder_of(said).parents
-    assert "waits" not in machine.run() and HIT in machine.run()
+    machine.compile_while_others_wait(2)
+    said = machine.run()
+    assert "waits" not in said and HIT in said
 
 
 def test_a_killed_process_leaves_its_place_to_another(machine: Machine) -> None:
-    first = machine.start(seconds=300)
-    assert first.stdout is not None
-    assert first.stdout.readline() == "begins\n"
-    others = [machine.start(seconds=1) for _ in range(2)]
-    for other in others:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "waits\n"
+    first = machine.start(until=machine.folder / "never")
+    assert line_of(first) == "begins\n"
+    others = [machine.start() for _ in range(2)]
+    assert [line_of(other) for other in others] == ["waits\n"] * 2
     first.send_signal(signal.SIGKILL)
     first.wait()
     said = [machine.said(other) for other in others]
@@ -199,28 +208,14 @@ def test_what_was_packed_for_any_cpu_is_used(machine: Machine, packed: Callable[
 
 
 def test_what_was_packed_for_another_cpu_is_compiled_once(machine: Machine, packed: Callable[..., Path]) -> None:
-    variables = {"EMULATOR_PACKED_CACHE": str(packed(**OTHER_CPU))}
-    first = machine.start(seconds=3, **variables)
-    assert first.stdout is not None
-    assert first.stdout.readline() == "begins\n"
-    others = [machine.start(**variables) for _ in range(3)]
-    assert MISS in machine.said(first)
-    for said in map(machine.said, others):
-        assert said.startswith("waits\n") and HIT in said, said
+    machine.compile_while_others_wait(2, EMULATOR_PACKED_CACHE=str(packed(**OTHER_CPU)))
     said = machine.run(EMULATOR_PACKED_CACHE=str(machine.folder / "nothing"))
     assert said.startswith(HIT), "a folder that is not there does no harm"
 
 
 def test_a_named_folder_that_cannot_be_written_is_compiled_for_once(machine: Machine) -> None:
     """As a folder within an archive: processes must not have a cache of their own each."""
-    variables = {"EMULATOR_CACHE_DIR": "/dev/null/caches"}
-    first = machine.start(seconds=3, **variables)
-    assert first.stdout is not None
-    assert first.stdout.readline() == "begins\n"
-    other = machine.start(**variables)
-    assert MISS in machine.said(first)
-    said = machine.said(other)
-    assert said.startswith("waits\n") and HIT in said, said
+    machine.compile_while_others_wait(1, EMULATOR_CACHE_DIR="/dev/null/caches")
 
 
 def test_what_the_cache_is_named_by(monkeypatch: pytest.MonkeyPatch) -> None:

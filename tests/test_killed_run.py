@@ -1,4 +1,4 @@
-"""A run that is killed leaves the tables of the run before, and none of its own."""
+"""A run that is told to end leaves the tables of the run before, and none of its own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from emulator.exits import INTERRUPTED, TERMINATED
 from emulator.schema import OUTPUT_TABLES
-from emulator.storage import OutputDirectory
 from tests.engine_helpers import QUICK_JAVA, read_table
+from tests.output_tables import write_tables
 
 SCENARIO = """
 name = "endless"
@@ -36,8 +35,8 @@ acks = "all"
 START_SECONDS_MAX = 120
 
 
-def kill_amid_run(folder: Path, out: Path, told: signal.Signals | None = None) -> int:
-    """Start a run that traces everything, and kill it with its JVM, or send it a signal, once its first job begins.
+def kill_amid_run(folder: Path, out: Path, told: signal.Signals) -> int:
+    """Start a run that traces everything, and send it a signal once its first job begins.
 
     Its exit code; what it said is in `folder`/log.
     """
@@ -55,9 +54,8 @@ def kill_amid_run(folder: Path, out: Path, told: signal.Signals | None = None) -
                 assert process.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < give_up_at, (folder / "log").read_text()
                 time.sleep(0.2)
-            if told is not None:
-                process.send_signal(told)
-                process.wait(30)
+            process.send_signal(told)
+            process.wait(30)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -69,7 +67,10 @@ def kill_amid_run(folder: Path, out: Path, told: signal.Signals | None = None) -
     ("told", "code", "said"), [(signal.SIGINT, INTERRUPTED, "interrupted"), (signal.SIGTERM, TERMINATED, "told to end")]
 )
 def test_an_interrupted_run_says_in_one_line_how_to_go_on(told: signal.Signals, code: int, said: str, tmp_path: Path) -> None:
+    """What it had begun stands beside the one table that was there, and no table of its own does: the process is gone at once."""
     out = tmp_path / "out"
+    write_tables({"brokers": [{"scenario_id": 0, "broker": 1, "rack": "a"}]}, out)
+    content = read_table(out / "brokers")
     assert kill_amid_run(tmp_path, out, told) == code
     log = (tmp_path / "log").read_text()
     *_, last = log.splitlines()
@@ -77,30 +78,5 @@ def test_an_interrupted_run_says_in_one_line_how_to_go_on(told: signal.Signals, 
     assert last.endswith(" --resume")
     assert "Traceback" not in log
     assert "incubator" not in log
-    assert not [name for name in OUTPUT_TABLES if (out / name).exists()]
-
-
-def test_a_killed_run_publishes_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """What it had begun stands beside the one table that was there, and no table of its own does."""
-    out = tmp_path / "out"
-    publish_one_table(spark, out)
-    content = read_table(out / "brokers")
-
-    kill_amid_run(tmp_path, out)
-
-    assert visible_tables(out) == ["brokers"]
+    assert [name for name in OUTPUT_TABLES if (out / name).exists()] == ["brokers"]
     assert read_table(out / "brokers") == content
-
-
-def publish_one_table(spark: SparkSession, out: Path) -> None:
-    """Publish what stands for an earlier run."""
-    output = OutputDirectory(spark, str(out))
-    output.stage()
-    output.write_rows("brokers", [(0, 1, "a"), (0, 2, None)])
-    output.commit()
-    assert visible_tables(out) == ["brokers"]
-
-
-def visible_tables(out: Path) -> list[str]:
-    """Tables that a reader of the folder finds."""
-    return [name for name in OUTPUT_TABLES if (out / name).exists()]

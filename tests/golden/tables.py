@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,11 @@ LATER_ANSWERS = (
 LONG_TEXT = {"runs": ("scenario_text",)}
 """Columns whose text is kept as a digest: the scenario file stands beside the goldens."""
 
+CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+"""Of what digests are of: a row, or a cell."""
+A_LINE_EACH = json.JSONEncoder(ensure_ascii=False, separators=("\n", ": "))
+"""The same of many cells at once, none of which has parts."""
+
 
 @dataclass
 class Table:
@@ -86,13 +91,19 @@ class Table:
 
     def sort(self) -> None:
         """Put the rows in order: by all columns, from the first on, nulls first."""
-        self.rows.sort(key=lambda row: [_order(cell) for cell in row])
+        keys = list(zip(*map(_in_order, zip(*self.rows, strict=True)), strict=True))
+        self.rows[:] = [self.rows[at] for at in sorted(range(len(self.rows)), key=keys.__getitem__)]
 
 
-def _order(cell: Any) -> tuple[bool, Any]:
-    if cell is None:
-        return False, 0
-    return True, json.dumps(cell, sort_keys=True) if isinstance(cell, list | dict) else cell
+def _in_order(cells: Sequence[Any]) -> Sequence[Any]:
+    """What the cells of a column are ordered by."""
+    if _is_nested(cells):
+        return [(False, "") if cell is None else (True, json.dumps(cell, sort_keys=True)) for cell in cells]
+    return [(False, 0) if cell is None else (True, cell) for cell in cells] if None in cells else cells
+
+
+def _is_nested(cells: Sequence[Any]) -> bool:
+    return not {list, dict}.isdisjoint(map(type, cells))
 
 
 def _kind(of: pa.DataType) -> str:
@@ -135,7 +146,7 @@ def as_table(name: str, found: pa.Table) -> Table:
         if field.name in VOLATILE.get(name, ()):
             cells = [None] * len(cells)
         if field.name in LONG_TEXT.get(name, ()):
-            cells = [_sha256([cell]) for cell in cells]
+            cells = [_sha256([CANONICAL.encode(cell)]) for cell in cells]
         values.append(cells)
     table = Table({field.name: _kind(field.type) for field in found.schema}, [list(row) for row in zip(*values, strict=True)])
     table.sort()
@@ -147,13 +158,15 @@ def golden_lines(name: str, table: Table) -> list[str]:
     head = {"rows": len(table.rows), "columns": table.columns}
     if len(table.rows) <= MORE.get(name, WHOLE):
         return [_json(head), *map(_json, table.rows)]
-    of_columns = [{"column": name, "sha256": _sha256(row[at] for row in table.rows)} for at, name in enumerate(table.columns)]
-    lines = [head, {"all": _sha256(table.rows)}, *of_columns]
+    texts = list(map(CANONICAL.encode, table.rows))
+    of_columns = zip(table.columns, zip(*table.rows, strict=True), strict=True)
+    lines = [head, {"all": _sha256(texts)}, *({"column": name, "sha256": _sha256(_texts(cells))} for name, cells in of_columns)]
     if "scenario_id" in table.columns:
         at = list(table.columns).index("scenario_id")
-        for scenario_id in sorted({row[at] for row in table.rows}):
-            own = [row for row in table.rows if row[at] == scenario_id]
-            lines.append({"scenario_id": scenario_id, "rows": len(own), "sha256": _sha256(own)})
+        by_scenario: dict[int, list[str]] = {}
+        for row, text in zip(table.rows, texts, strict=True):
+            by_scenario.setdefault(row[at], []).append(text)
+        lines += [{"scenario_id": n, "rows": len(own), "sha256": _sha256(own)} for n, own in sorted(by_scenario.items())]
     return [_json(line) for line in lines]
 
 
@@ -166,8 +179,10 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=not isinstance(value, dict), ensure_ascii=False, separators=(",", ":"))
 
 
-def _sha256(values: Iterable[Any]) -> str:
-    digest = hashlib.sha256()
-    for value in values:
-        digest.update((json.dumps(value, sort_keys=True, ensure_ascii=False) + "\n").encode())
-    return digest.hexdigest()
+def _texts(cells: Sequence[Any]) -> list[str]:
+    """Each cell of a column as its digest has it; those of plain numbers and texts by one call."""
+    return list(map(CANONICAL.encode, cells)) if _is_nested(cells) else A_LINE_EACH.encode(cells)[1:-1].split("\n")
+
+
+def _sha256(texts: Iterable[str]) -> str:
+    return hashlib.sha256("".join(f"{text}\n" for text in texts).encode()).hexdigest()

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
-from emulator.rounds.relational.refusals import refuse_unknown
+from emulator.rounds.relational.inputs.refusals import refuse_unknown
 from emulator.scenario import load_run
 from tests.engine_helpers import emulate, emulate_both
 

@@ -17,7 +17,7 @@ from emulator.cli import main
 from emulator.errors import InputError
 from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.rounds.relational.check import Checked, Difference, check_run, compare
-from emulator.rounds.relational.explain import SENTENCES, page, verbs
+from emulator.rounds.relational.page.explain import SENTENCES, page, verbs
 from emulator.rounds.relational.run import run_relational
 from emulator.scenario import load_run
 from tests.engine_helpers import emulate

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.rounds.relational.inputs import PARTITIONS_A_SCENARIO, RunInputs
-from emulator.rounds.relational.last_moments import DRAWS, _drawn
-from emulator.rounds.relational.on_duckdb import OnDuckDB
-from emulator.rounds.relational.on_spark import OnSpark
+from emulator.rounds.relational.inputs.run_inputs import PARTITIONS_A_SCENARIO, RunInputs
+from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
+from emulator.rounds.relational.queries.on_spark import OnSpark
+from emulator.rounds.relational.verbs.last_moments import DRAWS, _drawn
 from emulator.scenario import load_run
 from tests.engine_helpers import emulate_both
 

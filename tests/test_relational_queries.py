@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.rounds.relational.on_duckdb import OnDuckDB
-from emulator.rounds.relational.on_spark import OnSpark
-from emulator.rounds.relational.queries import Engine, Query
+from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
+from emulator.rounds.relational.queries.on_spark import OnSpark
+from emulator.rounds.relational.queries.query import Engine, Query
 
 NUMBERS = pa.table(
     {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from emulator.errors import InputError
-from emulator.rounds.relational.refusals import PROTOCOLS, TIER_FAULTS, TIER_KEYS, refuse_unknown
+from emulator.rounds.relational.inputs.refusals import PROTOCOLS, TIER_FAULTS, TIER_KEYS, refuse_unknown
 from emulator.scenario import load_run
 from emulator.scenario.protocols import GROUP_PROTOCOLS, KAFKA_PROTOCOLS, LEDGER_PROTOCOLS
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.rounds.relational.inputs import RunInputs
+from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.run import run_relational
 from emulator.scenario import load_run
 from emulator.schema import OUTPUT_TABLES

@@ -17,7 +17,7 @@ from emulator.options import (
 @common
 def explain_round_command(system: str, verb: str | None) -> int:
     """Print the round of a system as the queries that --engine relational runs, each with the rule that it is."""
-    from emulator.rounds.relational.explain import page
+    from emulator.rounds.relational.page.explain import page
 
     print_lines(page(verb).splitlines())
     return DONE

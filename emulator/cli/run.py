@@ -70,7 +70,7 @@ def run_command(
     trace = check_trace(run, trace)
     rounds = check_state_at(run, state_at)
     if engine == "relational":
-        from emulator.rounds.relational.refusals import refuse_unknown
+        from emulator.rounds.relational.inputs.refusals import refuse_unknown
 
         refuse_unknown(run, mode, resume, checkpoint_every, rounds)
     else:

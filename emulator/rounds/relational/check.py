@@ -17,20 +17,19 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from emulator.errors import InputError
+from emulator.rounds.relational.inputs.first_tables import begin_beside_leaders
+from emulator.rounds.relational.inputs.refusals import lacking
+from emulator.rounds.relational.inputs.run_inputs import RunInputs
+from emulator.rounds.relational.inputs.workload import Place
+from emulator.rounds.relational.outputs.tables import output_tables
+from emulator.rounds.relational.play import play
+from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
+from emulator.rounds.relational.queries.query import Query
 from emulator.scenario import Run, Scenario
 from emulator.scenario.event_kinds import unwritten_kinds
 from emulator.scenario.stored import load_stored
 from emulator.schema import OUTPUT_TABLES
 from emulator.storage import OutputDirectory
-
-from .inputs import RunInputs
-from .on_duckdb import OnDuckDB
-from .output import output_tables
-from .play import play
-from .queries import Query
-from .refusals import lacking
-from .start import begin_beside_leaders
-from .work import Place
 
 COMPARED = {
     "outcomes": (), "partitions": (), "replicas": ("broker",), "leader_epochs": ("broker", "epoch"), "events": None,

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from . import caches, outcomes
-from .building import build_remote_state, forget_stale_questions
-from .controller import begin_leadership, elect, elect_preferred, fence, tell
-from .damage import take_inputs
-from .elr import ask_for_recovery
-from .fetching import (
+from emulator.rounds.relational.queries.query import Query
+from emulator.rounds.relational.tables import TIER_COLUMNS, Round, RoundInputs, Tables, begin_round, parted
+from emulator.rounds.relational.verbs import caches, outcomes
+from emulator.rounds.relational.verbs.building import build_remote_state, forget_stale_questions
+from emulator.rounds.relational.verbs.controller import begin_leadership, elect, elect_preferred, fence, tell
+from emulator.rounds.relational.verbs.elr import ask_for_recovery
+from emulator.rounds.relational.verbs.fetching import (
     append_fetched,
     choose_batches,
     drop_answers,
@@ -20,8 +21,8 @@ from .fetching import (
     take_answers,
     truncate_diverging,
 )
-from .last_moments import append_last_moments
-from .leading import (
+from emulator.rounds.relational.verbs.last_moments import append_last_moments
+from emulator.rounds.relational.verbs.leading import (
     advance_high_watermark,
     append,
     delete_records,
@@ -29,14 +30,13 @@ from .leading import (
     keep_batches,
     shrink_and_expand_isr,
 )
-from .learning import checkpoint, learn
-from .outcomes import end_round
-from .queries import Query
-from .reassign import complete_reassignment, start_reassignment
-from .segments import delete_old_segments, keep_segments_of_followers, keep_segments_of_leaders
-from .tables import TIER_COLUMNS, Round, RoundInputs, Tables, begin_round, parted
-from .tiers import read_metadata, run_tier_tasks
-from .truncating import cut_learned, keep_epochs_at_start
+from emulator.rounds.relational.verbs.learning import checkpoint, learn
+from emulator.rounds.relational.verbs.outcomes import end_round
+from emulator.rounds.relational.verbs.reassign import complete_reassignment, start_reassignment
+from emulator.rounds.relational.verbs.segments import delete_old_segments, keep_segments_of_followers, keep_segments_of_leaders
+from emulator.rounds.relational.verbs.taking_inputs import take_inputs
+from emulator.rounds.relational.verbs.tiers import read_metadata, run_tier_tasks
+from emulator.rounds.relational.verbs.truncating import cut_learned, keep_epochs_at_start
 
 Verb = Callable[[Round], Round]
 

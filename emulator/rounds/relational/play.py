@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields
 from functools import reduce
 
-from . import outcomes
-from .inputs import RunInputs
-from .kafka_round import play_round, tables_after
-from .learning import news_of
-from .queries import Engine, Query
-from .start import first_histories, first_leaderships, first_tables
-from .tables import Tables
+from emulator.rounds.relational.inputs.first_tables import first_histories, first_leaderships, first_tables
+from emulator.rounds.relational.inputs.run_inputs import RunInputs
+from emulator.rounds.relational.kafka_round import play_round, tables_after
+from emulator.rounds.relational.queries.query import Engine, Query
+from emulator.rounds.relational.tables import Tables
+from emulator.rounds.relational.verbs import outcomes
+from emulator.rounds.relational.verbs.learning import news_of
 
 COMPACTED_ROUNDS = 16
 

@@ -14,21 +14,20 @@ import emulator
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress
+from emulator.rounds.relational.inputs.first_tables import begin_beside_leaders
+from emulator.rounds.relational.inputs.refusals import refuse_unknown
+from emulator.rounds.relational.inputs.run_inputs import RunInputs
+from emulator.rounds.relational.outputs.broker_rounds import broker_rounds, bucket_edges
+from emulator.rounds.relational.outputs.tables import output_tables
+from emulator.rounds.relational.play import play
+from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
+from emulator.rounds.relational.queries.on_spark import SETTINGS, OnSpark
+from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.run import RunSummary
 from emulator.scenario import Run
 from emulator.schema import OUTPUT_TABLES
 from emulator.session import settings_held
 from emulator.storage import OutputDirectory
-
-from .brokers import broker_rounds, bucket_edges
-from .inputs import RunInputs
-from .on_duckdb import OnDuckDB
-from .on_spark import SETTINGS, OnSpark
-from .output import output_tables
-from .play import play
-from .queries import Engine, Query
-from .refusals import refuse_unknown
-from .start import begin_beside_leaders
 
 MODE = "plain"
 ROWS_A_TASK = 20_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .queries import Query
+from emulator.rounds.relational.queries.query import Query
 
 PARTITION = ["pid"]
 REPLICA = ["pid", "broker"]

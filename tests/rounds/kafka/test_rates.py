@@ -13,7 +13,7 @@ import pytest
 from emulator.engine.state_inputs import states_scenario
 from emulator.errors import InputError
 from emulator.inputs.arrays import prepare, read_block
-from emulator.rounds.relational.refusals import lacking
+from emulator.rounds.relational.inputs.refusals import lacking
 from emulator.scenario import Run
 from tests.reference.kafka import simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emulator.rounds.relational.refusals import lacking
+from emulator.rounds.relational.inputs.refusals import lacking
 from tests.reference.kafka import simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.rounds.kafka.compared import all_known, differences, events_of, outcomes_of, played, scenarios_of

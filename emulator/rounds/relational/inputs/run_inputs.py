@@ -1,0 +1,291 @@
+"""What comes from outside as tables: what faults say of brokers, settings, workload and commands, each row for some rounds.
+
+They are made once, from the scenarios alone; a round joins what is in force in it (`RunInputs.of_round`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from emulator.faults.timeline import BrokerSegment, broker_timelines
+from emulator.rounds.relational.inputs.settings import OF_SEGMENTS, broker_settings, is_ever_tiered, may_delete, topic_settings
+from emulator.rounds.relational.inputs.workload import OF_RATES, Place, commands_of, workloads
+from emulator.rounds.relational.queries.query import Engine, Query
+from emulator.rounds.relational.tables import RoundInputs
+from emulator.scenario import ELR_FEATURE, Scenario
+
+PARTITIONS_A_SCENARIO = 1_000_000_000
+"""A partition's `pid` is scenario_id * this + its number over the scenario's topics."""
+
+SETTLING_ROUNDS = 2
+
+FLAGS = (
+    "offline", "paused", "isolated", "waking", "fenced", "returning", "restarted", "unclean_restart", "clean_stop",
+    "power_loss", "disk_loss", "clients_cut", "controller_up",
+)  # fmt: skip
+BROKERS = pa.schema(
+    [("scenario_id", pa.int32()), ("broker", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
+    + [(flag, pa.bool_()) for flag in ("running", *FLAGS)]
+    + [("disk_bytes", pa.int64()), ("fetch_max_bytes", pa.int64()), ("waits", pa.bool_()), ("cause", pa.int32())]
+    + [("fetches", pa.int64()), ("fetch_us", pa.int64()), ("round_us", pa.int64())]
+)
+LINKS = pa.schema(
+    [("link_scenario", pa.int32()), ("sender", pa.int32()), ("receiver", pa.int32())]
+    + [("link_from", pa.int32()), ("link_to", pa.int32()), ("is_cut", pa.bool_()), ("link_bytes", pa.int64())]
+    + [("link_us", pa.int64())]
+)
+STALE = pa.schema(
+    [("stale_pid", pa.int64()), ("stale_broker", pa.int32()), ("stale_from", pa.int32()), ("stale_to", pa.int32())]
+    + [("stale_now", pa.bool_()), ("stale_before", pa.bool_()), ("news_lag", pa.int32())]
+)
+
+DEATHS = pa.schema(
+    [("scenario_id", pa.int32()), ("broker", pa.int32()), ("death_round", pa.int32()), ("moment", pa.int64())]
+    + [("is_given", pa.bool_()), ("round_trip_us", pa.int64()), ("fixed_fetches", pa.int64()), ("seed_halves", pa.int64())]
+)
+"""Brokers that are killed while they run. `moment`: in millionths of the round; the last, AFTER_APPEND, is its end."""
+
+AFTER_APPEND = 1_000_000
+
+
+class RunInputs:
+    """The inputs of all rounds of some scenarios. `places`: their topics, by topic_id; `timelines`: by scenario_id.
+
+    `only`: the partitions to play, by pid; None: all.
+    """
+
+    def __init__(self, scenarios: Sequence[Scenario], only: Collection[int] | None = None) -> None:
+        self.scenarios = list(scenarios)
+        self.places = list(_places(self.scenarios))
+        self.timelines = {s.scenario_id: _timeline(s) for s in self.scenarios}
+        self.has_elr = any(s.features[ELR_FEATURE] > 0 for s in self.scenarios)
+        for place in self.places:
+            place.keeps_segments = _keeps_segments(place)
+        self.keeps_segments = any(place.keeps_segments.any() for place in self.places)
+        self.has_tiers = any(is_ever_tiered(place.scenario, place.name, place.config) for place in self.places)
+        self.settings = topic_settings(self.places)
+        self.workload, self.most_batches = workloads(self.places)
+        self.has_rates = self.workload["rate_records"].null_count < self.workload.num_rows
+        self.brokers = _brokers(self.scenarios, self.timelines)
+        self.links = _links(self.scenarios, self.timelines)
+        self.deaths = _deaths(self.scenarios, self.timelines)
+        self.reassignments, self.deletions, self.elections = commands_of(self.places)
+        homes = _homes(self.places, self.reassignments)
+        self.homes = homes if only is None else homes.filter(pc.is_in(homes["pid"], pa.array(sorted(only), pa.int64())))
+        self.stale = _stale(self.places, self.timelines, self.homes)
+        self.has_late_news = bool(self.stale.num_rows) and self.stale["news_lag"].null_count < self.stale.num_rows
+        self._checks = set(self.settings["retention_check_rounds"].to_pylist())
+        if not self.keeps_segments:
+            self.settings = self.settings.drop_columns(list(OF_SEGMENTS))
+        if not self.has_rates:
+            self.workload = self.workload.drop_columns(list(OF_RATES))
+        self.calm = self._calm_rounds()
+        self._queries: dict[tuple[Engine, str], Query] = {}
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the longest scenario."""
+        return max(s.rounds for s in self.scenarios)
+
+    def initial_remote(self) -> list[tuple[int, dict[str, Any]]]:
+        """(pid, row) of the remote segments that scenarios begin with, of the partitions that are played."""
+        first = {(place.scenario.scenario_id, place.name): place.first_pid for place in self.places}
+        played = set(self.homes["pid"].to_pylist())
+        rows = [(s.scenario_id, row) for s in self.scenarios for row in s.initial_remote_segments.to_pylist()]
+        found = [(first[scenario_id, row["topic"]] + row["partition"], row) for scenario_id, row in rows]
+        return [(pid, row) for pid, row in found if pid in played]
+
+    def of_round(self, engine: Engine, number: int, news: Query | None) -> RoundInputs:
+        """What comes into a round. `news`: what controllers held before (`learning`)."""
+
+        def required(name: str) -> Query:
+            if (engine, name) not in self._queries:
+                self._queries[engine, name] = engine.read(getattr(self, name))
+            return self._queries[engine, name]
+
+        def if_any(name: str, here: bool = True) -> Query | None:
+            return required(name) if here and getattr(self, name).num_rows else None
+
+        def now(name: str) -> Query | None:
+            return if_any(name, number in self._rounds_of(name))
+
+        in_trouble = {r for flag in ("power_loss", "disk_loss") for r in self._rounds_with(flag)}
+        return RoundInputs(
+            number=number,
+            settings=required("settings"),
+            brokers=required("brokers"),
+            workload=required("workload"),
+            links=if_any("links"),
+            deaths=if_any("deaths", number in set(self.deaths["death_round"].to_pylist())),
+            stale=if_any("stale"),
+            reassignments=now("reassignments"),
+            deletions=now("deletions"),
+            elections=now("elections"),
+            news=news,
+            batches_due=_value_at(self.most_batches, number),
+            has_rates=self.has_rates,
+            damages=number in in_trouble,
+            has_elr=self.has_elr,
+            moves_partitions=bool(self.reassignments.num_rows),
+            has_older=any(s.protocol != "kafka" for s in self.scenarios),
+            cuts_to_hw=any(s.protocol == "kafka-high-watermark" for s in self.scenarios),
+            restarts=number in self._rounds_with("restarted"),
+            checks_retention=self.keeps_segments and number > 0 and any(number % period == 0 for period in self._checks),
+            is_calm=number in self.calm,
+        )
+
+    def _calm_rounds(self) -> set[int]:
+        """Rounds in which controllers find nothing to do, as the inputs tell by themselves.
+
+        What a controller does follows from what is new of brokers, settings and commands. SETTLING_ROUNDS after the last of it
+        nobody is left to fence, who may lead leads, and all that hear of it have. Not so while ELR waits for answers, news is on
+        its way, partitions are being moved, or logs have a remote part: their rounds are never calm.
+        """
+        if self.has_elr or self.has_late_news or self.reassignments.num_rows or self.has_tiers:
+            return set()
+        edges = _edges(self.settings, "from_round", "to_round") | _edges(self.brokers, "from_round", "to_round")
+        edges |= _edges(self.stale, "stale_from", "stale_to") | {0}
+        edges |= {edge for name in ("deletions", "elections") for edge in self._rounds_of(name)}
+        for period in set(self.settings["rebalance_rounds"].to_pylist()) - {None}:
+            edges.update(range(period, self.rounds, period))
+        return set(range(self.rounds)) - {edge + later for edge in edges for later in range(SETTLING_ROUNDS + 1)}
+
+    def _rounds_of(self, name: str) -> set[int]:
+        return set(getattr(self, name)["command_round"].to_pylist())
+
+    def _rounds_with(self, flag: str) -> set[int]:
+        of = self.timelines.values()
+        return {s.from_round for brokers in of for spans in brokers.values() for s in spans if getattr(s, flag)}
+
+
+def _edges(table: pa.Table, *names: str) -> set[int]:
+    return {edge for name in names for edge in table[name].unique().to_pylist()}
+
+
+def _value_at(steps: list[tuple[int, int]], number: int) -> int:
+    at = bisect_right([round_ for round_, _ in steps], number) - 1
+    return steps[at][1] if at >= 0 else 0
+
+
+def _places(scenarios: Sequence[Scenario]) -> Iterable[Place]:
+    topic_id = 0
+    for scenario in scenarios:
+        first = scenario.scenario_id * PARTITIONS_A_SCENARIO
+        for topic in scenario.topics:
+            yield Place(scenario, topic_id, topic.name, first, topic.assignment, topic.config)
+            topic_id, first = topic_id + 1, first + topic.partitions
+
+
+def _keeps_segments(place: Place) -> np.ndarray:
+    """By partition."""
+    asked = [c for c in place.scenario.commands if c.kind == "delete_records" and fnmatchcase(place.name, c.topic or "")]
+    deletes = np.zeros(len(place.assignment), bool)
+    for command in asked:
+        deletes[slice(None) if command.partition is None else slice(command.partition, command.partition + 1)] = True
+    if is_ever_tiered(place.scenario, place.name, place.config):
+        return np.ones(len(place.assignment), bool)
+    keeps = [may_delete(place.scenario, place.name, place.config, deleted) for deleted in (False, True)]
+    return np.where(deletes, keeps[1], keeps[0])
+
+
+def _timeline(scenario: Scenario) -> dict[int, list[BrokerSegment]]:
+    brokers = [(broker.id, broker.rack) for broker in scenario.brokers]
+    timeout = scenario.session_timeout_rounds
+    return broker_timelines(scenario.faults, brokers, scenario.rounds, timeout, isolation_in_drop_to=False)
+
+
+def per_round(bytes_per_second: int | None, scenario: Scenario) -> int | None:
+    """A rate as bytes in a round."""
+    return None if bytes_per_second is None else max(1, bytes_per_second * scenario.round_ms // 1000)
+
+
+def _brokers(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
+    """A row for each broker and rounds in which nothing that is said of it changes."""
+    rows = []
+    for scenario in scenarios:
+        of_brokers = broker_settings(scenario)
+        for broker, segments in timelines[scenario.scenario_id].items():
+            for segment in segments:
+                for start, end, settings in of_brokers.spans(broker, segment.from_round, segment.to_round):
+                    row = {flag: getattr(segment, flag) for flag in FLAGS}
+                    row |= {"scenario_id": scenario.scenario_id, "broker": broker, "from_round": start, "to_round": end}
+                    row |= {"running": not segment.offline and not segment.paused, **settings}
+                    row |= {"disk_bytes": per_round(segment.disk_bytes_per_second, scenario)}
+                    rows.append(row | {"cause": segment.cause if segment.cause >= 0 else None})
+    return pa.Table.from_pylist(rows, BROKERS)
+
+
+def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
+    """A row for each direction of a link and rounds in which it is cut, slow or far, one at most in each round."""
+    rows = []
+    for scenario in scenarios:
+        for sender, segments in timelines[scenario.scenario_id].items():
+            for s in segments:
+                slow, far = dict(s.slow_to), dict(s.far_to)
+                for receiver in {*s.drop_to, *slow, *far}:
+                    span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
+                    rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario), far.get(receiver)))
+    return pa.Table.from_pylist([dict(zip(LINKS.names, row, strict=True)) for row in rows], LINKS)
+
+
+def _deaths(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
+    """A row for each death of a broker that ran, but for those in whose rounds nothing can be appended (last_moments.py)."""
+    rows = []
+    for scenario in scenarios:
+        fetching, seed = scenario.fetching, scenario.seed % 2**64
+        shared: dict[str, Any] = {"scenario_id": scenario.scenario_id, "round_trip_us": fetching.round_trip_us}
+        shared |= {"fixed_fetches": fetching.per_round, "seed_halves": seed >> 32 ^ seed % 2**32}
+        for broker, segments in timelines[scenario.scenario_id].items():
+            ran = True
+            for s in segments:
+                if ran and s.moment is not None and (s.moment > 0 or fetching.per_round is None):
+                    when = {"death_round": s.from_round, "moment": max(s.moment, 0), "is_given": s.moment >= 0}
+                    rows.append(shared | {"broker": broker} | when)
+                ran = not s.offline and not s.paused
+    return pa.Table.from_pylist(rows, DEATHS)
+
+
+def _homes(places: list[Place], reassignments: pa.Table) -> pa.Table:
+    """Every broker that is, or will be, a replica of a partition: pid, broker, position (null: not at the start)."""
+    pids, brokers, positions = [], [], []
+    for place in places:
+        at, column = np.nonzero(place.assignment >= 0)
+        pids.append(place.first_pid + at.astype(np.int64))
+        brokers.append(place.assignment[at, column].astype(np.int32))
+        positions.append(column.astype(np.int32))
+    pid, broker, position = (np.concatenate(parts) for parts in (pids, brokers, positions))
+    moved = set(zip(reassignments["pid"].to_pylist(), reassignments["broker"].to_pylist(), strict=True))
+    if moved:
+        new = sorted(moved - set(zip(pid.tolist(), broker.tolist(), strict=True)))
+        pid = np.concatenate([pid, np.array([row[0] for row in new], np.int64)])
+        broker = np.concatenate([broker, np.array([row[1] for row in new], np.int32)])
+        position = np.concatenate([position, np.full(len(new), -1, np.int32)])
+    return pa.table({"pid": pid, "broker": broker, "position": position})
+
+
+def _stale(places: list[Place], timelines: dict[int, dict[int, list[BrokerSegment]]], homes: pa.Table) -> pa.Table:
+    """Rounds in which stale_metadata covers a replica, or did in the round before; by how many rounds news is late."""
+    spans = {s: {b: [x for x in of if x.stale or x.stale_before] for b, of in t.items()} for s, t in timelines.items()}
+    if not any(of for brokers in spans.values() for of in brokers.values()):
+        return STALE.empty_table()
+    first = np.array([place.first_pid for place in places])
+    rows = []
+    for pid, broker in zip(homes["pid"].to_pylist(), homes["broker"].to_pylist(), strict=True):
+        place = places[int(np.searchsorted(first, pid, "right")) - 1]
+        for s in spans[place.scenario.scenario_id][broker]:
+            now, before = (
+                [x for x in of if (x[0] is None or fnmatchcase(place.name, x[0])) and x[1] in (None, pid - place.first_pid)]
+                for of in (s.stale, s.stale_before)
+            )
+            if now or before:
+                lags = [x[2] for x in now]
+                lag = None if None in lags else max((lag for lag in lags if lag is not None), default=None)
+                rows.append((pid, broker, s.from_round, s.to_round, bool(now), bool(before), lag))
+    return pa.Table.from_pylist([dict(zip(STALE.names, row, strict=True)) for row in rows], STALE)

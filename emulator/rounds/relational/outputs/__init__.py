@@ -1,0 +1,1 @@
+"""From the rounds that were played to the tables of a run."""

@@ -1,0 +1,209 @@
+"""Followers and their leaders: the fetch request (step 4) and its response (7).
+
+What is asked before a fetch in generations before KIP-320, and how they cut, is in truncating.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from emulator.rounds.relational.queries.query import Query
+from emulator.rounds.relational.tables import REPLICA, Round
+from emulator.rounds.relational.verbs import truncating
+from emulator.rounds.relational.verbs.chunks import WAITING, append_chunks, brought
+from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
+from emulator.rounds.relational.verbs.links import LINK, passing
+from emulator.rounds.relational.verbs.logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
+
+FETCHES = (
+    "pid", "broker", "scenario_id", "round", "source", "leo", "log_start", "isolated", "last_epoch", "asked_epoch", "protocol",
+    "client_leader", "client_epoch", "believed_epoch", "truncating",
+)  # fmt: skip
+
+
+def request_fetch(now: Round) -> Round:
+    """Followers ask the leader they believe in; one that runs answers in its own epoch: data, or where the logs diverge.
+
+    The fetch: a join of replicas with replicas.
+    """
+    fetches = "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
+    has_tiers = now.remote_segments is not None
+    asking = f"{fetches} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}"
+    followers = now.replicas.where(asking).with_columns(source="believed_leader")
+    sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
+    requests = sent.with_columns(asked_epoch="last_epoch").select(*FETCHES)
+    leaders = now.replicas.where("position IS NOT NULL").select(
+        "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
+        "hw_at_start AS source_hw", f"{now.whole_start} AS source_log_start", "log_start AS source_local_start",
+        "isolated AS source_isolated", "leo_at_start AS source_leo_at_start",
+    )  # fmt: skip
+    met = requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)")
+    # Where the follower's last epoch ends in the leader's log: logs that part end it at another offset.
+    looked_up = end_offset_for_epoch(met, now.leader_epochs, "source", "source_leo")
+    if now.inputs.has_older:
+        looked_up = truncating.ask(now, looked_up)
+    noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
+    answered = looked_up.with_columns(answer=_answer(now)).with_columns(is_noted=noted)
+    # And where the epoch that the leader names instead ends in the follower's own log.
+    named = answered.with_columns(asked_epoch="IF(answer IN ('diverging', 'end of epoch'), floor_epoch, null)").drop("has_floor")
+    named = named.renamed(floor_epoch="answered_epoch", end_offset="answered_end")
+    own = end_offset_for_epoch(named, now.leader_epochs, "broker", "leo")
+    own = own.renamed(floor_epoch="own_epoch", end_offset="own_end", has_floor="has_own")
+    return replace(now, fetches=own.drop("asked_epoch"))
+
+
+def _answer(now: Round) -> str:
+    """SQL: what a leader answers. 'none': it does not, or with an error that changes nothing."""
+    answer = (
+        "CASE WHEN NOT coalesce(source_leads, false) THEN 'none'"
+        f"{truncating.ANSWER if now.inputs.has_older else ''}"
+        " WHEN source_epoch != believed_epoch THEN 'none'"
+        " WHEN leo < source_log_start THEN 'below log start'"
+        " WHEN last_epoch IS NULL OR floor_epoch IS NULL THEN"
+        " CASE WHEN leo > source_leo THEN 'above LEO' WHEN last_epoch IS NULL THEN 'data' ELSE 'none' END"
+        " WHEN floor_epoch < last_epoch OR end_offset < leo THEN 'diverging' ELSE 'data' END"
+    )
+    if now.remote_segments is None:
+        return answer
+    return f"CASE WHEN ({answer}) = 'data' AND leo < source_local_start THEN 'moved' ELSE {answer} END"
+
+
+def note_fetches(now: Round) -> Round:
+    """T notes how far each follower is, and whether it caught up, now or with what it had missed at the fetch before."""
+    assert now.fetches is not None
+    answered = now.fetches.select(*REPLICA, "source", "answer", "is_noted AS noted", "source_leo", "last_epoch")
+    return (
+        now.with_replicas(now.replicas.join(answered, REPLICA, "left"))
+        .with_columns(is_noted="coalesce(noted, false)")
+        .with_columns(
+            remote_leo="IF(is_noted, leo, remote_leo)",
+            caught_up_round=(
+                "CASE WHEN is_noted AND leo >= source_leo THEN round"
+                " WHEN is_noted AND leo >= previous_leader_leo THEN greatest(caught_up_round, previous_round)"
+                " ELSE caught_up_round END"
+            ),
+            previous_round="IF(is_noted, round, previous_round)",
+            previous_leader_leo="IF(is_noted, source_leo, previous_leader_leo)",
+        )
+    )
+
+
+def drop_answers(now: Round) -> Round:
+    """Forget the answers that are lost on the way."""
+    assert now.fetches is not None
+    return replace(now, fetches=passing(now, now.fetches.where("answer != 'none'"), "source", "broker"))
+
+
+def choose_batches(now: Round) -> Round:
+    """What comes: chunks of whole batches, one for each fetch of the round, as far as slow links and disks let them.
+
+    One row for each replica and range of an epoch of which something comes; the chunks stand with the fetches.
+    """
+    assert now.fetches is not None
+    wanted = now.fetches.where("answer = 'data'").join(
+        now.replicas.select(*REPLICA, "fetch_max_bytes", "disk_bytes", "credit_bytes", "fetches", "fetch_us", "round_us"), REPLICA
+    )
+    if now.inputs.links is None:
+        wanted = wanted.with_columns(link_bytes="CAST(null AS BIGINT)", link_us="CAST(null AS BIGINT)")
+    else:
+        slow = now.inputs.links.where("link_bytes IS NOT NULL OR link_us IS NOT NULL")
+        wanted = wanted.join_where(slow.broadcast(), f"{LINK} AND sender = source AND receiver = broker", "left")
+    wanted = wanted.select(
+        *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
+        "fetch_max_bytes", "IF(link_us + round_us IS NULL, fetches, greatest(1L, round_us DIV (link_us + fetch_us))) AS fetches",
+        "source_log_start", "protocol",
+    )  # fmt: skip
+    ranges = _missing(now.logs, wanted)
+    most = "fetches * (fetch_max_bytes DIV (batch_records * record_bytes) + 1)"
+    order = "OVER (PARTITION BY pid, broker ORDER BY base_offset)"
+    each = batches_between(ranges, now.batches, most).with_columns(nth=f"row_number() {order}")
+    if now.inputs.has_older:
+        now, each = truncating.refuse_rests_of_batches(now, each)
+    chunks = brought(each.group_by(*REPLICA, "allowance", "fetch_max_bytes", "fetches").agg(WAITING))
+    fitting = each.join(chunks.select(*REPLICA, "chunks_end"), REPLICA).where("end_offset <= chunks_end")
+    taken = fitting.group_by(*REPLICA, "epoch", "from_offset").agg(
+        "max(end_offset) AS to_offset", "sum(batch_bytes) AS bytes", "max(batch_round) AS newest"
+    )
+    assert now.fetches is not None
+    fetches = now.fetches.join(wanted.select(*REPLICA, "allowance"), REPLICA, "left")
+    return replace(now, taken=taken, fetches=fetches.join(chunks.select(*REPLICA, "chunks"), REPLICA, "left"))
+
+
+def _missing(logs: Query, wanted: Query) -> Query:
+    """What of the source's log a follower lacks, a row for each epoch."""
+    ranges = (
+        epoch_ends(logs)
+        .renamed(broker="source")
+        .join(wanted, ["pid", "source"])
+        .with_columns(from_offset="greatest(start_offset, log_start)", to_offset="least(coalesce(end_offset, leo), leo)")
+    )
+    holds_before = "greatest(start_offset, source_log_start) < from_offset AS holds_before"
+    return ranges.where("from_offset < to_offset").select(
+        "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes", "fetches", "protocol", holds_before
+    )
+
+
+def take_answers(now: Round) -> Round:
+    """Bring what the answers say to the replicas they are for."""
+    assert now.fetches is not None and now.taken is not None
+    cut = (
+        "CASE answer WHEN 'diverging' THEN least(leo, answered_end, coalesce(own_end, leo)) WHEN 'above LEO' THEN source_leo END"
+    )
+    said = now.fetches.with_columns(cut_now=cut)
+    if now.inputs.has_older:
+        said = truncating.take_ends_of_epochs(now, said)
+    if not now.inputs.is_calm or now.inputs.has_older:
+        now = tell_cuts(now, said.where("cut_now < leo"))
+    assert now.taken is not None
+    lost = lost_by_cuts(now, said)
+    said = said.select(
+        *REPLICA, "answer AS arrived", "cut_now", "source_leo AS there_leo", "source_hw",
+        "source_log_start", "allowance", "chunks", *(["asks_again"] if now.inputs.has_older else []),
+    )  # fmt: skip
+    taken = now.taken.group_by(*REPLICA).agg("max(to_offset) AS fetched_to", "sum(bytes) AS bytes_taken")
+    replicas = now.replicas
+    for rows in (said, lost, taken):
+        replicas = replicas.join(rows, REPLICA, "left")
+    return now.with_replicas(replicas.drop("cut_to")).with_columns(
+        cut_to="cut_now",
+        cut_from="leo",
+        fetch_epoch="believed_epoch",
+        source_hw_now="IF(source = client_leader, greatest(source_hw, reached), source_hw)",
+    )
+
+
+def truncate_diverging(now: Round) -> Round:
+    """Cut at the least of the leader's and the follower's own end of the epoch and its LEO; a log out of range starts anew."""
+    anew = "coalesce(arrived = 'below log start', false)"
+    now = now.with_columns(**cut_columns(now, "cut_to"), starts_anew=anew)
+    if now.inputs.has_older:
+        now = now.with_columns(truncating="IF(coalesce(arrived = 'end of epoch', false), asks_again, truncating)")
+    starts = ("log_start", "leo", "flushed", "segment_base", *(("whole_start",) if now.remote_segments is not None else ()))
+    at_start = dict.fromkeys(starts, "IF(starts_anew, source_log_start, {})")
+    return now.with_columns(
+        **{name: text.format(name) for name, text in at_start.items()},
+        truncated="truncated + IF(starts_anew, leo - log_start, 0L)",
+        segment_size="IF(starts_anew, 0L, segment_size)",
+        segment_newest="IF(starts_anew, null, segment_newest)",
+        hw=f"CASE WHEN starts_anew THEN source_log_start WHEN cut_to IS NOT NULL THEN {clamped('hw')} ELSE hw END",
+    )
+
+
+def append_fetched(now: Round) -> Round:
+    """A follower appends each response at once; its high watermark and log start follow its leader's.
+
+    The high watermark is the leader's of before if data came or nothing waits, else the advanced one.
+    """
+    now = now.with_columns(
+        size="coalesce(bytes_taken, 0L)", comes="fetched_to IS NOT NULL", has_data="coalesce(arrived = 'data', false)"
+    )
+    now = append_chunks(now).with_columns(leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size")
+    now = now.with_columns(told_hw="IF(comes OR NOT waits, source_hw, source_hw_now)").with_columns(
+        hw=f"IF(has_data, {clamped('told_hw')}, hw)",
+        credit_bytes="IF(has_data, IF(leo < there_leo, coalesce(allowance - size, 0L), 0L), credit_bytes)",
+    )
+    rises = f"has_data AND source_log_start > {now.whole_start} AND source_log_start <= hw"
+    now = now.with_columns(new_log_start=f"IF({rises}, source_log_start, null)")
+    if now.remote_segments is not None:
+        now = now.with_columns(whole_start="coalesce(new_log_start, whole_start)")
+    return now.with_columns(log_start="greatest(log_start, new_log_start)")

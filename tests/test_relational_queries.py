@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
 from emulator.rounds.relational.queries.on_spark import OnSpark
 from emulator.rounds.relational.queries.query import Engine, Query
+from emulator.rounds.relational.verbs.chunks import in_bins
 
 NUMBERS = pa.table(
     {
@@ -80,13 +82,24 @@ def test_joins_unions_and_lists_mean_the_same(engine: Engine) -> None:
         table.union(small)
 
 
-def test_a_list_is_folded_entry_by_entry(engine: Engine) -> None:
-    lists = engine.stored(NUMBERS, ["pid"]).group_by("pid").agg("array_sort(collect_list(struct(b, a))) AS listed")
-    start = "struct(0L AS total, CAST(array() AS array<bigint>) AS seen)"
-    step = "struct(so.total + coalesce(each.a, pid) AS total, concat(so.seen, array(each.b)) AS seen)"
-    folded = lists.with_columns(listed="IF(pid = 2, null, listed)").folded("found", "listed", start, step)
-    rows = in_order(folded.select("pid", "found.total AS total", "found.seen AS seen"))
-    assert rows == [{"pid": 1, "total": 9, "seen": [1, 2, 3]}, {"pid": 2, "total": None, "seen": None}]
+@pytest.mark.parametrize("with_last", [False, True])
+def test_rows_fill_bins_as_one_after_the_other_would(engine: Engine, with_last: bool) -> None:
+    """Of many replicas' rows, some larger than a bin; more bins than asked for are not told apart."""
+    drawn, most = random.Random(7), 6
+    rows, expected = [], []
+    for pid in range(40):
+        room, sizes = drawn.randint(1, 30), [drawn.randint(1, 12) for _ in range(drawn.randint(1, 14))]
+        bin_, left = -1, 0
+        for nth, size in enumerate(sizes, 1):
+            if bin_ < 0 or (left <= 0 if with_last else size > left):
+                bin_, left = bin_ + 1, room + (1 if with_last else 0)
+            left -= size
+            rows.append({"pid": pid, "broker": 1, "nth": nth, "size": size, "room": room})
+            expected.append(min(bin_, most))
+    filled = in_bins(engine.stored(pa.Table.from_pylist(rows), ["pid"]), most, with_last)
+    found = sorted((row["pid"], row["nth"], min(row["bin"], most)) for row in filled.rows())
+    assert [bin_ for _, _, bin_ in found] == expected
+    assert len(set(expected)) > most
 
 
 def test_columns_of_one_call_see_the_values_before(engine: Engine) -> None:

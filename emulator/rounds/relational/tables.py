@@ -111,8 +111,9 @@ class Tables:
 class Round:
     """A round on its way: `replicas` have their partition's columns, its settings, and what the faults say of their broker.
 
-    `fetches`, `taken`: what one verb leaves to the next, requests that were answered and data on its way. `epochs_at_start`:
-    caches behind step 1, where a leader answers from them. `told`: what is written down for the end of the run, by table name.
+    What one verb leaves to the next: `fetches`, a row for each request; what data is on its way, by fetch of the round (`chunks`)
+    and by epoch (`taken`); the segments that it `closed`. `epochs_at_start`: caches behind step 1, where a leader answers from
+    them. `told`: what is written down for the end of the run, by table name.
     """
 
     replicas: Query
@@ -121,7 +122,9 @@ class Round:
     batches: Query
     inputs: RoundInputs
     fetches: Query | None = None
+    chunks: Query | None = None
     taken: Query | None = None
+    closed: Query | None = None
     epochs_at_start: Query | None = None
     segments: Query | None = None
     remote_segments: Query | None = None
@@ -154,12 +157,12 @@ class Round:
 class RoundInputs:
     """What comes from outside into a round: small tables, and which verbs have anything to do.
 
-    batches_due: the most batches that a partition's workload has in this round. has_rates: some send as many records a second,
-    in some rounds one more than in others. has_older: some partitions are of a generation
-    before KIP-320; cuts_to_hw: some of which logs are cut at their high watermark; restarts: brokers restart in this round;
-    checks_retention: replicas look for segments to delete.
-    deaths: brokers that are killed in it while they run, where leaders may append something more; is_calm: controllers have
-    nothing to do in it.
+    batches_due: the most batches that a partition's workload has in this round. most_fetches: the most fetches that a follower
+    makes in one. has_rates: some clients send as many records a second, in some rounds one more than in others.
+    flushes_messages: some topic has flush.messages. has_older: some partitions are of a generation before KIP-320; cuts_to_hw:
+    some of which logs are cut at their high watermark; restarts: brokers restart in this round; checks_retention: replicas look
+    for segments to delete. deaths: brokers that are killed in it while they run, where leaders may append something more;
+    is_calm: controllers have nothing to do in it.
     """
 
     number: int
@@ -174,7 +177,9 @@ class RoundInputs:
     elections: Query | None
     news: Query | None
     batches_due: int
+    most_fetches: int
     has_rates: bool
+    flushes_messages: bool
     damages: bool
     has_elr: bool
     moves_partitions: bool

@@ -75,6 +75,8 @@ class RunInputs:
         self.has_rates = self.workload["rate_records"].null_count < self.workload.num_rows
         self.brokers = _brokers(self.scenarios, self.timelines)
         self.links = _links(self.scenarios, self.timelines)
+        self.most_fetches = _most_fetches(self.brokers, self.links)
+        self.flushes_messages = self.settings["flush_messages"].null_count < self.settings.num_rows
         self.deaths = _deaths(self.scenarios, self.timelines)
         self.reassignments, self.deletions, self.elections = commands_of(self.places)
         homes = _homes(self.places, self.reassignments)
@@ -130,7 +132,9 @@ class RunInputs:
             elections=now("elections"),
             news=news,
             batches_due=_value_at(self.most_batches, number),
+            most_fetches=self.most_fetches,
             has_rates=self.has_rates,
+            flushes_messages=self.flushes_messages,
             damages=number in in_trouble,
             has_elr=self.has_elr,
             moves_partitions=bool(self.reassignments.num_rows),
@@ -233,6 +237,15 @@ def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[Br
                     span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
                     rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario), far.get(receiver)))
     return pa.Table.from_pylist([dict(zip(LINKS.names, row, strict=True)) for row in rows], LINKS)
+
+
+def _most_fetches(brokers: pa.Table, links: pa.Table) -> int:
+    """The most fetches that a follower makes in a round, of its own round trip or over the nearest link."""
+    most: int = pc.max(brokers["fetches"]).as_py()
+    nearest = pc.min(links["link_us"]).as_py()
+    spans = zip(brokers["round_us"].to_pylist(), brokers["fetch_us"].to_pylist(), strict=True)
+    by_link = (span // max(1, nearest + fetch) for span, fetch in spans if span is not None) if nearest is not None else ()
+    return max([most, *by_link])
 
 
 def _deaths(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:

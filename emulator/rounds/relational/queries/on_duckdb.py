@@ -27,7 +27,7 @@ SAME = (
     exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Case, exp.If, exp.Coalesce, exp.Greatest, exp.Least, exp.Add, exp.Sub, exp.Mul,
     exp.Neg, exp.Mod, exp.IntDiv, exp.Cast, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.Min, exp.Max, exp.Count, exp.Star,
     exp.LogicalOr, exp.LogicalAnd, exp.Filter, exp.Where, exp.Window, exp.WindowSpec, exp.Order, exp.Ordered, exp.RowNumber,
-    exp.Lag, exp.Lead, exp.Array, exp.ArraySize, exp.Dot, exp.PropertyEQ,
+    exp.Lag, exp.Lead, exp.Array, exp.Dot, exp.PropertyEQ,
 )  # fmt: skip
 """What means the same in both."""
 
@@ -86,14 +86,6 @@ class OnDuckDB(Engine):
         structs = ", ".join("{" + ", ".join(f"'{name}': {text}" for name, text in row.items()) + "}" for row in rows)
         parts = ", ".join(f"stacked_.{self.quoted(name)}" for name in rows[0])
         return f"SELECT * EXCLUDE (stacked_), {parts} FROM (SELECT *, unnest([{structs}]) AS stacked_ FROM {query.source})"
-
-    def folded(self, entries: str, start: str, step: str) -> str:
-        """list_reduce, whose entries have the type of what they come to: each has both."""
-        both = step.replace('"so".', '"a_"."so".').replace('"each".', '"b_"."each".')
-        first = f"{{'so': {start}, 'each': ({entries})[1]}}"
-        all_of = f"list_prepend({first}, list_transform({entries}, lambda x_: {{'so': {start}, 'each': x_}}))"
-        reduced = f"list_reduce({all_of}, lambda a_, b_: {{'so': {both}, 'each': b_.each}})"
-        return f"CASE WHEN ({entries}) IS NOT NULL THEN ({reduced}).so END"
 
     def read(self, table: pa.Table) -> Query:
         """A copy of it."""
@@ -209,8 +201,6 @@ _REWRITES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Struct: _struct,
     exp.Concat: lambda node: _call("list_concat", *node.expressions),
     exp.ArraySort: lambda node: _call("list_sort", node.this),
-    exp.ArraySlice: lambda node: _call("list_slice", node.this, node.args["start"], node.args["end"]),
-    exp.Bracket: lambda node: _call("list_extract", node.this, node.expressions[0]),
     exp.GenerateSeries: lambda node: _call("generate_series", node.args["start"], node.args["end"]),
     exp.BitwiseXor: lambda node: _call("xor", node.this, node.expression),
     exp.TryCast: lambda node: exp.Cast(this=node.this, to=node.args["to"]),

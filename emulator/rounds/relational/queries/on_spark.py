@@ -83,10 +83,6 @@ class OnSpark(Engine):
         names = ", ".join(map(self.quoted, rows[0]))
         return f"SELECT *, stack({len(rows)}, {values}) AS ({names}) FROM {query.source}"
 
-    def folded(self, entries: str, start: str, step: str) -> str:
-        """The higher-order function of that name."""
-        return f"aggregate({entries}, {start}, (so, each) -> {step})"
-
     def frame(self, query: Query) -> DataFrame:
         """The query as a DataFrame."""
         return self.spark.sql(query.text)

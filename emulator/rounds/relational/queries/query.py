@@ -55,10 +55,6 @@ class Engine(ABC):
         """The text of `Query.stacked`."""
 
     @abstractmethod
-    def folded(self, entries: str, start: str, step: str) -> str:
-        """The expression of `Query.folded`."""
-
-    @abstractmethod
     def read(self, table: pa.Table) -> Query:
         """A small table of the driver."""
 
@@ -181,14 +177,6 @@ class Query:
         """Several rows of each one: its columns, and those that `rows` say, by SQL."""
         translated = [{name: self.engine.expression(text) for name, text in row.items()} for row in rows]
         return self._made(self.engine.stacked(self, translated), [*self.columns, *rows[0]])
-
-    def folded(self, name: str, entries: str, start: str, step: str) -> Query:
-        """What a list comes to, entry by entry, as a column more: a struct. null for no list.
-
-        `start`: the struct before; `step`: it behind `each` entry, of the one before it, `so`.
-        """
-        value = self.engine.folded(*map(self.engine.expression, (entries, start, step)))
-        return self._made(f"SELECT *, {value} AS {self.engine.quoted(name)} FROM {self.source}", [*self.columns, name])
 
     def settled(self) -> Query:
         """The same rows, worked out."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, Round
 from emulator.rounds.relational.verbs import truncating
-from emulator.rounds.relational.verbs.chunks import WAITING, append_chunks, brought
+from emulator.rounds.relational.verbs.chunks import append_chunks, in_bins, numbered
 from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
 from emulator.rounds.relational.verbs.links import LINK, passing
 from emulator.rounds.relational.verbs.logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
@@ -97,7 +97,7 @@ def drop_answers(now: Round) -> Round:
 def choose_batches(now: Round) -> Round:
     """What comes: chunks of whole batches, one for each fetch of the round, as far as slow links and disks let them.
 
-    One row for each replica and range of an epoch of which something comes; the chunks stand with the fetches.
+    `chunks`: a row for each of these fetches; `taken`: one for each replica and range of an epoch of which something comes.
     """
     assert now.fetches is not None
     wanted = now.fetches.where("answer = 'data'").join(
@@ -115,18 +115,21 @@ def choose_batches(now: Round) -> Round:
     )  # fmt: skip
     ranges = _missing(now.logs, wanted)
     most = "fetches * (fetch_max_bytes DIV (batch_records * record_bytes) + 1)"
-    order = "OVER (PARTITION BY pid, broker ORDER BY base_offset)"
-    each = batches_between(ranges, now.batches, most).with_columns(nth=f"row_number() {order}")
+    each = numbered(batches_between(ranges, now.batches, most), "base_offset")
     if now.inputs.has_older:
         now, each = truncating.refuse_rests_of_batches(now, each)
-    chunks = brought(each.group_by(*REPLICA, "allowance", "fetch_max_bytes", "fetches").agg(WAITING))
-    fitting = each.join(chunks.select(*REPLICA, "chunks_end"), REPLICA).where("end_offset <= chunks_end")
-    taken = fitting.group_by(*REPLICA, "epoch", "from_offset").agg(
-        "max(end_offset) AS to_offset", "sum(batch_bytes) AS bytes", "max(batch_round) AS newest"
+    so_far = "sum(size) OVER (PARTITION BY pid, broker ORDER BY nth)"
+    waiting = each.with_columns(size="batch_bytes", room="fetch_max_bytes").with_columns(so_far=so_far).settled()
+    by_fetch = in_bins(waiting, now.inputs.most_fetches).where("bin < fetches AND (allowance IS NULL OR so_far <= allowance)")
+    by_fetch = by_fetch.settled()
+    chunks = by_fetch.group_by(*REPLICA, "bin").agg(
+        "max(end_offset) AS ends", "sum(batch_bytes) AS bytes", "max(batch_round) AS newest"
     )
+    taken = by_fetch.group_by(*REPLICA, "epoch", "from_offset").agg("max(end_offset) AS to_offset", "sum(batch_bytes) AS bytes")
     assert now.fetches is not None
     fetches = now.fetches.join(wanted.select(*REPLICA, "allowance"), REPLICA, "left")
-    return replace(now, taken=taken, fetches=fetches.join(chunks.select(*REPLICA, "chunks"), REPLICA, "left"))
+    fetches, chunks, taken = now.replicas.engine.settle([fetches, chunks.drop("bin"), taken])
+    return replace(now, fetches=fetches, chunks=chunks, taken=taken)
 
 
 def _missing(logs: Query, wanted: Query) -> Query:
@@ -158,7 +161,7 @@ def take_answers(now: Round) -> Round:
     lost = lost_by_cuts(now, said)
     said = said.select(
         *REPLICA, "answer AS arrived", "cut_now", "source_leo AS there_leo", "source_hw",
-        "source_log_start", "allowance", "chunks", *(["asks_again"] if now.inputs.has_older else []),
+        "source_log_start", "allowance", *(["asks_again"] if now.inputs.has_older else []),
     )  # fmt: skip
     taken = now.taken.group_by(*REPLICA).agg("max(to_offset) AS fetched_to", "sum(bytes) AS bytes_taken")
     replicas = now.replicas
@@ -197,7 +200,10 @@ def append_fetched(now: Round) -> Round:
     now = now.with_columns(
         size="coalesce(bytes_taken, 0L)", comes="fetched_to IS NOT NULL", has_data="coalesce(arrived = 'data', false)"
     )
-    now = append_chunks(now).with_columns(leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size")
+    assert now.chunks is not None
+    now = append_chunks(now, now.chunks, now.inputs.most_fetches).with_columns(
+        leo="coalesce(fetched_to, leo)", replicated_bytes="replicated_bytes + size"
+    )
     now = now.with_columns(told_hw="IF(comes OR NOT waits, source_hw, source_hw_now)").with_columns(
         hw=f"IF(has_data, {clamped('told_hw')}, hw)",
         credit_bytes="IF(has_data, IF(leo < there_leo, coalesce(allowance - size, 0L), 0L), credit_bytes)",

@@ -11,11 +11,10 @@ from emulator.rounds.relational.inputs.run_inputs import AFTER_APPEND, PARTITION
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import ACKS, BATCH_COLUMNS, REPLICA, Round, over
 from emulator.rounds.relational.verbs.caches import after_last_moments
-from emulator.rounds.relational.verbs.chunks import append_chunks, listed
+from emulator.rounds.relational.verbs.chunks import append_chunks, rolled_by_chunks
 from emulator.rounds.relational.verbs.leading import records_of_rate, with_batches
 from emulator.rounds.relational.verbs.links import LINK, passing
 from emulator.rounds.relational.verbs.logs import end_offset_for_epoch, last_epochs
-from emulator.rounds.relational.verbs.outcomes import rolled_by_chunks
 from emulator.rounds.relational.verbs.segments import keep_segments_closed_by_chunks
 from emulator.rounds.relational.verbs.truncating import ASKS
 
@@ -23,6 +22,8 @@ DRAWS = 2**20
 """Drawn numbers are below this."""
 
 BEFORE = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+PARTS_OF_A_BATCH = 2
+"""What all have of it, and what somebody lacks."""
 
 
 def append_last_moments(now: Round) -> Round:
@@ -159,22 +160,23 @@ def _appended(leaders: Query, batches: Query, lacking: Query) -> Query:
 
 
 def _fetched(appended: Query, lacking: Query) -> Query:
-    """What followers have of it: pid, broker, ends, bytes, round."""
+    """What followers have of it, a chunk each: pid, broker, ends, bytes, newest."""
     whole = appended.group_by("pid").agg("sum(end_offset - base_offset) AS total")
     own = lacking.group_by(*REPLICA, "leo", "moment", "own_moment").agg("sum(there) AS there", "sum(lacks) AS lacks")
     until = own.join(whole, "pid").select(*REPLICA, "leo", "leo + IF(own_moment = moment, total, there) - lacks AS fetched_to")
     parts = until.where("fetched_to > leo").join(appended, "pid").where("base_offset < fetched_to")
     size = "(least(end_offset, fetched_to) - base_offset) * record_bytes"
-    return parts.group_by(*REPLICA, "fetched_to", "round").agg(f"sum({size}) AS bytes").renamed(fetched_to="ends")
+    return parts.group_by(*REPLICA, "fetched_to", "round").agg(f"sum({size}) AS bytes").renamed(fetched_to="ends", round="newest")
 
 
 def _append(now: Round, appended: Query, fetched: Query) -> Round:
     """The logs with what came, and what was told of it."""
-    chunks = appended.select(
-        "pid", "source AS broker", "end_offset AS ends", "(end_offset - base_offset) * record_bytes AS bytes", "round"
-    ).union(fetched)
-    grown = chunks.group_by(*REPLICA).agg("sum(bytes) AS grown_bytes", "max(ends) AS grown_to").join(listed(chunks), REPLICA)
-    now = append_chunks(now.with_replicas(now.replicas.join(grown, REPLICA, "left")))
+    size = "(end_offset - base_offset) * record_bytes"
+    own = appended.select("pid", "source AS broker", "end_offset AS ends", f"{size} AS bytes", "round AS newest")
+    chunks = own.union(fetched).settled()
+    grown = chunks.group_by(*REPLICA).agg("sum(bytes) AS grown_bytes", "max(ends) AS grown_to")
+    now = append_chunks(now, chunks, PARTS_OF_A_BATCH * now.inputs.batches_due)
+    now = now.with_replicas(now.replicas.join(grown, REPLICA, "left"))
     now = now.with_columns(grown_from="leo", leo="coalesce(grown_to, leo)", is_source="broker = client_leader")
     now = now.with_columns(
         appended="appended + IF(is_source, coalesce(grown_to - grown_from, 0L), 0L)",
@@ -188,8 +190,7 @@ def _append(now: Round, appended: Query, fetched: Query) -> Round:
     now = now.telling("events", rolled_by_chunks(now, "believed_epoch")).telling("carried", taken)
     now = after_last_moments(now, who_grew.select(*REPLICA, "client_epoch AS epoch", "grown_from AS start_offset"))
     now = replace(keep_segments_closed_by_chunks(now), batches=with_batches(now.batches, _as_batches(appended)))
-    helpers = ("chunks", "segment", "rolled_chunks", "grown_to", "grown_bytes", "grown_from", "is_source")
-    return now.with_replicas(now.replicas.drop(*helpers))
+    return now.with_replicas(now.replicas.drop("grown_to", "grown_bytes", "grown_from", "is_source"))
 
 
 def _as_batches(appended: Query) -> Query:

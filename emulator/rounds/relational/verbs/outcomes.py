@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, SERVES, Round, of_leader, over
-from emulator.rounds.relational.verbs.chunks import closed_by_chunks
+from emulator.rounds.relational.verbs.chunks import rolled_by_chunks
 from emulator.rounds.relational.verbs.logs import bytes_between, contents
 from emulator.rounds.relational.verbs.segments import PASSES
 
@@ -102,14 +102,6 @@ def events(now: Round) -> Query:
     )
     refused = now.replicas.where("is_first AND stopped_refusing").select(*REFUSED)
     return told.union(rolled_by_chunks(now, "fetch_epoch"), refused)
-
-
-def rolled_by_chunks(now: Round, epoch: str) -> Query:
-    """The events of segments that responses closed. `epoch`: the column of their epoch."""
-    return closed_by_chunks(now, "round", epoch).select(
-        "pid", "round", "'segment_roll' AS kind", "broker", f"CAST({epoch} AS INT) AS leader_epoch", "rolled.at AS from_offset",
-        f"{NO_OFFSET} AS to_offset", "CAST(null AS INT) AS cause",
-    )  # fmt: skip
 
 
 def carried(now: Round) -> Query:

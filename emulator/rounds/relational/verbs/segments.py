@@ -10,7 +10,6 @@ from dataclasses import replace
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, SEGMENT_COLUMNS, Round
 from emulator.rounds.relational.verbs.caches import after_fetching
-from emulator.rounds.relational.verbs.chunks import closed_by_chunks
 from emulator.rounds.relational.verbs.logs import bytes_between, contents
 
 OLDER = "OVER (PARTITION BY pid, broker ORDER BY base_offset ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
@@ -65,11 +64,9 @@ def _closed(now: Round, rolled: str) -> Query:
 
 
 def _closed_by_chunks(now: Round) -> Query:
-    """The segments that responses closed."""
-    return closed_by_chunks(now, "keeps_segments").where("keeps_segments").select(
-        *REPLICA, "rolled.base AS base_offset", "rolled.at AS end_offset", "rolled.size AS size_bytes",
-        "rolled.round AS first_round", "rolled.newest AS newest_round",
-    )  # fmt: skip
+    """The segments that chunks closed."""
+    assert now.closed is not None
+    return now.closed.join(now.replicas.where("keeps_segments").select(*REPLICA), REPLICA, "semi").select(*SEGMENT_COLUMNS)
 
 
 def _cut(segments: Query, changes: Query, closed: list[Query]) -> Query:

@@ -18,9 +18,7 @@ from emulator.errors import InputError
 from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.rounds.relational.check import Checked, Difference, check_run, compare
 from emulator.rounds.relational.page.explain import SENTENCES, page, verbs
-from emulator.rounds.relational.run import run_relational
-from emulator.scenario import load_run
-from tests.engine_helpers import emulate
+from tests.engine_helpers import emulate, emulate_both
 
 DOCS = Path(__file__).parents[1] / "docs"
 PLACE = {"scenario_id": 0, "topic": "t", "partition": 0}
@@ -129,29 +127,43 @@ topic = "t"
 records_per_round = 2
 """
 
-BESIDE = (
-    TWO
+BEYOND = (
+    TWO.replace("brokers = 3", "brokers = 3\nsession_timeout_rounds = 2")
     + """
 acks = "1"
+record_bytes = 100
+[[workload]]
+topic = "t"
+records_per_round = 1
+record_bytes = 30
+[[faults]]
+kind = "disk_loss"
+broker = 1
+from_round = 3
+to_round = 6
 [initial]
 replicas = [
   { topic = "t", partition = 0, broker = 1, leo = 4, record_bytes = 7 },
-  { topic = "t", partition = 0, broker = 2, leo = 5, record_bytes = 7 },
+  { topic = "t", partition = 0, broker = 2, leo = 6, record_bytes = 7 },
+  { topic = "t", partition = 0, broker = 3, leo = 12, record_bytes = 7 },
+  { topic = "t", partition = 1, broker = 2, leo = 3, record_bytes = 7 },
 ]
 """
 )
 
 
-def test_partitions_with_two_records_of_one_epoch_and_offset_are_not_drawn(spark: SparkSession, tmp_path: Path) -> None:
-    """The fifth record of one log has the number and epoch of the one that the leader appends: each has its own size."""
-    (tmp_path / "beside.toml").write_text(BESIDE)
-    emulate(spark, BESIDE, tmp_path / "run", trace="none")
-    found = check_run(str(tmp_path / "run"), spark, 1)
-    assert (found.partitions, found.differences) == (1, [])
-    what = "of its partitions, of which a replica begins with what its leader's log lacks"
-    assert found.left_out == [f"scenario base: 1 {what}: t:0"]
-    told = run_relational(load_run(str(tmp_path / "beside.toml")), str(tmp_path / "relational"), spark).lines
-    assert told[-1] == "1 partitions begin with a replica ahead of its leader in one epoch: bytes of theirs may be others"
+@pytest.mark.parametrize("protocol", ["kafka", "kafka-high-watermark"])
+def test_replicas_may_begin_beyond_their_leader(spark: SparkSession, tmp_path: Path, protocol: str) -> None:
+    """Two records of one epoch and offset: each log has the bytes of its own, and who leads next hands its own on.
+
+    The second replica keeps its fifth and sixth record, the third is cut to the leader's end and keeps three. The leader loses
+    its disk, and has all of it from the second when that leads.
+    """
+    path = tmp_path / "beyond.toml"
+    path.write_text(BEYOND.replace("rounds = 3", f'rounds = 12\nprotocol = "{protocol}"'))
+    usual, _ = emulate_both(spark, path, tmp_path)
+    size = {row["broker"]: row["local_bytes"] for row in usual["replicas"] if row["partition"] == 0}
+    assert size[1] == size[2] == size[3] + 30 - 7
 
 
 SYSTEMS = (

@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from emulator.errors import InputError
-from emulator.rounds.relational.inputs.first_tables import begin_beside_leaders
 from emulator.rounds.relational.inputs.refusals import lacking
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.inputs.workload import Place
@@ -41,8 +40,6 @@ PLACE = ("scenario_id", "topic", "partition")
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 MISSING = "no row"
-NAMED = 6
-"""Partitions that are left out of a scenario are named, up to so many."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +90,7 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     if not scenarios:
         raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {'; '.join(left_out)}")
     inputs = RunInputs(scenarios)
-    beside = begin_beside_leaders(inputs)
-    left_out += _named(inputs.places, beside)
-    chosen = _draw(inputs.places, sample, seed, beside)
-    if not chosen:
-        raise InputError(f"{folder}: no partition of this run can be replayed in relational rounds: {'; '.join(left_out)}")
+    chosen = _draw(inputs.places, sample, seed)
     scenarios = [s for s in scenarios if any(place[0] == s.scenario_id for place in chosen)]
     first = {(p.scenario.scenario_id, p.name): p.first_pid for p in inputs.places}
     cells, found = 0, list[Difference]()
@@ -141,23 +134,9 @@ def _replayable(run: Run) -> tuple[list[Scenario], list[str]]:
     return scenarios, left_out
 
 
-def _named(places: list[Place], pids: set[int]) -> list[str]:
-    """The partitions that begin with two records of one epoch and offset, by scenario: how many, and the first of them."""
-    of_scenarios: dict[str, list[str]] = {}
-    for place in places:
-        own = sorted(pid - place.first_pid for pid in pids if 0 <= pid - place.first_pid < len(place.assignment))
-        of_scenarios.setdefault(place.scenario.name, []).extend(f"{place.name}:{partition}" for partition in own)
-    return [
-        f"scenario {name}: {len(of)} of its partitions, of which a replica begins with what its leader's log lacks:"
-        f" {', '.join(of[:NAMED])}{f' and {len(of) - NAMED} more' if len(of) > NAMED else ''}"
-        for name, of in of_scenarios.items()
-        if of
-    ]
-
-
-def _draw(places: list[Place], sample: int, seed: int, without: set[int]) -> list[Key]:
-    """Some of all partitions but those `without`, by scenario, topic and number."""
-    pids = [pid for p in places for pid in range(p.first_pid, p.first_pid + len(p.assignment)) if pid not in without]
+def _draw(places: list[Place], sample: int, seed: int) -> list[Key]:
+    """Some of all partitions, by scenario, topic and number."""
+    pids = [pid for p in places for pid in range(p.first_pid, p.first_pid + len(p.assignment))]
     drawn = sorted(random.Random(seed).sample(pids, min(sample, len(pids))))
     keys: list[Key] = []
     for place in places:

@@ -181,5 +181,5 @@ def tables_after(now: Round) -> Tables:
     """The state that the next round starts with."""
     partitions, replicas = parted(now.replicas)
     tiers = None if now.remote_segments is None else now.replicas.select(*TIER_COLUMNS)
-    rest = (now.leader_epochs, now.logs, now.batches, now.segments, tiers, now.remote_segments, now.remote_epochs)
+    rest = (now.leader_epochs, now.batches, now.own_logs, now.segments, tiers, now.remote_segments, now.remote_epochs)
     return Tables(partitions, replicas, *rest)

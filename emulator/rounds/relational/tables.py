@@ -87,10 +87,11 @@ class Tables:
     """The state between two rounds.
 
     partitions, replicas: PARTITION_COLUMNS, REPLICA_COLUMNS. leader_epochs: the leader epoch caches, a row an entry: what a
-    replica's log has of an epoch goes from its start to the next entry's, or the LEO. logs: what logs hold, likewise: the same
-    table, unless the run has generations before KIP-320, in which a log may be otherwise than its cache says. batches: what
-    leaders appended, whoever has it: a record is (epoch, offset). A row is some batches of `batch_records` in a row,
-    BATCH_COLUMNS: the first was appended in `first_round`, each other one `batch_rounds` after it. segments: the closed segments
+    replica's log has of an epoch goes from its start to the next entry's, or the LEO. batches: what leaders appended, whoever has
+    it: a record is (epoch, offset). A row is some batches of `batch_records` in a row, BATCH_COLUMNS: the first was appended in
+    `first_round`, each other one `batch_rounds` after it. own_logs: what logs hold, as leader_epochs has it, where that is not
+    what caches say (None: it is): in generations before KIP-320, and where a replica begins beyond its leader's log
+    (`logs.BEYOND`). segments: the closed segments
     that replicas have on their disks, SEGMENT_COLUMNS, where one may be deleted; None: no partition of the run keeps any.
     tiers: what replicas do and know of remote storage, TIER_COLUMNS. remote_segments, remote_epochs: what is there (tiers.py);
     None: nobody has any.
@@ -99,12 +100,17 @@ class Tables:
     partitions: Query
     replicas: Query
     leader_epochs: Query
-    logs: Query
     batches: Query
+    own_logs: Query | None = None
     segments: Query | None = None
     tiers: Query | None = None
     remote_segments: Query | None = None
     remote_epochs: Query | None = None
+
+    @property
+    def logs(self) -> Query:
+        """What logs hold."""
+        return self.leader_epochs if self.own_logs is None else self.own_logs
 
 
 @dataclass(frozen=True)
@@ -118,9 +124,9 @@ class Round:
 
     replicas: Query
     leader_epochs: Query
-    logs: Query
     batches: Query
     inputs: RoundInputs
+    own_logs: Query | None = None
     fetches: Query | None = None
     chunks: Query | None = None
     taken: Query | None = None
@@ -139,9 +145,10 @@ class Round:
         """The round with other replicas."""
         return replace(self, replicas=replicas)
 
-    def holding(self, leader_epochs: Query, logs: Query) -> Round:
-        """The round with other caches, and logs."""
-        return replace(self, leader_epochs=leader_epochs, logs=logs)
+    @property
+    def logs(self) -> Query:
+        """What logs hold: a row for each epoch, from where it starts up to the next one."""
+        return self.leader_epochs if self.own_logs is None else self.own_logs
 
     @property
     def whole_start(self) -> str:
@@ -228,9 +235,9 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
         replicas = replicas.join_where(inputs.stale.broadcast(), covers, "left")
         replicas = replicas.drop(*(f"stale_{name}" for name in ("pid", "broker", "from", "to")))
     now = Round(
-        replicas, tables.leader_epochs, tables.logs, tables.batches, inputs,
-        epochs_at_start=tables.leader_epochs, segments=tables.segments, remote_segments=tables.remote_segments,
-        remote_epochs=tables.remote_epochs,
+        replicas, tables.leader_epochs, tables.batches, inputs,
+        own_logs=tables.own_logs, epochs_at_start=tables.leader_epochs, segments=tables.segments,
+        remote_segments=tables.remote_segments, remote_epochs=tables.remote_epochs,
     )  # fmt: skip
     if inputs.stale is not None:
         now = now.with_columns(stale="coalesce(stale_now, false)", was_stale="coalesce(stale_before, false)")

@@ -70,6 +70,27 @@ def cache_entries(replicas: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> 
     return rows
 
 
+def log_entries(
+    entries: list[dict[str, int]], logs: Mapping[Key, Mapping[str, Any]], ends: Mapping[Key, int]
+) -> list[dict[str, int]]:
+    """What logs hold: as caches say, but from where it is beyond the leader's log, in its epoch (verbs/logs.py, BEYOND).
+
+    `ends`: where leaders' logs end, by pid and the epoch in which they append.
+    """
+    held = []
+    for row, following in zip(entries, [*entries[1:], None], strict=True):
+        key, end = (row["pid"], row["broker"]), ends.get((row["pid"], row["epoch"]))
+        of_same = following is not None and (following["pid"], following["broker"]) == key
+        to_offset = following["start_offset"] if following is not None and of_same else logs.get(key, {"leo": 0})["leo"]
+        if end is None or to_offset <= end or to_offset <= row["start_offset"]:
+            held.append(row)
+            continue
+        if row["start_offset"] < end:
+            held.append(row)
+        held.append({**row, "epoch": -1 - row["epoch"], "start_offset": max(row["start_offset"], end)})
+    return held
+
+
 def given_batches(entries: list[dict[str, int]], logs: Mapping[Key, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Initial records are batches of one record; those that several replicas have stand there once."""
     sizes = record_sizes(logs)

@@ -14,6 +14,7 @@ from emulator.rounds.relational.inputs.first_logs import (
     cache_entries,
     given_batches,
     local_start,
+    log_entries,
     parted_by_segments,
     record_sizes,
 )
@@ -34,7 +35,7 @@ from emulator.rounds.relational.tables import (
     TIER_COLUMNS,
     Tables,
 )
-from emulator.rounds.relational.verbs.logs import contents
+from emulator.rounds.relational.verbs.logs import EPOCH, contents
 from emulator.scenario import ELR_FEATURE, Scenario
 
 _TYPES = {"bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
@@ -47,6 +48,7 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
     logs = {key: log for key, log in logs.items() if key in homes}
     replicas = _replicas(inputs, partitions, logs)
     entries = cache_entries(replicas, logs)
+    held = log_entries(entries, logs, _ends_of_leaders(partitions, logs))
     starts = {(row["pid"], row["broker"], row["epoch"]): row["start_offset"] for row in entries}
     # T knows that it leads from where its epoch starts in its log.
     lead_start = [
@@ -62,12 +64,10 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
         "partitions": (partitions, PARTITION, PARTITION_COLUMNS),
         "replicas": (replicas, REPLICA, REPLICA_COLUMNS),
         "leader_epochs": (_table(entries, EPOCH_COLUMNS), REPLICA, EPOCH_COLUMNS),
-        "batches": (
-            _table(given_batches(entries, logs), BATCH_COLUMNS),
-            PARTITION,
-            BATCH_COLUMNS,
-        ),
+        "batches": (_table(given_batches(held, logs), BATCH_COLUMNS), PARTITION, BATCH_COLUMNS),
     }
+    if held != entries or any(s.protocol != "kafka" for s in inputs.scenarios):
+        frames["own_logs"] = (_table(held, EPOCH_COLUMNS), REPLICA, EPOCH_COLUMNS)
     if inputs.has_tiers:
         segments_there, epochs_there = first_remote(inputs, partitions, entries)
         frames["tiers"] = (_table(first_tiers(replicas, logs), TIER_COLUMNS), REPLICA, TIER_COLUMNS)
@@ -76,25 +76,15 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
     if inputs.keeps_segments:
         frames["segments"] = (_table(segments, SEGMENT_COLUMNS), REPLICA, SEGMENT_COLUMNS)
     parts = {name: engine.stored(_filled(table, columns), key) for name, (table, key, columns) in frames.items()}
-    return Tables(**parts, logs=parts["leader_epochs"])
+    return Tables(**parts)
 
 
-def begin_beside_leaders(inputs: RunInputs) -> set[int]:
-    """The pid of partitions of which a replica begins with records of the leader's epoch that the leader's log lacks.
-
-    Once the leader appends, two records have one epoch and offset, which is all that these rounds know a record by: their bytes
-    are taken for those of one. Files of a cluster's brokers are such when they are of different moments.
-    """
-    logs = _given_logs(inputs)
-    with_logs = {pid for pid, _ in logs}
-    columns = (_partitions(inputs)[name].to_pylist() for name in ("pid", "leader", "leader_epoch"))
-    leading = (row for row in zip(*columns, strict=True) if row[0] in with_logs and row[1] >= 0)
-    ends = {(pid, epoch): logs.get((pid, leader), {"leo": 0})["leo"] for pid, leader, epoch in leading}
-    return {pid for (pid, _), log in logs.items() if log["leo"] > ends.get((pid, _last_epoch(log)), log["leo"])}
-
-
-def _last_epoch(log: Mapping[str, Any]) -> int:
-    return max((entry["epoch"] for entry in log["epochs"] or ()), default=0)
+def _ends_of_leaders(partitions: pa.Table, logs: Mapping[Key, Mapping[str, Any]]) -> dict[Key, int]:
+    """Where leaders' logs end, by pid and the epoch in which they append; of partitions that begin with logs."""
+    given = {pid for pid, _ in logs}
+    columns = (partitions[name].to_pylist() for name in ("pid", "leader", "leader_epoch"))
+    leading = (row for row in zip(*columns, strict=True) if row[0] in given and row[1] >= 0)
+    return {(pid, epoch): logs[pid, leader]["leo"] if (pid, leader) in logs else 0 for pid, leader, epoch in leading}
 
 
 def _filled(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
@@ -231,7 +221,7 @@ def first_histories(tables: Tables) -> Query:
     if tables.tiers is not None:
         begun = begun.join(tables.tiers.select(*REPLICA, "whole_start"), REPLICA)
         begun = begun.with_columns(log_start="least(log_start, whole_start)").drop("whole_start")
-    names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
+    names = ("pid", "client_epoch", "part", "round", "log_start", f"{EPOCH} AS epoch", "from_offset", "to_offset")
     return contents(tables.logs, begun).select(*names)
 
 

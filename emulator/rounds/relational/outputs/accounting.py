@@ -12,7 +12,7 @@ from emulator.rounds.relational.outputs.ranges import count, merged, without
 from emulator.rounds.relational.play import Played
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA
-from emulator.rounds.relational.verbs.logs import contents
+from emulator.rounds.relational.verbs.logs import EPOCH, contents
 
 SET = ["pid", "epoch"]
 
@@ -98,7 +98,7 @@ class Accounts:
             last = last.join(tables.tiers.select(*REPLICA, "whole_start"), REPLICA)
             last = last.with_columns(log_start="least(log_start, whole_start)")
         last = last.select(*REPLICA, "log_start", "leo")
-        log = contents(tables.logs, last).select(*SET, "from_offset", "to_offset")
+        log = contents(tables.logs, last).select("pid", f"{EPOCH} AS epoch", "from_offset", "to_offset")
         starts = last.select("pid", "log_start")
         found = count(self._acked.where("NOT initial"), ["pid"], "acked")
         found = found.join(count(self._sent.where("NOT initial"), ["pid"], "sent_unacknowledged"), "pid", "full")

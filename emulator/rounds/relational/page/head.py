@@ -25,7 +25,7 @@ Tables that stay between two rounds; offsets are exclusive ends, rounds count fr
 | `partitions` | a partition (`pid`): who leads it, in which epoch, and what is counted |
 | `replicas` | its copy on a broker (`pid`, `broker`): ends of the log, what it believes, what the leader knows of it |
 | `leader_epochs` | an epoch that a replica knows its log to have (its cache), from which offset on, up to the next row's |
-| `logs` | what a log has: another table only in generations before KIP-320, whose caches may say otherwise |
+| `own_logs` | what a log has, where its cache may say otherwise: before KIP-320, or beyond its first leader's end |
 | `batches` | like batches in a row that a leader appended, whoever has them: a record is its epoch and offset |
 | `segments`, `tiers`, `remote_segments`, `remote_epochs` | closed segments, remote storage: only where a run needs them |
 
@@ -74,7 +74,6 @@ replicas delete what is copied, a follower starts from remote metadata). What on
 round's plan elsewhere. Mutants, ledgers, groups, consumers, shared bandwidth, leaps, and of tiered storage
 expiry, outages, disabling, unclean elections and the policies of later KIPs are not here: each is refused by
 name. `emulator check DIR --sample N` plays some partitions of a finished run once more by these rounds and
-compares every cell of outcomes, events, final state and trace. It leaves out, by name, scenarios that have any
-of these, and partitions of which a replica begins with records of its leader's epoch that the leader lacks: a
-record here is its epoch and offset, and there are two such then.
+compares every cell of outcomes, events, final state and trace; scenarios that have any of these it leaves out,
+by name.
 """

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import EPOCH_COLUMNS, REPLICA, Round
-from emulator.rounds.relational.verbs.logs import truncate_from_start
+from emulator.rounds.relational.verbs.logs import EPOCH, truncate_from_start
 
 ENTERS_EPOCH = "protocol IN ('kafka', 'kafka-kip279')"
 """SQL: a leader takes its epoch into its cache when it is told that it leads; else with its first append."""
@@ -19,9 +21,9 @@ def after_last_moments(now: Round, grown: Query) -> Round:
     """Logs that have grown in last moments have the epoch of what came: pid, broker, epoch, start_offset."""
     first = _entries(grown, FETCHED)
     caches = assign(_entries(now.leader_epochs, OLD).union(first)).select(*EPOCH_COLUMNS)
-    if not now.inputs.has_older:
-        return now.holding(caches, caches)
-    return now.holding(caches, _held(_entries(now.logs, OLD).union(first)).select(*EPOCH_COLUMNS))
+    if now.own_logs is not None:
+        now = replace(now, own_logs=_held(_entries(now.own_logs, OLD).union(first)).select(*EPOCH_COLUMNS))
+    return replace(now, leader_epochs=caches)
 
 
 def after_leading(now: Round) -> Round:
@@ -37,16 +39,16 @@ def after_leading(now: Round) -> Round:
 def after_appending(now: Round) -> Round:
     """What T appended has its epoch: the log holds it, and a cache that has not does so now.
 
-    Today's caches have it since T was told, and hold what logs do.
+    Today's caches have it since T was told; where logs hold what caches say nothing is left to do.
     """
-    if not (now.inputs.has_older and now.inputs.batches_due):
+    if now.own_logs is None or not now.inputs.batches_due:
         return now
     first = now.replicas.where("taken_now > 0").select(
         *REPLICA, "client_epoch AS epoch", "leo_after_append - taken_now AS start_offset", f"{APPENDED} AS arrival"
     )
     caches = _entries(now.leader_epochs, OLD).union(first)
-    logs = _entries(now.logs, OLD).union(first)
-    return now.holding(assign(caches).select(*EPOCH_COLUMNS), _held(logs).select(*EPOCH_COLUMNS))
+    logs = _entries(now.own_logs, OLD).union(first)
+    return replace(now, leader_epochs=assign(caches).select(*EPOCH_COLUMNS), own_logs=_held(logs).select(*EPOCH_COLUMNS))
 
 
 def after_fetching(now: Round) -> Round:
@@ -82,12 +84,12 @@ def _follow(now: Round, changes: Query, told: Query, fetched: Query | None = Non
     after what was fetched), new_log_start. `told`, `fetched`: pid, broker, epoch, start_offset.
     """
     new = [] if fetched is None else [_entries(fetched, FETCHED)]
+    if now.own_logs is not None:
+        logs = _held(_changed([_entries(now.own_logs, OLD), *new], changes))
+        now = replace(now, own_logs=truncate_from_start(logs, BY_ARRIVAL).select(*EPOCH_COLUMNS))
+        new = [entries.with_columns(epoch=EPOCH) for entries in new]
     caches = assign(_changed([_entries(now.leader_epochs, OLD), *new, _entries(told, TOLD)], changes))
-    caches = truncate_from_start(caches, BY_ARRIVAL).select(*EPOCH_COLUMNS)
-    if not now.inputs.has_older:
-        return now.holding(caches, caches)
-    logs = _held(_changed([_entries(now.logs, OLD), *new], changes))
-    return now.holding(caches, truncate_from_start(logs, BY_ARRIVAL).select(*EPOCH_COLUMNS))
+    return replace(now, leader_epochs=truncate_from_start(caches, BY_ARRIVAL).select(*EPOCH_COLUMNS))
 
 
 def _entries(entries: Query, arrival: int) -> Query:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, Round
-from emulator.rounds.relational.verbs.logs import batches_at, bytes_between, contents
+from emulator.rounds.relational.verbs.logs import EPOCH, batches_at, bytes_between, contents
 
 REOPENED = ("met_base", "met_size", "met_round", "met_newest")
 
@@ -15,7 +15,7 @@ def tell_cuts(now: Round, cuts: Query) -> Round:
         *REPLICA, "greatest(log_start, cut_now) AS log_start", "leo", "client_epoch", "round"
     )
     rows = contents(now.logs, losing).select(
-        "pid", "client_epoch", "'damaged' AS part", "round", "log_start", "epoch", "from_offset", "to_offset"
+        "pid", "client_epoch", "'damaged' AS part", "round", "log_start", f"{EPOCH} AS epoch", "from_offset", "to_offset"
     )
     return now.telling("histories", rows)
 

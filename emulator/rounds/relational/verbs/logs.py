@@ -11,6 +11,16 @@ ROUND_OF = "CAST(first_round + batch_rounds * ({}) AS INT)"
 """SQL: the round in which a batch was appended, by its place in its row."""
 
 
+BEYOND = "-1 - epoch"
+EPOCH = "IF(epoch < 0, -1 - epoch, epoch)"
+"""SQL, of what logs hold, and of batches: the epoch of a record.
+
+A record is its epoch and offset. But a replica may begin with records beyond the end of its leader's log, in the epoch in which
+that is about to append others: files of a cluster's brokers are of different moments. What such a replica has there goes by an
+epoch below 0, BEYOND, of which nobody appends.
+"""
+
+
 def epoch_ends(epochs: Query) -> Query:
     """Each entry with where its epoch ends: at the start of the next one; null: at the LEO."""
     return epochs.with_columns(end_offset=f"lead(start_offset) {BY_START}")

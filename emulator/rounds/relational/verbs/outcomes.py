@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, SERVES, Round, of_leader, over
 from emulator.rounds.relational.verbs.chunks import rolled_by_chunks
-from emulator.rounds.relational.verbs.logs import bytes_between, contents
+from emulator.rounds.relational.verbs.logs import EPOCH, bytes_between, contents
 from emulator.rounds.relational.verbs.segments import PASSES
 
 NO_OFFSET = "CAST(null AS BIGINT)"
@@ -161,7 +161,7 @@ def histories(now: Round) -> Query:
     ended = at_election.where("broker = previous_client_leader").with_columns(client_epoch="previous_client_epoch")
     begun = at_election.where("broker = client_leader").with_columns(log_start="least(log_start, whole_start)")
     parts = ended.with_columns(part="'end'").union(begun.with_columns(part="'begin'"))
-    names = ("pid", "client_epoch", "part", "round", "log_start", "epoch", "from_offset", "to_offset")
+    names = ("pid", "client_epoch", "part", "round", "log_start", f"{EPOCH} AS epoch", "from_offset", "to_offset")
     return contents(now.logs, parts).select(*names)
 
 

@@ -92,11 +92,12 @@ def cut_learned(now: Round) -> Round:
     before = now.with_columns(learned_cut_to="CAST(null AS BIGINT)")
     before = before.with_replicas(before.replicas.settled())
     after = after_fetching(before)
-    after = after.holding(after.leader_epochs.settled(), after.logs.settled())
+    own_logs = None if after.own_logs is None else after.own_logs.settled()
+    after = replace(after, leader_epochs=after.leader_epochs.settled(), own_logs=own_logs)
     if after.segments is not None:
         after = replace(after, segments=segments_after_fetching(after).settled())
     cut = cut_followers(after, "steps_down AND hears_new", "learned")
-    return replace(cut, leader_epochs=now.leader_epochs, logs=now.logs, segments=now.segments)
+    return replace(cut, leader_epochs=now.leader_epochs, own_logs=now.own_logs, segments=now.segments)
 
 
 def cut_followers(now: Round, when: str, name: str) -> Round:

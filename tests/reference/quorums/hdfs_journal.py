@@ -205,7 +205,7 @@ def finalize(group: Group, writer: Server) -> bool:
     acks = 0
     for node in group.servers:
         if not comes_later(writer, node) and takes_call(group, writer, node) and is_same(group, node, writer):
-            node.finalized, node.accepted = True, 0
+            node.finalized, node.accepted = len(node.log) > node.segment, 0
             acks += reaches(group, node, writer)
     return acks >= majority(group)
 

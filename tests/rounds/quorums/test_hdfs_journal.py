@@ -82,6 +82,16 @@ def test_a_writer_without_a_majority_ends() -> None:
     assert violated(case) == set()
 
 
+def test_a_segment_without_edits_is_not_finalized() -> None:
+    """Cut off, server 0 ends at its next roll; the segment that it closes then begins where server 1 writes later."""
+    case = case_of(Fault("isolation", 3, 12, 0), workload=((0, 0), (12, 2)), roll=2)
+    assert node(after(case, 6), 0) == (FOLLOWER, 1, 1, 0, 0, 0)
+    game = after(case, 40)
+    assert game.log(0) == game.log(1) == game.log(2) != []
+    assert differences(case) == []
+    assert violated(case) == set()
+
+
 def test_the_old_writer_is_fenced() -> None:
     """Server 0 sleeps while server 1 takes over, and gets edits while 1 is cut off: nobody takes them."""
     faults = (Fault("broker_pause", 4, 12, 0), Fault("isolation", 12, 14, 1, clients=True))

@@ -62,7 +62,7 @@ def finalize_log_segment(lists: Lists, group: Group, rules: Rules, slot: int) ->
             continue
         node = lists.servers[other]
         if is_allowed(lists, group, rules, slot, other) and has_segment(lists, rules, node, lists.servers[slot]):
-            node.finalized = 1
+            node.finalized = 1 if node.end > node.segment else 0  # one without edits is none: the next begins at the same place
             node.accepted = 0
             if answers(lists, slot, other):
                 count += 1

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "protocols_compared.md"
 Row = dict[str, Any]
 NOT_SHOWN = ("protocol", "partitions")
-pytestmark = pytest.mark.skipif(not is_compiling(), reason="thousands of rounds of twelve scenarios as ordinary Python")
+pytestmark = pytest.mark.skipif(not is_compiling(), reason="thousands of rounds of eleven scenarios as ordinary Python")
 
 
 def report_of(spark: SparkSession, example: str, folder: Path) -> dict[str, Row]:

@@ -43,7 +43,7 @@ def share_out(budget: np.ndarray, demand: np.ndarray, followers: np.ndarray, dra
     part[~rising] = 1.0
     level = 0.0
     while rising.any():
-        load = _by_budget(np.where(rising, demand, 0), draws, len(budget))
+        load = sums_by_budget(np.where(rising, demand, 0), draws, len(budget))
         room = np.divide(left, load, out=np.full(len(budget), np.inf), where=load > 0)
         step = min(1.0 - level, room.min(initial=np.inf))
         level += step
@@ -55,13 +55,18 @@ def share_out(budget: np.ndarray, demand: np.ndarray, followers: np.ndarray, dra
         saturated |= empty
         rising &= ~_draws_on(empty, draws)
     part[part > 1.0 - FULL] = 1.0
-    sharers = _by_budget(followers, draws, len(budget))
-    each = np.divide(left, sharers, out=np.full(len(budget), np.inf), where=np.isfinite(left) & (sharers > 0))
-    extra = np.where(draws >= 0, each[draws], np.inf).min(axis=1, initial=np.inf)
-    return Shares(part, extra, saturated)
+    return Shares(part, left_for_each(left, followers, draws), saturated)
 
 
-def _by_budget(amount: np.ndarray, draws: np.ndarray, budgets: int) -> np.ndarray:
+def left_for_each(left: np.ndarray, followers: np.ndarray, draws: np.ndarray, others: np.ndarray | float = 0.0) -> np.ndarray:
+    """By flow, what is left of its budgets for each of its followers; `others`: by budget, who else may draw on it."""
+    sharers = sums_by_budget(followers, draws, len(left)) + others
+    each = np.divide(left, sharers, out=np.full(len(left), np.inf), where=np.isfinite(left) & (sharers > 0))
+    found: np.ndarray = np.where(draws >= 0, each[draws], np.inf).min(axis=1, initial=np.inf)
+    return found
+
+
+def sums_by_budget(amount: np.ndarray, draws: np.ndarray, budgets: int) -> np.ndarray:
     """The sum over the flows that draw on each budget."""
     flows, columns = np.nonzero(draws >= 0)
     return np.bincount(draws[flows, columns], weights=amount[flows].astype(float), minlength=budgets)

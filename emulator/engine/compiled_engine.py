@@ -180,6 +180,9 @@ class CompiledEngine:
         progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
         tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()
+        if saturated.num_rows:
+            full = counted(len(saturated.group_by(["scenario_id", "broker_place"]).aggregate([])), "broker")
+            progress.note(f"budgets of brokers held somebody back, on {full}: @who_suffers_meanwhile says whom and for how long")
         return tables | {
             "broker_rounds": pa.concat_tables(
                 [self._broker_rounds(at, traffic, saturated) for at in range(len(self._scenarios))]

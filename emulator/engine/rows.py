@@ -32,6 +32,9 @@ COPY_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand",
 READ_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("broker", "fetch", "demand", "most", "readers", "partitions")])
 """Likewise for remote reads, as of budgets.read_demands.ReadFlows."""
 
+CLIENT_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("place", "demand", "connections")])
+"""Likewise for producers, consumers and copies, as of budgets.client_demands.ClientFlows."""
+
 USE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("budget", "asked", "followers", "needed")])
 """What it used in the step at most, as of budgets.first_play.Use."""
 
@@ -42,6 +45,7 @@ STEP_TABLES = {
     "flows": FLOWS_SCHEMA,
     "copy_flows": COPY_FLOWS_SCHEMA,
     "read_flows": READ_FLOWS_SCHEMA,
+    "client_flows": CLIENT_FLOWS_SCHEMA,
     "use": USE_SCHEMA,
     "between": BETWEEN_SCHEMA,
 }

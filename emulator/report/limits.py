@@ -79,12 +79,6 @@ def _appends(case: Case) -> str | None:
     return "Appends of a round come at its start, one batch for each row of the workload."
 
 
-def _shares(case: Case) -> bool:
-    from emulator.inputs.arrays.shared import shares_budgets
-
-    return not case.of_ledgers and case.given is not None and shares_budgets(case.given)
-
-
 def _bandwidth(case: Case) -> str | None:
     from emulator.inputs.arrays.shared import has_edges
 
@@ -118,9 +112,12 @@ def _remote_reads(case: Case) -> str | None:
 
 
 def _clients_traffic(case: Case) -> str | None:
-    return (
-        "Producers and consumers draw on no budget of brokers: who overloads one is not slowed down." if _shares(case) else None
-    )
+    from emulator.inputs.arrays.shared import has_edges
+
+    if case.given is None or case.of_ledgers or not has_edges(case.given):
+        return None
+    text = "Producers, consumers and copies share brokers' network with followers, an even part for each connection"
+    return f"{text}; of producers one is taken for each partition."
 
 
 def _excuses(_: Case) -> str:
@@ -179,7 +176,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Shared bandwidth": _bandwidth,
     "Copies": _copies,
     "Remote reads": _remote_reads,
-    "Producers and consumers": _clients_traffic,
+    "Producers, consumers and copies": _clients_traffic,
     "Excuses of invariants": _excuses,
     "Drawn faults": _draws,
     "Prices": _prices,

@@ -10,6 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from emulator.engine.budgets.client_demands import (
+    ClientDemands,
+    ClientFlows,
+    client_demands,
+    client_flows_of,
+    joined_client_flows,
+)
+from emulator.engine.budgets.client_shares import ClientShares
 from emulator.engine.budgets.copy_demands import CopyDemands, CopyFlows, copy_demands, copy_flows_of, joined_copy_flows
 from emulator.engine.budgets.copy_shares import CopyShares, copy_shares_of
 from emulator.engine.budgets.demands import Demands, Flows, Layout, demands, flows_of, joined_flows
@@ -23,11 +31,13 @@ from emulator.rounds.kafka.state import State
 
 @dataclass(frozen=True, eq=False)
 class AllDemands:
-    """Of the partitions of a block."""
+    """Of the partitions of a block. `brokers`: how many the scenario has."""
 
     fetches: Demands | None
     copies: CopyDemands | None
     reads: ReadDemands | None
+    clients: ClientDemands | None
+    brokers: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +47,7 @@ class AllFlows:
     fetches: Flows | None
     copies: CopyFlows | None
     reads: ReadFlows | None
+    clients: ClientFlows | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +57,8 @@ class AllShares:
     fetches: FlowShares | None
     copies: CopyShares | None
     reads: ReadShares | None
+    clients: ClientShares | None
+    flows: ClientFlows | None
 
     @property
     def is_short(self) -> bool:
@@ -62,10 +75,13 @@ def all_demands(
     state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int
 ) -> AllDemands:
     """What is asked for at an edge; `listed`: as of `demands`."""
+    reads = shared.reads
     return AllDemands(
         demands(state, inputs, layout, shared, listed, round_) if shared.limits_fetches else None,
         copy_demands(state, inputs, layout, shared, round_) if shared.copies is not None else None,
-        read_demands(state, inputs, layout, shared.reads, shared.window_rounds, round_) if shared.reads is not None else None,
+        None if reads is None else read_demands(state, inputs, layout, reads.fetches, shared.window_rounds, round_),
+        client_demands(state, inputs, layout, shared, round_) if shared.limits_fetches else None,
+        len(shared.brokers),
     )
 
 
@@ -75,6 +91,7 @@ def all_flows_of(asked: AllDemands) -> AllFlows:
         None if asked.fetches is None else flows_of(asked.fetches),
         None if asked.copies is None else copy_flows_of(asked.copies),
         None if asked.reads is None else read_flows_of(asked.reads),
+        None if asked.clients is None else client_flows_of(asked.clients, asked.brokers),
     )
 
 
@@ -83,10 +100,12 @@ def all_joined_flows(parts: Sequence[AllFlows]) -> AllFlows:
     fetches = [part.fetches for part in parts if part.fetches is not None]
     copies = [part.copies for part in parts if part.copies is not None]
     reads = [part.reads for part in parts if part.reads is not None]
+    clients = [part.clients for part in parts if part.clients is not None]
     return AllFlows(
         joined_flows(fetches) if fetches else None,
         joined_copy_flows(copies) if copies else None,
         joined_read_flows(reads) if reads else None,
+        joined_client_flows(clients) if clients else None,
     )
 
 
@@ -97,4 +116,7 @@ def all_shares_of(flows: AllFlows, shared: SharedBudgets, round_: int) -> AllSha
         copies = copy_shares_of(flows.copies, shared.copies, round_)
     if flows.reads is not None and shared.reads is not None:
         reads = read_shares_of(flows.reads, shared.reads, round_)
-    return AllShares(None if flows.fetches is None else shares_of(flows.fetches, shared, round_), copies, reads)
+    if flows.fetches is None or flows.clients is None:
+        return AllShares(None, copies, reads, None, None)
+    fetches, clients = shares_of(flows.fetches, flows.clients, shared, round_)
+    return AllShares(fetches, copies, reads, clients, flows.clients)

@@ -45,10 +45,13 @@ class CopiesOfBlock:
         return np.bincount(self.broker[ever[of_partition.reshape(-1)][self.partition]], minlength=brokers)
 
     def store_bytes(self, round_: int) -> np.ndarray:
-        """By replica what its copy moves in a round, UNKNOWN: any."""
-        store = np.asarray(self._block.block.inputs.store)
+        """By replica what its copy moves in a round, as the store and its broker's network leave it; UNKNOWN: any."""
+        store, network = np.asarray(self._block.block.inputs.store), self.tiers["network_bytes"]
         of_partition = store["copy_bytes"][in_force(store["from_round"], np.asarray(self.state.tier)["store"], round_)]
-        found: np.ndarray = of_partition[self.partition]
+        rate = of_partition[self.partition]
+        found: np.ndarray = np.where(
+            (rate == UNKNOWN) | (network == UNKNOWN), np.maximum(rate, network), np.minimum(rate, network)
+        )
         return found
 
     def takes_thread(self, round_: int) -> np.ndarray:
@@ -130,7 +133,8 @@ class CopiesOfBlock:
         end = np.where(segments["was_finished"] == 1, segments["copied_round"], end)
         store = np.asarray(self._block.block.inputs.store)
         span = in_force(store["from_round"], np.asarray(before.tier)["store"][self.partition[replica]], begin)
-        end = np.where(store["copy_bytes"][span] == UNKNOWN, begin - 1, end)
+        takes_no_time = (store["copy_bytes"][span] == UNKNOWN) & (self.tiers["network_bytes"][replica] == UNKNOWN)
+        end = np.where(takes_no_time, begin - 1, end)
         order = np.lexsort((number, replica))
         replica, begin, end = replica[order], begin[order], end[order]
         follows = np.append(False, replica[1:] == replica[:-1])[: len(replica)]

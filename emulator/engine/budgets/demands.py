@@ -70,24 +70,19 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     `listed`: by list of throttled replicas and replica, whether it is named in this round.
     """
     parts, replicas, (of, slot, broker) = np.asarray(state.partitions), np.asarray(state.replicas), layout
-    spans, topics, workload = (np.asarray(rows) for rows in (inputs.spans, inputs.settings, inputs.workload))
+    spans, topics = np.asarray(inputs.spans), np.asarray(inputs.settings)
     span = in_force(spans["from_round"], replicas["span"], round_)
     setting = in_force(topics["from_round"], parts["settings"], round_)
 
     def limit(name: str) -> np.ndarray:
         return np.where(spans[name][span] == UNKNOWN, topics[name][setting][of], spans[name][span])
 
-    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
     runs = spans["status"][span] & NOT_RUNNING == 0
     client_leader, log_bytes = parts["client_leader"], replicas["log_bytes"]
     has_leader = client_leader != NOBODY
     leader = parts["first_replica"] + np.maximum(client_leader, 0)
-    # Who was down until now has forgotten that it leads.
-    knows = (replicas["leading_epoch"][leader] == parts["client_epoch"]) & (replicas["status"][leader] & OFFLINE == 0)
-    serves = has_leader & runs[leader] & knows
-    appends = np.zeros(len(parts), np.int64)
-    writes = np.flatnonzero(serves & (pattern != UNKNOWN))
-    appends[writes] = np.asarray(inputs.patterns)["size_bytes"][pattern[writes]]
+    serves = leader_serves(state, inputs, round_)
+    appends = appended(state, inputs, round_)
     follows = has_leader[of] & (slot != client_leader[of])
     lacks = np.maximum(log_bytes[leader][of] - log_bytes, 0)
     most = most_fetched(inputs, parts["scenario"][of], np.minimum(limit("fetch_max_bytes"), limit("response_max_bytes")))
@@ -102,6 +97,27 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
         follows.astype(np.int64),
         np.where(follows, 0, appends[of]),
     )
+
+
+def leader_serves(state: State, inputs: Inputs, round_: int) -> np.ndarray:
+    """By partition, whether T runs and knows that it leads; inputs are those of the round."""
+    parts, replicas, spans = np.asarray(state.partitions), np.asarray(state.replicas), np.asarray(inputs.spans)
+    leader = parts["first_replica"] + np.maximum(parts["client_leader"], 0)
+    runs = spans["status"][in_force(spans["from_round"], replicas["span"][leader], round_)] & NOT_RUNNING == 0
+    # Who was down until now has forgotten that it leads.
+    knows = (replicas["leading_epoch"][leader] == parts["client_epoch"]) & (replicas["status"][leader] & OFFLINE == 0)
+    found: np.ndarray = (parts["client_leader"] != NOBODY) & runs & knows
+    return found
+
+
+def appended(state: State, inputs: Inputs, round_: int) -> np.ndarray:
+    """By partition, what the workload appends in a round, in bytes."""
+    parts, workload = np.asarray(state.partitions), np.asarray(inputs.workload)
+    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
+    appends = np.zeros(len(parts), np.int64)
+    writes = np.flatnonzero(leader_serves(state, inputs, round_) & (pattern != UNKNOWN))
+    appends[writes] = np.asarray(inputs.patterns)["size_bytes"][pattern[writes]]
+    return appends
 
 
 def most_fetched(inputs: Inputs, scenario: np.ndarray | int, limit_bytes: np.ndarray) -> np.ndarray:

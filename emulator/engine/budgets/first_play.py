@@ -8,7 +8,7 @@ nobody back: the rounds are as they would have been.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,9 @@ WINDOWS = 8
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """What a window may have used of budgets, at most. By number of the budget: what clients append and followers ask for, in
-    bytes per round; how many followers draw on it; the largest quota that one of them needed. `is_unsure`: a follower's credit at
-    the window's end would be another one under a quota.
+    """What a window may have used of budgets, at most. By number of the budget: what clients append and read, copies move and
+    followers ask for, in bytes per round; how many followers draw on it; the largest quota that one of them needed. `is_unsure`:
+    a follower's credit at the window's end would be another one under a quota.
     """
 
     asked: np.ndarray
@@ -62,6 +62,10 @@ def forget_use(state: State) -> None:
     """A window begins."""
     replicas = np.asarray(state.replicas)
     replicas["lacked_bytes"], replicas["needed_bytes"] = UNKNOWN, 0
+    for name in ("most_sent_bytes", "most_downloaded_bytes") if len(state.served) else ():
+        np.asarray(state.served)[name] = 0
+    if len(state.tiers):
+        np.asarray(state.tiers)["most_uploaded_bytes"] = 0
 
 
 def use_of(
@@ -100,6 +104,8 @@ def use_of(
     for kind in ("network_in", "disk"):
         np.add.at(use.asked, KINDS.index(kind) * brokers + broker[leads], most[of[leads]])
         draw(kind, broker[follows], np.flatnonzero(follows))
+    for kind, most_bytes in _most_of_clients(after):
+        np.add.at(use.asked, KINDS.index(kind) * brokers + broker, most_bytes)
     of_leaders, of_followers = np.logical_or.reduce(listed.listed)
     held = np.flatnonzero(follows & ~is_inside & of_followers)
     draw("follower_throttle", broker[held], held)
@@ -108,6 +114,15 @@ def use_of(
     held = np.flatnonzero(of_leaders[leader] & ~is_inside[follower])
     draw("leader_throttle", broker[leader[held]], follower[held])
     return Use(use.asked, use.followers, use.needed, bool(replicas["credit_unsure"].any()))
+
+
+def _most_of_clients(state: State) -> Iterator[tuple[str, np.ndarray]]:
+    """(kind of budget, by replica the most that was drawn on it in a round) by consumers and copies."""
+    if len(state.served):
+        yield "network_out", np.asarray(state.served)["most_sent_bytes"]
+        yield "network_in", np.asarray(state.served)["most_downloaded_bytes"]
+    if len(state.tiers):
+        yield "network_out", np.asarray(state.tiers)["most_uploaded_bytes"]
 
 
 def _most_in_round(inputs: Inputs, scenario: int) -> int:
@@ -150,4 +165,4 @@ def is_exceeded(parts: Sequence[Use], shared: SharedBudgets, from_round: int, to
     in_force = (shared.from_round < to_round) & (np.append(shared.from_round[1:], shared.rounds) > from_round)
     left = shared.budgets[in_force].min(axis=0) - asked
     each = np.floor(np.divide(left, followers, out=np.full(len(left), np.inf), where=np.asarray(followers) > 0))
-    return bool(((followers > 0) & ((left < 0) | (each < needed))).any())
+    return bool((((asked > 0) & (left < 0)) | ((followers > 0) & (each < needed))).any())

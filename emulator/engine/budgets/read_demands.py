@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from emulator.engine.budgets.demands import Layout, in_force
-from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
+from emulator.inputs.arrays.shared_reads import BY_ITSELF
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.log import bytes_below
@@ -51,13 +51,13 @@ class ReadFlows:
 
 
 def read_demands(
-    state: State, inputs: Inputs, layout: Layout, limits: ReadLimits, window_rounds: int, round_: int
+    state: State, inputs: Inputs, layout: Layout, fetches: Mapping[int, np.ndarray], window_rounds: int, round_: int
 ) -> ReadDemands:
     """What is asked for at an edge, before its round is played; inputs are those of the round.
 
-    `limits`: with fetches of the block's partitions. A reader asks for what lies below the local log start of the replica that it
-    asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter: when it is
-    back, shares are in place.
+    `fetches`: of the block's partitions, as of ReadLimits. A reader asks for what lies below the local log start of the replica
+    that it asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter: when
+    it is back, shares are in place.
     """
     readers = np.asarray(entries_of(Reader, state.readers))
     of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
@@ -87,7 +87,7 @@ def read_demands(
     demand = np.zeros(len(readers), np.int64)
     demand[asking] = np.minimum(most[asking], -(-bytes_to(local_start) // window_rounds) + appends[asking])
     fetch = np.full(len(readers), BY_ITSELF, np.int64)
-    for group, of_partition in limits.fetches.items():
+    for group, of_partition in fetches.items():
         fetch = np.where(want["group"] == group, of_partition[of], fetch)
     return ReadDemands(replica, slot, layout.broker[replica], fetch, demand, np.where(demand > 0, most, 0), tiered)
 

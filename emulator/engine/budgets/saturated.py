@@ -8,18 +8,26 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.bandwidth.budgets import KINDS
+from emulator.engine.budgets.client_demands import PARTIES
 from emulator.inputs.arrays.shared import SharedBudgets
 
 SATURATED_SCHEMA = pa.schema([(name, pa.int32()) for name in ("scenario_id", "broker_place", "kind", "from_round", "to_round")])
-"""A budget that held fetches back from an edge to the next: place of the broker by id, place of the kind in KINDS."""
+"""A budget that held somebody back from an edge to the next, or who it was: place of the broker by id, place in PLACES."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "network_in_saturated_rounds": ("network_in",),
     "network_out_saturated_rounds": ("network_out",),
     "disk_saturated_rounds": ("disk",),
     "throttled_rounds": ("leader_throttle", "follower_throttle"),
+    "followers_held_rounds": ("followers",),
+    "producers_held_rounds": ("producers",),
+    "consumers_held_rounds": ("consumers", "downloads"),
+    "uploads_held_rounds": ("uploads",),
 }
-"""Column of broker_rounds -> the kinds of budgets that it is about."""
+"""Column of broker_rounds -> the kinds of budgets, or the parties, that it is about."""
+
+PLACES = (*KINDS, *PARTIES, "followers")
+"""Kinds of budgets that are used up, and who is held back by one: places of SATURATED_SCHEMA's `kind`."""
 
 
 class SaturatedRounds:
@@ -52,7 +60,7 @@ def saturated_columns(saturated: pa.Table, scenario_id: int, brokers: int, edges
     place, kind, begin, end = (own.column(name).to_numpy().astype(np.int64) for name in SATURATED_SCHEMA.names[1:])
     columns = {}
     for column, kinds in COLUMNS.items():
-        is_meant = np.isin(kind, [KINDS.index(name) for name in kinds])
+        is_meant = np.isin(kind, [PLACES.index(name) for name in kinds])
         spans = np.unique(np.column_stack([place, begin, end])[is_meant], axis=0)  # both throttles in one window count once
         rounds = np.zeros((len(edges) - 1, brokers), np.int64)
         for bucket, (first, last) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from emulator.engine.budgets.all_budgets import AllDemands, AllShares, all_demands
+from emulator.engine.budgets.client_shares import limit_clients
 from emulator.engine.budgets.copy_shares import bytes_of_copies
 from emulator.engine.budgets.demands import layout_of
 from emulator.engine.budgets.first_play import Use, forget_use, most_appended, use_of
@@ -69,7 +70,7 @@ class SharedBlock:
         self.stretches.go_back(self._begin)
 
     def limit(self, asked: AllDemands, shares: AllShares) -> None:
-        """Set what its followers may fetch, its leaders copy, and its readers read remotely, from now on."""
+        """Set what its followers may fetch, its leaders take and copy, and its readers read, from now on."""
         state = self.stretches.state
         if asked.fetches is not None and shares.fetches is not None:
             np.asarray(state.replicas)["quota_bytes"] = quotas_of(asked.fetches, shares.fetches)
@@ -77,6 +78,8 @@ class SharedBlock:
             np.asarray(state.tiers)["copy_share_bytes"] = bytes_of_copies(asked.copies, shares.copies)
         if asked.reads is not None and shares.reads is not None:
             limit_reads(state, self.layout, asked.reads, shares.reads)
+        if asked.clients is not None and shares.clients is not None and shares.flows is not None:
+            limit_clients(state, asked.clients, shares.flows, shares.clients)
 
 
 def with_first_places(blocks: Sequence[SharedBlock]) -> Iterator[tuple[SharedBlock, int]]:

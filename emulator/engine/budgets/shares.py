@@ -7,7 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.bandwidth.sharing import share_out
+from emulator.bandwidth.sharing import left_for_each, share_out, sums_by_budget
+from emulator.engine.budgets.client_demands import ClientFlows
+from emulator.engine.budgets.client_shares import (
+    FOLLOWERS,
+    ClientShares,
+    client_shares_of,
+    drawn_by_clients,
+    given_back,
+    granted_to_clients,
+    who_may_draw,
+)
 from emulator.engine.budgets.demands import NO_FLOW, Demands, Flows
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.constants import UNKNOWN
@@ -17,7 +27,7 @@ from emulator.rounds.kafka.constants import UNKNOWN
 class FlowShares:
     """By flow, ascending: the part of their demands that followers get, and what each may fetch beyond, infinite without a limit.
 
-    `used_up`: numbers of the budgets that held a flow back.
+    `used_up`: numbers of the budgets that held somebody back, and behind those of who was held back (saturated.py).
     """
 
     flow: np.ndarray
@@ -31,15 +41,13 @@ class FlowShares:
         return len(self.used_up) > 0
 
 
-def shares_of(flows: Flows, shared: SharedBudgets, round_: int) -> FlowShares:
-    """Share out the budgets of a round; what leaders' clients append comes first."""
+def shares_of(flows: Flows, clients: ClientFlows, shared: SharedBudgets, round_: int) -> tuple[FlowShares, ClientShares]:
+    """Share out the budgets of a round: between followers and all others by connection, then between followers."""
     brokers = len(shared.brokers)
     pair, throttles = np.divmod(flows.flow, 4)
     source, broker = np.divmod(pair, brokers)
     first = {kind: number * brokers for number, kind in enumerate(KINDS)}
     budget = shared.at(round_)
-    for kind in ("network_in", "disk"):
-        np.subtract.at(budget, first[kind] + source, flows.produced)
     draws = np.column_stack([
         first["network_in"] + broker,
         first["network_out"] + source,
@@ -48,8 +56,18 @@ def shares_of(flows: Flows, shared: SharedBudgets, round_: int) -> FlowShares:
         np.where(throttles & 1, first["follower_throttle"] + broker, -1),
     ])  # fmt: skip
     draws[flows.followers == 0] = -1  # leaders, which only append
-    shares = share_out(budget, flows.demand, flows.followers, draws)
-    return FlowShares(flows.flow, shares.part, shares.extra, np.flatnonzero(shares.saturated))
+    granted = granted_to_clients(budget, clients, flows, shared.fetchers)
+    shares = share_out(budget - drawn_by_clients(granted), flows.demand, flows.followers, draws)
+    fetched = sums_by_budget(flows.demand * shares.part, draws, len(budget))
+    granted = given_back(budget, clients, granted, fetched)
+    left = np.maximum(budget - drawn_by_clients(granted) - fetched, 0.0)
+    extra = left_for_each(left, flows.followers, draws, who_may_draw(clients, brokers))
+    of_clients = client_shares_of(clients, granted)
+    is_short = shares.saturated | of_clients.short_of(left)
+    held = of_clients.held()
+    held[FOLLOWERS, broker[shares.part < 1]] = True
+    numbers = np.concatenate([np.flatnonzero(is_short), len(budget) + np.flatnonzero(held.reshape(-1))])
+    return FlowShares(flows.flow, shares.part, extra, numbers), of_clients
 
 
 def quotas_of(asked: Demands, shares: FlowShares) -> np.ndarray:

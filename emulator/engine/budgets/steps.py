@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from emulator.bandwidth.budgets import KINDS
 from emulator.engine.budgets.all_budgets import AllFlows, AllShares, all_flows_of
+from emulator.engine.budgets.client_demands import PARTIES, ClientFlows, joined_client_flows
 from emulator.engine.budgets.copy_demands import CopyFlows, joined_copy_flows
 from emulator.engine.budgets.demands import Flows, joined_flows
 from emulator.engine.budgets.first_play import Use
@@ -19,6 +20,7 @@ from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.kept_states import pack_state, unpack_state
 from emulator.engine.rows import (
     BETWEEN_SCHEMA,
+    CLIENT_FLOWS_SCHEMA,
     COPY_FLOWS_SCHEMA,
     FLOWS_SCHEMA,
     READ_FLOWS_SCHEMA,
@@ -29,6 +31,9 @@ from emulator.engine.rows import (
 from emulator.engine.warm_up import compile_rounds
 from emulator.engine.worker_memory import keep_loaded
 from emulator.inputs.arrays.shared import SharedBudgets
+
+FLOW_TABLES = ("flows", "copy_flows", "read_flows", "client_flows")
+"""What a step tells of what is asked for at its end."""
 
 UNSURE = -1
 """Budget of a row of `use` that says that a credit is unsure."""
@@ -88,6 +93,7 @@ def _flow_rows(flows: AllFlows) -> dict[str, pa.Table]:
         ("flows", flows.fetches, FLOWS_SCHEMA),
         ("copy_flows", flows.copies, COPY_FLOWS_SCHEMA),
         ("read_flows", flows.reads, READ_FLOWS_SCHEMA),
+        ("client_flows", flows.clients, CLIENT_FLOWS_SCHEMA),
     )
     for name, own, schema in kinds:
         if own is not None:
@@ -95,13 +101,18 @@ def _flow_rows(flows: AllFlows) -> dict[str, pa.Table]:
     return found
 
 
-def flows_from(fetches: pa.Table, copies: pa.Table, reads: pa.Table, shared: SharedBudgets) -> AllFlows:
-    """The flows of all blocks, from their rows."""
-    of_fetches, of_copies, of_reads = ([column.to_numpy() for column in rows.columns] for rows in (fetches, copies, reads))
+def flows_from(rows_of: Mapping[str, pa.Table], shared: SharedBudgets) -> AllFlows:
+    """The flows of all blocks, from their rows by table."""
+    of_fetches, of_copies, of_reads, (place, *of_clients) = (
+        [column.to_numpy() for column in rows_of[name].columns] for name in FLOW_TABLES
+    )
+    size = len(PARTIES) * len(shared.brokers)
+    clients = [np.bincount(place, weights=values, minlength=size).astype(np.int64) for values in of_clients]
     return AllFlows(
         joined_flows([Flows(*of_fetches)]) if shared.limits_fetches else None,
         joined_copy_flows([CopyFlows(*of_copies)]) if shared.copies is not None else None,
         joined_read_flows([ReadFlows(*of_reads)]) if shared.reads is not None else None,
+        joined_client_flows([ClientFlows(*clients)]) if shared.limits_fetches else None,
     )
 
 

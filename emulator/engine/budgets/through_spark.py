@@ -16,7 +16,7 @@ from emulator.engine.budgets.first_play import is_exceeded, windows_of
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import block_payloads
 from emulator.engine.budgets.step_files import StepFiles
-from emulator.engine.budgets.steps import Step, flows_from, play_step, use_from
+from emulator.engine.budgets.steps import FLOW_TABLES, Step, flows_from, play_step, use_from
 from emulator.engine.rows import BETWEEN_SCHEMA, table_of
 from emulator.inputs.arrays import Prepared
 
@@ -54,8 +54,8 @@ class Steps:
         self._step(Step(0, 0, None, False))
         edge = self._first_exceeded()
         while edge is not None:
-            fetches, copies, reads = (self._rows(name) for name in ("flows", "copy_flows", "read_flows"))
-            shares = all_shares_of(flows_from(fetches, copies, reads, self._shared), self._shared, edge.round)
+            flows = flows_from({name: self._rows(name) for name in FLOW_TABLES}, self._shared)
+            shares = all_shares_of(flows, self._shared, edge.round)
             following = edge.following(self._shared, shares.is_short)
             end = self._shared.rounds if following is None else following.round
             saturated.note(shares.used_up, edge.round, end)

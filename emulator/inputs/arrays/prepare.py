@@ -31,6 +31,9 @@ from emulator.rounds.records import rows
 from emulator.scenario import ELR_FEATURE, Scenario
 from emulator.scenario.event_kinds import bits_of_kinds
 
+DELIVERY_TIMEOUT_MS = 120_000
+"""delivery.timeout.ms of a producer: its default (ProducerConfig)."""
+
 _NUMBERED = {
     "settings": "settings",
     "commands": "command",
@@ -276,6 +279,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "round_us": scenario.round_ms * 1000,
             "round_trip_us": scenario.fetching.round_trip_us,
             "fetch_bytes_per_second": scenario.fetching.bytes_per_second,
+            "delivery_rounds": max(1, -(-DELIVERY_TIMEOUT_MS // scenario.round_ms)),
             "fetches_per_round": scenario.fetching.per_round or 0,
             "draws": draws_of_seed(scenario.seed),
         }

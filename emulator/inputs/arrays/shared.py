@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from emulator import configs
 from emulator.bandwidth.budgets import RATES, Budgets, limits_bandwidth
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.changes import changes_of_inputs
@@ -22,7 +23,7 @@ class SharedBudgets:
 
     `brokers`: their ids, ascending. `from_round`: where budgets change, from round 0 on; `budgets`: by it and number of the
     budget (kind x brokers + place of the broker, kinds as of bandwidth.budgets.KINDS), bytes per round, infinite without a limit.
-    `copies`, `reads`: what copies, and remote reads, share, None where they never compete.
+    `copies`, `reads`: what copies, and remote reads, share, None where they never compete. `fetchers`: num.replica.fetchers.
     """
 
     scenario_id: int
@@ -35,6 +36,7 @@ class SharedBudgets:
     budgets: np.ndarray
     copies: CopyBudgets | None
     reads: ReadLimits | None
+    fetchers: int
 
     @property
     def limits_fetches(self) -> bool:
@@ -84,4 +86,5 @@ def shared_budgets(
         np.stack([budgets.at(round_) for round_ in rounds]),
         copy_budgets(scenario),
         read_limits(scenario),
+        int(configs.effective(scenario.config, {}, "num.replica.fetchers")),
     )

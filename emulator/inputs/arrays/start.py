@@ -34,6 +34,7 @@ _PARTITION = {
     "lead_round": BEFORE_THE_RUN,
     "lead_cause": -1,
     "sent_pattern": UNKNOWN,
+    "produce_quota_bytes": UNKNOWN,
     "refusing_slot": NOBODY,
     "leader": NOBODY,
     "client_leader": NOBODY,

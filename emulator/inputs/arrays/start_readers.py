@@ -30,6 +30,7 @@ _READER = {
     "share_slot": NOBODY,
     "share_bytes": UNKNOWN,
     "turn_bytes": UNKNOWN,
+    "quota_bytes": UNKNOWN,
 }
 """Fields that are not 0 at the start."""
 

@@ -36,6 +36,7 @@ _TIER_REPLICA = {
     "copy_starts": UNKNOWN,
     "copy_from": UNKNOWN,
     "copy_from_bytes": UNKNOWN,
+    "network_bytes": UNKNOWN,
     "aux_leader": NOBODY,
     "aux_leader_epoch": NO_EPOCH,
     "aux_start": UNKNOWN,

@@ -12,7 +12,10 @@ from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import OFFLINE
 from emulator.rounds.kafka.input_records import Inputs
 
-SUMS = ("bytes_in", "bytes_produced", "bytes_out", "cross_rack_bytes_out", "leader_count", "follower_count", "local_bytes")
+SUMS = (
+    *("bytes_in", "bytes_produced", "bytes_out", "cross_rack_bytes_out", "leader_count", "follower_count", "local_bytes"),
+    *("bytes_consumed", "disk_bytes_read", "bytes_uploaded", "bytes_downloaded", "bytes_waiting", "bytes_expired"),
+)
 TRAFFIC_SCHEMA = pa.schema(
     [("scenario_id", pa.int32()), ("broker_place", pa.int32()), ("bucket", pa.int32()), *((name, pa.int64()) for name in SUMS)]
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled_into_callers
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import CLIENTS_CUT, DELETE_RECORDS, RECORDS_DELETED, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
-from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings, WorkloadSpan
 from emulator.rounds.kafka.leaderships import acknowledge_on_append
 from emulator.rounds.kafka.log import begin_chunk, end_chunk, extend_log, raise_log_start
+from emulator.rounds.kafka.produce_within import begin_waiting, bytes_of, end_waiting, may_send, oldest_workload
 from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.unacknowledged import note_unacknowledged
@@ -27,6 +28,25 @@ def append(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica
         return 0
     settings, workload = inputs.settings[part.settings], inputs.workload[part.workload]
     delete_records(lists, inputs, part, replica)
+    if part.produce_quota_bytes == UNKNOWN:
+        refused = append_round(lists, inputs, part, replica, settings, rules, workload)
+    else:
+        refused = append_within(lists, inputs, part, replica, settings, rules)
+    part.refused += refused
+    return refused
+
+
+@compiled_into_callers
+def append_round(
+    lists: Lists,
+    inputs: Inputs,
+    part: Partition,
+    replica: Replica,
+    settings: Settings,
+    rules: Rules,
+    workload: WorkloadSpan,
+) -> int:
+    """Append what clients send in one round. Returns records refused."""
     chosen, refused = workload.pattern, workload.too_large
     if chosen != UNKNOWN and size(part.known_isr) < settings.min_insync_replicas:
         chosen = workload.unconditional
@@ -35,7 +55,28 @@ def append(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica
             refused -= inputs.patterns[chosen].records
     if chosen != UNKNOWN:
         append_pattern(lists, inputs, part, replica, settings, rules, chosen)
-    part.refused += refused
+    return refused
+
+
+@compiled
+def append_within(lists: Lists, inputs: Inputs, part: Partition, replica: Replica, settings: Settings, rules: Rules) -> int:
+    """Append what the budgets of T's broker leave producers, the records of whole rounds, the oldest first.
+
+    The others wait in producers; after delivery.timeout.ms they give them up (produce_within.py). Returns records refused.
+    """
+    refused = 0
+    begin_waiting(part)
+    while part.waiting_rounds > 0:
+        workload = inputs.workload[oldest_workload(inputs, part)]
+        size_bytes = bytes_of(inputs, workload)
+        if may_send(part, size_bytes):
+            refused += append_round(lists, inputs, part, replica, settings, rules, workload)
+        elif part.waiting_rounds > inputs.scenarios[part.scenario].delivery_rounds:
+            part.expired_bytes += size_bytes
+        else:
+            break
+        part.waiting_rounds -= 1
+    end_waiting(part)
     return refused
 
 
@@ -62,8 +103,8 @@ def append_pattern(
         replica.log_bytes += size_bytes
         end_chunk(replica, settings)
         begin, begin_bytes = batch.end, batch.end_bytes
-    part.accepted = pattern.records
-    part.acked_on_append = pattern.unconditional_records
+    part.accepted += pattern.records
+    part.acked_on_append += pattern.unconditional_records
     part.appended += pattern.records
     part.sent_unacknowledged += pattern.unacknowledged_records
     replica.produced_bytes += pattern.size_bytes

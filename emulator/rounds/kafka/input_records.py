@@ -70,6 +70,7 @@ class ScenarioRow(Record):
     round_us: int = constant("microseconds of a round")
     round_trip_us: int = constant("microseconds of a fetch that brings next to nothing")
     fetch_bytes_per_second: int = constant("what a fetch brings beyond that")
+    delivery_rounds: int = constant("rounds for which producers keep records that they cannot send: delivery.timeout.ms")
     fetches_per_round: int = constant("so many fetches in a round, whatever they take; 0: as many as fit")
     draws: int = constant("its seed, mixed to 32 bits (last_moments.py)")
 

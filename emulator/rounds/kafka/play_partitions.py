@@ -185,7 +185,7 @@ def play_partition(
         if is_new:
             take_drifts(tiers, part, part_words, replica_words, words, probe)
             if readers is not None:
-                take_reader_drifts(readers)
+                take_reader_drifts(readers, part)
         if proven == PROVEN and not found:
             then = horizon(lists, inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts)
             if tiers is not None and part.tiered:
@@ -198,7 +198,7 @@ def play_partition(
                 if tiers is not None and part.tiered:
                     leap_tiers(tiers, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then)
                 if readers is not None:
-                    leap_readers(readers, then - part.now)
+                    leap_readers(readers, part, then - part.now)
                 leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)
         remember_all(tiers, part, part_words, replica_words, words, probe)
         if readers is not None:

@@ -70,7 +70,7 @@ def play_round(
             remove_remote(lists, tiers, inputs, part)
         if readers is not None:
             stop_readers(lists, readers, inputs, part, replicas)
-        end_round(lists, inputs, part, replicas)
+        end_round(lists, tiers, readers, inputs, part, replicas)
         return
     note_high_watermarks(part, replicas)
     if rules.asks:
@@ -114,15 +114,22 @@ def play_round(
         remove_remote(lists, tiers, inputs, part)
     if tiers is not None and readers is not None:  # 11. readers
         serve_readers(lists, tiers, readers, inputs, part, replicas, rules)
-    end_round(lists, inputs, part, replicas)
+    end_round(lists, tiers, readers, inputs, part, replicas)
 
 
 @compiled_into_callers
-def end_round(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+def end_round(
+    lists: Lists,
+    tiers: TierLists | None,
+    readers: ReaderLists | None,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+) -> None:
     """The round is over, and with it perhaps a time bucket."""
     scenario = inputs.scenarios[part.scenario]
     if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
-        end_bucket(lists, inputs, part, replicas)
+        end_bucket(lists, tiers, readers, inputs, part, replicas)
     part.now += 1
     part.played += 1
 

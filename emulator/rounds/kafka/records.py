@@ -251,6 +251,12 @@ class Partition(Record):
     unclean_epoch: int = compared("epoch of the last unclean election, 0: there was none")
     lossy_epoch: int = compared("epoch of the last election of a replica that lacked what a fault had taken, 0: none")
     given_up: List = part_of(List, "committed records that those leaders lacked")
+    # What producers could not send, as budgets of T's broker held it back
+    produce_quota_bytes: int = compared("bytes a round that they may append until the next quota edge, UNKNOWN: any")
+    produce_credit_bytes: int = compared("of that, what is left from the round before")
+    waiting_rounds: int = compared("rounds whose records wait, this one's last")
+    waiting_workload: int = compared("place of the workload of the oldest")
+    expired_bytes: int = compared("bytes that they gave up in this time bucket, as they waited for delivery.timeout.ms")
     expired_to: int = compared("highest log start of any leader so far, where remote storage is: what lies below may be gone")
     # What all leaderships before T's acknowledged and committed
     acked: List = part_of(List, "ranges, disjoint, by epoch and offset; those with acks=0 are in them")

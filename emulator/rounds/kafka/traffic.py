@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.constants import NOT_RUNNING
+from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING
 from emulator.rounds.kafka.input_records import Inputs, ScenarioRow
 from emulator.rounds.kafka.log import local_bytes
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.produce_within import waiting_bytes
+from emulator.rounds.kafka.reading.records import ReaderLists
+from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.told_records import Traffic
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
@@ -38,7 +40,14 @@ def settle_traffic(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows
 
 
 @compiled
-def end_bucket(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+def end_bucket(
+    lists: Lists,
+    tiers: TierLists | None,
+    readers: ReaderLists | None,
+    inputs: Inputs,
+    part: Partition,
+    replicas: Rows[Replica],
+) -> None:
     """This round is the last of a time bucket, or of the run."""
     scenario = inputs.scenarios[part.scenario]
     for slot in range(part.slots):
@@ -54,6 +63,40 @@ def end_bucket(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Rep
             sums.leader_count += 1
         elif has(part.assigned, slot):
             sums.follower_count += 1
+    if part.client_leader != NOBODY:
+        sums = lists.traffic[bucket_of(scenario, part.client_leader, part.now)]
+        sums.bytes_waiting += waiting_bytes(inputs, part)
+        sums.bytes_expired += part.expired_bytes
+        part.expired_bytes = 0
+    if tiers is not None:
+        settle_uploads(lists, tiers, inputs, part)
+    if readers is not None and readers.whole[0].readers.count > 0:
+        settle_reads(lists, readers, inputs, part)
+
+
+@compiled
+def settle_uploads(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition) -> None:
+    """Book what brokers copied since the last time bucket ended."""
+    for slot in range(part.slots):
+        tier = tiers.replicas[slot]
+        lists.traffic[bucket_of(inputs.scenarios[part.scenario], slot, part.now)].bytes_uploaded += (
+            tier.uploaded_bytes - tier.booked_bytes
+        )
+        tier.booked_bytes = tier.uploaded_bytes
+
+
+@compiled
+def settle_reads(lists: Lists, readers: ReaderLists, inputs: Inputs, part: Partition) -> None:
+    """Likewise what they gave consumers."""
+    for slot in range(part.slots):
+        served = readers.served[slot]
+        sums = lists.traffic[bucket_of(inputs.scenarios[part.scenario], slot, part.now)]
+        sums.bytes_consumed += served.sent_bytes - served.booked_sent_bytes
+        sums.disk_bytes_read += served.disk_bytes - served.booked_disk_bytes
+        sums.bytes_downloaded += served.downloaded_bytes - served.booked_downloaded_bytes
+        served.booked_sent_bytes = served.sent_bytes
+        served.booked_disk_bytes = served.disk_bytes
+        served.booked_downloaded_bytes = served.downloaded_bytes
 
 
 @compiled
@@ -65,6 +108,12 @@ def forget_traffic(inputs: Inputs, part: Partition, sums: Rows[Traffic]) -> None
         row.bytes_produced = 0
         row.bytes_out = 0
         row.cross_rack_bytes_out = 0
+        row.bytes_consumed = 0
+        row.disk_bytes_read = 0
+        row.bytes_uploaded = 0
+        row.bytes_downloaded = 0
+        row.bytes_waiting = 0
+        row.bytes_expired = 0
         row.leader_count = 0
         row.follower_count = 0
         row.local_bytes = 0
@@ -82,6 +131,12 @@ def book_traffic(inputs: Inputs, part: Partition, replicas: Rows[Replica], sums:
             whole.bytes_produced += own.bytes_produced
             whole.bytes_out += own.bytes_out
             whole.cross_rack_bytes_out += own.cross_rack_bytes_out
+            whole.bytes_consumed += own.bytes_consumed
+            whole.disk_bytes_read += own.disk_bytes_read
+            whole.bytes_uploaded += own.bytes_uploaded
+            whole.bytes_downloaded += own.bytes_downloaded
+            whole.bytes_waiting += own.bytes_waiting
+            whole.bytes_expired += own.bytes_expired
             whole.leader_count += own.leader_count
             whole.follower_count += own.follower_count
             whole.local_bytes += own.local_bytes

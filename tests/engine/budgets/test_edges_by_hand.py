@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from emulator.bandwidth.budgets import KINDS
+from emulator.engine.budgets.all_budgets import all_flows_of, all_shares_of
 from emulator.engine.budgets.demands import NO_FLOW, Demands, flow_of, flows_of
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import windows_of
+from emulator.engine.budgets.saturated import PLACES
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
-from emulator.engine.budgets.shares import quotas_of, shares_of
+from emulator.engine.budgets.shares import FlowShares, quotas_of
 from emulator.inputs.arrays import prepare
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.scenario import load_run
@@ -75,6 +77,13 @@ def fetches_of(block: SharedBlock, round_: int) -> Demands:
     return found
 
 
+def shared_out(block: SharedBlock, round_: int) -> FlowShares:
+    """What followers get."""
+    found = all_shares_of(all_flows_of(block.demands(round_)), block.shared, round_).fetches
+    assert found is not None
+    return found
+
+
 def asked(block: SharedBlock, round_: int) -> list[tuple[int, int, int, int, int]]:
     """By replica: places of the leader's and the own broker, whether throttles hold it, what it asks for; followers only."""
     found = fetches_of(block, round_)
@@ -121,9 +130,9 @@ def test_a_leader_that_comes_back_does_not_know_that_it_leads(tmp_path: Path) ->
 def test_shares(tmp_path: Path) -> None:
     block = block_at(25, tmp_path, "network_bytes_per_second = 4000")
     demands = fetches_of(block, 25)
-    shares = shares_of(flows_of(demands), block.shared, 25)
+    shares = shared_out(block, 25)
     # Into broker 3: 5000 of 4000. Out of brokers 1 and 2 then go 1000 + 2000, into them 1000 from clients and 1000.
-    assert shares.used_up.tolist() == [KINDS.index("network_in") * 3 + 2]
+    assert shares.used_up.tolist() == [KINDS.index("network_in") * 3 + 2, PLACES.index("followers") * 3 + 2]
     quotas = quotas_of(demands, shares)
     # Partition 2 asks for nothing but may: what is left of broker 2's 4000 out, and of broker 1's in, is for all who draw on it.
     left_of_1_in, left_of_2_out = (4000 - 1000 - 1000) // 2, (4000 - 3000) // 3
@@ -135,8 +144,9 @@ def test_throttles_hold_who_is_listed_and_outside(tmp_path: Path) -> None:
     rates = ', "leader.replication.throttled.rate" = 500, "follower.replication.throttled.rate" = 700'
     block = block_at(25, tmp_path, "", rates)
     demands = fetches_of(block, 25)
-    shares = shares_of(flows_of(demands), block.shared, 25)
-    assert shares.used_up.tolist() == [KINDS.index("leader_throttle") * 3 + 1, KINDS.index("follower_throttle") * 3 + 2]
+    shares = shared_out(block, 25)
+    held = [("leader_throttle", 1), ("follower_throttle", 2), ("followers", 2)]
+    assert shares.used_up.tolist() == [PLACES.index(name) * 3 + broker for name, broker in held]
     assert quotas_of(demands, shares).tolist() == [UNKNOWN, UNKNOWN, 700, UNKNOWN, UNKNOWN, 500, UNKNOWN, UNKNOWN]
 
 

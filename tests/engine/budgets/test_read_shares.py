@@ -18,7 +18,7 @@ from emulator.engine.budgets.edges import first_edge
 from emulator.engine.budgets.read_demands import ReadFlows
 from emulator.engine.budgets.read_shares import read_shares_of
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
-from emulator.engine.budgets.steps import Step, flows_from, play_step
+from emulator.engine.budgets.steps import FLOW_TABLES, Step, flows_from, play_step
 from emulator.engine.rows import BETWEEN_SCHEMA, READ_FLOWS_SCHEMA, STEP_TABLES, TABLES, unpacked
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
@@ -248,8 +248,8 @@ def test_steps_share_out_the_same(tmp_path: Path) -> None:
         whole.play_to(step.to_round)
         asked = whole.demands(edge.round)
         own = all_flows_of(asked)
-        empty = {name: TABLES[name].empty_table() for name in ("flows", "copy_flows")}
-        joined = flows_from(empty["flows"], empty["copy_flows"], pa.concat_tables(reads), shared)
+        empty = {name: TABLES[name].empty_table() for name in FLOW_TABLES}
+        joined = flows_from({**empty, "read_flows": pa.concat_tables(reads)}, shared)
         assert own.reads is not None and joined.reads is not None
         for name in READ_FLOWS_SCHEMA.names:
             assert getattr(own.reads, name).tolist() == getattr(joined.reads, name).tolist(), (edge, name)

@@ -59,9 +59,13 @@ def look_at_readers(readers: ReaderLists, part: Partition) -> int:
 
 
 @compiled
-def take_reader_drifts(readers: ReaderLists) -> None:
+def take_reader_drifts(readers: ReaderLists, part: Partition) -> None:
     """Note how counters of readers moved in the round."""
     whole, words, before, drift = readers.whole[0], readers.words, readers.before, readers.drift
+    if whole.readers.count == 0:
+        return
+    for slot in range(part.slots):
+        take_drift(words.served[slot], before.served[slot], drift.served[slot])
     for at in every(whole.readers):
         take_drift(words.readers[at], before.readers[at], drift.readers[at])
     for at in every(whole.waits):
@@ -88,9 +92,13 @@ def remember_readers(readers: ReaderLists, part: Partition) -> None:
 
 
 @compiled
-def leap_readers(readers: ReaderLists, rounds: int) -> None:
+def leap_readers(readers: ReaderLists, part: Partition, rounds: int) -> None:
     """All counters of readers after so many more rounds."""
     whole, words, drift = readers.whole[0], readers.words, readers.drift
+    if whole.readers.count == 0:
+        return
+    for slot in range(part.slots):
+        move(SERVED_MASKS, words.served[slot], drift.served[slot], rounds)
     for at in every(whole.readers):
         move(READER_MASKS, words.readers[at], drift.readers[at], rounds)
     for at in every(whole.waits):

@@ -94,16 +94,28 @@ def read_local(
     slot: int,
     end: int,
 ) -> None:
-    """Records of the replica's own log from the position on, below an end: so many as fit, one at least."""
+    """Records of the replica's own log from the position on, below an end: so many as fit, one at least.
+
+    None where the broker's network leaves it less than the first one; what it leaves is kept for the next round.
+    """
     replica, want = replicas[slot], inputs.wants[reader.want]
     position = reader.position
     if want.records_per_round != UNKNOWN:
         end = min(end, position + want.records_per_round)
     begin_bytes = bytes_at(lists.runs, inputs, replica, position)
     end_bytes = bytes_at(lists.runs, inputs, replica, end)
-    if end_bytes - begin_bytes > want.round_bytes:
-        end = last_that_fits(lists, inputs, replica, position, end, begin_bytes + want.round_bytes)
+    limit_bytes = want.round_bytes
+    if reader.quota_bytes != UNKNOWN:
+        reader.credit_bytes += reader.quota_bytes
+        limit_bytes = min(limit_bytes, reader.credit_bytes)
+        if reader.credit_bytes < bytes_at(lists.runs, inputs, replica, position + 1) - begin_bytes:
+            end_stretch(lists, readers, inputs, part, replicas, reader)
+            return
+    is_held = end_bytes - begin_bytes > limit_bytes
+    if is_held:
+        end = last_that_fits(lists, inputs, replica, position, end, begin_bytes + limit_bytes)
         end_bytes = bytes_at(lists.runs, inputs, replica, end)
+    reader.credit_bytes = max(0, limit_bytes - (end_bytes - begin_bytes)) if is_held and limit_bytes < want.round_bytes else 0
     in_memory = is_in_page_cache(readers.served[slot], position, replica.log_bytes - begin_bytes)
     check_begin(lists, inputs, part, replicas, reader, slot)
     at = run_with(lists.runs, replica.runs, position)
@@ -124,6 +136,7 @@ def read_local(
         reader.page_cache_requests += requests
     else:
         reader.disk_bytes += size_bytes
+        readers.served[slot].disk_bytes += size_bytes
         reader.disk_requests += requests
     take_records(lists, readers, inputs, part, replicas, reader, slot, end, epoch, size_bytes)
 

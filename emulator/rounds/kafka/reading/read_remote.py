@@ -78,6 +78,8 @@ def ask_remote(
     read.segment = number
     read.end = end
     read.limit_bytes = want.remote_bytes
+    if reader.quota_bytes != UNKNOWN:
+        read.limit_bytes = min(read.limit_bytes, max(reader.quota_bytes, 1))
     read.waits = 0
 
 
@@ -311,6 +313,7 @@ def read_segment(
     else:
         reader.index_misses += 1
         reader.index_bytes += index_bytes
+        readers.served[slot].downloaded_bytes += index_bytes
     position = reader.position
     end = end_within(segment, position, read.end, read.granted_bytes)
     if end < end_within(segment, position, read.end, read.limit_bytes):
@@ -330,5 +333,6 @@ def read_segment(
     size_bytes = bytes_between(segment, position, end)
     reader.remote_round = part.now
     reader.remote_bytes += size_bytes
+    readers.served[slot].downloaded_bytes += size_bytes
     reader.remote_requests += 1
     take_records(lists, readers, inputs, part, replicas, reader, slot, end, epoch, size_bytes)

@@ -113,6 +113,9 @@ class Reader(Record):
     short_slots: int = compared("mask of slots at which it has one record a round, as others leave no more")
     turn: int = compared("where remote reads take turns: what is settled for its read of this round, ALONE: nothing")
     turn_bytes: int = compared("bytes that it gets then; UNKNOWN: all that it wants")
+    # Its brokers' network
+    quota_bytes: int = compared("bytes of local logs a round that it leaves until the next quota edge, UNKNOWN: any")
+    credit_bytes: int = compared("of that, what is left from the round before")
     # Of one round
     broken: int = scratch("mask of invariants that its read breaks")
 
@@ -180,6 +183,16 @@ class ReadReplica(Record):
     share_bytes: int = constant("its share of the broker's page cache, UNKNOWN: all that it likes")
     cold_below: int = compared("the LEO it had when its broker's memory went")
     log_start_before: int = apart("log start at the end of the round before")
+    sent_bytes: int = counter("bytes that it sent to readers")
+    disk_bytes: int = counter("of these, from its disk")
+    downloaded_bytes: int = counter("bytes that it read from remote storage for them, indexes included")
+    booked_sent_bytes: int = scratch("of each, what is in time buckets that have ended")
+    booked_disk_bytes: int = scratch("")
+    booked_downloaded_bytes: int = scratch("")
+    before_sent_bytes: int = scratch("sent and read before this round")
+    before_downloaded_bytes: int = scratch("")
+    most_sent_bytes: int = scratch("sent and read in a round, the most since it was looked at last")
+    most_downloaded_bytes: int = scratch("")
     cached: List = part_of(List, "segments whose indexes the broker keeps")
 
 

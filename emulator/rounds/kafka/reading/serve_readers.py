@@ -10,7 +10,15 @@ from emulator.rounds.kafka.reading.choose_replica import choose_replica
 from emulator.rounds.kafka.reading.place_reader import committed_end, place_reader
 from emulator.rounds.kafka.reading.read_log import read_log
 from emulator.rounds.kafka.reading.read_remote import read_remote
-from emulator.rounds.kafka.reading.records import LEADERLESS, NO_CAUSE, NO_POSITION, TOPIC_GONE, Reader, ReaderLists
+from emulator.rounds.kafka.reading.records import (
+    LEADERLESS,
+    NO_CAUSE,
+    NO_POSITION,
+    TOPIC_GONE,
+    Reader,
+    ReaderLists,
+    ReadReplica,
+)
 from emulator.rounds.kafka.reading.shared_reads import asked_slot
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
 from emulator.rounds.kafka.reading.watch_memory import watch_memory
@@ -34,6 +42,10 @@ def serve_readers(
     if whole.readers.count == 0:
         return
     watch_memory(readers, inputs, part, replicas)
+    for slot in range(part.slots):
+        served = readers.served[slot]
+        served.before_sent_bytes = served.sent_bytes
+        served.before_downloaded_bytes = served.downloaded_bytes
     clear(lists.filled[0].reads)
     serves = is_ready(part, replicas) and not replicas[part.client_leader].status & CLIENTS_CUT
     for at in every(whole.readers):
@@ -47,6 +59,15 @@ def serve_readers(
         note_lag(inputs, part, replicas, readers.readers[at])
     for slot in range(part.slots):
         readers.served[slot].log_start_before = replicas[slot].log_start
+        note_what_is_sent(readers.served[slot])
+
+
+@compiled_into_callers
+def note_what_is_sent(served: ReadReplica) -> None:
+    """The most that readers had of a replica in a round: what shared budgets are held against (shared_budgets.py)."""
+    served.most_sent_bytes = max(served.most_sent_bytes, served.sent_bytes - served.before_sent_bytes)
+    downloaded = served.downloaded_bytes - served.before_downloaded_bytes
+    served.most_downloaded_bytes = max(served.most_downloaded_bytes, downloaded)
 
 
 @compiled_into_callers

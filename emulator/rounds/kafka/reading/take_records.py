@@ -26,6 +26,7 @@ def take_records(
 ) -> None:
     """Records up to an end, the last one of an epoch."""
     end_stretch(lists, readers, inputs, part, replicas, reader)
+    readers.served[slot].sent_bytes += size_bytes
     rack = inputs.wants[reader.want].rack
     account_for(reader, reader.position, end)
     reader.records += end - reader.position

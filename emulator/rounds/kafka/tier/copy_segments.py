@@ -54,7 +54,9 @@ def run_copy_tasks(
         if tier.copying != NO_SEGMENT and not tier.orphaned and not settings.copies:
             give_up_copy(lists, tiers, tier)
         if tier.copying != NO_SEGMENT or (tier.duty == LEADER_DUTY and part.now >= tier.copy_next):
+            before_bytes = tier.uploaded_bytes
             copy_segments(lists, tiers, inputs, part, replicas, slot, rules)
+            tier.most_uploaded_bytes = max(tier.most_uploaded_bytes, tier.uploaded_bytes - before_bytes)
 
 
 @compiled
@@ -65,6 +67,7 @@ def copy_segments(
     replica, tier, settings = replicas[slot], tiers.replicas[slot], inputs.settings[part.settings]
     share_bytes = tier.copy_from_bytes if part.now == tier.copy_from else tier.copy_share_bytes
     budget_bytes = bytes_of_round(inputs.store[tiers.whole[0].store].copy_bytes, share_bytes)
+    budget_bytes = bytes_of_round(budget_bytes, tier.network_bytes)
     while not is_tier_full(tiers, slot):
         if tier.copying == NO_SEGMENT:
             at = next_segment(lists, tiers, inputs, part, replica, tier, settings, rules)
@@ -76,6 +79,7 @@ def copy_segments(
             return
         moved = tier.left_bytes if budget_bytes == UNKNOWN else min(tier.left_bytes, budget_bytes)
         tier.left_bytes -= moved
+        tier.uploaded_bytes += moved
         if budget_bytes != UNKNOWN:
             budget_bytes -= moved
         if tier.left_bytes > 0:
@@ -85,7 +89,7 @@ def copy_segments(
 
 @compiled_into_callers
 def bytes_of_round(store_bytes: int, share_bytes: int) -> int:
-    """What a copy moves in a round: as the store is fast, and its broker's other copies leave it; UNKNOWN: any number."""
+    """What a copy moves in a round: as the store is fast, its broker's other copies, or its network, leave it; UNKNOWN: any."""
     if store_bytes == UNKNOWN or share_bytes == UNKNOWN:
         return max(store_bytes, share_bytes)
     return min(store_bytes, share_bytes)

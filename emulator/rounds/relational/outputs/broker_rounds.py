@@ -28,7 +28,7 @@ def broker_rounds(engine: Engine, inputs: RunInputs, played: Played, edges: Sequ
     """The rows of the table, a row for each broker and bucket; a scenario that ends in a bucket cuts it short.
 
     bytes_in: fetched by the broker; bytes_produced: produced to it; bytes_out: fetched from it; cross_rack_bytes_out: of these,
-    by brokers of other racks.
+    by brokers of other racks; bytes_uploaded: copied to remote storage.
     """
     spans = [
         {"scenario_id": s.scenario_id, "broker": b.id, "rack": b.rack, "from_round": start, "to_round": min(end, s.rounds)}
@@ -39,7 +39,9 @@ def broker_rounds(engine: Engine, inputs: RunInputs, played: Played, edges: Sequ
     ]
     buckets = engine.read(pa.Table.from_pylist(spans, _SPANS))
     rows = {tuple(row[name] for name in KEY): row for row in spans}
-    for name, frame in (("carried", _carried(played, buckets)), ("standing", played.rows("standing"))):
+    always = (("carried", _carried(played, buckets)), ("standing", played.rows("standing")))
+    uploaded = _uploaded(played, buckets)
+    for name, frame in (*always, *([] if uploaded is None else [("uploads", uploaded)])):
         assert frame is not None, name
         named = frame.renamed(round="to_round") if name == "standing" else frame
         for found in named.rows():
@@ -72,6 +74,16 @@ def _carried(played: Played, buckets: Query) -> Query | None:
     out = given.agg("sum(bytes) AS bytes_out", f"sum(IF({crosses}, bytes, 0L)) AS cross_rack_bytes_out")
     columns = ("bytes_in", "bytes_produced", "bytes_out", "cross_rack_bytes_out")
     return into.join(out, KEY, "full").with_columns(**{name: f"coalesce({name}, 0L)" for name in columns})
+
+
+def _uploaded(played: Played, buckets: Query) -> Query | None:
+    """Bytes that brokers copied to remote storage, by bucket; None: none did."""
+    uploads = played.rows("uploads")
+    if uploads is None:
+        return None
+    uploads = uploads.join(played.tables.partitions.select("pid", "scenario_id"), "pid")
+    own = uploads.join(buckets.broadcast(), ["scenario_id", "broker"]).where("from_round <= round AND round < to_round")
+    return own.group_by(*KEY).agg("sum(size_bytes) AS bytes_uploaded")
 
 
 def _row(inputs: RunInputs, row: dict[str, Any]) -> tuple[Any, ...]:

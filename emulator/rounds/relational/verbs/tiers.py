@@ -143,7 +143,8 @@ def _copy(now: Round) -> Round:
         remote_copy_bytes="remote_copy_bytes + coalesce(bytes_copied, 0L)",
         remote_copied_again_bytes="remote_copied_again_bytes + coalesce(bytes_again, 0L)",
     )
-    return now.telling(
+    uploads = copies.select("pid", "copied_round AS round", "copier AS broker", "size_bytes")
+    return now.telling("uploads", uploads).telling(
         "events",
         copies.exploded("kind", "array('copy_started', 'copy_finished')").select(
             "pid", "copied_round AS round", "kind", "copier AS broker", "leader_epoch", "base_offset AS from_offset",

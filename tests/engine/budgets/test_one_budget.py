@@ -1,0 +1,136 @@
+"""A broker's network is one budget for producers, followers, consumers and copies: three brokers by hand, and one is full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator.engine.budgets import play_shared as playing
+from emulator.engine.budgets.client_shares import fair_parts
+from emulator.engine.budgets.saturated import saturated_columns
+from emulator.inputs.arrays import prepare
+from emulator.outcomes.compiled.traffic import bucket_edges
+from emulator.scenario import load_run
+
+SCENARIO = """
+rounds = ROUNDS
+round_ms = 1000
+[cluster]
+brokers = 3
+quota_window_rounds = 10
+network_bytes_per_second = NETWORK
+MORE
+[[topics]]
+name = "t"
+assignment = ASSIGNMENT
+config = { "min.insync.replicas" = 1 TOPIC }
+[[workload]]
+topic = "t"
+partitions = "WRITTEN"
+records_per_round = 4
+record_bytes = RECORD
+acks = "all"
+"""
+CONSUMER = """
+[[consumers]]
+group = "g"
+topic = "t"
+start = "earliest"
+"""
+TIERED = ', "remote.storage.enable" = true, "segment.bytes" = 40000'
+TIERS_ON = """
+[cluster.config]
+"remote.log.storage.system.enable" = true
+"remote.log.manager.task.interval.ms" = 1000
+"log.retention.check.interval.ms" = 1000
+"""
+
+
+def sums_of(
+    folder: Path, rounds: int = 50, leaps: bool = True, more: str = "", rest: str = "", place: int = 0, **given: object
+) -> np.ndarray:
+    """By time bucket of 25 rounds what `broker_rounds` will have of a broker: traffic and saturated rounds, fields by name."""
+    text = SCENARIO.replace("MORE", more) + rest
+    for name, value in {"ROUNDS": rounds, "TOPIC": "", "RECORD": 1000, "WRITTEN": "0", **given}.items():
+        text = text.replace(name, str(value))
+    (folder / "s.toml").write_text(text)
+    scenario = load_run(str(folder / "s.toml")).scenarios[0]
+    prepared = prepare([scenario], {0: np.zeros(len(scenario.topics[0].assignment), bool)}, leaps, 25)
+    told = playing.play_shared(0, playing.shared_payload(prepared, 0))
+    edges = bucket_edges(rounds, 25)
+    traffic = told["traffic"].to_pandas().query(f"broker_place == {place}").groupby("bucket").sum()
+    held = saturated_columns(told["saturated"], 0, 3, edges)
+    columns = {name: traffic[name].reindex(range(len(edges) - 1), fill_value=0).to_numpy() for name in traffic.columns}
+    columns |= {name: values.reshape(-1, 3)[:, place] for name, values in held.items()}
+    return np.rec.fromarrays(list(columns.values()), names=list(columns))
+
+
+def test_who_asks_for_little_gets_it_and_the_others_even_parts_by_connection() -> None:
+    # One connection wants 10, two want 4 each: an even part of 12 is 4. Then one of 2, one of 9 and two of 9 share 11: 2, 3, 6.
+    demand = np.array([[10.0, 2.0], [8.0, 9.0], [0.0, 18.0]])
+    connections = np.array([[1, 1], [2, 1], [1, 2]])
+    assert fair_parts(np.array([12.0, 11.0]), demand, connections).tolist() == [[4.0, 2.0], [8.0, 3.0], [0.0, 6.0]]
+    assert fair_parts(np.array([np.inf, 29.0]), demand, connections).tolist() == demand.tolist()
+    assert fair_parts(np.array([-1.0, 0.0]), demand, connections).sum() == 0
+
+
+@pytest.mark.parametrize("leaps", [True, False])
+def test_consumers_and_followers_share_what_a_broker_sends(tmp_path: Path, leaps: bool) -> None:
+    """4,000 bytes a round go to two followers and a consumer, 12,000 of 10,000: an even part is 3,333.
+
+    Followers take batches of 4,000 bytes, the consumer records of 1,000.
+    """
+    sums = sums_of(tmp_path, leaps=leaps, rest=CONSUMER, NETWORK=10_000, ASSIGNMENT="[[1, 2, 3]]")
+    followers = [2 * 4000 * (3333 * end // 4000) for end in (25, 50)]
+    assert np.cumsum(sums.bytes_out).tolist() == followers
+    assert sums.bytes_consumed[1] in (83_000, 84_000)
+    assert sums.bytes_produced.tolist() == [100_000, 100_000]  # 4,000 of 10,000 come in: nobody is held back there
+    assert sums.network_out_saturated_rounds.tolist() == sums.consumers_held_rounds.tolist() == [25, 25]
+    assert not sums.network_in_saturated_rounds.any() and not sums.producers_held_rounds.any()
+    follower = sums_of(tmp_path, leaps=leaps, rest=CONSUMER, place=1, NETWORK=10_000, ASSIGNMENT="[[1, 2, 3]]")
+    assert follower.followers_held_rounds.tolist() == [25, 25] and not follower.network_in_saturated_rounds.any()
+
+
+@pytest.mark.parametrize("leaps", [True, False])
+def test_producers_wait_for_what_a_broker_receives(tmp_path: Path, leaps: bool) -> None:
+    """Two partitions of 6,000 bytes a round, of 10,000: each may send 5,000, so five rounds of six; the others wait."""
+    sums = sums_of(tmp_path, leaps=leaps, NETWORK=10_000, ASSIGNMENT="[[1], [1]]", RECORD=1500, WRITTEN="0-1")
+    assert np.cumsum(sums.bytes_produced).tolist() == [2 * 6000 * (5000 * end // 6000) for end in (25, 50)]
+    assert sums.bytes_waiting.tolist() == [2 * 6000 * (end - 5000 * end // 6000) for end in (25, 50)]
+    assert not sums.bytes_expired.any() and sums.producers_held_rounds.tolist() == [25, 25]
+
+
+def test_what_waits_for_two_minutes_is_given_up(tmp_path: Path) -> None:
+    """1,000 of 6,000 bytes a round: a round in six is sent, 120 rounds wait, and the rest is given up."""
+    sums = sums_of(tmp_path, 200, NETWORK=2000, ASSIGNMENT="[[1], [1]]", RECORD=1500, WRITTEN="0-1")
+    sent = 1000 * 200 // 6000
+    assert sums.bytes_produced.sum() == 2 * 6000 * sent
+    assert sums.bytes_waiting[-1] == 2 * 6000 * 120
+    assert sums.bytes_expired.sum() == 2 * 6000 * (200 - sent - 120)
+
+
+def test_producers_catch_up_when_there_is_room_again(tmp_path: Path) -> None:
+    """As before, but the second partition stops after 25 rounds: the first has 10,000 bytes then, and what waits is sent."""
+    second = '[[workload]]\ntopic = "t"\npartitions = "1"\nto_round = 25\nrecords_per_round = 4\nrecord_bytes = 1500\n'
+    sums = sums_of(tmp_path, 100, rest=second, NETWORK=10_000, ASSIGNMENT="[[1], [1]]", RECORD=1500, WRITTEN="0")
+    assert sums.bytes_produced.sum() == 6000 * (100 + 25) and sums.bytes_waiting[-1] == 0
+
+
+def test_copies_share_what_a_broker_sends(tmp_path: Path) -> None:
+    """A segment of 40,000 bytes every ten rounds and a follower of 4,000 bytes a round, over 7,000: copies wait."""
+    given = {"ASSIGNMENT": "[[1, 2]]", "TOPIC": TIERED, "more": TIERS_ON}
+    wide, narrow = (sums_of(tmp_path, 100, NETWORK=network, **given) for network in (100_000, 7000))
+    assert wide.bytes_uploaded.sum() == 9 * 40_000 and not wide.uploads_held_rounds.any()
+    assert 0 < narrow.bytes_uploaded.sum() <= wide.bytes_uploaded.sum() and narrow.uploads_held_rounds.any()
+    assert (narrow.bytes_uploaded + narrow.bytes_out).sum() <= 100 * 7000
+
+
+def test_reads_from_disk_and_from_remote_storage_are_told(tmp_path: Path) -> None:
+    """Nothing is in memory: what a consumer reads from round 50 on is remote, in segments of 40,000 bytes, or on the disk."""
+    given = {"TOPIC": f'{TIERED}, "local.retention.bytes" = 40000', "more": f"page_cache_bytes = 0\n{TIERS_ON}"}
+    sums = sums_of(tmp_path, 100, NETWORK=10**9, ASSIGNMENT="[[1]]", rest=f"{CONSUMER}from_round = 50\n", **given)
+    assert sums.bytes_consumed[:2].sum() == 0 and sums.bytes_consumed.sum() == 400_000
+    remote = 400_000 - sums.disk_bytes_read.sum()
+    assert 0 < remote < 400_000 and remote < sums.bytes_downloaded.sum() <= remote + 9 * 200  # 20 bytes of indexes for each 4,096

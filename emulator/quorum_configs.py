@@ -14,9 +14,7 @@ MOST_DELAY_MS = 3_600_000
 ACKS, COMPARED = "acks.to.commit", "logs.compared"
 OF_QUORUM = (ACKS, COMPARED)
 """Those that are about a topic's replicas."""
-DELAYED = ("quorum", "raft", "zab", "pacifica", "primary-backup-sync", "primary-backup-async", "hdfs-journal")
-"""Protocols in which leaders' requests and disks take time."""
-ON_DISK = (*DELAYED, "kraft")
+ON_DISK = ("quorum", "raft", "kraft", "zab", "pacifica", "primary-backup-sync", "primary-backup-async", "hdfs-journal")
 """Protocols that keep a log on a disk."""
 MEANT_FOR: Mapping[str, tuple[str, ...]] = {
     ACKS: ("quorum",),
@@ -26,8 +24,7 @@ MEANT_FOR: Mapping[str, tuple[str, ...]] = {
     "check.quorum": ("raft",),
     "lease.period.ms": ("pacifica",),
     "log.roll.period.ms": ("hdfs-journal",),
-    **dict.fromkeys(("flush", "flush.interval.ms"), ON_DISK),
-    **dict.fromkeys(("delay.ms", "delay.jitter.percent", "delay.distribution", "fsync.ms", "records.per.fsync"), DELAYED),
+    **dict.fromkeys(("flush", "flush.interval.ms", "fsync.ms", "records.per.fsync"), ON_DISK),
 }
 """Key -> the protocols that it means something for; those that are not here mean something for all."""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.configs import ConfigValue
-from emulator.quorum_configs import DELAYED, GROUP_KEYS, MEANT_FOR, OF_QUORUM, effective
+from emulator.quorum_configs import GROUP_KEYS, MEANT_FOR, OF_QUORUM, effective
 from emulator.scenario.commands import check_config
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Places
@@ -92,8 +92,7 @@ def idle_keys(protocol: str, configs: Sequence[Mapping[str, ConfigValue]]) -> li
 
 def idle_faults(protocol: str, faults: pa.Table, round_ms: int) -> list[str]:
     """Kinds of faults that are given and change nothing for a protocol of groups."""
-    own, needs = without_mutant(protocol), {"controller_loss": OUTSIDE, "slow_link": DELAYED}
-    known = [kind for kind in FAULTS_OF_GROUPS if own in needs.get(kind, (own,))]
+    known = FAULTS_OF_GROUPS if without_mutant(protocol) in OUTSIDE else set(FAULTS_OF_GROUPS) - {"controller_loss"}
     idle = {kind for kind in faults.column("kind").to_pylist() if kind not in known}
     slow = faults.filter(pc.equal(faults.column("kind"), "slow_link"))
     if slow.num_rows and not pc.all(pc.greater_equal(pc.fill_null(slow.column("round_trip_ms"), 0), round_ms)).as_py():

@@ -14,7 +14,7 @@ from emulator.inputs.ledger_arrays.gather import RowsOf
 from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
-from emulator.quorum_configs import DELAYED, EVERY_WRITE, INTERVAL, TAILED, effective
+from emulator.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, TAILED, effective
 from emulator.rounds.quorums.constants import (
     FOREVER,
     GEOMETRIC,
@@ -207,8 +207,8 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "check_quorum": value("check.quorum"),
         "max_entries": value("max.entries.per.append") or NO_LIMIT,
         "flush_rounds": 1 if flush == EVERY_WRITE else interval if flush == INTERVAL else NEVER_FLUSHED,
-        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE and own in DELAYED else 0,
-        "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms") if own in DELAYED else 0, round_ms, flush),
+        "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE and own in ON_DISK else 0,
+        "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms") if own in ON_DISK else 0, round_ms, flush),
         "delay_rounds": value("delay.ms") // round_ms,
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import append, every, keep_first
-from emulator.rounds.quorums.constants import GEOMETRIC, LEADER
+from emulator.rounds.quorums.constants import FOLLOWER, GEOMETRIC, LEADER, NOBODY
 from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Settings
 from emulator.rounds.quorums.links import gets_through, runs
@@ -65,12 +65,14 @@ def write_to_disk(lists: Lists, group: Group, settings: Settings, slot: int) -> 
 
 @compiled
 def put_under_way(lists: Lists, group: Group, slot: int, other: int, arrives: int, previous: int, to_entry: int) -> None:
-    """A leader's request with entries [previous, to_entry) of its log, which it doesn't change while it leads."""
+    """A leader's request with entries [previous, to_entry) of its log, which it doesn't change while it leads; or a fetch."""
     leader = lists.servers[slot]
     message = lists.messages[append(group.messages)]
     message.sender = slot
     message.receiver = other
-    message.leadership = leader.leadership
+    message.leadership = leader.leadership if leader.role == LEADER else NOBODY
+    message.epoch = leader.term
+    message.given_up = 0
     message.sent_round = group.now
     message.arrives = arrives
     message.previous = previous
@@ -80,9 +82,12 @@ def put_under_way(lists: Lists, group: Group, slot: int, other: int, arrives: in
 
 @compiled
 def is_lost(lists: Lists, message: Message) -> bool:
-    """Whether a request has nobody any more who waits for its answer: its sender leads no more, or anew."""
+    """Whether a request has nobody any more who waits for its answer: its sender leads no more, or anew, or fetches elsewhere."""
     sender = lists.servers[message.sender]
-    return sender.role != LEADER or sender.leadership != message.leadership
+    if message.leadership == NOBODY:
+        follows = sender.role == FOLLOWER and sender.leader == message.receiver and sender.term == message.epoch
+        return not follows or message.given_up == 1
+    return sender.role != LEADER or sender.leadership != message.leadership or message.given_up == 1
 
 
 @compiled
@@ -105,7 +110,15 @@ def give_up(lists: Lists, group: Group, slot: int, other: int) -> None:
     """
     for at in every(group.messages):
         if lists.messages[at].sender == slot and lists.messages[at].receiver == other:
-            lists.messages[at].leadership = -1
+            lists.messages[at].given_up = 1
+
+
+@compiled
+def give_up_fetches(lists: Lists, group: Group, slot: int) -> None:
+    """A server's process ends, and waits for no answer to a fetch any more."""
+    for at in every(group.messages):
+        if lists.messages[at].sender == slot and lists.messages[at].leadership == NOBODY:
+            lists.messages[at].given_up = 1
 
 
 @compiled
@@ -119,6 +132,8 @@ def forget_arrived(lists: Lists, group: Group) -> None:
             other.sender = message.sender
             other.receiver = message.receiver
             other.leadership = message.leadership
+            other.epoch = message.epoch
+            other.given_up = message.given_up
             other.sent_round = message.sent_round
             other.arrives = message.arrives
             other.previous = message.previous

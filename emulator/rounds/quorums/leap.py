@@ -109,8 +109,8 @@ def horizon(lists: Lists, inputs: Inputs, group: Group, drift: Rows) -> int:
 
 @compiled
 def first_of(lists: Lists, group: Group, leadership: int) -> int:
-    """The first entry of a leadership; 0 for that of a request that nobody waits for any more."""
-    return lists.leaderships[group.leaderships.start + leadership].first_entry if leadership >= 0 else 0
+    """The first entry of a leadership."""
+    return lists.leaderships[group.leaderships.start + leadership].first_entry
 
 
 @compiled

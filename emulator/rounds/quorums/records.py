@@ -47,15 +47,17 @@ class Peer(Record):
 
 
 class Message(Record):
-    """A request under way from a leader to another server; to itself: what waits for its own disk."""
+    """A request under way from a leader to another server; to itself: what waits for its own disk. KRaft: a follower's fetch."""
 
     sender: int = compared("slot of who sent it")
     receiver: int = compared("of who gets it")
-    leadership: int = compared("number of the leadership in which it was sent")
+    leadership: int = compared("number of the leadership in which it was sent, NOBODY: a fetch")
+    epoch: int = compared("the sender's term when it was sent")
+    given_up: int = compared("1: its sender waits for no answer any more")
     sent_round: int = counter("round in which it was sent")
     arrives: int = counter("round in which it arrives and is answered")
     previous: int = counter("its first entry: the end of what comes before")
-    to_entry: int = counter("end of its entries")
+    to_entry: int = counter("end of its entries; of a fetch that of its sender's log")
     commit: int = counter("the sender's commit")
 
 

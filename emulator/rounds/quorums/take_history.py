@@ -12,8 +12,8 @@ from emulator.rounds.quorums.tell import tell, witness
 
 
 @compiled
-def take_history(lists: Lists, group: Group, rules: Rules, slot: int, other: int) -> None:
-    """What of a log is not in another one's is cut (TRUNC), the rest of that is copied (DIFF, SNAP).
+def take_history(lists: Lists, group: Group, rules: Rules, slot: int, other: int, to_entry: int) -> None:
+    """What of a log is not in another one's is cut (TRUNC), the rest of that is copied up to an end (DIFF, SNAP).
 
     Source: Zab, f.2.1: h becomes the initial history.
     """
@@ -31,5 +31,5 @@ def take_history(lists: Lists, group: Group, rules: Rules, slot: int, other: int
         group.truncated += server.end - common
         cut(lists, server, common)
     before = server.end
-    copy_entries(lists, server, source, source.end)
+    copy_entries(lists, server, source, to_entry)
     group.sent_entries += server.end - before

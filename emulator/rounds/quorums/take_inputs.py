@@ -19,6 +19,7 @@ from emulator.rounds.quorums.constants import (
     VIEWSTAMPED,
     ZAB,
 )
+from emulator.rounds.quorums.flight import give_up_fetches
 from emulator.rounds.quorums.inputs import Inputs, Rules
 from emulator.rounds.quorums.log import cut
 from emulator.rounds.quorums.records import Group, Lists, Server
@@ -39,6 +40,7 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
         server.cause = span.cause
         if happens & DOWN and not before & DOWN:
             forget_memory(server, group.protocol)
+            give_up_fetches(lists, group, slot)
         elif before & DOWN and not happens & DOWN:
             return_with(server, rules, group.now, group.protocol)
         if happens & (POWER_LOST | DISK_LOST) and group.protocol != VIEWSTAMPED:

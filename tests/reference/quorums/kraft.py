@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from tests.reference.quorums.group import Group
 from tests.reference.quorums.raft import elect, majority
-from tests.reference.quorums.server import FOLLOWER, LEADER, Server
+from tests.reference.quorums.requests import arrival, is_awaited, take_arrived, write
+from tests.reference.quorums.server import FOLLOWER, LEADER, Request, Server
 
 
 def play_kraft_round(group: Group) -> None:
     """A round."""
     acked_before = group.counts["acked"]
+    was_down = [server.is_down for server in group.servers]
     group.take_inputs()
+    dead = [server.id for server, before in zip(group.servers, was_down, strict=True) if server.is_down and not before]
+    group.under_way = [request for request in group.under_way if request.sender not in dead]
     for server in group.servers:
         if server.term == 0:
             server.leader = None
@@ -22,12 +26,11 @@ def play_kraft_round(group: Group) -> None:
         for server in group.servers:
             if server is not leader and leader.role == LEADER and leader.runs and group.gets_through(leader, server):
                 begin_quorum_epoch(group, leader, server)
-    for server in group.servers:
-        if server.role == FOLLOWER and server.runs and server.leader not in (None, server.id):
-            fetch(group, server, group.servers[server.leader or 0])
+    fetch_all(group)
     for leader in group.servers:
         if leader.role == LEADER and leader.runs:
             advance(group, leader)
+    group.under_way = [request for request in group.under_way if is_awaited(group, request)]
     group.end_round(acked_before)
     group.round += 1
 
@@ -67,10 +70,30 @@ def epoch_end(server: Server, epoch: int) -> tuple[int, int]:
     return server.term_before(end), end
 
 
+def fetch_all(group: Group) -> None:
+    """Fetches that arrive, and those of followers that have none under way."""
+
+    def take(group: Group, request: Request) -> None:
+        fetch(group, group.servers[request.sender], group.servers[request.receiver])
+
+    take_arrived(group, take)
+    for server in group.servers:
+        if server.role == LEADER and server.runs:
+            write(group, server)
+        if server.role != FOLLOWER or not server.runs or server.leader in (None, server.id):
+            continue
+        leader = group.servers[server.leader or 0]
+        waits = any(r.sender == server.id and is_awaited(group, r) for r in group.under_way)
+        if not waits and group.gets_through(server, leader):
+            end, arrives = len(server.log), arrival(group, server, leader)
+            if arrives > group.round:
+                group.under_way.append(Request(server.id, leader.id, None, arrives, end, server.term, (), server.commit))
+            else:
+                fetch(group, server, leader)
+
+
 def fetch(group: Group, server: Server, leader: Server) -> None:
-    """A fetch and its answer."""
-    if not group.gets_through(server, leader):
-        return
+    """A fetch that is there, and its answer."""
     answers = group.gets_through(leader, server)
     if leader.role != LEADER or leader.term > server.term:
         if answers and leader.term > server.term:
@@ -113,7 +136,8 @@ def cut(group: Group, server: Server, leader: Server, end: int) -> None:
 
 def advance(group: Group, leader: Server) -> None:
     """The high watermark of a leader."""
-    ends = sorted([len(leader.log), *(known.match for known in leader.followers.values())], reverse=True)
+    own = leader.synced if group.case.fsync_rounds else len(leader.log)
+    ends = sorted([own, *(known.match for known in leader.followers.values())], reverse=True)
     end, start = ends[majority(group) - 1], group.starts[leader.election]
     is_beyond = end > start or (end == start and group.lacks("beyond_epoch_start"))
     if end > leader.commit and is_beyond:

@@ -43,13 +43,14 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
 
 
 def delays_of(protocol: str, seed: int) -> dict[str, Any]:
-    """Two cases of three have no delays, the others some of their own draw; kraft and viewstamped have none."""
+    """Two cases of three have no delays, the others some of their own draw; viewstamped has no disk that takes time."""
     draw = random.Random(f"delays of {protocol} {seed}")
-    if draw.random() < 0.66 or protocol in ("kraft", "viewstamped"):
+    if draw.random() < 0.66:
         return {}
+    fsync, limit = draw.choice((0, 0, 1, 2)), draw.choice((None, None, 1, 2))
     return {
-        "fsync_rounds": draw.choice((0, 0, 1, 2)),
-        "records_limit": draw.choice((None, None, 1, 2)),
+        "fsync_rounds": 0 if protocol == "viewstamped" else fsync,
+        "records_limit": limit,
         "delay_rounds": draw.choice((0, 1, 1, 3)),
         "delay_percent": draw.choice((0, 0, 100, 250)),
         "delay_shape": draw.choice(("uniform", "geometric")),

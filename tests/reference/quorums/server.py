@@ -28,11 +28,14 @@ class Follower:
 
 
 class Request(NamedTuple):
-    """A leader's entries under way to another server, as they were when it sent them; to itself: what its disk takes."""
+    """A leader's entries under way to another server, as they were when it sent them; to itself: what its disk takes.
+
+    A fetch is of no election, begins where its sender's log ends, and has the sender's term.
+    """
 
     sender: int
     receiver: int
-    election: int
+    election: int | None
     arrives: int
     previous: int
     previous_term: int

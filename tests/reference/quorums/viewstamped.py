@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.reference.quorums.group import Group
-from tests.reference.quorums.server import CANDIDATE, FOLLOWER, LEADER, Follower, Server
+from tests.reference.quorums.requests import arrival, is_awaited, take_arrived
+from tests.reference.quorums.server import CANDIDATE, FOLLOWER, LEADER, Follower, Request, Server
 from tests.reference.quorums.zab import take_history
 
 RECOVERING = "recovering"
@@ -20,10 +21,7 @@ def play_viewstamped_round(group: Group) -> None:
         if server.role == RECOVERING and server.runs:
             recover(group, server)
     group.append()
-    for primary in group.servers:
-        for server in group.servers:
-            if primary.role == LEADER and primary.runs and server is not primary and group.gets_through(primary, server):
-                prepare(group, primary, server)
+    prepare_all(group)
     for primary in group.servers:
         if primary.role == LEADER and primary.runs:
             ends = sorted([len(primary.log), *(known.match for known in primary.followers.values())], reverse=True)
@@ -148,23 +146,41 @@ def recover(group: Group, server: Server) -> None:
         server.log_term, server.commit = primary.term, primary.commit
 
 
-def prepare(group: Group, primary: Server, server: Server) -> None:
+def prepare_all(group: Group) -> None:
+    """Messages that arrive, and every primary's to the others: with all of its log, of which who gets it takes what it lacks."""
+    take_arrived(group, prepare)
+    for primary in group.servers:
+        for server in group.servers:
+            if primary.role == LEADER and primary.runs and server is not primary and group.gets_through(primary, server):
+                arrives = arrival(group, primary, server)
+                message = Request(
+                    primary.id, server.id, primary.election, arrives, 0, 0, tuple(primary.log), primary.commit, group.round
+                )
+                if arrives > group.round:
+                    group.under_way.append(message)
+                else:
+                    prepare(group, message)
+    group.under_way = [message for message in group.under_way if is_awaited(group, message)]
+
+
+def prepare(group: Group, message: Request) -> None:
     """PREPARE, or the whole log, and the answer."""
+    primary, server = group.servers[message.sender], group.servers[message.receiver]
     if server.role == RECOVERING or (server.term > primary.term and not group.lacks("refuse_older_term")):
         return
     if server.term < primary.term or server.role == CANDIDATE:
         leave(group, server)
         server.role, server.term = FOLLOWER, primary.term
-        take_history(group, server, primary)
+        take_history(group, server, primary, len(message.entries))
         server.log_term = primary.term
     else:
         group.follow(server)
         first, limit = len(server.log), group.case.max_entries
-        new = primary.log[first:] if limit is None else primary.log[first : first + limit]
+        new = message.entries[first:] if limit is None else message.entries[first : first + limit]
         server.log += new
         group.counts["sent_entries"] += len(new)
     server.heard = group.round
-    server.commit = max(server.commit, min(primary.commit, len(server.log)))
+    server.commit = max(server.commit, min(message.commit, len(server.log)))
     if group.gets_through(server, primary):
         known = primary.followers[server.id]
         known.match = max(known.match, min(len(server.log), len(primary.log)))

@@ -131,8 +131,8 @@ def begin_epoch(group: Group, leader: Server, voters: list[Server]) -> None:
     leader.log_term = epoch
 
 
-def take_history(group: Group, server: Server, source: Server) -> None:
-    """A server's history becomes another one's."""
+def take_history(group: Group, server: Server, source: Server, up_to: int | None = None) -> None:
+    """A server's history becomes another one's, or what of that was sent."""
     both = list(zip(server.log, source.log, strict=False))
     common = next((n for n, (own, its) in enumerate(both) if own != its), len(both))
     if common < len(server.log) and not group.lacks("cut_history"):
@@ -144,7 +144,7 @@ def take_history(group: Group, server: Server, source: Server) -> None:
         group.tell("truncate", server, server.term, len(server.log), common, cause)
         group.counts["truncated"] += len(server.log) - common
         server.truncate(common)
-    missing = source.log[len(server.log) :]
+    missing = source.log[len(server.log) : up_to]
     server.log += missing
     group.counts["sent_entries"] += len(missing)
 

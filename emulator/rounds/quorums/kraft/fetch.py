@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import FOLLOWER, LEADER, NEVER, NOBODY, STATE_MACHINE_SAFETY, TRUNCATE
-from emulator.rounds.quorums.inputs import Rules, Settings
+from emulator.rounds.quorums.flight import forget_arrived, is_lost, is_there, put_under_way, round_of_arrival, write_to_disk
+from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import follow, take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries, cut, end_up_to_term, term_before
@@ -45,16 +47,44 @@ def follow_leader(lists: Lists, group: Group, slot: int, leader: int) -> None:
 
 
 @compiled
-def fetch(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
-    """The fetch of every follower that knows its leader, in their order.
+def fetch(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules: Rules) -> None:
+    """What arrives of fetches under way; then that of every follower that knows its leader and has none, in their order.
 
     Source: KIP-595, Fetch; KafkaRaftClient.
     """
+    if group.messages.count > 0:
+        take_fetches_under_way(lists, group, settings, rules)
     for slot in range(group.copies):
         server = lists.servers[slot]
+        if server.role == LEADER and runs(lists, slot):
+            write_to_disk(lists, group, settings, slot)
         follows = server.role == FOLLOWER and server.leader not in (NOBODY, slot) and runs(lists, slot)
-        if follows and gets_through(lists, slot, server.leader):
-            fetch_from(lists, group, settings, rules, slot, server.leader)
+        if follows and not has_sent(lists, group, slot) and gets_through(lists, slot, server.leader):
+            arrives = round_of_arrival(lists, inputs, group, settings, slot, server.leader)
+            if arrives > group.now:
+                put_under_way(lists, group, slot, server.leader, arrives, server.end, server.end)
+            else:
+                fetch_from(lists, group, settings, rules, slot, server.leader)
+
+
+@compiled
+def take_fetches_under_way(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
+    """Fetches that arrive in this round or should have, in the order in which they were sent."""
+    for at in every(group.messages):
+        message = lists.messages[at]
+        if is_there(lists, group, message):
+            fetch_from(lists, group, settings, rules, message.sender, message.receiver)
+    forget_arrived(lists, group)
+
+
+@compiled
+def has_sent(lists: Lists, group: Group, slot: int) -> bool:
+    """Whether a fetch of a follower is under way, whose answer it waits for."""
+    for at in every(group.messages):
+        message = lists.messages[at]
+        if message.sender == slot and message.receiver != slot and not is_lost(lists, message):
+            return True
+    return False
 
 
 @compiled

@@ -28,7 +28,7 @@ def play_kraft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
         vote(lists, group, settings, rules)
     append_records(lists, inputs, group)  # 3. append
     begin_quorum_epochs(lists, group, rules)  # 4. fetch
-    fetch(lists, group, settings, rules)
+    fetch(lists, inputs, group, settings, rules)
     advance_high_watermark(lists, group, settings, rules)  # 5. commit
     end_round(lists, group, settings)  # 6. end of the round
     group.now += 1

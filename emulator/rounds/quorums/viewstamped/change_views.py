@@ -119,7 +119,7 @@ def start_view(lists: Lists, group: Group, rules: Rules, slot: int) -> None:
             if rules.compare_logs and is_newer(lists, rules, other, best):
                 best = other
     if best != slot:
-        take_history(lists, group, rules, slot, best)
+        take_history(lists, group, rules, slot, best, lists.servers[best].end)
     server.log_term = server.term
     server.commit = max(server.commit, min(commit, server.end))
     begin_leadership(lists, group, slot, 0)

@@ -25,7 +25,7 @@ def play_viewstamped_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     change_views(lists, group, settings, rules)  # 2. view change
     recover(lists, group, rules)  # 3. recovery
     append_records(lists, inputs, group)  # 4. append
-    prepare(lists, group, settings, rules)  # 5. prepare
+    prepare(lists, inputs, group, settings, rules)  # 5. prepare
     commit_operations(lists, group, settings)  # 6. commit
     end_round(lists, group, settings)  # 7. end of the round
     group.now += 1

@@ -64,7 +64,7 @@ def recover(lists: Lists, group: Group, rules: Rules) -> None:
             source = lists.servers[primary]
             server.role = FOLLOWER
             server.term = source.term
-            take_history(lists, group, rules, slot, primary)
+            take_history(lists, group, rules, slot, primary, source.end)
             server.log_term = source.term
             server.commit = source.commit
             server.heard_round = group.now

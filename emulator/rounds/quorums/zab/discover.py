@@ -96,7 +96,7 @@ def begin_epoch(lists: Lists, group: Group, rules: Rules, slot: int) -> None:
     leader.leader = slot
     leader.role = CANDIDATE
     if best != slot:
-        take_history(lists, group, rules, slot, best)
+        take_history(lists, group, rules, slot, best, lists.servers[best].end)
     leader.log_term = epoch
 
 

@@ -41,7 +41,7 @@ def give_history(lists: Lists, group: Group, rules: Rules, slot: int, other: int
     if server.leader != slot or server.term != leader.term:
         return
     server.heard_round = group.now
-    take_history(lists, group, rules, other, slot)
+    take_history(lists, group, rules, other, slot, leader.end)
     server.log_term = leader.term
     if gets_through(lists, other, slot):
         peer.in_sync = 1

@@ -10,6 +10,7 @@ MOST_SERVERS = 12
 """As many as a replica list may have."""
 EVERY_WRITE, INTERVAL, NEVER = FLUSHES = ("every-write", "interval", "never")
 EVEN, TAILED = DISTRIBUTIONS = ("uniform", "geometric")
+JOINT, ONE_AT_A_TIME = CHANGES = ("joint", "one-at-a-time")
 MOST_DELAY_MS = 3_600_000
 ACKS, COMPARED = "acks.to.commit", "logs.compared"
 OF_QUORUM = (ACKS, COMPARED)
@@ -22,6 +23,7 @@ MEANT_FOR: Mapping[str, tuple[str, ...]] = {
     "election.jitter.ms": ("raft", "kraft"),
     "pre.vote": ("raft", "kraft"),
     "check.quorum": ("raft",),
+    "members.change": ("raft",),
     "lease.period.ms": ("pacifica",),
     "log.roll.period.ms": ("hdfs-journal",),
     **dict.fromkeys(("flush", "flush.interval.ms", "fsync.ms", "records.per.fsync"), ON_DISK),
@@ -44,6 +46,7 @@ GROUP_KEYS: Mapping[str, ConfigKey] = {
         _key("election.jitter.ms", int, 2000, (0, INT_MAX)),
         _key("pre.vote", bool, False),
         _key("check.quorum", bool, False),
+        ConfigKey("members.change", str, JOINT, topic=True, setting="members.change", choices=CHANGES),
         _key("max.entries.per.append", int, 0, (1, INT_MAX)),
         ConfigKey("flush", str, EVERY_WRITE, topic=True, setting="flush", choices=FLUSHES),
         _key("flush.interval.ms", int, 1000, (1, INT_MAX)),

@@ -29,8 +29,8 @@ from tests.rounds.quorums.compared import play_block
 
 ROUND_MS = 500
 CONFIG_OF_CASE = {
-    "acks.to.commit": lambda case: case.acks,
-    "logs.compared": lambda case: case.compared,
+    "acks.to.commit": lambda case: min(case.acks, case.first_members or case.copies),
+    "logs.compared": lambda case: min(case.compared, case.first_members or case.copies),
     "election.timeout.ms": lambda case: case.timeout_rounds * ROUND_MS,
     "election.jitter.ms": lambda case: case.jitter_rounds * ROUND_MS,
     "pre.vote": lambda case: str(case.pre_vote).lower(),
@@ -45,6 +45,7 @@ CONFIG_OF_CASE = {
     "delay.ms": lambda case: case.delay_rounds * ROUND_MS,
     "delay.jitter.percent": lambda case: case.delay_percent,
     "delay.distribution": lambda case: f'"{case.delay_shape}"',
+    "members.change": lambda case: '"one-at-a-time"' if case.one_at_a_time else '"joint"',
 }
 
 
@@ -54,11 +55,14 @@ def scenario_text(case: Case, protocol: str) -> str:
     lines = [
         f'protocol = "{protocol}"\nrounds = {case.rounds}\nround_ms = {ROUND_MS}\nseed = {case.seed}',
         f"[cluster]\nbrokers = {case.copies}\nfirst_broker_id = 0",
-        f'[[topics]]\nname = "t"\nassignment = [{list(range(case.copies))}]\nconfig = {{ {config} }}',
+        f'[[topics]]\nname = "t"\nassignment = [{list(range(case.first_members or case.copies))}]\nconfig = {{ {config} }}',
     ]
     ends = [first for first, _ in case.workload[1:]] + [case.rounds]
     for (first, records), end in zip(case.workload, ends, strict=True):
         lines.append(f'[[workload]]\ntopic = "t"\nrecords_per_round = {records}\nfrom_round = {first}\nto_round = {end}')
+    behind_the_end = ((case.rounds, range(case.copies)),) if case.changes else ()  # so that all are servers of the group
+    for round_, members in (*case.changes, *behind_the_end):
+        lines.append(f'[[commands]]\nkind = "reassign"\ntopic = "t"\npartition = 0\nround = {round_}\nreplicas = {list(members)}')
     for fault in case.faults:
         rows = {"broker": fault.broker, "peer": fault.peer, "from_round": fault.from_round, "to_round": fault.to_round}
         lines.append(f'[[faults]]\nkind = "{fault.kind}"')
@@ -105,19 +109,21 @@ def test_scenarios_as_the_reference(tmp_path: Path, protocol: str) -> None:
         end = seen[-1][last]
         assert (own["leader_epoch"], own["hw"], own["leo"]) == (term, end["commit"], len(end["log"]))
         assert own["leader"] == (-1 if group.served is None else group.served)
-        has_all = [n for n, row in enumerate(seen[-1]) if len(row["log"]) >= end["commit"]]
+        members = end["voters"][1] if end["voters"] else range(case.copies)
+        has_all = [n for n, row in enumerate(seen[-1]) if n in members and len(row["log"]) >= end["commit"]]
         assert own["isr"] == (sorted(group.members) if protocol == "pacifica" else has_all)
         (row,) = tables["groups"]
         waited = {one["rounds"]: one["records"] for one in row["latencies"]}
         assert waited == group.latencies
         assert sum(waited.values()) == own["acked"]
-        assert (row["copies"], row["sent_entries"]) == (case.copies, counted["sent_entries"])
-        assert row["written_entries"] == counted["sent_entries"] + counted["appended"] + counted["elections"]
+        assert (row["copies"], row["sent_entries"]) == (len(members), counted["sent_entries"])
+        changes = sum(event.kind == "configuration" for event in events)
+        assert row["written_entries"] == counted["sent_entries"] + counted["appended"] + counted["elections"] + changes
         assert row["record_bytes"] == (1000 if any(records for _, records in case.workload) else None)
         needed = {"quorum": case.acks, "primary-backup-sync": case.copies, "primary-backup-async": 1}
         needed["pacifica"] = len(group.members)
-        assert row["acks_needed"] == needed.get(protocol, case.copies // 2 + 1)
-        assert tables["partitions"][0]["replicas"] == list(range(case.copies))
+        assert row["acks_needed"] == needed.get(protocol, len(members) // 2 + 1)
+        assert tables["partitions"][0]["replicas"] == list(range(case.first_members or case.copies))
 
 
 SEVERAL = """
@@ -185,7 +191,9 @@ def test_protocols(tmp_path: Path) -> None:
     assert set(GROUP_PROTOCOLS) == {
         "quorum", "raft", "raft-mutant-commit-of-older-term", "raft-mutant-vote-without-comparing-logs",
         "raft-mutant-votes-twice", "raft-mutant-vote-forgotten", "raft-mutant-append-without-previous",
-        "raft-mutant-older-leader-followed", "quorum-mutant-elected-without-comparing-logs",
+        "raft-mutant-older-leader-followed", "raft-mutant-joint-by-new-majority-alone",
+        "raft-mutant-changes-before-the-last-is-committed", "raft-mutant-changes-before-a-commit-of-its-term",
+        "quorum-mutant-elected-without-comparing-logs",
         "quorum-mutant-append-without-previous", "quorum-mutant-older-leader-followed",
         "primary-backup-sync", "primary-backup-async", "pacifica", "pacifica-mutant-lease-without-clock-bound",
         "pacifica-mutant-any-version", "pacifica-mutant-commit-before-all-prepared", "pacifica-mutant-added-before-caught-up",
@@ -240,6 +248,9 @@ WRONG = {
     "cluster.network_bytes_per_second = 5": "cluster.network_bytes_per_second",
     'consumers = [{ group = "g", topic = "t" }]': "consumers",
     'commands = [{ kind = "delete_topic", topic = "t", round = 3 }]': "commands",
+    'commands = [{ kind = "reassign", topic = "t", partition = 0, replicas = [], round = 3 }]': "commands[0].replicas",
+    'commands = [{ kind = "reassign", topic = "t", partition = 0, replicas = [9], round = 3 }]': "commands[0].replicas",
+    'protocol = "zab"\ncommands = [{ kind = "reassign", topic = "t", partition = 0, replicas = [1], round = 3 }]': "commands",
     'initial.replicas = [{ topic = "t", partition = 0, broker = 1, leo = 5 }]': "initial",
     'cluster.config = { "acks.to.commit" = 4 }': "cluster.config.'acks.to.commit'",
     'cluster.config = { "logs.compared" = 0 }': "cluster.config.'logs.compared'",
@@ -258,6 +269,53 @@ def test_refused(tmp_path: Path, line: str) -> None:
     with pytest.raises(InputError, match=r"; allowed: ") as told:
         load(tmp_path, f'{FILE}[[variants]]\nname = "v"\n{line}\n')
     assert WRONG[line].partition(".'")[0] in str(told.value)
+
+
+REASSIGN = """
+[[workload]]
+topic = "t"
+records_per_round = 1
+[[commands]]
+kind = "reassign"
+topic = "*"
+partition = 0
+round = 5
+replicas = [{first}]
+[[commands]]
+kind = "reassign"
+topic = "t"
+partition = 0
+round = 9
+replicas = [{then}]
+"""
+
+
+def test_members_are_changed_by_command(tmp_path: Path) -> None:
+    """One of three is replaced by a joint configuration, then another one; by two of one server each in the other scenario."""
+    text = FILE.replace("brokers = 3", 'brokers = 5\nconfig = { "check.quorum" = true }')
+    text = text.replace("partitions = 1\nreplication_factor = 3", "assignment = [[1, 2, 3]]")
+    commands = REASSIGN.format(first="1, 2, 4", then="1, 5, 4")
+    one_by_one = '[[variants]]\nname = "v"\ntopics = [{ name = "t", config = { "members.change" = "one-at-a-time" } }]\n'
+    tables = tables_of(load(tmp_path, text + commands + one_by_one))
+    changed = [(row["scenario_id"], row["round"], row["broker"]) for row in tables["events"] if row["kind"] == "configuration"]
+    assert changed == [(number, round_, 1) for number in (0, 1) for round_ in (6, 7, 10, 11)]
+    assert [row["isr"] for row in tables["outcomes"]] == [[1, 4, 5]] * 2
+    assert [row["replicas"] for row in tables["partitions"]] == [[1, 2, 3]] * 2
+    assert [row["acked"] for row in tables["outcomes"]] == [20] * 2
+
+
+def test_the_bug_of_one_at_a_time() -> None:
+    """The example: what is committed is lost where a change does not wait for a commit, and the change is of one server."""
+    tables = tables_of(load_run(str(Path(__file__).parents[1] / "datasets" / "examples" / "one_at_a_time.toml")))
+    assert {row["scenario_id"] for row in tables["violations"]} == {1}
+    assert "LeaderCompleteness" in {row["invariant"] for row in tables["violations"]}
+
+
+def test_no_more_than_twelve_servers(tmp_path: Path) -> None:
+    text = FILE.replace("brokers = 3", "brokers = 13").replace("replication_factor = 3", "replication_factor = 12")
+    asked = '[[commands]]\nkind = "reassign"\ntopic = "t"\npartition = 0\nround = 3\nreplicas = [1, 13, 5]\n'
+    with pytest.raises(InputError, match="13 servers"):
+        load(tmp_path, text + asked)
 
 
 def test_notes(tmp_path: Path) -> None:

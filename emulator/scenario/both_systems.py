@@ -20,7 +20,7 @@ from emulator.scenario.model import Command
 from emulator.scenario.placements import PLACEMENT_KEYS, PLACEMENTS
 from emulator.scenario.places import Places
 from emulator.scenario.protocols import PROTOCOLS, system_of
-from emulator.scenario.quorums import has_groups, without_unused
+from emulator.scenario.quorums import group_commands, has_groups, without_unused
 
 _DEFAULT = "kafka"
 _OF_PARTITIONS = ("consumers", "initial_file")
@@ -79,7 +79,8 @@ ALL_COMMANDS: Mapping[str, CommandKind] = {**COMMAND_KINDS, **LEDGER_COMMANDS}
 
 def own_commands(protocol: str, commands: tuple[Command, ...]) -> tuple[Command, ...]:
     """The commands that a system has."""
-    kinds: Mapping[str, CommandKind] = LEDGER_COMMANDS if has_ledgers(protocol) else {} if has_groups(protocol) else COMMAND_KINDS
+    of_others = group_commands(protocol) if has_groups(protocol) else COMMAND_KINDS
+    kinds: Mapping[str, CommandKind] = LEDGER_COMMANDS if has_ledgers(protocol) else of_others
     return tuple(command for command in commands if command.kind in kinds)
 
 

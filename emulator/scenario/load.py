@@ -59,7 +59,9 @@ from emulator.scenario.model import (
 from emulator.scenario.places import Places
 from emulator.scenario.quorums import (
     check_group_config,
+    check_members,
     check_quorums,
+    group_commands,
     has_groups,
     refuse_other_workload,
     refuse_unused_by_groups,
@@ -140,7 +142,7 @@ def _resolve(
     brokers, imported = resolve_cluster(places, shape.cluster, folder, files)
     ledgers, groups = has_ledgers(shape.protocol), has_groups(shape.protocol)
     if groups:
-        refuse_unused_by_groups(places)
+        refuse_unused_by_groups(places, shape.protocol)
     if imported is not None and isinstance(imported, ImportedLedgers) != ledgers:
         what, other = ("partitions", "ledgers") if ledgers else ("ledgers", "partitions")
         raise places.error(("cluster", "import"), f"has {what}", f"an import of {other}, or a protocol of {what}")
@@ -175,10 +177,12 @@ def _resolve(
         topics = resolve_ledgers(places, shape, brokers, config, faults, session_rounds, own)
     initial_file = _initial_file(places, shape, topics, config, folder, files)
     initial = _initial(places, shape, topics, brokers, config, imported, initial_file)
-    kinds = LEDGER_COMMANDS if ledgers else COMMAND_KINDS
+    kinds = LEDGER_COMMANDS if ledgers else group_commands(shape.protocol) if groups else COMMAND_KINDS
     commands = resolve_commands(places, shape.commands, brokers, partitions, ALL_COMMANDS if both else kinds)
     if ledgers:
         check_lists_commands(places, commands, topics, config)
+    if groups:
+        check_members(places, topics, commands)
     scenario = Scenario(
         scenario_id=scenario_id,
         name=name,

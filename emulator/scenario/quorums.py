@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.configs import ConfigValue
-from emulator.quorum_configs import GROUP_KEYS, MEANT_FOR, OF_QUORUM, effective
-from emulator.scenario.commands import check_config
-from emulator.scenario.model import Topic
+from emulator.quorum_configs import GROUP_KEYS, MEANT_FOR, MOST_SERVERS, OF_QUORUM, effective
+from emulator.scenario.commands import COMMAND_KINDS, CommandKind, check_config
+from emulator.scenario.model import Command, Topic
 from emulator.scenario.places import Places
 from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
 
-UNUSED = ("consumers", "commands", "initial", "initial_file", "remote_storage")
+UNUSED = ("consumers", "initial", "initial_file", "remote_storage")
 """Tables that groups have no use for."""
+CHANGING = ("raft",)
+"""Protocols whose groups may be asked for other members."""
 UNUSED_OF_CLUSTER = (
     *("import", "scale", "network_bytes_per_second", "disk_bytes_per_second", "page_cache_bytes", "quota_window_rounds"),
     *("fetch_round_trip_ms", "fetch_bytes_per_second", "fetches_per_round", "features", "session_timeout_rounds"),
@@ -38,9 +41,16 @@ def has_groups(protocol: str) -> bool:
     return protocol in GROUP_PROTOCOLS
 
 
-def refuse_unused_by_groups(places: Places) -> None:
+def group_commands(protocol: str) -> Mapping[str, CommandKind]:
+    """The commands that groups of a protocol have."""
+    return {"reassign": COMMAND_KINDS["reassign"]} if without_mutant(protocol) in CHANGING else {}
+
+
+def refuse_unused_by_groups(places: Places, protocol: str) -> None:
     """Raises InputError for the first table or key that groups have no use for."""
     allowed = "it with one of Kafka's protocols"
+    if places.data.get("commands") and not group_commands(protocol):
+        raise places.error(("commands",), f"groups of {protocol} have no use for it", f"{allowed}, or reassign with raft")
     for key in UNUSED:
         if places.data.get(key):
             raise places.error((key,), "groups have no use for it", allowed)
@@ -51,7 +61,8 @@ def refuse_unused_by_groups(places: Places) -> None:
 
 def without_unused(data: Mapping[str, Any]) -> dict[str, Any]:
     """What groups take of a file with several systems."""
-    kept = {key: value for key, value in data.items() if key not in UNUSED}
+    unused = UNUSED if group_commands(str(data.get("protocol"))) else (*UNUSED, "commands")
+    kept = {key: value for key, value in data.items() if key not in unused}
     if isinstance(kept.get("cluster"), dict):
         kept["cluster"] = {k: v for k, v in kept["cluster"].items() if k == "import" or k not in UNUSED_OF_CLUSTER}
     return kept
@@ -72,6 +83,25 @@ def check_quorums(places: Places, topics: Sequence[Topic], config: Mapping[str, 
                 where = ("topics", index, "config", key) if key in topic.config else ("cluster", "config", key)
                 problem = f"{effective(config, topic.config, key)} is more than the {least} replicas of topic {topic.name}"
                 raise places.error(where, problem, f"1 to {least}, the replication factor")
+
+
+def check_members(places: Places, topics: Sequence[Topic], commands: Sequence[Command]) -> None:
+    """Raises InputError for a reassign to nobody, and for one with which a group has had more servers than it may."""
+    for topic in topics:
+        servers: dict[int, set[int]] = {}
+        for index, command in enumerate(commands):
+            partition, replicas = command.partition or 0, command.replicas or ()
+            here = ("commands", index, "replicas")
+            if command.kind != "reassign" or not fnmatchcase(topic.name, command.topic or "") or partition >= topic.partitions:
+                continue
+            if not replicas:
+                raise places.error(here, "a group without members", f"1 to {MOST_SERVERS} brokers")
+            first = {int(broker) for broker in topic.assignment[partition] if broker >= 0}
+            own = servers.setdefault(partition, first)
+            own |= set(replicas)
+            if len(own) > MOST_SERVERS:
+                problem = f"partition {partition} of topic {topic.name} would have had {len(own)} servers"
+                raise places.error(here, problem, f"{MOST_SERVERS} in the run")
 
 
 def refuse_other_workload(places: Places, workload: pa.Table) -> None:

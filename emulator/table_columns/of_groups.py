@@ -11,11 +11,11 @@ GROUPS_TABLES: dict[str, tuple[Column, ...]] = {
         SCENARIO,
         TOPIC,
         PARTITION,
-        Column("copies", INT, "servers (N)"),
+        Column("copies", INT, "servers (N); of raft the members at the end"),
         Column("acks_needed", INT, "servers that must have a record, the leader among them; of pacifica: at the end"),
         Column("record_bytes", "double", "mean bytes of a record of its workload; null: there is none", True),
         Column("sent_entries", LONG, "entries that leaders sent to other servers, and that got there"),
-        Column("written_entries", LONG, "entries that servers appended to their logs, a leader's empty ones included"),
+        Column("written_entries", LONG, "entries that servers appended to their logs, empty ones and configurations included"),
         Column(
             "latencies",
             LATENCIES,

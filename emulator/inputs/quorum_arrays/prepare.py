@@ -11,10 +11,11 @@ import numpy as np
 from emulator.configs import ConfigValue
 from emulator.faults.kinds import read_fault_rows
 from emulator.inputs.ledger_arrays.gather import RowsOf
+from emulator.inputs.quorum_arrays.members import servers_over_time
 from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
-from emulator.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, TAILED, effective
+from emulator.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, ONE_AT_A_TIME, TAILED, effective
 from emulator.rounds.quorums.constants import (
     FOREVER,
     GEOMETRIC,
@@ -40,6 +41,7 @@ from emulator.rounds.quorums.inputs import (
     ServerSpan,
     Settings,
     SlowLink,
+    WantedSpan,
     WorkloadSpan,
 )
 from emulator.rounds.quorums.play_groups import LAST_LEAPING
@@ -94,7 +96,8 @@ class PreparedGroups:
             spans = np.array([gathered["server_spans"].put(own) for own in arrays.spans], np.int64)
             first = 0
             for topic in scenario.topics:
-                present = topic.assignment >= 0
+                brokers_of, wanted = servers_over_time(scenario.commands, topic)
+                present = brokers_of >= 0
                 own: Any = rows(Group, topic.partitions)
                 own.number = np.arange(first, first + topic.partitions)
                 own.protocol = NUMBERS[without_mutant(scenario.protocol)]
@@ -109,7 +112,9 @@ class PreparedGroups:
                 own.workload_records, own.workload_bytes = zip(*map(sums_of, by_group), strict=True)
                 columns.append(own)
                 played.append(played_rounds(scenario, topic, arrays, by_group) if leaps else np.full(len(own), scenario.rounds))
-                brokers = topic.assignment[present].astype(np.int64)
+                own.wanted = [gathered["wanted"].put(spans) for spans in wanted]
+                own.initial, own.changes = [spans[0][1] for spans in wanted], [len(spans) > 2 for spans in wanted]
+                brokers = brokers_of[present].astype(np.int64)
                 at = np.searchsorted(arrays.ids, brokers)
                 servers.append((brokers, at, spans[at]))
                 first += topic.partitions
@@ -157,6 +162,7 @@ RECORDS: Mapping[str, type] = {
     "slow_links": SlowLink,
     "settings": Settings,
     "workload": WorkloadSpan,
+    "wanted": WantedSpan,
 }
 """Field of Inputs -> what it has rows of."""
 
@@ -213,6 +219,7 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,
         "roll_rounds": -(-value("log.roll.period.ms") // round_ms),
+        "one_at_a_time": effective(scenario.config, config, "members.change") == ONE_AT_A_TIME,
     }
 
 

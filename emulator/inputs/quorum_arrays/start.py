@@ -8,7 +8,7 @@ import numpy as np
 
 from emulator.rounds.packed import packed, packed_empty, width_of
 from emulator.rounds.quorums.constants import FOLLOWER, LEADER, NO_FAULT, NOBODY
-from emulator.rounds.quorums.records import Appends, Latency, Leadership, Message, Peer, Run, Server
+from emulator.rounds.quorums.records import Appends, Configuration, Latency, Leadership, Message, Peer, Run, Server
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import rows
 
@@ -30,6 +30,7 @@ def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np
     servers.cause = NO_FAULT
     servers.term = servers.log_term = 1
     groups.version, groups.members = 1, (1 << copies) - 1
+    groups.initial = np.where(groups.changes, groups.initial, groups.members)
     servers.members = np.repeat(groups.members, copies)
     servers.role, servers.leadership = FOLLOWER, NOBODY
     servers.role[groups.first_server] = LEADER
@@ -44,6 +45,7 @@ def start_groups(groups: Any, brokers: np.ndarray, places: np.ndarray, spans: np
         peers,
         packed_empty(width_of(Run), len(servers)),
         packed(width_of(Leadership), [first] * len(groups)),
+        packed_empty(width_of(Configuration), len(groups)),
         packed_empty(width_of(Message), len(groups)),
         packed_empty(width_of(Appends), len(groups)),
         packed_empty(width_of(Latency), len(groups)),

@@ -10,7 +10,17 @@ import pyarrow as pa
 from emulator.outcomes.compiled.columns import arrow_schema, lists_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.rounds.packed import entries_of
-from emulator.rounds.quorums.constants import EVENT_KINDS, INVARIANTS, NO_ENTRY, NO_FAULT, NO_TERM, NOBODY, PACIFICA
+from emulator.rounds.quorums.constants import (
+    EVENT_KINDS,
+    INVARIANTS,
+    MAX_SERVERS,
+    NO_ENTRY,
+    NO_FAULT,
+    NO_TERM,
+    NOBODY,
+    PACIFICA,
+    RAFT,
+)
 from emulator.rounds.quorums.play_block import Told
 from emulator.rounds.quorums.records import Latency, Leadership
 from emulator.rounds.quorums.state import State
@@ -47,7 +57,8 @@ def group_block_tables(names: LedgerNames, state: State, told: Told) -> dict[str
         "leo": leaders.end,
     }
     kind = arrow_schema("partitions").field("replicas").type
-    replicas = lists_of(np.asarray(groups.copies), servers.broker, kind)
+    at_start = in_masks(state, np.asarray(groups.initial))
+    replicas = lists_of(sizes_of(np.asarray(groups.initial)), np.asarray(servers.broker)[at_start], kind)
     return {
         "partitions": table_of("partitions", count, names.at(every) | {"replicas": replicas}),
         "outcomes": table_of("outcomes", count, columns),
@@ -65,17 +76,24 @@ def group_columns(state: State) -> dict[str, Any]:
     kind = arrow_schema("groups").field("latencies").type
     fields = [kind.value_type.field(at) for at in range(2)]
     of_waits = [pa.array(np.asarray(waits[field.name])[order]).cast(field.type) for field in fields]
-    members = np.array([int(mask).bit_count() for mask in groups.members], np.int32)
+    members, voters = sizes_of(np.asarray(groups.members)), sizes_of(np.asarray(groups.voters))
+    needed = np.where(groups.protocol == RAFT, voters // 2 + 1, groups.acks)
+    configurations = np.diff(state.configurations.offsets)
     workload = np.asarray(groups.workload_records)
     mean = np.asarray(groups.workload_bytes) / np.maximum(workload, 1)
     return {
-        "copies": groups.copies,
-        "acks_needed": np.where(groups.protocol == PACIFICA, members, groups.acks),
+        "copies": voters,
+        "acks_needed": np.where(groups.protocol == PACIFICA, members, needed),
         "record_bytes": pa.array(mean, pa.float64(), mask=workload == 0),
         "sent_entries": groups.sent_entries,
-        "written_entries": groups.appended + groups.elections + groups.sent_entries,
+        "written_entries": groups.appended + groups.elections + configurations + groups.sent_entries,
         "latencies": lists_of(counts, pa.StructArray.from_arrays(of_waits, fields=fields), kind),
     }
+
+
+def sizes_of(masks: np.ndarray) -> np.ndarray:
+    """How many servers are in each mask."""
+    return (masks[:, None] >> np.arange(MAX_SERVERS) & 1).sum(axis=1).astype(np.int32)
 
 
 def last_leadership(state: Any) -> Any:
@@ -102,16 +120,27 @@ def leaders_at(state: Any, slots: np.ndarray) -> np.ndarray:
 def holders_of(state: Any, committed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(broker ids, sorted within each group, of servers whose logs are as long as what is committed; how many each group has).
 
-    Of PacificA: of the replicas of the configuration in force.
+    Of PacificA: of the replicas of the configuration in force. Of Raft: of the members at the end.
     """
-    group = np.repeat(np.arange(len(state.groups)), state.groups.copies)
+    group, _ = places_of(state)
     servers, groups = state.servers, state.groups
-    has = np.asarray(servers.end) >= committed[group]
-    slot = np.arange(len(servers)) - np.asarray(groups.first_server)[group]
-    is_member = np.asarray(groups.members)[group] >> slot & 1 == 1
-    has = np.where(np.asarray(groups.protocol)[group] == PACIFICA, is_member, has)
+    has = (np.asarray(servers.end) >= committed[group]) & in_masks(state, np.asarray(groups.voters))
+    has = np.where(np.asarray(groups.protocol)[group] == PACIFICA, in_masks(state, np.asarray(groups.members)), has)
     order = np.lexsort((state.servers.broker[has], group[has]))
     return np.asarray(state.servers.broker[has])[order], np.bincount(group[has], minlength=len(state.groups))
+
+
+def places_of(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """(by server its group, its slot)."""
+    groups: Any = state.groups
+    group = np.repeat(np.arange(len(groups)), groups.copies)
+    return group, np.arange(len(group)) - np.asarray(groups.first_server)[group]
+
+
+def in_masks(state: State, masks: np.ndarray) -> np.ndarray:
+    """By server whether it is in its group's mask."""
+    group, slot = places_of(state)
+    return masks[group] >> slot & 1 == 1
 
 
 def event_rows(names: LedgerNames, told: Told) -> pa.Table:

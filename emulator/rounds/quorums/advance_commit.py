@@ -9,6 +9,7 @@ from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.latency import note_acknowledged
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.log import end_of_run, term_before
+from emulator.rounds.quorums.members import everybody
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -19,23 +20,30 @@ def advance_commit(lists: Lists, group: Group, settings: Settings, rules: Rules,
     Source: Raft 5.3, 5.4.2 for the term.
     """
     for slot in range(group.copies):
-        leader = lists.servers[slot]
-        if leader.role == LEADER and runs(lists, slot):
-            end = matched_by(lists, group, settings, slot, acks)
-            if end > leader.commit and (term_before(lists, leader, end) == leader.term or not rules.own_term_commits):
-                leader.commit = end
-                note_committed(lists, group, slot)
+        if lists.servers[slot].role == LEADER and runs(lists, slot):
+            commit_to(lists, group, rules, slot, matched_by(lists, group, settings, slot, everybody(group), acks))
 
 
 @compiled
-def matched_by(lists: Lists, group: Group, settings: Settings, slot: int, acks: int) -> int:
-    """The largest end that so many servers match with a leader, itself among them; 0 if there is none."""
+def commit_to(lists: Lists, group: Group, rules: Rules, slot: int, end: int) -> None:
+    """A leader has an end matched: it commits up to there, if the entry before it is of its own term."""
+    leader = lists.servers[slot]
+    if end > leader.commit and (term_before(lists, leader, end) == leader.term or not rules.own_term_commits):
+        leader.commit = end
+        note_committed(lists, group, slot)
+
+
+@compiled
+def matched_by(lists: Lists, group: Group, settings: Settings, slot: int, voters: int, acks: int) -> int:
+    """The largest end that so many of some servers match with a leader; 0 if there is none."""
     found = 0
     for candidate in range(group.copies):
+        if not voters >> candidate & 1:
+            continue
         end = matched_to(lists, group, settings, slot, candidate)
         count = 0
         for other in range(group.copies):
-            if matched_to(lists, group, settings, slot, other) >= end:
+            if voters >> other & 1 and matched_to(lists, group, settings, slot, other) >= end:
                 count += 1
         if count >= acks and end > found:
             found = end
@@ -64,6 +72,5 @@ def note_committed(lists: Lists, group: Group, slot: int) -> None:
         leadership.committed_to = max(leadership.committed_to, end)
         if run.leadership == leader.leadership and end > leadership.acked_to:
             from_entry = max(leadership.first_record, leadership.acked_to)
-            group.acked += end - from_entry
-            note_acknowledged(lists, group, run.leadership, from_entry, end)
+            group.acked += note_acknowledged(lists, group, run.leadership, from_entry, end)
             leadership.acked_to = end

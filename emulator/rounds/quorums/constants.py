@@ -42,11 +42,11 @@ NEVER_FLUSHED = 0
 
 EVENT_KINDS = (
     "election", "leader_lost", "truncate", "log_damaged", "acked_lost", "committed_lost", "campaign", "step_down",
-    "isr_shrink", "isr_expand",
+    "isr_shrink", "isr_expand", "configuration", "reassignment_completed",
 )  # fmt: skip
 (
     ELECTION, LEADER_LOST, TRUNCATE, LOG_DAMAGED, ACKED_LOST, COMMITTED_LOST, CAMPAIGN, STEP_DOWN,
-    ISR_SHRINK, ISR_EXPAND,
+    ISR_SHRINK, ISR_EXPAND, CONFIGURATION, REASSIGNMENT_COMPLETED,
 ) = range(len(EVENT_KINDS))  # fmt: skip
 
 INVARIANTS = (

@@ -5,10 +5,11 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
-from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RECOVERING
+from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RAFT, RECOVERING
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.links import leader_of_clients, runs
 from emulator.rounds.quorums.log import end_of_run, run_of
+from emulator.rounds.quorums.members import configurations_among, everybody, last_configuration
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell_of_server
 
@@ -40,7 +41,8 @@ def count_outcomes(lists: Lists, group: Group) -> None:
     else:
         server = lists.servers[slot]
         leadership = lists.leaderships[group.leaderships.start + server.leadership]
-        unacked = server.end - max(leadership.acked_to, leadership.first_record)
+        first = max(leadership.acked_to, leadership.first_record)
+        unacked = server.end - first - configurations_among(lists, group, server.leadership, first, server.end)
     group.served = slot
     group.unacked = unacked
     group.unacked_rounds += unacked
@@ -67,13 +69,22 @@ def finish(lists: Lists, group: Group) -> None:
         run = run_of(lists, server, at - group.leaderships.start)
         if run != NOBODY:
             had_from, had_to = lists.runs[run].first_entry, end_of_run(lists, server, run)
-        group.acked_lost += missing(leadership.first_record, leadership.acked_to, had_from, had_to)
-        group.committed_lost += missing(leadership.first_record, leadership.committed_to, had_from, had_to)
+        group.acked_lost += missing(lists, group, at, leadership.acked_to, had_from, had_to)
+        group.committed_lost += missing(lists, group, at, leadership.committed_to, had_from, had_to)
+    group.voters = everybody(group)
+    if group.protocol == RAFT:
+        at = last_configuration(lists, group, lists.leaderships[last(group.leaderships)].slot)
+        group.voters = group.initial if at == NOBODY else lists.configurations[at].members
 
 
 @compiled
-def missing(first: int, end: int, had_from: int, had_to: int) -> int:
-    """How many entries of [first, end) are outside [had_from, had_to)."""
+def missing(lists: Lists, group: Group, at: int, end: int, had_from: int, had_to: int) -> int:
+    """How many records of the leadership at a place of the list, below an end, are outside [had_from, had_to)."""
+    number, first = at - group.leaderships.start, lists.leaderships[at].first_record
     if end <= first:
         return 0
-    return end - first - max(0, min(end, had_to) - max(first, had_from))
+    from_entry, to_entry = max(first, had_from), min(end, had_to)
+    count = end - first - configurations_among(lists, group, number, first, end)
+    if from_entry < to_entry:
+        count -= to_entry - from_entry - configurations_among(lists, group, number, from_entry, to_entry)
+    return count

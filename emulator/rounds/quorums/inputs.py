@@ -17,6 +17,9 @@ class Rules(Record):
     keep_vote: int = constant("1: a server that is back knows its vote")
     check_previous: int = constant("4: the entry before must be of the term that the leader says")
     refuse_older_term: int = constant("4: a leader of an older term is refused")
+    both_majorities: int = constant("2, 5, Raft: a joint configuration needs both majorities; else that of the new members")
+    wait_for_change: int = constant("3, Raft: a change begins when the last one is committed; else at once")
+    own_term_first: int = constant("3, Raft: one at a time, a change begins when an entry of the leader's own term is committed")
     leases_expire: int = constant("2, PacificA: a primary that lacks a lease, and reaches no manager, is none any more")
     check_version: int = constant("2, PacificA: the manager takes proposals of the version in force only")
     all_prepared: int = constant("5, PacificA: all replicas of the configuration have it; else the primary")
@@ -99,6 +102,14 @@ class Settings(Record):
     delay_percent: int = constant("delay.jitter.percent: up to so much of a delay, or in the mean, is drawn on top of it")
     delay_shape: int = constant("delay.distribution: UNIFORM or GEOMETRIC")
     roll_rounds: int = constant("log.roll.period.ms")
+    one_at_a_time: int = constant("members.change: 1: one server at a time; 0: by a joint configuration")
+
+
+class WantedSpan(Record):
+    """The members that a group is asked to have from a round on. A group's last one is at FOREVER."""
+
+    from_round: int = constant("its first round")
+    members: int = constant("mask of its servers")
 
 
 class WorkloadSpan(Record):
@@ -119,3 +130,4 @@ class Inputs(NamedTuple):
     slow_links: Rows[SlowLink]
     settings: Rows[Settings]
     workload: Rows[WorkloadSpan]
+    wanted: Rows[WantedSpan]

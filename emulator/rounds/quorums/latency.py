@@ -10,7 +10,7 @@ from emulator.rounds.quorums.records import Group, Lists
 
 @compiled
 def note_appended(lists: Lists, group: Group, leadership: int, entry: int, records: int) -> None:
-    """So many records of a leadership are appended in this round, from an entry on."""
+    """So many records of a leadership are appended in this round, from an entry on; 0: the entry is a configuration."""
     if group.appends.count > 0:
         own = lists.appends[last(group.appends)]
         goes_on = own.leadership == leadership and own.records == records
@@ -24,18 +24,23 @@ def note_appended(lists: Lists, group: Group, leadership: int, entry: int, recor
 
 
 @compiled
-def note_acknowledged(lists: Lists, group: Group, leadership: int, from_entry: int, to_entry: int) -> None:
-    """Records [from_entry, to_entry) of a leadership are acknowledged in this round."""
+def note_acknowledged(lists: Lists, group: Group, leadership: int, from_entry: int, to_entry: int) -> int:
+    """Entries [from_entry, to_entry) of a leadership are acknowledged in this round; how many of them are records."""
+    count = 0
     at = group.appends.start + group.appends.count - 1
     while at >= group.appends.start and from_entry < to_entry:
         own = lists.appends[at]
         if own.leadership == leadership and own.first_entry < to_entry:
+            if own.records == 0:  # a configuration
+                to_entry = own.first_entry
             while to_entry > max(from_entry, own.first_entry):
                 rounds = (to_entry - 1 - own.first_entry) // own.records
                 begin = max(from_entry, own.first_entry + rounds * own.records)
                 count_latency(lists, group, group.now - own.at_round - rounds, to_entry - begin)
+                count += to_entry - begin
                 to_entry = begin
         at -= 1
+    return count
 
 
 @compiled

@@ -51,6 +51,7 @@ def lead(lists: Lists, group: Group, slot: int) -> None:
     server = lists.servers[slot]
     begin_leadership(lists, group, slot, 1)
     server.leader = slot
+    server.joining = 0
     for other in range(group.copies):
         peer = lists.peers[slot * group.copies + other]
         peer.next_entry = server.end

@@ -12,10 +12,11 @@ import numpy as np
 
 from emulator.compiled import compiled
 from emulator.rounds.leaps import last_multiple, move_counters, remember, sum_of_drift, take_drift
-from emulator.rounds.quorums.constants import FOREVER, LEADER, NEVER_FLUSHED, PACIFICA, RAFT
+from emulator.rounds.quorums.constants import FOREVER, LEADER, NEVER_FLUSHED, NOBODY, PACIFICA, RAFT
 from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Settings
-from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.links import leader_of_clients, runs
+from emulator.rounds.quorums.members import last_configuration, may_stand
 from emulator.rounds.quorums.records import Group, Latency, Leadership, Lists, Message, Peer, Server
 from emulator.rounds.records import kinds_of, word_of
 
@@ -78,6 +79,8 @@ def horizon(lists: Lists, inputs: Inputs, group: Group, drift: Rows) -> int:
         return group.now
     due = min(group.end, group.next_change)
     if group.protocol == RAFT:
+        if is_changing(lists, inputs, group):
+            return group.now
         due = min(due, until_timers(lists, inputs, group, settings, drift))
     elif group.protocol == PACIFICA:
         due = min(due, until_leases(lists, group, settings, drift))
@@ -108,6 +111,20 @@ def horizon(lists: Lists, inputs: Inputs, group: Group, drift: Rows) -> int:
 
 
 @compiled
+def is_changing(lists: Lists, inputs: Inputs, group: Group) -> bool:
+    """Whether the members are not yet those that are asked for, by a committed configuration of the leader's log."""
+    wanted = inputs.wanted[group.wanted].members
+    if group.configurations.count == 0:
+        return wanted != group.initial
+    slot = leader_of_clients(lists, group)
+    at = NOBODY if slot == NOBODY else last_configuration(lists, group, slot)
+    if at == NOBODY:
+        return True
+    own = lists.configurations[at]
+    return own.before != wanted or own.members != wanted or own.entry >= lists.servers[slot].commit
+
+
+@compiled
 def first_of(lists: Lists, group: Group, leadership: int) -> int:
     """The first entry of a leadership."""
     return lists.leaderships[group.leaderships.start + leadership].first_entry
@@ -134,7 +151,7 @@ def until_timers(lists: Lists, inputs: Inputs, group: Group, settings: Settings,
         if not runs(lists, slot):
             continue
         if server.role != LEADER:
-            if drift.servers[slot, HEARD] != 1:
+            if drift.servers[slot, HEARD] != 1 and may_stand(lists, group, slot):
                 wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
                 due = min(due, server.heard_round + wait)
         elif settings.check_quorum:

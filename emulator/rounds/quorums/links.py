@@ -21,13 +21,13 @@ def runs(lists: Lists, slot: int) -> bool:
 
 
 @compiled
-def is_answered(lists: Lists, group: Group, slot: int, rounds: int) -> bool:
-    """Whether a majority, the leader itself included, answered it within so many rounds."""
-    answered = 1
+def answered_by(lists: Lists, group: Group, slot: int, rounds: int) -> int:
+    """Mask of who answered a leader within so many rounds, itself among them."""
+    answered = 1 << slot
     for other in range(group.copies):
-        if other != slot and group.now - lists.peers[slot * group.copies + other].answered_round < rounds:
-            answered += 1
-    return answered >= group.copies // 2 + 1
+        if group.now - lists.peers[slot * group.copies + other].answered_round < rounds:
+            answered |= 1 << other
+    return answered
 
 
 @compiled

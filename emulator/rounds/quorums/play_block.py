@@ -12,6 +12,7 @@ from emulator.rounds.quorums.leap import Rows
 from emulator.rounds.quorums.play_groups import ENTRY_POINTS, OUTPUT_FULL, SCRATCH_FULL, Words
 from emulator.rounds.quorums.records import (
     Appends,
+    Configuration,
     Event,
     Group,
     Latency,
@@ -28,7 +29,7 @@ from emulator.rounds.quorums.state import State
 from emulator.rounds.records import rows, words_of
 
 TOLD = ("events", "violations")
-OF_GROUPS = ("leaderships", "messages", "appends", "latencies")
+OF_GROUPS = ("leaderships", "configurations", "messages", "appends", "latencies")
 PACKED = ("runs", *OF_GROUPS)
 """Fields of State that are lists; of these a group has one each."""
 LEAPT = ("leaderships", "messages", "latencies")
@@ -56,6 +57,7 @@ class Scratch:
             peers=rows(Peer, MAX_SERVERS * MAX_SERVERS),
             runs=rows(Run, MAX_SERVERS * self.room),
             leaderships=rows(Leadership, self.room),
+            configurations=rows(Configuration, self.room),
             messages=rows(Message, self.room),
             appends=rows(Appends, self.room),
             latencies=rows(Latency, self.room),

@@ -47,6 +47,7 @@ class Words(NamedTuple):
 
     runs: np.ndarray
     leaderships: np.ndarray
+    configurations: np.ndarray
     messages: np.ndarray
     appends: np.ndarray
     latencies: np.ndarray
@@ -73,7 +74,7 @@ def copy_words(source: np.ndarray, first: int, target: np.ndarray, at: int, coun
 @compiled
 def is_full(lists: Lists, group: Group) -> bool:
     """Whether a list of the group, or an array of outputs, had no room."""
-    full = group.leaderships.full | group.messages.full | group.appends.full | group.latencies.full
+    full = group.leaderships.full | group.configurations.full | group.messages.full | group.appends.full | group.latencies.full
     full |= lists.filled[0].events.full | lists.filled[0].violations.full
     for slot in range(group.copies):
         full |= lists.servers[slot].runs.full
@@ -87,6 +88,7 @@ def load_group(old: State, group: Group, number: int, lists: Lists, words: Words
     copy_words(words.old_servers, group.first_server, words.servers, 0, group.copies)
     copy_words(words.old_peers, group.first_peer, words.peers, 0, group.copies * group.copies)
     load(group.leaderships, old.leaderships, number, words.leaderships, 0, room)
+    load(group.configurations, old.configurations, number, words.configurations, 0, room)
     load(group.messages, old.messages, number, words.messages, 0, room)
     load(group.appends, old.appends, number, words.appends, 0, room)
     load(group.latencies, old.latencies, number, words.latencies, 0, room)
@@ -100,6 +102,7 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
     copy_words(words.servers, 0, words.new_servers, group.first_server, group.copies)
     copy_words(words.peers, 0, words.new_peers, group.first_peer, group.copies * group.copies)
     fits = store(group.leaderships, new.leaderships, number, words.leaderships)
+    fits = fits and store(group.configurations, new.configurations, number, words.configurations)
     fits = fits and store(group.messages, new.messages, number, words.messages)
     fits = fits and store(group.appends, new.appends, number, words.appends)
     fits = fits and store(group.latencies, new.latencies, number, words.latencies)

@@ -35,6 +35,16 @@ class Leadership(Record):
     had_to: int = compared("the end of its entries there")
 
 
+class Configuration(Record):
+    """Raft: an entry that says who the members are; of a joint one who they were, and who they are to be."""
+
+    leadership: int = constant("number of the leadership that appended it")
+    entry: int = constant("its entry")
+    before: int = constant("mask of the members until then, of a joint one; else as members")
+    members: int = constant("mask of the members")
+    is_committed: int = compared("1: a leader committed it, and it was told")
+
+
 class Peer(Record):
     """What a leader knows of another server: rows leader x server."""
 
@@ -42,6 +52,8 @@ class Peer(Record):
     match_to: int = counter("their logs agree below")
     answered_round: int = counter("round in which it answered last")
     joined_round: int = counter("Zab: round in which it acknowledged the leader's epoch, NEVER")
+    catch_up_to: int = compared("Raft: the end that a new server has to get to in its present catch-up")
+    catch_up_from: int = compared("round in which that began")
     in_sync: int = compared("Zab: 1: it has answered NEWLEADER; HDFS: it has missed nothing of this segment")
     delay: int = compared("rounds that a request to it takes with its answer, before what is drawn")
 
@@ -108,7 +120,7 @@ class Server(Record):
     stage: int = compared("HDFS: the call with which a new writer goes on")
     chosen: int = compared("HDFS: slot of whom it recovers the last segment from")
     segment_round: int = compared("HDFS: round in which the segment that it writes began")
-    joining: int = compared("PacificA: mask of candidates that a primary's commits wait for")
+    joining: int = compared("PacificA: mask of candidates that commits wait for; Raft: of new servers that are no members yet")
     heard_round: int = counter("round in which its timer began anew")
     heard_leader: int = counter("round in which it heard from a leader, NEVER")
     stood: int = compared("how often it has stood for election")
@@ -134,10 +146,13 @@ class Group(Record):
     first_server: int = constant("place of its first server in the block")
     first_peer: int = constant("place of its first Peer in the block")
     end: int = constant("round at which to stop")
+    initial: int = constant("Raft: mask of the servers that are members at the start; else all")
+    changes: int = constant("Raft: 1: other members are asked for some time")
     # What is in force
     now: int = counter("round")
     next_change: int = compared("the next round in which an input changes")
     workload: int = compared("place of the workload in force")
+    wanted: int = compared("Raft: place of the members that are asked for")
     elector_span: int = compared("place of what is in force of the elector")
     elector_up: int = compared("1: the elector is there")
     elector_heard: int = counter("round in which the elector heard the leader last")
@@ -146,6 +161,7 @@ class Group(Record):
     primary: int = compared("slot of its primary; HDFS: of who is to write")
     high_watermark: int = counter("KRaft: the highest one that a leader had")
     leaderships: List = part_of(List, "in the order of their elections")
+    configurations: List = part_of(List, "Raft: in the order in which they were appended")
     messages: List = part_of(List, "requests under way, in the order in which they were sent")
     appends: List = part_of(List, "when records were appended, in that order")
     latencies: List = part_of(List, "how long they waited to be acknowledged")
@@ -174,6 +190,7 @@ class Group(Record):
     # At the run's end
     acked_lost: int = scratch("acknowledged records that the last leader's log lacks")
     committed_lost: int = scratch("committed records that it lacks")
+    voters: int = scratch("Raft: mask of the members as the last leader's log has them")
 
 
 class Event(Record):
@@ -218,6 +235,7 @@ class Lists(NamedTuple):
     peers: Rows[Peer]
     runs: Rows[Run]
     leaderships: Rows[Leadership]
+    configurations: Rows[Configuration]
     messages: Rows[Message]
     appends: Rows[Appends]
     latencies: Rows[Latency]

@@ -17,6 +17,7 @@ from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import follow, take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries, cut, end_up_to_term, first_other_term, term_before
+from emulator.rounds.quorums.members import audience_of
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell, witness
 
@@ -30,11 +31,14 @@ def replicate(lists: Lists, inputs: Inputs, group: Group, settings: Settings, ru
     if group.messages.count > 0:
         take_arrived(lists, group, rules)
     for slot in range(group.copies):
+        if lists.servers[slot].role != LEADER or not runs(lists, slot):
+            continue
+        audience = audience_of(lists, group, slot)
         for other in range(group.copies):
-            if lists.servers[slot].role == LEADER and runs(lists, slot):
+            if lists.servers[slot].role == LEADER:
                 if other == slot:
                     write_to_disk(lists, group, settings, slot)
-                elif gets_through(lists, slot, other):
+                elif audience >> other & 1 and gets_through(lists, slot, other):
                     send_entries(lists, inputs, group, settings, rules, slot, other)
     group.messages.changes = 0  # what is under way moves on, and is compared by itself
 

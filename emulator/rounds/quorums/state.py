@@ -17,6 +17,7 @@ class State(NamedTuple):
     peers: Rows[Peer]
     runs: Packed
     leaderships: Packed
+    configurations: Packed
     messages: Packed
     appends: Packed
     latencies: Packed

@@ -55,6 +55,8 @@ def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> Non
     group.elector_up = is_up
     while inputs.workload[group.workload + 1].from_round <= group.now:
         group.workload += 1
+    while inputs.wanted[group.wanted + 1].from_round <= group.now:
+        group.wanted += 1
     note_next_change(lists, inputs, group)
 
 
@@ -155,7 +157,7 @@ def slot_of(lists: Lists, group: Group, place: int) -> int:
 def note_next_change(lists: Lists, inputs: Inputs, group: Group) -> None:
     """The next round in which something comes from outside; a mark of one round only ends with it."""
     scenario = inputs.scenarios[group.scenario]
-    change = inputs.workload[group.workload + 1].from_round
+    change = min(inputs.workload[group.workload + 1].from_round, inputs.wanted[group.wanted + 1].from_round)
     change = min(change, inputs.elector_spans[group.elector_span + 1].from_round)
     for slot in range(group.copies):
         server = lists.servers[slot]

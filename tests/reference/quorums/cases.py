@@ -26,6 +26,8 @@ class Fault(NamedTuple):
 class Case:
     """One group, its servers being brokers 0 to copies - 1. `workload`: (first round, records a round), ascending.
 
+    `first_members`: so many servers are members at the start, None: all; `changes`: (round, the members asked for from then on).
+
     `lacking`: the guards that a mutant is without, as docs/quorum_rounds.md has them under Mutants.
     """
 
@@ -51,6 +53,9 @@ class Case:
     number: int = 0
     workload: tuple[tuple[int, int], ...] = ((0, 1),)
     faults: tuple[Fault, ...] = ()
+    first_members: int | None = None
+    changes: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    one_at_a_time: bool = False
     lacking: frozenset[str] = field(default_factory=frozenset)
 
 

@@ -56,6 +56,7 @@ class Group:
     starts: list[int] = field(default_factory=lambda: [0])
     high_watermark: int = 0
     cuts: list[Fault] = field(default_factory=list)
+    ended: set[tuple[int, Entry]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.servers = [Server(number) for number in range(self.case.copies)]
@@ -167,7 +168,8 @@ class Group:
             self.violate(name, server, None, min(number for number, _ in lacks))
         for election in range(len(self.elections)):
             for kind, kept in (("committed_lost", self.committed), ("acked_lost", self.acked_entries)):
-                lost = {n for n, e in (kept & lacks) - self.lacked if e.election == election and e.is_record}
+                own = {(n, e) for n, e in (kept & lacks) - self.lacked if e.election == election}
+                lost = {n for n, e in own if e.is_record or e.configuration}
                 for begin, end in stretches(lost):
                     self.tell(kind, server, server.term, begin, end, cause)
         self.lacked = lacks
@@ -178,7 +180,7 @@ class Group:
         self.starts.append(end)
         server.leader = server.id
         if anew:
-            server.synced = 0
+            server.synced, server.joining = 0, frozenset()
             server.followers = {s.id: Follower(end, 0, self.round) for s in self.servers if s is not server}
             server.log.append(Entry(server.term, server.election, False))
         self.counts["elections"] += 1
@@ -214,10 +216,13 @@ class Group:
                 continue
             at_home = leader.synced if self.case.fsync_rounds else len(leader.log)
             matches = [at_home, *(follower.match for follower in leader.followers.values())]
-            end = sorted(matches, reverse=True)[acks - 1]
-            if end > leader.commit and (leader.term_before(end) == leader.term or self.lacks("own_term_commits")):
-                leader.commit = end
-                self.note_committed(leader)
+            self.commit_to(leader, sorted(matches, reverse=True)[acks - 1])
+
+    def commit_to(self, leader: Server, end: int) -> None:
+        """A leader has an end matched."""
+        if end > leader.commit and (leader.term_before(end) == leader.term or self.lacks("own_term_commits")):
+            leader.commit = end
+            self.note_committed(leader)
 
     def note_committed(self, leader: Server) -> None:
         """What a leader has committed; records of its own are acknowledged with that."""

@@ -8,10 +8,12 @@ from tests.reference.quorums.cases import Case
 from tests.reference.quorums.group import Group
 from tests.reference.quorums.hdfs_journal import play_hdfs_journal_round
 from tests.reference.quorums.kraft import play_kraft_round
+from tests.reference.quorums.members import in_force
 from tests.reference.quorums.pacifica import play_pacifica_round
 from tests.reference.quorums.primary_backup import play_primary_backup_round
 from tests.reference.quorums.quorum import play_quorum_round
 from tests.reference.quorums.raft import play_raft_round
+from tests.reference.quorums.server import Server
 from tests.reference.quorums.viewstamped import play_viewstamped_round
 from tests.reference.quorums.zab import play_zab_round
 
@@ -57,6 +59,7 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "log_term": server.log_term if group.case.protocol in ("zab", "viewstamped", "hdfs-journal") else None,
         "segment": (server.segment, int(server.finalized), server.accepted),
         "takes_over": (server.stage, server.chosen),
+        "voters": voters_of(group, server) if group.case.protocol == "raft" else None,
         "synced": server.synced if is_leader else None,
         "under_way": [
             (r.receiver, r.arrives, r.previous, r.previous + len(r.entries), r.commit)
@@ -67,6 +70,12 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         if is_leader
         else None,
     }
+
+
+def voters_of(group: Group, server: Server) -> tuple[list[int], list[int]]:
+    """(members before, members) by the last configuration in a server's log."""
+    now = in_force(group, server)
+    return sorted(now.before), sorted(now.members)
 
 
 def outcomes(group: Group) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tests.reference.quorums.draws import drawn
 from tests.reference.quorums.group import Group
+from tests.reference.quorums.members import agree, audience, change_members, commit_entries, may_stand
 from tests.reference.quorums.replicate import replicate
 from tests.reference.quorums.server import CANDIDATE, LEADER, Server
 
@@ -28,9 +29,10 @@ def play_raft_round(group: Group) -> None:
     group.take_inputs()
     check_quorum(group)
     elect(group)
+    change_members(group)
     group.append()
-    replicate(group)
-    group.commit(majority(group))
+    replicate(group, audience)
+    commit_entries(group)
     group.end_round(acked_before)
     group.round += 1
 
@@ -39,8 +41,9 @@ def check_quorum(group: Group) -> None:
     """Leaders that too few answer step down."""
     for server in group.servers if group.case.check_quorum else ():
         if server.role == LEADER and server.runs:
-            since = [group.round - follower.answered for follower in server.followers.values()]
-            if 1 + sum(rounds < group.case.timeout_rounds for rounds in since) < majority(group):
+            since = {number: group.round - (known.answered or 0) for number, known in server.followers.items()}
+            heard = [number for number, rounds in since.items() if rounds < group.case.timeout_rounds]
+            if not agree(group, server, [server.id, *heard]):
                 group.follow(server)
 
 
@@ -50,7 +53,7 @@ def elect(group: Group) -> None:
     standing = []
     for server in group.servers:
         wait = case.timeout_rounds + drawn(case.seed, case.number, server.id, server.stood, case.jitter_rounds)
-        if server.runs and server.role != LEADER and group.round - server.heard >= wait:
+        if server.runs and server.role != LEADER and group.round - server.heard >= wait and may_stand(group, server):
             standing.append(server)
             server.heard, server.stood, server.leader = group.round, server.stood + 1, None
     if case.pre_vote:
@@ -63,13 +66,14 @@ def elect(group: Group) -> None:
     for voter in group.servers:
         around = sorted(requests, key=lambda request: (request.candidate.id - voter.id - 1) % case.copies)
         for request in around:
-            if request.candidate is not voter and group.gets_through(request.candidate, voter):
+            is_asked = request.candidate is not voter and voter.id in audience(group, request.candidate)
+            if is_asked and group.gets_through(request.candidate, voter):
                 grants = answer(group, voter, request)
                 is_candidate = request.candidate.role == CANDIDATE and request.candidate.term == request.term
                 if grants and is_candidate and group.gets_through(voter, request.candidate):
                     votes[request.candidate.id].add(voter.id)
     for server, term in sorted(requests, key=lambda request: request.term):
-        if server.role == CANDIDATE and server.term == term and len(votes[server.id]) >= majority(group):
+        if server.role == CANDIDATE and server.term == term and agree(group, server, votes[server.id]):
             group.lead(server)
         else:
             group.tell("campaign", server, term, None, None, server.cause)
@@ -92,15 +96,16 @@ def is_complete(group: Group, candidate: Server, voter: Server) -> bool:
 
 def would_win(group: Group, server: Server) -> bool:
     """Whether a majority would vote for a server in the term after its own."""
-    term, willing = server.term, 1
+    term, willing, asked = server.term, [server.id], audience(group, server)
     for voter in group.servers:
-        if voter is server or not group.gets_through(server, voter) or not group.gets_through(voter, server):
+        is_there = group.gets_through(server, voter) and group.gets_through(voter, server)
+        if voter is server or voter.id not in asked or not is_there:
             continue
         if voter.term > server.term:
             group.take_term(server, voter.term)
         elif term + 1 >= voter.term and not hears_leader(group, voter) and is_complete(group, server, voter):
-            willing += 1
-    return server.term == term and willing >= majority(group)
+            willing.append(voter.id)
+    return server.term == term and agree(group, server, willing)
 
 
 def answer(group: Group, voter: Server, request: Request) -> bool:

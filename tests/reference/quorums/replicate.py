@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.reference.quorums.group import Group
 from tests.reference.quorums.requests import drop, exchange
-from tests.reference.quorums.server import LEADER, Request
+from tests.reference.quorums.server import LEADER, Request, Server
 
 
-def replicate(group: Group) -> None:
-    """Step 4."""
-    exchange(group, take_append)
+def replicate(group: Group, audience: Callable[[Group, Server], frozenset[int]] | None = None) -> None:
+    """Step 4; `audience`: whom a leader sends to, all without it."""
+    exchange(group, take_append, lambda leader, server: audience is None or server.id in audience(group, leader))
 
 
 def take_append(group: Group, request: Request) -> None:

@@ -37,6 +37,7 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
         workload=tuple((at, draw.choice((0, 1, 1, 2, 5))) for at in workload),
         faults=tuple(random_fault(draw, kinds, copies, rounds) for _ in range(draw.randrange(3, 16))),
     )
+    case = replace(case, **changes_of(case, seed))
     if case.flush_rounds != 1:
         case = replace(case, fsync_rounds=0)
     return case if case.fsync_rounds else replace(case, records_limit=None)
@@ -62,6 +63,20 @@ def segments_of(protocol: str, seed: int) -> dict[str, Any]:
     if protocol != "hdfs-journal":
         return {}
     return {"roll_rounds": random.Random(f"segments {seed}").choice((1, 2, 4, 8, 240))}
+
+
+def changes_of(case: Case, seed: int) -> dict[str, Any]:
+    """Three cases of raft in ten change their members, some of them with servers that are none at the start."""
+    draw = random.Random(f"changes of {case.protocol} {seed}")
+    if case.protocol != "raft" or draw.random() < 0.7:
+        return {}
+    rounds = sorted(draw.randrange(case.rounds) for _ in range(draw.randrange(1, 4)))
+    sets = [tuple(sorted(draw.sample(range(case.copies), draw.randint(1, case.copies)))) for _ in rounds]
+    return {
+        "first_members": draw.randint(1, case.copies),
+        "changes": tuple(zip(rounds, sets, strict=True)),
+        "one_at_a_time": draw.random() < 0.5,
+    }
 
 
 def random_fault(draw: random.Random, kinds: tuple[str, ...], copies: int, rounds: int) -> Fault:

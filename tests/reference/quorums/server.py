@@ -8,12 +8,20 @@ from typing import NamedTuple
 FOLLOWER, CANDIDATE, LEADER = "follower", "candidate", "leader"
 
 
+class Configuration(NamedTuple):
+    """The members; of a joint configuration those before it, and those to be; else twice the same."""
+
+    before: frozenset[int]
+    members: frozenset[int]
+
+
 class Entry(NamedTuple):
     """An entry: its term, the number of the election that made its leader (0: the first leader's), whether it is a record."""
 
     term: int
     election: int
     is_record: bool
+    configuration: Configuration | None = None
 
 
 @dataclass
@@ -25,6 +33,8 @@ class Follower:
     answered: int | None
     joined: int | None = None
     in_sync: bool = True
+    catch_up_to: int = 0
+    catch_up_from: int = 0
 
 
 class Request(NamedTuple):
@@ -63,6 +73,7 @@ class Server:
     synced: int = 0
     members: frozenset[int] = frozenset()
     joining: frozenset[int] = frozenset()
+    to_join: set[int] = field(default_factory=set)
     leader: int | None = 0
     log_term: int = 1
     segment: int = 0

@@ -14,14 +14,26 @@ from emulator.compiled import is_compiling
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums.play_block import play
-from emulator.rounds.quorums.records import Message, Run
+from emulator.rounds.quorums.records import Configuration, Message, Run
 from emulator.rounds.quorums.state import State
 from tests.reference.quorums.cases import Case
 from tests.reference.quorums.play import outcomes
 from tests.reference.quorums.play import played as played_by_reference
 from tests.rounds.cells import cells
 from tests.rounds.quorums import compared
-from tests.rounds.quorums.compared import MESSAGE, OUTCOMES, PEER, RUN, SERVER, block_of, latencies_of, rows_of, unlike
+from tests.rounds.quorums.compared import (
+    CONFIGURATION,
+    MESSAGE,
+    OUTCOMES,
+    PEER,
+    RUN,
+    SERVER,
+    Members,
+    block_of,
+    latencies_of,
+    rows_of,
+    unlike,
+)
 
 
 def differences(cases: Sequence[Case]) -> dict[int, list[str]]:
@@ -64,11 +76,16 @@ def rows_of_groups(state: State, protocols: Sequence[str]) -> list[list[dict[str
     """Of each group `rows_of` its servers."""
     servers, peers = list(cells(state.servers, *SERVER)), list(cells(state.peers, *PEER))
     runs, messages = list(cells(entries_of(Run, state.runs), *RUN)), list(cells(entries_of(Message, state.messages), *MESSAGE))
+    configured = list(cells(entries_of(Configuration, state.configurations), *CONFIGURATION))
     of_server, of_group = state.runs.offsets.tolist(), state.messages.offsets.tolist()
+    configured_of = state.configurations.offsets.tolist()
     found = []
-    for place, (first, copies, peer) in enumerate(cells(state.groups, "first_server", "copies", "first_peer")):
+    for place, (first, copies, peer, initial) in enumerate(
+        cells(state.groups, "first_server", "copies", "first_peer", "initial")
+    ):
         logs = [runs[of_server[server] : of_server[server + 1]] for server in range(first, first + copies)]
         under_way = messages[of_group[place] : of_group[place + 1]]
         own = servers[first : first + copies]
-        found.append(rows_of(protocols[place], own, peers[peer : peer + copies * copies], logs, under_way))
+        members = Members(initial, configured[configured_of[place] : configured_of[place + 1]])
+        found.append(rows_of(protocols[place], own, peers[peer : peer + copies * copies], logs, under_way, members))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums import inputs as records
 from emulator.rounds.quorums.constants import (
     EVENT_KINDS,
+    FOLLOWER,
     FOREVER,
     GEOMETRIC,
     INVARIANTS,
@@ -93,11 +94,15 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
             int(case.pre_vote), int(case.check_quorum), NO_LIMIT if case.max_entries is None else case.max_entries,
             case.flush_rounds, case.fsync_rounds if case.flush_rounds == 1 else 0,
             NO_LIMIT if case.records_limit is None else case.records_limit, case.delay_rounds, case.delay_percent,
-            GEOMETRIC if case.delay_shape == "geometric" else UNIFORM, case.roll_rounds,
+            GEOMETRIC if case.delay_shape == "geometric" else UNIFORM, case.roll_rounds, int(case.one_at_a_time),
         )  # fmt: skip
         group.settings = gathered["settings"].put((settings,))
         group.workload = gathered["workload"].put((*case.workload, (FOREVER, 0)))
         group.elector_span = elector
+        group.changes = bool(case.changes)
+        group.initial = (1 << (case.first_members or case.copies)) - 1
+        asked = ((at, sum(1 << server for server in members)) for at, members in case.changes)
+        group.wanted = gathered["wanted"].put(((0, int(group.initial)), *asked, (FOREVER, 0)))
         group.protocol = NUMBERS[case.protocol]
         group.number, group.copies, group.end = case.number, case.copies, case.rounds
         brokers += range(case.copies)
@@ -115,6 +120,7 @@ RECORDS = {
     "slow_links": records.SlowLink,
     "settings": records.Settings,
     "workload": records.WorkloadSpan,
+    "wanted": records.WantedSpan,
 }
 
 
@@ -138,12 +144,19 @@ class Game:
         log: list[tuple[int, int]] = self.rows()[slot]["log"]
         return log
 
+    def voters(self, slot: int) -> tuple[list[int], list[int]]:
+        """(members before, members) by the last configuration in a server's log, of raft."""
+        both: tuple[list[int], list[int]] = self.rows()[slot]["voters"]
+        return both
+
     def rows(self) -> list[dict[str, Any]]:
         """Of each server what is so of it."""
         copies, lists = self.case.copies, self.lists
         logs = [_told(lists.runs, server.runs, RUN) for server in lists.servers[:copies]]
         own, peers = list(cells(lists.servers[:copies], *SERVER)), list(cells(lists.peers[: copies * copies], *PEER))
-        return rows_of(self.case.protocol, own, peers, logs, _told(lists.messages, self.group.messages, MESSAGE))
+        configurations = _told(lists.configurations, self.group.configurations, CONFIGURATION)
+        members = Members(int(self.group.initial), configurations)
+        return rows_of(self.case.protocol, own, peers, logs, _told(lists.messages, self.group.messages, MESSAGE), members)
 
     def outcomes(self) -> dict[str, Any]:
         """What is counted, at the end."""
@@ -165,19 +178,42 @@ SERVER = (
 )  # fmt: skip
 PEER = ("next_entry", "match_to", "answered_round", "in_sync")
 RUN = ("first_entry", "leadership", "term")
-MESSAGE = ("sender", "receiver", "leadership", "arrives", "previous", "to_entry", "commit")
+MESSAGE = ("sender", "receiver", "leadership", "epoch", "given_up", "arrives", "previous", "to_entry", "commit")
+CONFIGURATION = ("leadership", "entry", "before", "members")
 
 Numbers = Sequence[tuple[int, ...]]
 
 
-def rows_of(protocol: str, servers: Numbers, peers: Numbers, runs: Sequence[Numbers], messages: Numbers) -> list[dict[str, Any]]:
+class Members(NamedTuple):
+    """Of a group the mask of its members at the start, and fields CONFIGURATION of what its leaders appended."""
+
+    initial: int
+    configurations: Numbers
+
+    def of(self, log: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+        """(members before, members) by the last configuration in a log of (term, leadership)."""
+        own = [one for one in self.configurations if one[1] < len(log) and log[one[1]][1] == one[0]]
+        before, members = max(own, key=lambda one: one[1])[2:] if own else (self.initial, self.initial)
+        return members_of(before), members_of(members)
+
+
+def is_awaited(servers: Numbers, message: tuple[int, ...]) -> bool:
+    """Whether the sender of a request still leads as it did; of a fetch, still follows so."""
+    sender, receiver, leadership, epoch, given_up = message[:5]
+    role, term, leader, leads_in = (servers[sender][at] for at in (0, 1, 10, 12))
+    follows = (role, term, leader) == (FOLLOWER, epoch, receiver)
+    return not given_up and (follows if leadership == NOBODY else (role, leads_in) == (LEADER, leadership))
+
+
+def rows_of(
+    protocol: str, servers: Numbers, peers: Numbers, runs: Sequence[Numbers], messages: Numbers, configured: Members
+) -> list[dict[str, Any]]:
     """Of each server of a group what is so of it, as tests.reference.quorums.play.row_of.
 
     What is given are fields SERVER of its servers, PEER of each one's peers, RUN of each one's log, MESSAGE of requests.
     """
     copies, found = len(servers), []
-    leads = [(server[0] == LEADER, server[12]) for server in servers]
-    waited_for = [message for message in messages if leads[message[0]] == (True, message[2])]
+    waited_for = [message for message in messages if is_awaited(servers, message)]
     for slot, server in enumerate(servers):
         role, term, members, joining, vote, flushed, commit, heard, heard_leader, stood, leader, log_term, _, end = server[:14]
         own = peers[slot * copies : (slot + 1) * copies]
@@ -189,7 +225,7 @@ def rows_of(protocol: str, servers: Numbers, peers: Numbers, runs: Sequence[Numb
                 "members": members_of(members),
                 "joining": members_of(joining),
                 "vote": null(vote, NOBODY),
-                "log": log_of(runs[slot], end),
+                "log": (log := log_of(runs[slot], end)),
                 "flushed": flushed,
                 "commit": commit,
                 "heard": heard,
@@ -199,8 +235,9 @@ def rows_of(protocol: str, servers: Numbers, peers: Numbers, runs: Sequence[Numb
                 "log_term": log_term if protocol in ("zab", "viewstamped", "hdfs-journal") else None,
                 "segment": server[14:17],
                 "takes_over": server[17:19],
+                "voters": configured.of(log) if protocol == "raft" else None,
                 "synced": own[slot][1] if is_leader else None,
-                "under_way": [(m[1], *m[3:]) for m in waited_for if m[0] == slot],
+                "under_way": [(m[1], *m[5:]) for m in waited_for if m[0] == slot],
                 "followers": {
                     n: (first, match, null(at, NEVER), is_in_sync == 1)
                     for n, (first, match, at, is_in_sync) in enumerate(own)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from emulator.rounds.lists import append
 from emulator.rounds.quorums.advance_commit import matched_by
 from emulator.rounds.quorums.constants import LEADER
 from emulator.rounds.quorums.log import append_entries, is_as_complete
-from emulator.rounds.quorums.raft.vote import is_majority
+from emulator.rounds.quorums.members import agree, everybody, is_majority
+from emulator.rounds.quorums.raft.commit_entries import agreed_end
 from tests.reference.quorums.cases import Case
 from tests.rounds.quorums.compared import Game
 
@@ -31,7 +33,7 @@ def test_majority_commit(indexes: str, committed: str) -> None:
     for other, index in enumerate(known[1:], 1):
         game.lists.peers[other].match_to = 0 if index == "_" else int(index)
     settings = game.inputs.settings[game.group.settings]
-    assert matched_by(game.lists, game.group, settings, 0, len(known) // 2 + 1) == int(committed)
+    assert matched_by(game.lists, game.group, settings, 0, everybody(game.group), len(known) // 2 + 1) == int(committed)
 
 
 @pytest.mark.parametrize(("votes", "result"), rows_of("majority_vote.txt"))
@@ -39,8 +41,38 @@ def test_majority_vote(votes: str, result: str) -> None:
     """A vote that is not there counts as none: who is pending has not won, and who has lost cannot win with the rest."""
     yes = sum(1 << slot for slot, vote in enumerate(votes) if vote == "y")
     open_too = sum(1 << slot for slot, vote in enumerate(votes) if vote != "n")
-    assert is_majority(yes, len(votes)) == (result == "won")
-    assert is_majority(open_too, len(votes)) == (result != "lost")
+    assert is_majority(yes, (1 << len(votes)) - 1) == (result == "won")
+    assert is_majority(open_too, (1 << len(votes)) - 1) == (result != "lost")
+
+
+def joint(before: str, members: str, servers: int) -> tuple[Game, int]:
+    """Servers 1 and so on in slots 0 and so on, and the slot of another one whose log has a joint configuration of them."""
+    game, leader = Game(Case("raft", servers + 1, 1)), servers
+    lists, group = game.lists, game.group
+    own = lists.configurations[append(group.configurations)]
+    own.before, own.members = (sum(1 << int(server) - 1 for server in half.split()) for half in (before, members))
+    append_entries(lists, lists.servers[leader], 0, 1, 1)
+    return game, leader
+
+
+@pytest.mark.parametrize(("before", "members", "indexes", "committed"), rows_of("joint_commit.txt"))
+def test_joint_commit(before: str, members: str, indexes: str, committed: str) -> None:
+    known = indexes.split()
+    game, leader = joint(before, members, len(known))
+    for slot, index in enumerate(known):
+        game.lists.peers[leader * (leader + 1) + slot].match_to = 0 if index == "_" else int(index)
+    settings, rules = game.inputs.settings[game.group.settings], game.inputs.rules[0]
+    assert agreed_end(game.lists, game.group, settings, rules, leader) == int(committed)
+
+
+@pytest.mark.parametrize(("before", "members", "votes", "result"), rows_of("joint_vote.txt"))
+def test_joint_vote(before: str, members: str, votes: str, result: str) -> None:
+    game, leader = joint(before, members, len(votes))
+    rules = game.inputs.rules[0]
+    yes = sum(1 << slot for slot, vote in enumerate(votes) if vote == "y")
+    open_too = sum(1 << slot for slot, vote in enumerate(votes) if vote != "n")
+    assert agree(game.lists, game.group, rules, leader, yes) == (result == "won")
+    assert agree(game.lists, game.group, rules, leader, open_too) == (result != "lost")
 
 
 def figure_7() -> Game:

@@ -26,7 +26,8 @@ def long_case(protocol: str, seed: int) -> Case:
     own = random_case(protocol, seed, rounds=60, disks=0.3)
     apart = (1, 7, 23)[seed % 3]
     faults = tuple(replace_times(fault, apart) for fault in own.faults)
-    return replace(own, rounds=60 * apart, faults=faults, workload=tuple((at * apart, n) for at, n in own.workload))
+    workload, changes = (tuple((at * apart, what) for at, what in rows) for rows in (own.workload, own.changes))
+    return replace(own, rounds=60 * apart, faults=faults, workload=workload, changes=changes)
 
 
 def replace_times(fault: Any, apart: int) -> Any:

@@ -70,7 +70,7 @@ def accept_recovery(lists: Lists, group: Group, rules: Rules, slot: int) -> bool
             if not gets_through(lists, writer.chosen, other):
                 continue
             check_finalized(lists, group, other, writer.chosen)
-            take_history(lists, group, rules, other, writer.chosen)
+            take_history(lists, group, rules, other, writer.chosen, lists.servers[writer.chosen].end)
             node.segment = chosen.segment
             node.finalized = 0
         node.accepted = writer.term

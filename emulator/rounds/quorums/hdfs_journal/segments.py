@@ -105,7 +105,7 @@ def start_at(lists: Lists, group: Group, rules: Rules, slot: int, other: int) ->
     if not is_allowed(lists, group, rules, slot, other) or has_edits:
         return False
     check_finalized(lists, group, other, slot)
-    take_history(lists, group, rules, other, slot)
+    take_history(lists, group, rules, other, slot, lists.servers[slot].end)
     node.segment = writer.end
     node.finalized = 0
     node.accepted = 0

@@ -12,6 +12,7 @@ from emulator.rounds.quorums.constants import (
 )
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.members import everybody
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import witness
 
@@ -26,7 +27,7 @@ def advance_high_watermark(lists: Lists, group: Group, settings: Settings, rules
     for slot in range(group.copies):
         leader = lists.servers[slot]
         if leader.role == LEADER and runs(lists, slot):
-            end = matched_by(lists, group, settings, slot, majority)
+            end = matched_by(lists, group, settings, slot, everybody(group), majority)
             start = lists.leaderships[group.leaderships.start + leader.leadership].first_entry
             if end > leader.commit and (end > start or (end == start and not rules.beyond_epoch_start)):
                 leader.commit = end

@@ -6,7 +6,8 @@ from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import LEADER, NOBODY
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import follow
-from emulator.rounds.quorums.links import is_answered, runs
+from emulator.rounds.quorums.links import answered_by, runs
+from emulator.rounds.quorums.members import everybody, is_majority
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -19,7 +20,8 @@ def resign(lists: Lists, group: Group, settings: Settings) -> None:
     for slot in range(group.copies):
         server = lists.servers[slot]
         leads = server.role == LEADER and runs(lists, slot)
-        if leads and not is_answered(lists, group, slot, (3 * settings.timeout_rounds + 1) // 2):  # rounded up
+        limit = (3 * settings.timeout_rounds + 1) // 2  # rounded up
+        if leads and not is_majority(answered_by(lists, group, slot, limit), everybody(group)):
             follow(lists, group, slot)
             server.leader = NOBODY
             server.heard_round = group.now

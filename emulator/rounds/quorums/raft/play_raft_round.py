@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
+from emulator.rounds.quorums.raft.change_members import change_members, end_changes
 from emulator.rounds.quorums.raft.check_quorum import check_quorum
+from emulator.rounds.quorums.raft.commit_entries import commit_entries
 from emulator.rounds.quorums.raft.stand import stand
 from emulator.rounds.quorums.raft.vote import vote
 from emulator.rounds.quorums.records import Group, Lists
@@ -24,11 +25,13 @@ def play_raft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     if group.now >= group.next_change:  # 1. inputs
         take_inputs(lists, inputs, group, rules)
     if settings.check_quorum:  # 2. election
-        check_quorum(lists, group, settings)
+        check_quorum(lists, group, settings, rules)
     if stand(lists, inputs, group, settings, rules):
         vote(lists, group, settings, rules)
-    append_records(lists, inputs, group)  # 3. append
+    change_members(lists, inputs, group, settings, rules)  # 3. append
+    append_records(lists, inputs, group)
     replicate(lists, inputs, group, settings, rules)  # 4. replicate
-    advance_commit(lists, group, settings, rules, group.copies // 2 + 1)  # 5. commit
+    commit_entries(lists, group, settings, rules)  # 5. commit
+    end_changes(lists, group)
     end_round(lists, group, settings)  # 6. end of the round
     group.now += 1

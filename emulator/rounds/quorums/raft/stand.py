@@ -9,6 +9,7 @@ from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import is_as_complete
+from emulator.rounds.quorums.members import agree, audience_of, may_stand
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -25,7 +26,7 @@ def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules:
         server.votes = 0
         if server.role == LEADER or not runs(lists, slot):
             continue
-        if group.now - server.heard_round < settings.timeout_rounds:
+        if group.now - server.heard_round < settings.timeout_rounds or not may_stand(lists, group, slot):
             continue
         wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
         if group.now - server.heard_round >= wait:
@@ -56,15 +57,15 @@ def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules:
 def would_be_elected(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int) -> bool:
     """Whether a majority would vote for a server in the term after its own. An answer with a newer term gives it that term."""
     server = lists.servers[slot]
-    willing, own_term = 1, server.term
+    willing, own_term, asked = 1 << slot, server.term, audience_of(lists, group, slot)
     for other in range(group.copies):
-        if other != slot and gets_through(lists, slot, other) and gets_through(lists, other, slot):
+        if other != slot and asked >> other & 1 and gets_through(lists, slot, other) and gets_through(lists, other, slot):
             voter = lists.servers[other]
             if voter.term > server.term:
                 take_term(lists, group, slot, voter.term)
             elif own_term + 1 >= voter.term and would_vote(lists, group, settings, rules, other, slot):
-                willing += 1
-    return server.term == own_term and willing >= group.copies // 2 + 1
+                willing |= 1 << other
+    return server.term == own_term and agree(lists, group, rules, slot, willing)
 
 
 @compiled

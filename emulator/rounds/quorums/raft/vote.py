@@ -8,6 +8,7 @@ from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.lead import lead, take_term
 from emulator.rounds.quorums.links import gets_through
 from emulator.rounds.quorums.log import is_as_complete
+from emulator.rounds.quorums.members import agree, audience_of
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell_of_server
 
@@ -21,12 +22,14 @@ def vote(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
     for slot in range(group.copies):
         for step in range(1, group.copies):
             candidate = (slot + step) % group.copies
-            if lists.servers[candidate].asked_term and gets_through(lists, candidate, slot):
+            asks = lists.servers[candidate].asked_term and audience_of(lists, group, candidate) >> slot & 1
+            if asks and gets_through(lists, candidate, slot):
                 take_request(lists, group, settings, rules, slot, candidate)
     slot = next_asking(lists, group, 0, NOBODY)
     while slot != NOBODY:
         server = lists.servers[slot]
-        if server.role == CANDIDATE and server.term == server.asked_term and is_majority(server.votes, group.copies):
+        still_stands = server.role == CANDIDATE and server.term == server.asked_term
+        if still_stands and agree(lists, group, rules, slot, server.votes):
             lead(lists, group, slot)
         else:
             tell_of_server(lists, group, CAMPAIGN, slot, server.asked_term, server.cause)
@@ -72,12 +75,3 @@ def take_request(lists: Lists, group: Group, settings: Settings, rules: Rules, s
         take_term(lists, group, candidate, voter.term)
     elif votes and asker.role == CANDIDATE and asker.term == asker.asked_term:
         asker.votes |= 1 << slot
-
-
-@compiled
-def is_majority(mask: int, copies: int) -> bool:
-    """Whether more than half of the servers are in a mask."""
-    count = 0
-    for slot in range(copies):
-        count += mask >> slot & 1
-    return count >= copies // 2 + 1

@@ -7,6 +7,7 @@ from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, LEADER, RECOV
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.lead import begin_leadership, follow
 from emulator.rounds.quorums.links import gets_through, runs
+from emulator.rounds.quorums.members import count_of
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.take_history import take_history
 from emulator.rounds.quorums.tell import tell_of_server
@@ -88,20 +89,11 @@ def do_view_changes(lists: Lists, group: Group) -> None:
         new = lists.servers[primary]
         if server.role != CANDIDATE or primary == slot or new.role == RECOVERING:
             continue
-        if count_of(server.votes, group.copies) >= group.copies // 2 and gets_through(lists, slot, primary):
+        if count_of(server.votes) >= group.copies // 2 and gets_through(lists, slot, primary):
             if new.term < server.term:
                 begin_view_change(lists, group, primary, server.term)
             if new.term == server.term and new.role == CANDIDATE:
                 new.changes |= 1 << slot
-
-
-@compiled
-def count_of(mask: int, copies: int) -> int:
-    """How many are in a mask."""
-    count = 0
-    for slot in range(copies):
-        count += mask >> slot & 1
-    return count
 
 
 @compiled
@@ -110,7 +102,7 @@ def start_view(lists: Lists, group: Group, rules: Rules, slot: int) -> None:
     server = lists.servers[slot]
     if server.role != CANDIDATE or not runs(lists, slot) or primary_of(group, server.term) != slot:
         return
-    if count_of(server.changes, group.copies) < group.copies // 2 and rules.quorum_of_changes:
+    if count_of(server.changes) < group.copies // 2 and rules.quorum_of_changes:
         return
     best, commit = slot, server.commit
     for other in range(group.copies):

@@ -11,6 +11,7 @@ from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import follow
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries
+from emulator.rounds.quorums.members import everybody
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.take_history import take_history
 from emulator.rounds.quorums.viewstamped.change_views import leave_view
@@ -77,7 +78,7 @@ def commit_operations(lists: Lists, group: Group, settings: Settings) -> None:
     for slot in range(group.copies):
         primary = lists.servers[slot]
         if primary.role == LEADER and runs(lists, slot):
-            end = matched_by(lists, group, settings, slot, group.copies // 2 + 1)
+            end = matched_by(lists, group, settings, slot, everybody(group), group.copies // 2 + 1)
             if end > primary.commit:
                 primary.commit = end
                 note_committed(lists, group, slot)

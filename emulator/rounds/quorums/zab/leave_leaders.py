@@ -6,7 +6,8 @@ from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, NOBODY
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.lead import follow
-from emulator.rounds.quorums.links import gets_through, is_answered, runs
+from emulator.rounds.quorums.links import answered_by, gets_through, runs
+from emulator.rounds.quorums.members import everybody, is_majority
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell_of_server
 
@@ -22,7 +23,7 @@ def leave_leaders(lists: Lists, group: Group, settings: Settings) -> None:
         if not runs(lists, slot):
             continue
         if server.leader == slot:
-            if not is_answered(lists, group, slot, settings.timeout_rounds):
+            if not is_majority(answered_by(lists, group, slot, settings.timeout_rounds), everybody(group)):
                 abandon(lists, group, slot)
         elif server.leader != NOBODY and group.now - server.heard_round >= settings.timeout_rounds:
             server.leader = NOBODY

@@ -34,7 +34,7 @@ def test_all_is_there(capsys: pytest.CaptureFixture[str]) -> None:
         ("no java", "missing: Java: none; Java 17 or later is needed: install it with: sudo apt-get install"),
         ("old java", "missing: Java: version 11; Java 17 or later"),
         ("numba", "missing: compiled rounds: numba is not there, or switched off"),
-        ("cache", "missing: compiled rounds: 11 of 12 functions in"),
+        ("cache", "missing: compiled rounds: 12 of 13 functions in"),
         ("memory", "missing: memory: 1.0 GiB; 2 GiB are needed"),
         ("disk", "0.5 GiB; 1 GiB are needed: make room there, or name another folder: export TMPDIR=DIR"),
     ],

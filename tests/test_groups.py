@@ -202,6 +202,7 @@ def test_protocols(tmp_path: Path) -> None:
         "zab-mutant-older-leader-followed", "kraft", "kraft-mutant-high-watermark-at-epoch-start",
         "kraft-mutant-vote-without-comparing-logs", "kraft-mutant-votes-twice", "kraft-mutant-vote-forgotten",
         "kraft-mutant-fetch-without-epoch", "kraft-mutant-older-leader-followed",
+        "kraft-mutant-voters-change-before-the-last-is-committed", "kraft-mutant-voters-change-before-a-commit-of-its-epoch",
         "viewstamped", "viewstamped-mutant-own-log", "viewstamped-mutant-longest-log", "viewstamped-mutant-view-without-quorum",
         "viewstamped-mutant-older-primary-followed", "viewstamped-mutant-returns-with-nothing",
         "viewstamped-mutant-recovers-from-any-primary",

@@ -109,6 +109,8 @@ GROUP_PROTOCOLS: Mapping[str, str | None] = {
     _KRAFT_MUTANT + "vote-forgotten": "keep_vote",
     _KRAFT_MUTANT + "fetch-without-epoch": "check_previous",
     _KRAFT_MUTANT + "older-leader-followed": "refuse_older_term",
+    _KRAFT_MUTANT + "voters-change-before-the-last-is-committed": "wait_for_change",
+    _KRAFT_MUTANT + "voters-change-before-a-commit-of-its-epoch": "own_term_first",
     "zab": None,
     _ZAB_MUTANT + "own-history": "compare_logs",
     _ZAB_MUTANT + "history-by-zxid-alone": "current_epoch_first",

@@ -18,7 +18,7 @@ from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
 
 UNUSED = ("consumers", "initial", "initial_file", "remote_storage")
 """Tables that groups have no use for."""
-CHANGING = ("raft",)
+CHANGING = ("raft", "kraft")
 """Protocols whose groups may be asked for other members."""
 UNUSED_OF_CLUSTER = (
     *("import", "scale", "network_bytes_per_second", "disk_bytes_per_second", "page_cache_bytes", "quota_window_rounds"),
@@ -50,7 +50,9 @@ def refuse_unused_by_groups(places: Places, protocol: str) -> None:
     """Raises InputError for the first table or key that groups have no use for."""
     allowed = "it with one of Kafka's protocols"
     if places.data.get("commands") and not group_commands(protocol):
-        raise places.error(("commands",), f"groups of {protocol} have no use for it", f"{allowed}, or reassign with raft")
+        raise places.error(
+            ("commands",), f"groups of {protocol} have no use for it", f"{allowed}, or reassign with raft or kraft"
+        )
     for key in UNUSED:
         if places.data.get(key):
             raise places.error((key,), "groups have no use for it", allowed)

@@ -219,7 +219,7 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "delay_percent": value("delay.jitter.percent"),
         "delay_shape": GEOMETRIC if effective(scenario.config, config, "delay.distribution") == TAILED else UNIFORM,
         "roll_rounds": -(-value("log.roll.period.ms") // round_ms),
-        "one_at_a_time": effective(scenario.config, config, "members.change") == ONE_AT_A_TIME,
+        "one_at_a_time": own == "kraft" or effective(scenario.config, config, "members.change") == ONE_AT_A_TIME,
     }
 
 

@@ -13,6 +13,7 @@ from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums.constants import (
     EVENT_KINDS,
     INVARIANTS,
+    KRAFT,
     MAX_SERVERS,
     NO_ENTRY,
     NO_FAULT,
@@ -77,7 +78,7 @@ def group_columns(state: State) -> dict[str, Any]:
     fields = [kind.value_type.field(at) for at in range(2)]
     of_waits = [pa.array(np.asarray(waits[field.name])[order]).cast(field.type) for field in fields]
     members, voters = sizes_of(np.asarray(groups.members)), sizes_of(np.asarray(groups.voters))
-    needed = np.where(groups.protocol == RAFT, voters // 2 + 1, groups.acks)
+    needed = np.where(np.isin(groups.protocol, (RAFT, KRAFT)), voters // 2 + 1, groups.acks)
     configurations = np.diff(state.configurations.offsets)
     workload = np.asarray(groups.workload_records)
     mean = np.asarray(groups.workload_bytes) / np.maximum(workload, 1)

@@ -9,7 +9,7 @@ from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.latency import note_acknowledged
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.log import end_of_run, term_before
-from emulator.rounds.quorums.members import everybody
+from emulator.rounds.quorums.members import count_of, everybody, voters_of
 from emulator.rounds.quorums.records import Group, Lists
 
 
@@ -48,6 +48,16 @@ def matched_by(lists: Lists, group: Group, settings: Settings, slot: int, voters
         if count >= acks and end > found:
             found = end
     return found
+
+
+@compiled
+def agreed_end(lists: Lists, group: Group, settings: Settings, rules: Rules, slot: int) -> int:
+    """The largest end that the majorities which a leader needs match."""
+    before, members = voters_of(lists, group, rules, slot)
+    end = matched_by(lists, group, settings, slot, members, count_of(members) // 2 + 1)
+    if before != members:
+        end = min(end, matched_by(lists, group, settings, slot, before, count_of(before) // 2 + 1))
+    return end
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
-from emulator.rounds.quorums.constants import LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RAFT, RECOVERING
+from emulator.rounds.quorums.constants import KRAFT, LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RAFT, RECOVERING
 from emulator.rounds.quorums.inputs import Settings
 from emulator.rounds.quorums.links import leader_of_clients, runs
 from emulator.rounds.quorums.log import end_of_run, run_of
@@ -72,7 +72,7 @@ def finish(lists: Lists, group: Group) -> None:
         group.acked_lost += missing(lists, group, at, leadership.acked_to, had_from, had_to)
         group.committed_lost += missing(lists, group, at, leadership.committed_to, had_from, had_to)
     group.voters = everybody(group)
-    if group.protocol == RAFT:
+    if group.protocol in (RAFT, KRAFT):
         at = last_configuration(lists, group, lists.leaderships[last(group.leaderships)].slot)
         group.voters = group.initial if at == NOBODY else lists.configurations[at].members
 

@@ -18,8 +18,10 @@ class Rules(Record):
     check_previous: int = constant("4: the entry before must be of the term that the leader says")
     refuse_older_term: int = constant("4: a leader of an older term is refused")
     both_majorities: int = constant("2, 5, Raft: a joint configuration needs both majorities; else that of the new members")
-    wait_for_change: int = constant("3, Raft: a change begins when the last one is committed; else at once")
-    own_term_first: int = constant("3, Raft: one at a time, a change begins when an entry of the leader's own term is committed")
+    wait_for_change: int = constant("3, Raft, KRaft: a change begins when the last one is committed; else at once")
+    own_term_first: int = constant(
+        "3, Raft, KRaft: one at a time, a change begins when an entry of the leader's own term is committed"
+    )
     leases_expire: int = constant("2, PacificA: a primary that lacks a lease, and reaches no manager, is none any more")
     check_version: int = constant("2, PacificA: the manager takes proposals of the version in force only")
     all_prepared: int = constant("5, PacificA: all replicas of the configuration have it; else the primary")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.reference.quorums.group import Group
-from tests.reference.quorums.raft import elect, majority
+from tests.reference.quorums.members import agree, agreed_end, audience, change_members, end_changes
+from tests.reference.quorums.raft import elect
 from tests.reference.quorums.requests import arrival, is_awaited, take_arrived, write
 from tests.reference.quorums.server import FOLLOWER, LEADER, Request, Server
 
@@ -21,16 +22,18 @@ def play_kraft_round(group: Group) -> None:
     for server in group.servers:
         resign(group, server)
     elect(group)
+    change_members(group)
     group.append()
     for leader in group.servers:
         for server in group.servers:
-            if server is not leader and leader.role == LEADER and leader.runs and group.gets_through(leader, server):
+            tells = server is not leader and leader.role == LEADER and leader.runs and group.gets_through(leader, server)
+            if tells and server.id in audience(group, leader):
                 begin_quorum_epoch(group, leader, server)
     fetch_all(group)
     for leader in group.servers:
         if leader.role == LEADER and leader.runs:
             advance(group, leader)
-    group.under_way = [request for request in group.under_way if is_awaited(group, request)]
+    end_changes(group)
     group.end_round(acked_before)
     group.round += 1
 
@@ -39,8 +42,8 @@ def resign(group: Group, server: Server) -> None:
     """A leader without a majority's fetches."""
     if server.role == LEADER and server.runs:
         limit = 1.5 * group.case.timeout_rounds
-        since = [group.round - (known.answered or 0) for known in server.followers.values()]
-        if 1 + sum(rounds < limit for rounds in since) < majority(group):
+        since = {number: group.round - (known.answered or 0) for number, known in server.followers.items()}
+        if not agree(group, server, [server.id, *(number for number, rounds in since.items() if rounds < limit)]):
             group.follow(server)
             server.leader, server.heard = None, group.round
 
@@ -110,6 +113,9 @@ def fetch(group: Group, server: Server, leader: Server) -> None:
     if not diverges or group.lacks("check_previous"):
         known = leader.followers[server.id]
         known.match, known.answered = offset, group.round
+        if offset >= len(leader.log) or (known.end_then is not None and offset >= known.end_then):
+            known.has_caught_up = True
+        known.end_then = len(leader.log)
     if not answers:
         return
     server.heard = server.heard_leader = group.round
@@ -136,14 +142,12 @@ def cut(group: Group, server: Server, leader: Server, end: int) -> None:
 
 def advance(group: Group, leader: Server) -> None:
     """The high watermark of a leader."""
-    own = leader.synced if group.case.fsync_rounds else len(leader.log)
-    ends = sorted([own, *(known.match for known in leader.followers.values())], reverse=True)
-    end, start = ends[majority(group) - 1], group.starts[leader.election]
+    end, start = agreed_end(group, leader), group.starts[leader.election]
     is_beyond = end > start or (end == start and group.lacks("beyond_epoch_start"))
     if end > leader.commit and is_beyond:
         leader.commit = end
         group.note_committed(leader)
-        if sum(len(server.log) >= end for server in group.servers) < majority(group):
+        if not agree(group, leader, [server.id for server in group.servers if len(server.log) >= end]):
             group.violate("MajorityReachedHighWatermark", leader, None, end)
         if end < group.high_watermark:
             group.violate("MonotonicHighWatermark", leader, None, end)

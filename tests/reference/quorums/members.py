@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tests.reference.quorums.group import Group
+from tests.reference.quorums.requests import is_awaited
 from tests.reference.quorums.server import LEADER, Configuration, Entry, Server
 
 
@@ -45,6 +46,8 @@ def may_stand(group: Group, server: Server) -> bool:
     number, last = known[-1]
     if server.id in last.before | last.members:
         return True
+    if group.case.protocol == "kraft":
+        return False
     was_in = any(server.id in one.before | one.members for _, one in known)
     return was_in and number >= server.commit
 
@@ -102,6 +105,10 @@ def one_step(leader: Server, members: frozenset[int], target: frozenset[int]) ->
 
 def caught_up(group: Group, leader: Server) -> bool:
     """Whether who is to join has got what there was when its catch-up began, in the time of an election."""
+    if group.case.protocol == "kraft":
+        for number in leader.to_join - leader.joining:
+            leader.followers[number].end_then, leader.followers[number].has_caught_up = None, False
+        return all(leader.followers[number].has_caught_up for number in leader.to_join)
     done = []
     for number in sorted(leader.to_join):
         known = leader.followers[number]
@@ -119,13 +126,24 @@ def commit_entries(group: Group) -> None:
     for leader in group.servers:
         if leader.role != LEADER or not leader.runs:
             continue
-        own = leader.synced if group.case.fsync_rounds else len(leader.log)
-        ends = {number: known.match for number, known in leader.followers.items()} | {leader.id: own}
-        agreed = [end for end in set(ends.values()) if agree(group, leader, [n for n, has in ends.items() if has >= end])]
-        group.commit_to(leader, max(agreed, default=0))
+        group.commit_to(leader, agreed_end(group, leader))
+    end_changes(group)
+
+
+def agreed_end(group: Group, leader: Server) -> int:
+    """The largest end of which the majorities that a leader needs are known to have all."""
+    own = leader.synced if group.case.fsync_rounds else len(leader.log)
+    ends = {number: known.match for number, known in leader.followers.items()} | {leader.id: own}
+    agreed = [end for end in set(ends.values()) if agree(group, leader, [n for n, has in ends.items() if has >= end])]
+    return max(agreed, default=0)
+
+
+def end_changes(group: Group) -> None:
+    """What leaders have committed of configurations."""
     for leader in group.servers:
         if leader.role == LEADER and leader.runs:
             end_change(group, leader)
+    group.under_way = [request for request in group.under_way if is_awaited(group, request)]
 
 
 def end_change(group: Group, leader: Server) -> None:
@@ -139,4 +157,4 @@ def end_change(group: Group, leader: Server) -> None:
         group.tell("reassignment_completed", leader, leader.term, number, None, None)
     if leader.id not in now.members:
         group.follow(leader)
-        leader.heard = group.round
+        leader.leader, leader.heard = None, group.round

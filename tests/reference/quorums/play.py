@@ -59,7 +59,7 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "log_term": server.log_term if group.case.protocol in ("zab", "viewstamped", "hdfs-journal") else None,
         "segment": (server.segment, int(server.finalized), server.accepted),
         "takes_over": (server.stage, server.chosen),
-        "voters": voters_of(group, server) if group.case.protocol == "raft" else None,
+        "voters": voters_of(group, server) if group.case.protocol in ("raft", "kraft") else None,
         "synced": server.synced if is_leader else None,
         "under_way": [
             (r.receiver, r.arrives, r.previous, r.previous + len(r.entries), r.commit)

@@ -66,16 +66,16 @@ def segments_of(protocol: str, seed: int) -> dict[str, Any]:
 
 
 def changes_of(case: Case, seed: int) -> dict[str, Any]:
-    """Three cases of raft in ten change their members, some of them with servers that are none at the start."""
+    """Three cases in ten of raft and kraft change their members, some of them with servers that are none at the start."""
     draw = random.Random(f"changes of {case.protocol} {seed}")
-    if case.protocol != "raft" or draw.random() < 0.7:
+    if case.protocol not in ("raft", "kraft") or draw.random() < 0.7:
         return {}
     rounds = sorted(draw.randrange(case.rounds) for _ in range(draw.randrange(1, 4)))
     sets = [tuple(sorted(draw.sample(range(case.copies), draw.randint(1, case.copies)))) for _ in rounds]
     return {
         "first_members": draw.randint(1, case.copies),
         "changes": tuple(zip(rounds, sets, strict=True)),
-        "one_at_a_time": draw.random() < 0.5,
+        "one_at_a_time": draw.random() < 0.5 or case.protocol == "kraft",
     }
 
 

@@ -35,6 +35,8 @@ class Follower:
     in_sync: bool = True
     catch_up_to: int = 0
     catch_up_from: int = 0
+    end_then: int | None = None
+    has_caught_up: bool = False
 
 
 class Request(NamedTuple):

@@ -235,7 +235,7 @@ def rows_of(
                 "log_term": log_term if protocol in ("zab", "viewstamped", "hdfs-journal") else None,
                 "segment": server[14:17],
                 "takes_over": server[17:19],
-                "voters": configured.of(log) if protocol == "raft" else None,
+                "voters": configured.of(log) if protocol in ("raft", "kraft") else None,
                 "synced": own[slot][1] if is_leader else None,
                 "under_way": [(m[1], *m[5:]) for m in waited_for if m[0] == slot],
                 "followers": {

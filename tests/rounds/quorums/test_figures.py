@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from emulator.rounds.lists import append
-from emulator.rounds.quorums.advance_commit import matched_by
+from emulator.rounds.quorums.advance_commit import agreed_end, matched_by
 from emulator.rounds.quorums.constants import LEADER
 from emulator.rounds.quorums.log import append_entries, is_as_complete
 from emulator.rounds.quorums.members import agree, everybody, is_majority
-from emulator.rounds.quorums.raft.commit_entries import agreed_end
 from tests.reference.quorums.cases import Case
 from tests.rounds.quorums.compared import Game
 

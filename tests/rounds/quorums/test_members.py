@@ -1,4 +1,4 @@
-"""Raft's members: joint consensus, one server at a time and what goes wrong there, servers that have left."""
+"""Members of raft and kraft: joint consensus, one server at a time and what goes wrong there, servers that have left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.compiled import is_compiling
-from emulator.rounds.quorums.constants import CONFIGURATION, INVARIANTS, LEADER, REASSIGNMENT_COMPLETED, STEP_DOWN
+from emulator.rounds.quorums.constants import CAMPAIGN, CONFIGURATION, INVARIANTS, LEADER, REASSIGNMENT_COMPLETED, STEP_DOWN
 from tests.reference.quorums.cases import Case, Fault
 from tests.reference.quorums.schedules import random_case, without
 from tests.rounds.quorums.compared import Game, differences, play_block
@@ -78,40 +78,58 @@ def test_a_new_server_catches_up_first() -> None:
     assert missing <= 2 * 4
 
 
-def raft_dev() -> Case:
+def raft_dev(protocol: str) -> Case:
     """The schedule of the post: S1 to S4, one added by S1 alone and S1 removed by S2 alone; numbers are one less here.
 
     Server 0 gets the configuration with 4 to that one only; 1, elected by 1, 2 and 3 for term 2, takes out 0, which 1 and 2 have;
     0 is elected by 0, 3 and 4.
     """
+    gone, apart = (14, 14) if protocol == "raft" else (15, 16)
     faults = (
-        *(Fault("link_cut", 6, 14, 0, server) for server in (1, 2, 3)),
-        *(Fault("link_cut", 6, 14, 4, server) for server in (1, 2, 3)),
+        *(Fault("link_cut", 6, apart, 0, server) for server in (1, 2, 3)),
+        *(Fault("link_cut", 6, apart, 4, server) for server in (1, 2, 3)),
         Fault("broker_crash", 6, 8, 2),
         Fault("broker_crash", 6, 8, 3),
         Fault("slow_link", 6, 60, 1, 3, rounds=1),
         Fault("link_cut", 10, 60, 1, 3),
-        Fault("broker_crash", 14, 60, 1),
-        Fault("broker_crash", 14, 60, 2),
+        Fault("broker_crash", gone, 60, 1),
+        Fault("broker_crash", gone, 60, 2),
     )
     return Case(
-        "raft", 5, 60, timeout_rounds=4, jitter_rounds=0, workload=((0, 1), (5, 0)), faults=faults,
+        protocol, 5, 60, timeout_rounds=4, jitter_rounds=0, workload=((0, 1), (5, 0)), faults=faults,
         first_members=4, changes=((5, (0, 1, 2, 3, 4)), (7, (1, 2, 3))), one_at_a_time=True,
     )  # fmt: skip
 
 
-def test_the_bug_of_one_at_a_time() -> None:
-    case = raft_dev()
+@pytest.mark.parametrize("protocol", ["raft", "kraft"])
+def test_the_bug_of_one_at_a_time(protocol: str) -> None:
+    case = raft_dev(protocol)
     assert violated(case) == set()
     assert "LeaderCompleteness" in violated(without(case, "own_term_first"))
-    assert violated(replace(without(case, "own_term_first"), one_at_a_time=False)) == set()
     assert differences(case) == differences(without(case, "own_term_first")) == []
 
 
+def test_joint_consensus_does_not_have_it() -> None:
+    assert violated(replace(without(raft_dev("raft"), "own_term_first"), one_at_a_time=False)) == set()
+
+
+def test_who_leaves_kraft_fetches_on() -> None:
+    """Voters that are taken out follow the log as observers: nobody stands, and the leader stays."""
+    case = replace(QUIET, protocol="kraft", first_members=5, changes=((5, (0, 1, 2)),), one_at_a_time=True, rounds=40)
+    assert differences(case) == []
+    game = played(case)
+    assert [round_ for round_, kind, _ in told(game, CONFIGURATION, REASSIGNMENT_COMPLETED) if kind == CONFIGURATION] == [5, 7]
+    assert told(game, STEP_DOWN, CAMPAIGN) == []
+    assert [game.voters(slot) for slot in (0, 3, 4)] == [([0, 1, 2], [0, 1, 2])] * 3
+    assert int(game.lists.servers[4].end) == int(game.lists.servers[0].end)
+
+
 @pytest.mark.skipif(not is_compiling(), reason="a thousand schedules as ordinary Python")
-@pytest.mark.parametrize("guard", ["both_majorities", "wait_for_change"])
-def test_a_mutant_is_caught(guard: str) -> None:
-    cases = [case for seed in range(3000) if (case := random_case("raft", seed, rounds=60)).changes]
+@pytest.mark.parametrize(
+    ("protocol", "guard"), [("raft", "both_majorities"), ("raft", "wait_for_change"), ("kraft", "wait_for_change")]
+)
+def test_a_mutant_is_caught(protocol: str, guard: str) -> None:
+    cases = [case for seed in range(3000) if (case := random_case(protocol, seed, rounds=60)).changes]
     told_of = play_block([without(case, guard) for case in cases])[1].violations
     assert "LeaderCompleteness" in {INVARIANTS[row.invariant] for row in told_of}
 

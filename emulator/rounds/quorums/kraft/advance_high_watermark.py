@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.advance_commit import matched_by, note_committed
+from emulator.rounds.quorums.advance_commit import agreed_end, note_committed
 from emulator.rounds.quorums.constants import (
     LEADER,
     MAJORITY_REACHED_HIGH_WATERMARK,
@@ -12,7 +12,7 @@ from emulator.rounds.quorums.constants import (
 )
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.links import runs
-from emulator.rounds.quorums.members import everybody
+from emulator.rounds.quorums.members import agree
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import witness
 
@@ -23,26 +23,25 @@ def advance_high_watermark(lists: Lists, group: Group, settings: Settings, rules
 
     Source: LeaderState.maybeUpdateHighWatermark; KAFKA-12619: beyond the epoch's start, not at it.
     """
-    majority = group.copies // 2 + 1
     for slot in range(group.copies):
         leader = lists.servers[slot]
         if leader.role == LEADER and runs(lists, slot):
-            end = matched_by(lists, group, settings, slot, everybody(group), majority)
+            end = agreed_end(lists, group, settings, rules, slot)
             start = lists.leaderships[group.leaderships.start + leader.leadership].first_entry
             if end > leader.commit and (end > start or (end == start and not rules.beyond_epoch_start)):
                 leader.commit = end
                 note_committed(lists, group, slot)
-                check_high_watermark(lists, group, slot, majority)
+                check_high_watermark(lists, group, rules, slot)
 
 
 @compiled
-def check_high_watermark(lists: Lists, group: Group, slot: int, majority: int) -> None:
+def check_high_watermark(lists: Lists, group: Group, rules: Rules, slot: int) -> None:
     """MonotonicHighWatermark: no leader's is below an earlier one's. MajorityReachedHighWatermark: so many logs are as long."""
-    leader, count = lists.servers[slot], 0
+    leader, long_enough = lists.servers[slot], 0
     for other in range(group.copies):
         if lists.servers[other].end >= leader.commit:
-            count += 1
-    if count < majority:
+            long_enough |= 1 << other
+    if not agree(lists, group, rules, slot, long_enough):
         witness(lists, group, MAJORITY_REACHED_HIGH_WATERMARK, slot, NOBODY, leader.commit)
     if leader.commit < group.high_watermark:
         witness(lists, group, MONOTONIC_HIGH_WATERMARK, slot, NOBODY, leader.commit)

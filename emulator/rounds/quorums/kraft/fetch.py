@@ -10,6 +10,7 @@ from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.lead import follow, take_term
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries, cut, end_up_to_term, term_before
+from emulator.rounds.quorums.members import audience_of
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.tell import tell, witness
 
@@ -24,6 +25,8 @@ def begin_quorum_epochs(lists: Lists, group: Group, rules: Rules) -> None:
         for other in range(group.copies):
             leader, server = lists.servers[slot], lists.servers[other]
             if leader.role != LEADER or not runs(lists, slot) or other == slot or not gets_through(lists, slot, other):
+                continue
+            if not audience_of(lists, group, slot) >> other & 1:
                 continue
             if server.leader == slot and server.term == leader.term:
                 continue
@@ -112,6 +115,9 @@ def fetch_from(lists: Lists, group: Group, settings: Settings, rules: Rules, slo
     peer = lists.peers[source * group.copies + slot]
     peer.match_to = server.end
     peer.answered_round = group.now
+    if server.end >= min(peer.catch_up_to, leader.end):
+        peer.caught_up = 1
+    peer.catch_up_to = leader.end
     if answers:
         server.heard_round = group.now
         server.heard_leader = group.now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.quorums.append import append_records
+from emulator.rounds.quorums.change_members import change_members, end_changes
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.kraft.advance_high_watermark import advance_high_watermark
@@ -23,12 +24,14 @@ def play_kraft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     group.acked_before = group.acked
     if group.now >= group.next_change:  # 1. inputs
         take_inputs(lists, inputs, group, rules)
-    resign(lists, group, settings)  # 2. election
+    resign(lists, group, settings, rules)  # 2. election
     if stand(lists, inputs, group, settings, rules):
         vote(lists, group, settings, rules)
-    append_records(lists, inputs, group)  # 3. append
+    change_members(lists, inputs, group, settings, rules)  # 3. append
+    append_records(lists, inputs, group)
     begin_quorum_epochs(lists, group, rules)  # 4. fetch
     fetch(lists, inputs, group, settings, rules)
     advance_high_watermark(lists, group, settings, rules)  # 5. commit
+    end_changes(lists, group)
     end_round(lists, group, settings)  # 6. end of the round
     group.now += 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.quorums.append import append_records
+from emulator.rounds.quorums.change_members import change_members, end_changes
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
-from emulator.rounds.quorums.raft.change_members import change_members, end_changes
 from emulator.rounds.quorums.raft.check_quorum import check_quorum
 from emulator.rounds.quorums.raft.commit_entries import commit_entries
 from emulator.rounds.quorums.raft.stand import stand

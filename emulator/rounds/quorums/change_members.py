@@ -1,10 +1,19 @@
-"""Step 3 of raft: the leader that is asked for other members changes them, at once by a joint configuration or one by one."""
+"""Step 3 of raft and kraft: the leader that is asked for other members changes them, at once by a joint one or one by one."""
 
 from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.lists import append
-from emulator.rounds.quorums.constants import CONFIGURATION, LEADER, NO_ENTRY, NO_FAULT, NOBODY, REASSIGNMENT_COMPLETED
+from emulator.rounds.quorums.constants import (
+    CONFIGURATION,
+    KRAFT,
+    LEADER,
+    NO_ENTRY,
+    NO_FAULT,
+    NO_LIMIT,
+    NOBODY,
+    REASSIGNMENT_COMPLETED,
+)
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
 from emulator.rounds.quorums.latency import note_appended
 from emulator.rounds.quorums.lead import follow
@@ -87,6 +96,12 @@ def has_caught_up(lists: Lists, group: Group, settings: Settings, slot: int, joi
             continue
         peer = lists.peers[slot * group.copies + other]
         begins = not leader.joining >> other & 1
+        if group.protocol == KRAFT:
+            if begins:
+                peer.catch_up_to = NO_LIMIT
+                peer.caught_up = 0
+            all_did = all_did and peer.caught_up == 1
+            continue
         if not begins and peer.match_to >= peer.catch_up_to:
             begins = group.now - peer.catch_up_from > settings.timeout_rounds
             all_did = all_did and not begins
@@ -136,4 +151,5 @@ def end_changes(lists: Lists, group: Group) -> None:
             tell(lists, group, REASSIGNMENT_COMPLETED, slot, leader.term, own.entry, NO_ENTRY, NO_FAULT)
         if not own.members >> slot & 1:
             follow(lists, group, slot)
+            leader.leader = NOBODY
             leader.heard_round = group.now

@@ -41,6 +41,8 @@ LEDGER_KEYS: Mapping[str, ConfigKey] = {
         _client("ackQuorumSize", int, 2, _SIZE),
         _client("addEntryTimeoutSec", int, 5, _SECONDS),
         _client("readEntryTimeoutSec", int, 5, _SECONDS),
+        _client("firstSpeculativeReadTimeout", int, 2000, _MILLISECONDS),
+        _client("maxSpeculativeReadTimeout", int, 5000, (1, INT_MAX)),
         _client("delayEnsembleChange", bool, False),
         _client("explicitLacInterval", int, 0, _MILLISECONDS),
         _client("minNumRacksPerWriteQuorum", int, 2, _SIZE),

@@ -53,6 +53,9 @@ _TYPES: dict[str, DataType] = {
         ("entry", _LONG), ("acked_by", _BROKERS), ("awaited_from", _BROKERS)
     ),
     "array<struct<number:int,phase:string,lac:bigint>>": _structs(("number", _INT), ("phase", _TEXT), ("lac", _LONG)),
+    "array<struct<number:int,entries_read:bigint,entries_missing:bigint,awaited_from:array<int>>>": _structs(
+        ("number", _INT), ("entries_read", _LONG), ("entries_missing", _LONG), ("awaited_from", _BROKERS)
+    ),
     "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>": _structs(
         ("ensemble_index", _INT), ("from_entry", _LONG), ("to_entry", _LONG)
     ),

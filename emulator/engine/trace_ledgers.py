@@ -15,8 +15,9 @@ from emulator.outcomes.compiled_ledgers.rounds import round_tables, topic_round_
 from emulator.outcomes.compiled_ledgers.view import LedgerView
 from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NEVER
 from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
-from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Traffic, Violation
+from emulator.rounds.bookkeeper.records import Fragment, Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
+from emulator.rounds.bookkeeper.told_records import Event, Traffic, Violation
 from emulator.rounds.bookkeeper.topics.play_block import TopicScratch
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
 from emulator.rounds.bookkeeper.topics.records import Part

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.explain.ledger_closing import bookie_words, client_words, list_words, messages_words, state_words
+from emulator.explain.ledger_closing import (
+    bookie_words,
+    client_words,
+    list_words,
+    messages_words,
+    reader_words,
+    state_words,
+)
 from emulator.explain.ledger_rows import refuse_other_ledger
 from emulator.explain.reading import Subject, ask, read_faults
 from emulator.explain.rows import Row
@@ -64,6 +71,8 @@ def ledger_lines(tables: Asker, subject: Subject, number: int | None = None) -> 
     lines += _happenings(faults, rows("events", own if topic else ""), subject)
     clients = rows("ledger_clients", f"{own} ORDER BY client, number")
     lines += ["", *(client_words(client) for client in clients)] if clients else []
+    readers = rows("ledger_readers", f"{own} ORDER BY number")
+    lines += ["", *(reader_words(reader) for reader in readers)] if readers else []
     lines += ["", "bookies at the end:", *(f"  {bookie_words(bookie)}" for bookie in bookies)]
     of_ledger = "" if number is None else f"AND witness LIKE 'ledger {number}: %'"
     violations = rows("violations", f"{of_ledger} ORDER BY round NULLS LAST, invariant")

@@ -24,6 +24,7 @@ def ledger_closing(rows: LedgerRows) -> Iterator[str]:
         yield "Clients"
         for client in rows.clients:
             yield f"  {client_words(client)}"
+    yield from _readers(rows)
     yield from _lost_and_faults(rows)
 
 
@@ -33,7 +34,16 @@ def topic_closing(rows: TopicRows) -> Iterator[str]:
     yield f"  {messages_words(rows.row)}"
     for ledger in rows.ledgers:
         yield f"  ledger {ledger['ledger']}: {list_words(ledger)}"
+    yield from _readers(rows)
     yield from _lost_and_faults(rows)
+
+
+def _readers(rows: LedgerRows | TopicRows) -> Iterator[str]:
+    if rows.readers:
+        yield "Readers"
+    for reader in rows.readers:
+        of_list = f"of ledger {reader['ledger']}, " if isinstance(rows, TopicRows) else ""
+        yield f"  {of_list}{reader_words(reader)}"
 
 
 def _lost_and_faults(rows: LedgerRows | TopicRows) -> Iterator[str]:
@@ -92,6 +102,18 @@ def client_words(client: Row) -> str:
     answer = "" if client["error"] is None else f", was told {client['error']}"
     attempt = "" if client["attempt_error"] is None else f", an attempt failed with {client['attempt_error']}"
     return f"{client['client']} {client['number']}: {client['phase']}{answer}{attempt}{found}"
+
+
+def reader_words(reader: Row) -> str:
+    """Returns when a reader read, what it got, from where, and what it had to ask twice for."""
+    done = "on, still reading" if reader["done_round"] is None else f"to round {reader['done_round']}"
+    said = [f"reader {reader['number']}: from round {reader['started_round']} {done}"]
+    said.append(f"{reader['entries_read']} of {reader['entries']} entries")
+    said += ["from remote storage"] if reader["remote_bytes"] else []
+    said += [f"{reader['speculative']} asked of further bookies, as earlier ones took too long"] if reader["speculative"] else []
+    if reader["entries_missing"]:
+        said.append(f"{reader['entries_missing']} missing, the first {reader['first_missing']}: {reader['error']}")
+    return ", ".join(said)
 
 
 def bookie_words(bookie: Row) -> str:

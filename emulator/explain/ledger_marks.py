@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from emulator.explain.fetches import Message, offsets
 from emulator.explain.ledger_history import LedgerHistory, entries_words
@@ -46,6 +46,7 @@ def ledger_marks(history: LedgerHistory, round_: int, first_shown: bool) -> list
     marks += [event_mark(event) for event in history.events.get(round_, ())]
     marks += _of_writer(history, round_)
     marks += _of_recoveries(history, round_)
+    marks += reader_marks(history.rows.readers, round_, CONTROLLER)
     for broker in history.columns:
         marks += _of_bookie(history, round_, broker)
     return sorted(marks, key=lambda mark: (mark.step, mark.kind not in ("fault_end", "fault")))
@@ -105,6 +106,19 @@ def _of_recoveries(history: LedgerHistory, round_: int) -> Iterator[Mark]:
             yield Mark(LEADING, "recovery", CONTROLLER, f"recovery {number} begins")
         elif there[number]["lac"] > then[number]["lac"] and then[number]["phase"] != "fence":
             yield Mark(AFTER_FETCHES, "recovery", CONTROLLER, f"recovery {number} has written back {there[number]['lac']}")
+
+
+def reader_marks(readers: Sequence[Row], round_: int, column: int, name: str = "") -> Iterator[Mark]:
+    """Readers that begin or end in a round, in one column."""
+    for reader in readers:
+        who = f"{name}reader {reader['number']}"
+        if reader["done_round"] == round_:
+            got = "all" if not reader["entries_missing"] else f"{reader['entries_read']} of {reader['entries']} entries"
+            kind = "reader" if not reader["entries_missing"] else "acked_lost"
+            since = "" if reader["started_round"] == round_ else f", asked for in round {reader['started_round']}"
+            yield Mark(AFTER_FETCHES, kind, column, f"{who} has {got}{since}")
+        elif reader["started_round"] == round_:
+            yield Mark(AFTER_FETCHES, "reader", column, f"{who} asks for {offsets(0, reader['entries'])}")
 
 
 def _of_bookie(history: LedgerHistory, round_: int, broker: int) -> Iterator[Mark]:

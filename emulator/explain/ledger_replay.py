@@ -38,7 +38,7 @@ def with_rounds(rows: LedgerRows | TopicRows, run: Row, first: int, last: int) -
         stored: dict[str, Any] = {"ledgers": [rows.ledger], "fragments": rows.fragments, "bookies": rows.bookies}
     else:
         stored = {"topics": [rows.row], "ledgers": rows.ledgers}
-    refuse_others({**own, **written}, stored | {"events": rows.events})
+    refuse_others({**own, **written}, stored | {"events": rows.events, "ledger_readers": rows.readers})
     events = rows.events if scenario.events is None else own["events"].to_pylist()
     trace = {name: _in_rounds(own[name], first, last) for name in ("ledger_rounds", "bookie_rounds", "topic_rounds")}
     if isinstance(rows, LedgerRows):

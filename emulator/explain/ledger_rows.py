@@ -30,6 +30,7 @@ class LedgerRows:
     fragments: Sequence[Row] = ()
     bookies: Sequence[Row] = ()
     clients: Sequence[Row] = ()
+    readers: Sequence[Row] = ()
     brokers: Sequence[Row] = ()
     faults: Sequence[Row] = ()
     events: Sequence[Row] = ()
@@ -59,6 +60,7 @@ class TopicRows:
     fragments: Sequence[Row] = ()
     brokers: Sequence[Row] = ()
     faults: Sequence[Row] = ()
+    readers: Sequence[Row] = ()
     events: Sequence[Row] = ()
     violations: Sequence[Row] = ()
     columns: tuple[int, ...] = ()
@@ -107,6 +109,7 @@ def _ledger(tables: Asker, subject: Subject, number: int | None) -> LedgerRows:
         fragments=_rows(tables, subject, "fragments", f"{own} ORDER BY first_entry"),
         bookies=_rows(tables, subject, "bookies", f"{own} ORDER BY broker"),
         clients=_rows(tables, subject, "ledger_clients", f"{own} ORDER BY client, number"),
+        readers=_rows(tables, subject, "ledger_readers", f"{own} ORDER BY number"),
         events=_rows(tables, subject, "events", "" if number is None else own),
         violations=_rows(tables, subject, "violations", f"{of_ledger} ORDER BY round NULLS LAST, invariant"),
         trace=_rows(tables, subject, "ledger_rounds", in_rounds),
@@ -138,6 +141,7 @@ def _topic(tables: Asker, subject: Subject, row: Row) -> TopicRows:
         ledgers,
         fragments=fragments,
         faults=faults,
+        readers=_rows(tables, subject, "ledger_readers", "ORDER BY ledger, number"),
         events=events,
         violations=_rows(tables, subject, "violations", "ORDER BY round NULLS LAST, invariant"),
         columns=_drawn(ledgers, subject),

@@ -95,7 +95,8 @@ def _what_goes_on(history: LedgerHistory, round_: int) -> Any:
     kept = {name: ledger.get(name) for name in ("state", "last_entry", "writer", "ensemble", "replacing", "underreplicated")}
     phases = [(one["number"], one["phase"].replace("write", "read")) for one in ledger.get("recoveries", ())]
     roles = {broker: (state.role, state.said[:1]) for broker, state in _states(history, round_).items()}
-    return kept, phases, roles, sorted(history.unanswered(round_)), history.faulty(round_)
+    waits = [(one["number"], one["awaited_from"]) for one in ledger.get("readers", ())]
+    return kept, phases, waits, roles, sorted(history.unanswered(round_)), history.faulty(round_)
 
 
 def _states(history: LedgerHistory, round_: int) -> Mapping[int, State]:
@@ -130,7 +131,13 @@ def _side(ledger: Row | None) -> list[str]:
     pieces += [f"{ledger['queued']} queued"] if ledger["queued"] else []
     pieces.append(f"to {' '.join(map(str, ledger['ensemble']))}")
     pieces += [f"recovery {one['number']}: {one['phase']}, lac {one['lac']}" for one in ledger["recoveries"]]
-    return pieces
+    return pieces + [waiting_words(one) for one in ledger["readers"]]
+
+
+def waiting_words(reader: Row) -> str:
+    """Returns whom a reader under way waits for."""
+    brokers = reader["awaited_from"]
+    return f"reader {reader['number']} waits for bookie{'s' if len(brokers) > 1 else ''} {' '.join(map(str, brokers))}"
 
 
 def _quiet(history: LedgerHistory, rounds: Sequence[int]) -> Quiet:
@@ -161,6 +168,7 @@ def _quiet_words(history: LedgerHistory, first: int, last: int) -> str:
             away.setdefault(status, []).append(str(broker))
     troubles += [f"{status}: {', '.join(brokers)}" for status, brokers in away.items()]
     troubles += [f"recovery {one['number']}: {one['phase']}, lac {one['lac']}" for one in after["recoveries"]]
+    troubles += [waiting_words(one) for one in after["readers"]]
     return "; ".join([", ".join(words), *troubles])
 
 

@@ -10,9 +10,9 @@ from emulator.explain.fetches import offsets
 from emulator.explain.history import FaultInForce
 from emulator.explain.ledger_closing import topic_closing
 from emulator.explain.ledger_history import by_round
-from emulator.explain.ledger_marks import event_mark
+from emulator.explain.ledger_marks import event_mark, reader_marks
 from emulator.explain.ledger_rows import TopicRows
-from emulator.explain.ledger_story import growth_words, with_quiet
+from emulator.explain.ledger_story import growth_words, waiting_words, with_quiet
 from emulator.explain.marks import AFTER_FETCHES, CONTROLLER, INPUTS, LEADING, NBSP, WRITING, Mark, fault_marks
 from emulator.explain.rows import Row
 from emulator.explain.story import ABSENT, FOLLOWER, LEADER, OFFLINE, ZOMBIE, Moment, Quiet, Speech, State, Story
@@ -132,6 +132,8 @@ def _marks(history: _History, round_: int, first_shown: bool) -> list[Mark]:
         acknowledged = history.acknowledged(round_, ledger)
         if acknowledged is not None:
             marks.append(Mark(WRITING, "append", ledger, f"acknowledges {offsets(*acknowledged)}"))
+        own = [reader for reader in history.rows.readers if reader["ledger"] == ledger]
+        marks += reader_marks(own, round_, ledger)
     marks += _of_owner(history, round_)
     return sorted(marks, key=lambda mark: (mark.step, mark.kind not in ("fault_end", "fault")))
 
@@ -172,6 +174,7 @@ def _state(history: _History, round_: int, number: int) -> State:
     last = ledger["writer_lac"] if ledger["last_entry"] is None else ledger["last_entry"]
     pieces = [str(ledger["state"]), f"{last + 1} entries"]
     pieces += [f"{len(ledger['in_flight'])} in flight"] if ledger["in_flight"] else []
+    pieces += [waiting_words(one) for one in ledger["readers"]]
     topic = history.topics.get(round_, {})
     pieces += ["in remote storage"] if number in topic.get("offloaded", ()) else []
     pieces += [] if number in topic.get("listed", (number,)) else ["NOT IN THE LIST"]

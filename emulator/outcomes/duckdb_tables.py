@@ -39,6 +39,9 @@ _TYPES = {
         "STRUCT(entry BIGINT, acked_by INTEGER[], awaited_from INTEGER[])[]"
     ),
     "array<struct<number:int,phase:string,lac:bigint>>": "STRUCT(number INTEGER, phase VARCHAR, lac BIGINT)[]",
+    "array<struct<number:int,entries_read:bigint,entries_missing:bigint,awaited_from:array<int>>>": (
+        "STRUCT(number INTEGER, entries_read BIGINT, entries_missing BIGINT, awaited_from INTEGER[])[]"
+    ),
     "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>": (
         "STRUCT(ensemble_index INTEGER, from_entry BIGINT, to_entry BIGINT)[]"
     ),

@@ -18,13 +18,13 @@ from emulator.rounds.bookkeeper.constants import POLICIES
 from emulator.scenario.bookie_places import check_regions
 from emulator.scenario.commands import CommandKind, check_config, check_replicas
 from emulator.scenario.globs import matching_topics
+from emulator.scenario.ledger_ensembles import LOWEST_FREE_ID, new_ensembles
 from emulator.scenario.model import Broker, Command, Topic
 from emulator.scenario.placements import PLACEMENT_KEYS
 from emulator.scenario.places import Location, Places
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
 from emulator.scenario.shapes import MAX_PARTITIONS, CommandShape, ScenarioShape, TopicShape
 
-LOWEST_FREE_ID, RACK_AWARE = POLICIES[:2]
 DRAWN = POLICIES[2:]
 """Policies that draw bookies: BookKeeper's own."""
 REGION_AWARE = DRAWN[-1]
@@ -275,49 +275,3 @@ def check_lists_commands(
             if command.kind in LEDGER_COMMANDS and command.kind not in OF_LISTS and lists[name]:
                 problem = f"{name} is a list of ledgers, which its owner opens and closes"
                 raise places.error(("commands", index, "kind"), problem, listing(OF_LISTS))
-
-
-def new_ensembles(
-    bookies: Sequence[Broker], policy: str, size: int, write: int, least: int, enforced: bool
-) -> list[list[int] | None]:
-    """The ensemble of a new ledger, by the place of the bookie that is taken first; None: the policy has none there.
-
-    `bookies`: those that are registered. `least`: racks that a write quorum shall have, and must if `enforced`.
-    """
-    ensembles: list[list[int] | None] = []
-    for first in range(len(bookies)):
-        turned = [*bookies[first:], *bookies[:first]]
-        if size > len(turned):
-            chosen = None
-        elif policy == RACK_AWARE:
-            chosen = _new_ensemble(turned, size, write, least, enforced)
-        else:
-            chosen = turned[:size]
-        ensembles.append(None if chosen is None else [b.id for b in chosen])
-    return ensembles
-
-
-def _new_ensemble(order: Sequence[Broker], size: int, write: int, least: int, enforced: bool) -> list[Broker] | None:
-    """Index by index: enough racks in every write set, then a rack that the ensemble hasn't, then the first in order."""
-    chosen: list[Broker] = []
-    for index in range(size):
-        ranks = []
-        for place, bookie in enumerate(order):
-            if bookie not in chosen:
-                racks = {b.rack for b in chosen}
-                ranks.append((not _spreads([*chosen, bookie], index, size, write, least), bookie.rack in racks, place))
-        crowded, _, place = min(ranks)
-        if crowded and enforced:
-            return None
-        chosen.append(order[place])
-    return chosen
-
-
-def _spreads(placed: Sequence[Broker], index: int, size: int, write: int, least: int) -> bool:
-    """Every write set with the index has enough racks, or may still have when the ensemble is full."""
-    for start in range(size):
-        places = [(start + i) % size for i in range(write)]
-        known = [placed[place].rack for place in places if place < len(placed)]
-        if index in places and len(set(known)) + len(places) - len(known) < least:
-            return False
-    return True

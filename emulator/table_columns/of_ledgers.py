@@ -24,6 +24,8 @@ IN_FLIGHT = "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<in
 
 RECOVERIES = "array<struct<number:int,phase:string,lac:bigint>>"
 
+READING = "array<struct<number:int,entries_read:bigint,entries_missing:bigint,awaited_from:array<int>>>"
+
 HELD = "array<struct<ensemble_index:int,from_entry:bigint,to_entry:bigint>>"
 
 LEDGER = Column("ledger", INT, "number of the ledger in its topic's list; 0: a ledger by itself")
@@ -79,6 +81,8 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("offload_read_bytes", LONG, "bytes that its copies to remote storage read from bookies, whatever became of them"),
         Column("reader_bytes", LONG, "bytes that readers (read_ledger, read_topic) read of it from bookies"),
         Column("reader_remote_bytes", LONG, "bytes that they read of it from remote storage"),
+        Column("copy_errors", LONG, "copies of it to remote storage that failed, as that was away"),
+        Column("given_up_bytes", LONG, "bytes that copies of it had moved when they were given up"),
     ),
     "topics": table(
         SCENARIO,
@@ -140,6 +144,25 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("error", TEXT, "what it was told last, as BKException.Code names it; null: nothing yet", True),
         Column("attempt_error", TEXT, "what made the last attempt of a recovery that failed fail; null: none did", True),
     ),
+    "ledger_readers": table(
+        SCENARIO,
+        TOPIC,
+        PARTITION,
+        LEDGER,
+        Column("number", INT, "number of the reader among those of the ledger"),
+        Column("started_round", INT, "round in which it began (read_ledger, read_topic)"),
+        Column(
+            "done_round", INT, "round in which it had all that it gets; null: not yet, or the bookies deleted the ledger", True
+        ),
+        Column("entries", LONG, "entries that it asks for: up to the ledger's last one, or its LAC"),
+        Column("entries_read", LONG, "of these it got"),
+        Column("entries_missing", LONG, "that nobody gave it"),
+        Column("bytes_read", LONG, "bytes that it got from bookies"),
+        Column("remote_bytes", LONG, "bytes that it got from remote storage"),
+        Column("speculative", LONG, "entries asked of a further bookie since earlier ones took too long"),
+        Column("first_missing", LONG, "entry: the first one that nobody gave it; null: none", True),
+        Column("error", TEXT, "why, as BKException.Code names it; null likewise", True),
+    ),
     "ledger_rounds": table(
         SCENARIO,
         TOPIC,
@@ -158,6 +181,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("in_flight", IN_FLIGHT, "the writer's adds that it has not acknowledged: who took them, whose answers it awaits"),
         Column("recoveries", RECOVERIES, "recoveries under way: how far they are, and the last entry that they recovered"),
         Column("underreplicated", INT, "bookies of its fragments that are to be replaced"),
+        Column("readers", READING, "readers under way: what they got, what nobody gave them, whose answers they await"),
     ),
     "bookie_rounds": table(
         SCENARIO,

@@ -26,6 +26,12 @@ OF_EVENTS = ("round", "kind", "broker", "from_offset", "to_offset", "cause", "re
 LOSSES = ("acked_lost", "acked_unreadable", "acked_under_replicated")
 """Columns of what became of acknowledged entries."""
 
+OF_A_READER = (
+    *("started_round", "done_round", "entries", "entries_read", "entries_missing", "bytes_read", "remote_bytes", "speculative"),
+    *("first_missing", "error"),
+)
+"""Columns of `ledger_readers` that are compared."""
+
 READ = ("offload_read_bytes", "reader_bytes", "reader_remote_bytes")
 """Columns of what was read of a ledger."""
 
@@ -102,6 +108,7 @@ def of_reference(result: Result) -> dict[str, Any]:
         "recoveries": [(r.phase, r.error, r.lac if r.phase == "done" else None) for r in ledger.recoveries],
         "attempts": [r.attempt_error for r in ledger.recoveries],
         "openings": [(o.lac, o.error or (None if o.lac is None else "OK")) for o in ledger.openings],
+        "readers": [one.row for one in ledger.readers],
         "closes": list(ledger.writer.closes),
         "acked": results["OK"],
         "failed": results["failed"],
@@ -140,6 +147,7 @@ def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         "recoveries": [(c["phase"], c["error"], c["last_entry"]) for _, c in clients["recovery"]],
         "attempts": [c["attempt_error"] for _, c in clients["recovery"]],
         "openings": [(c["last_entry"], c["error"]) for _, c in clients["reader"]],
+        "readers": [tuple(row[name] for name in OF_A_READER) for row in sorted(tables["ledger_readers"], key=by_number)],
         "closes": [c["error"] for _, c in clients["close"]],
         "acked": tables["outcomes"][0]["acked"],
         "failed": ledger["failed_adds"],
@@ -148,6 +156,11 @@ def of_engine(tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         "events": told,
         "violations": first_rounds((v["invariant"], v["round"]) for v in tables["violations"]),
     }
+
+
+def by_number(row: Row) -> int:
+    """The order of clients."""
+    return int(row["number"])
 
 
 CLIENTS = ("recovery", "reader", "close")

@@ -53,12 +53,25 @@ to_round = 27
 kind = "client_crash"
 topic = "pulsar"
 from_round = 30
+[[faults]]
+kind = "slow_bookie"
+broker = 2
+lag_rounds = 2
+from_round = 34
 [[commands]]
 kind = "take_over"
 topic = "pulsar"
 round = 32
+[[commands]]
+kind = "read_ledger"
+topic = "ledger"
+round = 35
+[[commands]]
+kind = "read_topic"
+topic = "pulsar"
+round = 38
 """
-"""Entries of a ledger lose both copies; a topic is taken over. Not traced, and most events are not written."""
+"""Entries of a ledger lose both copies; a topic is taken over; both are read. Not traced, and most events are not written."""
 
 
 @pytest.fixture(autouse=True)
@@ -127,6 +140,18 @@ def test_what_was_lost_and_why(untraced: Path, capsys: pytest.CaptureFixture[str
     assert loss.endswith(": bookie 3 had the last copies; fault 2, disk_loss of 3")
     assert "LOSES ENTRIES" in "\n".join(lines), "an event that the run did not write"
     assert any("2: disk_loss of 3, round 25 to round 26 (12.5 to 13.5 s)" in line for line in lines)
+
+
+def test_readers(untraced: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What bookies 1 and 3 had is gone, bookie 2 answers after two rounds."""
+    lines = told(capsys, untraced, "--html", str(tmp_path / "page.html"))
+    text = " ".join(" ".join(lines).split())
+    assert "reader 0 asks for" in text and "reader 0 waits for bookie 2" in text and "reader 0 has 78 of" in text
+    (closing,) = (line for line in lines[lines.index("Readers") :] if line.startswith("  reader 0: from round 35 to round 37, "))
+    assert closing.endswith(" missing, the first 2: NoSuchEntryException")
+    assert "reader 0 waits for bookie 2" in (tmp_path / "page.html").read_text("utf-8")
+    lines = told(capsys, untraced, topic="pulsar")
+    assert any(line.startswith("  of ledger 0, reader 0: from round 38 ") for line in lines[lines.index("Readers") :])
 
 
 def test_the_page_of_a_ledger(untraced: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

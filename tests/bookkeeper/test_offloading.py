@@ -108,6 +108,26 @@ def test_who_read_what(out: str) -> None:
         assert row["bytes_out"] == row["offload_read_bytes"] + row["reader_bytes"]
 
 
+def test_copies_that_fail(out: str) -> None:
+    """The outage begins in round 30: what is being copied fails then, and so does all that is due at each close."""
+    _, rows = ask(
+        out,
+        "SELECT ledger, closed_round, offload_started_round, copy_errors, given_up_bytes FROM ledgers WHERE scenario_id = 0"
+        " AND offloaded_round IS NULL ORDER BY ledger",
+    )
+    ledgers = [tuple(row) for row in rows]
+    closes = [closed for _, closed, *_ in ledgers if closed is not None and closed >= 30]
+    assert len(closes) >= 2
+    for _, closed, started, errors, given_up in ledgers:
+        was_moving = started is not None
+        assert errors == (0 if closed is None else sum(close >= closed for close in closes) + was_moving)
+        assert given_up == (4000 * (29 - started) if was_moving else 0)
+    report = asked(out, tiering_report_sql())
+    assert report["base"]["copy_errors"] == sum(errors for *_, errors, _ in ledgers) > 0
+    assert report["base"]["copied_again_gb"] == sum(given_up for *_, given_up in ledgers) / 1e9
+    assert report["off"]["copy_errors"] == 0
+
+
 def test_what_it_costs(out: str) -> None:
     """The tiering report of topics that are lists of ledgers: bytes by tier, requests, the bill."""
     report = asked(out, tiering_report_sql())

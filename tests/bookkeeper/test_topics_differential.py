@@ -18,7 +18,18 @@ from tests.reference.bookkeeper.schedules import topic_schedule
 from tests.reference.bookkeeper.topics import play_topic
 
 SEEDS = range(18 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
-TABLES = ("scenarios", "outcomes", "events", "ledgers", "topics", "fragments", "bookies", "ledger_clients", "violations")
+TABLES = (
+    "scenarios",
+    "outcomes",
+    "events",
+    "ledgers",
+    "topics",
+    "fragments",
+    "bookies",
+    "ledger_clients",
+    "ledger_readers",
+    "violations",
+)
 Tables = dict[str, dict[str, list[Row]]]
 
 

@@ -16,6 +16,8 @@ OF_TOPICS = (
     *("offload_started", "offload_failed", "offloaded", "bookies_freed"),
 )
 """Kinds of events of a topic."""
+OF_COPIES = ("copy_errors", "given_up_bytes")
+"""Columns of `ledgers` about copies to a remote store that failed."""
 _OF_THE_TOPIC = ("events", "violations", "closes", "entries", "losses")
 """What of a ledger is compared by the topic, or follows from the rest."""
 _OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed", "read")
@@ -65,7 +67,7 @@ def _of_part(part: Part, ended: dict[str, Any], losses: tuple[int, int, int]) ->
         if part.deleted_round is None and part.freed_round is None
         else _OF_GONE
     )
-    of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over", "offloaded_round")
+    of_list = ("owner", "created_round", "closed_round", "deleted_round", "rolled_over", "offloaded_round", *OF_COPIES)
     own = {name: getattr(part, name) for name in of_list} | {"deleted_from_bookies_round": part.freed_round}
     own |= {"losses": losses}
     return own | {name: ended[name] for name in kept} | {"messages": part.messages[: part.entries]}
@@ -104,7 +106,7 @@ def _event(row: Row) -> tuple[Any, ...]:
 def _of_row(ledger: Row, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
     own = {
         name: [row for row in tables[name] if row["ledger"] == ledger["ledger"]]
-        for name in ("fragments", "bookies", "ledger_clients")
+        for name in ("fragments", "bookies", "ledger_clients", "ledger_readers")
     }
     common = {
         "ledgers": [ledger],
@@ -124,6 +126,7 @@ def _of_row(ledger: Row, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
         "rolled_over",
         "offloaded_round",
         "deleted_from_bookies_round",
+        *OF_COPIES,
     )
     last = ledger["writer_lac"] if ledger["last_entry"] is None else ledger["last_entry"]
     messages = list(range(ledger["first_message"], ledger["first_message"] + last + 1))

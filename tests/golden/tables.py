@@ -41,7 +41,7 @@ LATER = {
     "event_causes": ("records",),
     "ledgers": (
         *("acked_lost", "acked_unreadable", "acked_under_replicated"),
-        *("offloaded_bytes", "offload_read_bytes", "reader_bytes", "reader_remote_bytes"),
+        *("offloaded_bytes", "offload_read_bytes", "reader_bytes", "reader_remote_bytes", "copy_errors", "given_up_bytes"),
     ),
     "tiering_partitions": ("offloaded_bytes", "offload_read_bytes", "reader_bytes"),
     "topics": ("acked_unreadable", "acked_under_replicated"),
@@ -63,7 +63,7 @@ LATER_ROWS = {"broker_rounds": "entries"}
 ADDED_UP = {"broker_rounds": {"bytes_in": "bytes_produced"}}
 """By table columns that had another's numbers in them when the goldens were taken, which is a column of its own since."""
 
-LATER_TABLES = ("event_counts", "ledger_rounds", "bookie_rounds", "topic_rounds", "groups")
+LATER_TABLES = ("event_counts", "ledger_rounds", "bookie_rounds", "topic_rounds", "ledger_readers", "groups")
 """Tables that came after them, likewise."""
 
 LATER_ANSWERS = (
@@ -74,6 +74,7 @@ LATER_ANSWERS = (
     "ask_which_case_is_worst",
     "ask_who_suffers_meanwhile",
     "ask_which_setting_suits_which_topic",
+    "ask_which_readers_waited",
 )
 """Views and questions that came after them, likewise: what they answer has tests of its own."""
 

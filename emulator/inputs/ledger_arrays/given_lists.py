@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulator.inputs.ledger_arrays.start import lists_of, set_start, start_ledgers
+from emulator.inputs.ledger_arrays.start import lists_of, set_start
 from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     CREATE,
@@ -23,7 +23,7 @@ from emulator.rounds.bookkeeper.constants import (
 )
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger
-from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS
+from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, start_ledgers
 from emulator.rounds.bookkeeper.topics.records import Owner, Part
 from emulator.rounds.records import rows
 
@@ -70,7 +70,7 @@ def given_list(topic: Any, given: Sequence[Given], inputs: Inputs) -> GivenList:
 
 
 def _set_of_topic(ledger: Any, topic: Any, inputs: Inputs, number: int) -> None:
-    """What a ledger has of its topic, as one that is created in the run (serve_list.create_ledger)."""
+    """What a ledger has of its topic, as one that is created in the run (serve_list.set_of_topic)."""
     for name in ("number", "place", "scenario", "settings", "first_on_the_way", "on_the_way", "first_size", "size_count", "end"):
         ledger[name] = topic[name]
     ledger.in_list = number

@@ -13,13 +13,13 @@ from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import GatheredInputs
 from emulator.inputs.ledger_arrays.of_ledgers import Feed, feeds_of_topic
 from emulator.inputs.ledger_arrays.settings import settings_of
-from emulator.inputs.ledger_arrays.start import start_ledgers, state_of
+from emulator.inputs.ledger_arrays.start import state_of
 from emulator.inputs.ledger_arrays.weights import ledger_weights, traced_weights
 from emulator.ledger_configs import is_managed
 from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE, NO_FAULT
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger
-from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.state import State, start_ledgers
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario
 

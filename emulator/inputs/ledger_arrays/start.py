@@ -11,13 +11,11 @@ from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     MAX_ENSEMBLE,
     NEVER,
-    NO_ENTRY,
     NO_FAULT,
     NO_LAC,
     NO_LIMIT,
     NOWHERE,
     OF_THE_WRITER,
-    OK,
     OPEN,
     SHUT,
     STATES,
@@ -44,15 +42,6 @@ def empty_bookies(places: np.ndarray, first: np.ndarray | int, inputs: Inputs) -
     own.missed_since, own.open_run, own.may_take = NEVER, NOWHERE, NO_LIMIT
     own.cause = own.damage_cause = own.filling_cause = NO_FAULT
     return own
-
-
-def start_ledgers(ledgers: Any) -> None:
-    """Every ledger OPEN, its writer about to send entry 0."""
-    ledgers.last_entry = ledgers.closed_by = NO_ENTRY
-    ledgers.lac = ledgers.lac_told = NO_LAC
-    ledgers.max_in_flight = 1
-    ledgers.state, ledgers.writer, ledgers.error = OPEN, WRITING, OK
-    ledgers.stop_cause = ledgers.close_cause = ledgers.impaired_cause = NO_FAULT
 
 
 def state_of(ledgers: Any, ensembles: np.ndarray, inputs: Inputs, given: Mapping[int, Given]) -> State:

@@ -16,6 +16,7 @@ from emulator.rounds.bookkeeper.constants import (
     DECOMMISSIONED,
     DONE,
     FAILED,
+    NEVER,
     NO_ENTRY,
     NO_LAC,
     NOBODY,
@@ -62,6 +63,7 @@ def _ledger_rows(view: LedgerView, rounds: np.ndarray) -> pa.Table:
         "in_flight": _in_flight(view, schema.field("in_flight").type),
         "recoveries": _recoveries(view, schema.field("recoveries").type),
         "underreplicated": np.diff(view.lists.replacements.offsets)[rows],
+        "readers": _readers(view, schema.field("readers").type),
     }
     return table_of("ledger_rounds", len(rows), columns)
 
@@ -134,6 +136,27 @@ def _recoveries(view: LedgerView, kind: pa.DataType) -> pa.Array:
     rows = np.flatnonzero((own.phase != DONE) & (own.phase != FAILED) & view.kept[owners])
     number = rows - view.lists.recoveries.offsets[owners[rows]]
     fields = [number, texts_at(PHASES, own.phase[rows]), own.lac[rows]]
+    return lists_of(_per_ledger(view, owners[rows]), structs(kind, fields), kind)
+
+
+def _readers(view: LedgerView, kind: pa.DataType) -> pa.Array:
+    """Readers under way, and the bookies that they await, by id."""
+    own, owners = view.records("readers"), view.owners("readers")
+    rows = np.flatnonzero((own.done_round == NEVER) & view.kept[owners])
+    number = rows - view.lists.readers.offsets[owners[rows]]
+    reads, asked = view.records("reads"), view.records("late_answers")
+    keys = zip(view.owners("reads").tolist(), reads.client.tolist(), strict=True)
+    reader_of = dict(zip(keys, reads.reader.tolist(), strict=True))
+    awaited: dict[tuple[int, int], set[int]] = {}
+    of_question = view.owners("late_answers")
+    for owner, client, broker in zip(
+        of_question.tolist(), asked.client.tolist(), _brokers(view, of_question, asked.bookie).tolist(), strict=True
+    ):
+        if (owner, client) in reader_of:
+            awaited.setdefault((owner, reader_of[owner, client]), set()).add(broker)
+    of_each = [sorted(awaited.get(key, ())) for key in zip(owners[rows].tolist(), number.tolist(), strict=True)]
+    brokers = lists_of(np.array([len(one) for one in of_each], np.int64), np.array(sum(of_each, []), np.int64), BROKERS)
+    fields = [number, own.read[rows], own.missing[rows], brokers]
     return lists_of(_per_ledger(view, owners[rows]), structs(kind, fields), kind)
 
 

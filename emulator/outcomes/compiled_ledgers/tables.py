@@ -18,9 +18,11 @@ from emulator.rounds.bookkeeper.constants import (
     DONE,
     ERRORS,
     EVENT_KINDS,
+    NEVER,
     NO_ENTRY,
     NO_FAULT,
     NOBODY,
+    OK,
     PENDING,
     PHASES,
     STATES,
@@ -31,8 +33,8 @@ from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.state import State
 
 TABLES = (
-    "partitions", "outcomes", "events", "ledgers", "fragments", "entries", "bookies", "ledger_clients", "violations", "topics",
-    "ledger_rounds", "bookie_rounds", "topic_rounds",
+    "partitions", "outcomes", "events", "ledgers", "fragments", "entries", "bookies", "ledger_clients",
+    "ledger_readers", "violations", "topics", "ledger_rounds", "bookie_rounds", "topic_rounds",
 )  # fmt: skip
 """Output tables whose rows a block has."""
 
@@ -81,7 +83,7 @@ def no_brokers(count: int, kind: pa.DataType) -> pa.Array:
 
 
 def common_tables(view: LedgerView) -> dict[str, pa.Table]:
-    """Fragments, entries, bookies and clients of ledgers."""
+    """Fragments, entries, bookies, clients and readers of ledgers."""
     owners = view.owners("fragments")
     rows = np.flatnonzero(view.kept[owners])
     columns = view.named(owners[rows]) | {
@@ -93,6 +95,7 @@ def common_tables(view: LedgerView) -> dict[str, pa.Table]:
         "entries": entry_rows(view),
         "bookies": _bookies(view),
         "ledger_clients": _clients(view),
+        "ledger_readers": _readers(view),
     }
 
 
@@ -173,6 +176,23 @@ def _clients(view: LedgerView) -> pa.Table:
         }
         tables.append(table_of("ledger_clients", len(owners), columns))
     return pa.concat_tables(tables)
+
+
+def _readers(view: LedgerView) -> pa.Table:
+    readers, owners = view.records("readers"), view.owners("readers")
+    copied = ("entries", "remote_bytes", "speculative")
+    columns = view.named(owners) | {
+        "number": np.arange(len(owners)) - view.lists.readers.offsets[owners],
+        "started_round": readers.at_round,
+        "done_round": nullable(readers.done_round, NEVER),
+        "entries_read": readers.read,
+        "entries_missing": readers.missing,
+        "bytes_read": readers.read_bytes,
+        **{name: readers[name] for name in copied},
+        "first_missing": nullable(readers.first_missing, NO_ENTRY),
+        "error": texts_at(ERRORS, readers.error, null=OK),
+    }
+    return table_of("ledger_readers", len(owners), columns)
 
 
 def event_rows(view: LedgerView, of_lists: bool) -> pa.Table:

@@ -125,6 +125,8 @@ def _of_list(view: LedgerView, parts: Any) -> dict[str, Any]:
         "first_message": parts.first_message,
         **{column: nullable(parts[field], NEVER) for column, field in ROUNDS.items()},
         "rolled_over": texts_at(("", *ROLLED_OVER_BY), parts.rolled_over, null=NOT_YET),
+        "copy_errors": parts.copy_errors,
+        "given_up_bytes": parts.given_up_bytes,
         "remote_bytes": np.where(is_remote, view.ledgers.read_bytes, 0),
         "offloaded_bytes": np.where(parts.offloaded_round != NEVER, view.ledgers.read_bytes, 0),
     }

@@ -1,7 +1,7 @@
 -- Tiering of ledgers, by partition (of a topic that is a list: all its ledgers together): bytes as in tiering_partitions, of bookies
 -- with all copies, of remote storage while it has a ledger whole; requests to it (a reader's GETs bring 1 MiB each,
 -- managedLedgerOffloadReadBufferSizeInBytes); offloaded_bytes: of ledgers that came to be there, offload_read_bytes: read for that,
--- reader_bytes: read by readers, both from bookies.
+-- reader_bytes: read by readers, both from bookies; copy_errors, given_up_bytes: of copies that failed.
 SELECT
   l.scenario_id,
   l.topic,
@@ -29,7 +29,9 @@ SELECT
   sum(l.reader_remote_bytes) AS reader_remote_bytes,
   sum(IF(l.offload_started_round IS NOT NULL, l.offloaded_bytes, 0)) AS offloaded_bytes,
   sum(l.offload_read_bytes) AS offload_read_bytes,
-  sum(l.reader_bytes) AS reader_bytes
+  sum(l.reader_bytes) AS reader_bytes,
+  sum(l.copy_errors) AS copy_errors,
+  sum(l.given_up_bytes) AS given_up_bytes
 FROM ledgers l
 JOIN scenarios s ON s.scenario_id = l.scenario_id
 CROSS JOIN sizing z

@@ -59,12 +59,13 @@ PENDING = -1
 """The error of what has no answer yet."""
 ERRORS = (
     "OK", "LedgerFencedException", "LedgerClosedException", "NotEnoughBookiesException", "MetadataVersionException",
-    "ReadException", "UnexpectedConditionException", "LedgerRecoveryException",
+    "ReadException", "UnexpectedConditionException", "LedgerRecoveryException", "NoSuchEntryException",
+    "BookieHandleNotAvailableException", "TimeoutException", "DataUnknownException",
 )  # fmt: skip
 """As BKException.Code names them."""
 (
     OK, LEDGER_FENCED, LEDGER_CLOSED, NOT_ENOUGH_BOOKIES, METADATA_VERSION, READ_EXCEPTION, UNEXPECTED_CONDITION,
-    LEDGER_RECOVERY,
+    LEDGER_RECOVERY, NO_SUCH_ENTRY, NOT_AVAILABLE, TIMEOUT, DATA_UNKNOWN,
 ) = range(len(ERRORS))  # fmt: skip
 
 WRITER = -1
@@ -78,9 +79,13 @@ OWNERS = -3
 NO_ANSWER, TAKEN, REFUSED = range(3)
 """What a bookie answered to an add."""
 READERS = -2
-"""The first reader's number among the clients that late answers go to; further ones are below it."""
-FOUND, NO, UNKNOWN = range(3)
-"""What a bookie says of an entry; `no`: it hasn't got it."""
+"""The number of the first that opens without recovery among the clients that late answers go to; further ones are below it."""
+FIRST_READ = -1_000_000_000
+"""The number before that of the first read among them; reads are below it."""
+FOUND, NO, UNKNOWN, NOT_ASKED_YET = range(4)
+"""What a bookie says of an entry; `no`: it hasn't got it. Of a silent one: the question waits."""
+ON_ITS_WAY, COME, LOST, TOO_LATE = range(4)
+"""What became of a late answer: it has come; its bookie died; it has taken longer than readEntryTimeoutSec."""
 RECOVERED, END, AGAIN = range(3)
 """What a recovery concludes from a write set's answers."""
 

@@ -1,10 +1,16 @@
-"""Taking entries out of the middle of lists of records."""
+"""Copying records of lists, and taking them out of their middle."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from emulator.compiled import compiled_into_callers
+
+
+@compiled_into_callers
+def copy_record(source: Any, place: int, target: Any, to_place: int) -> None:
+    """Copy a record of one array into another one."""
+    target[to_place] = source[place]
 
 
 @compiled_into_callers

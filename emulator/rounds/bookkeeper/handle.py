@@ -5,6 +5,7 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import fault_on_the_way
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_heard
+from emulator.rounds.bookkeeper.client_records import Recovery, Request
 from emulator.rounds.bookkeeper.constants import (
     DELAY_ADDS,
     FENCE,
@@ -19,7 +20,7 @@ from emulator.rounds.bookkeeper.constants import (
 from emulator.rounds.bookkeeper.fragments import last_found
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.late_answers import send_late_answer
-from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists, Recovery, Request
+from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.slow_bookies import grant_bytes, lets_through, slow_fault
 from emulator.rounds.bookkeeper.stored import lac_of, pass_over_others, store
 from emulator.rounds.lists import every

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead, is_heard
-from emulator.rounds.bookkeeper.constants import NOWHERE
+from emulator.rounds.bookkeeper.client_records import LateAnswer
+from emulator.rounds.bookkeeper.constants import COME, LOST, NOWHERE, ON_ITS_WAY, TOO_LATE
 from emulator.rounds.bookkeeper.entries import move
+from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.lists import append, every, keep_first
 
@@ -17,9 +19,20 @@ def send_late_answer(lists: Lists, ledger: Ledger, client: int, index: int, slot
     late.client = client
     late.index = index
     late.bookie = slot
+    late.asked_round = ledger.now
     late.said = said
     late.lac = lac
     late.due_round = ledger.now + bookie_at(lists, ledger, slot).lag
+
+
+@compiled
+def what_became(lists: Lists, settings: Settings, ledger: Ledger, late: LateAnswer) -> int:
+    """Whether an answer about an entry comes in this round, or never."""
+    if is_dead(lists, ledger, late.bookie):
+        return LOST
+    if is_heard(lists, ledger, late.bookie) and late.due_round <= ledger.now:
+        return COME
+    return TOO_LATE if ledger.now - late.asked_round >= settings.read_timeout_rounds else ON_ITS_WAY
 
 
 @compiled
@@ -58,3 +71,13 @@ def forget_come_answers(lists: Lists, ledger: Ledger, client: int) -> None:
             move(lists.late_answers, at, kept)
             kept += 1
     keep_first(ledger.late_answers, kept - ledger.late_answers.start)
+
+
+@compiled
+def waits(lists: Lists, ledger: Ledger, client: int) -> bool:
+    """Whether answers to a client are on their way."""
+    found = False
+    for at in every(ledger.late_answers):
+        if lists.late_answers[at].client == client:
+            found = True
+    return found

@@ -12,6 +12,7 @@ import numpy as np
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import span_of
+from emulator.rounds.bookkeeper.client_records import Recovery
 from emulator.rounds.bookkeeper.constants import (
     CLOSE,
     DECOMMISSIONED,
@@ -28,7 +29,7 @@ from emulator.rounds.bookkeeper.constants import (
 )
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.ledger_lists import Words
-from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists, Recovery
+from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.leaps import last_multiple, move_counters, next_multiple, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of
@@ -70,8 +71,8 @@ def is_quiet(ledger: Ledger, ledger_words: np.ndarray, words: Words, probe: Prob
 
 @compiled
 def is_in_motion(lists: Lists, ledger: Ledger) -> bool:
-    """Whether something is under way that the next rounds go on with: answers that are awaited, a recovery, a batch of copies."""
-    moves = False
+    """Whether something is under way that the next rounds go on with: answers that are awaited, a recovery."""
+    moves = ledger.reads.count > 0
     for at in every(ledger.requests):
         if lists.requests[at].awaited or lists.requests[at].late_answer != NO_ANSWER:
             moves = True

@@ -22,6 +22,8 @@ class Words(NamedTuple):
     own: np.ndarray
     recoveries: np.ndarray
     openings: np.ndarray
+    readers: np.ndarray
+    reads: np.ndarray
     closes: np.ndarray
     adds: np.ndarray
     requests: np.ndarray
@@ -50,6 +52,10 @@ def load_lists(old: State, ledger: Ledger, number: int, words: Words, seat: int,
     load(ledger.recoveries, old.recoveries, number, words.recoveries, seat * room, room)
     room = len(words.openings) // seats
     load(ledger.openings, old.openings, number, words.openings, seat * room, room)
+    room = len(words.readers) // seats
+    load(ledger.readers, old.readers, number, words.readers, seat * room, room)
+    room = len(words.reads) // seats
+    load(ledger.reads, old.reads, number, words.reads, seat * room, room)
     room = len(words.closes) // seats
     load(ledger.closes, old.closes, number, words.closes, seat * room, room)
     room = len(words.adds) // seats
@@ -80,6 +86,8 @@ def store_lists(new: State, ledger: Ledger, number: int, words: Words) -> bool:
     fits = fits and store(ledger.own, new.own, number, words.own)
     fits = fits and store(ledger.recoveries, new.recoveries, number, words.recoveries)
     fits = fits and store(ledger.openings, new.openings, number, words.openings)
+    fits = fits and store(ledger.readers, new.readers, number, words.readers)
+    fits = fits and store(ledger.reads, new.reads, number, words.reads)
     fits = fits and store(ledger.closes, new.closes, number, words.closes)
     fits = fits and store(ledger.adds, new.adds, number, words.adds)
     fits = fits and store(ledger.requests, new.requests, number, words.requests)
@@ -96,5 +104,5 @@ def is_full(ledger: Ledger) -> bool:
     """Whether a list of the ledger had no room."""
     full = ledger.fragments.full | ledger.found.full | ledger.own.full | ledger.recoveries.full | ledger.openings.full
     full |= ledger.closes.full | ledger.adds.full | ledger.requests.full | ledger.failures.full | ledger.bookies.full
-    full |= ledger.late_answers.full
+    full |= ledger.late_answers.full | ledger.readers.full | ledger.reads.full
     return full | ledger.stored.full | ledger.headers.full | ledger.replacements.full != 0

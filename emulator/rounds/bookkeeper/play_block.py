@@ -12,8 +12,9 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import BOOKIE_KINDS, LEDGER_KINDS, RECOVERY_KINDS, Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL, play_ledgers
-from emulator.rounds.bookkeeper.records import Event, Fragment, Ledger, Lists, Spans, Traffic, Violation
+from emulator.rounds.bookkeeper.records import Fragment, Ledger, Lists
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, ROOMS, WIDTHS, State
+from emulator.rounds.bookkeeper.told_records import Event, Spans, Traffic, Violation
 from emulator.rounds.packed import cut, grown, roomy
 from emulator.rounds.records import rows, words_of
 

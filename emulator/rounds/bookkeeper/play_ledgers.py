@@ -11,8 +11,9 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import Probe, horizon, is_quiet, leap
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_round import play_round
-from emulator.rounds.bookkeeper.records import Ledger, Lists, Spans
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.told_records import Spans
 from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, next_bucket_end, tell_traffic
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
-from emulator.rounds.bookkeeper.adds import forget_answered
+from emulator.rounds.bookkeeper.answers_to_adds import forget_answered
 from emulator.rounds.bookkeeper.check_invariants import check_invariants
 from emulator.rounds.bookkeeper.constants import CLOSED, DONE, FAILED, FOREVER, NEVER, NOT_RUNNING, PENDING, WRITING
 from emulator.rounds.bookkeeper.count_outcomes import count_outcomes
 from emulator.rounds.bookkeeper.fill_bookies import fill_bookies
 from emulator.rounds.bookkeeper.handle import handle
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.read_entries import serve_reader
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.replace_lost import audit, replace_lost
 from emulator.rounds.bookkeeper.send import send
+from emulator.rounds.bookkeeper.serve_readers import serve_readers
 from emulator.rounds.bookkeeper.stored import flush
 from emulator.rounds.bookkeeper.take_answers import take_answers
 from emulator.rounds.bookkeeper.take_inputs import take_inputs
@@ -42,8 +42,7 @@ def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     take_answers(lists, inputs, ledger)  # 6. answers
     take_recoveries(lists, inputs, ledger, rules)
     open_without_recovery(lists, settings, ledger)
-    for _ in range(ledger.readers):
-        serve_reader(lists, inputs, ledger)
+    serve_readers(lists, inputs, ledger)
     forget_answered(lists, ledger)
     audit(lists, inputs, ledger)  # 7. repair
     replace_lost(lists, inputs, ledger)
@@ -62,6 +61,8 @@ def is_idle(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
     if ledger.state != CLOSED or ledger.writer == WRITING or ledger.now >= ledger.next_change or ledger.broken:
         return False
     if ledger.close_asked or ledger.queued or ledger.adds.count or ledger.requests.count or ledger.replacements.count:
+        return False
+    if ledger.new_readers or ledger.reads.count:
         return False
     settings = inputs.settings[ledger.settings]
     if settings.flush_rounds or inputs.workload[ledger.workload].entries:
@@ -84,7 +85,6 @@ def forget_last_round(ledger: Ledger) -> None:
     """What is of one round begins anew."""
     ledger.lac_before = ledger.lac
     ledger.told_fenced = 0
-    ledger.readers = 0
     ledger.had_to_write = 0
     ledger.suspects_from = FOREVER
     ledger.ends_otherwise = 0

@@ -1,10 +1,10 @@
-"""Entries that readers, and copies to a remote store, read from bookies (docs/bookkeeper_rounds.md, Readers)."""
+"""What bookies have of entries, as clients, and copies to a remote store, read them (docs/bookkeeper_rounds.md, Readers)."""
 
 from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
-from emulator.rounds.bookkeeper.constants import CLOSED, NOBODY
+from emulator.rounds.bookkeeper.constants import FOUND, NO, NOBODY, UNKNOWN
 from emulator.rounds.bookkeeper.fragments import fragment_of
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.lost_entries import every_eth, next_edge
@@ -12,13 +12,6 @@ from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.slow_bookies import bytes_of_entry
 from emulator.rounds.bookkeeper.stored import has_entry
-
-
-@compiled
-def serve_reader(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
-    """A reader gets every entry of the ledger that is acknowledged or recovered, and that a bookie can give it."""
-    end = (ledger.last_entry if ledger.state == CLOSED else ledger.lac) + 1
-    ledger.reader_bytes += read_entries(lists, inputs, ledger, 0, end)
 
 
 @compiled
@@ -47,6 +40,16 @@ def source_of(lists: Lists, settings: Settings, ledger: Ledger, entry: int) -> i
         if is_heard(lists, ledger, slot) and has_entry(lists, settings, ledger, slot, entry):
             return slot
     return NOBODY
+
+
+@compiled
+def say(lists: Lists, settings: Settings, ledger: Ledger, slot: int, entry: int) -> int:
+    """What a bookie says of an entry. Who isn't heard, or in limbo and without it, is UNKNOWN."""
+    if not is_heard(lists, ledger, slot):
+        return UNKNOWN
+    if has_entry(lists, settings, ledger, slot, entry):
+        return FOUND
+    return UNKNOWN if bookie_at(lists, ledger, slot).limbo else NO
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The records of BookKeeper's round: a ledger, its bookies and clients, what its lists hold, what they read, what they tell.
+"""The records of BookKeeper's round: a ledger, its fragments and bookies, what these have; all lists of rounds.
 
 `slot`: the place of a bookie among those that the ledger ever had to do with (Ledger.bookies); `place`: its place among the
 scenario's bookies, by id. `index`: a place in an ensemble, and its bit in masks. `..._to` are exclusive ends.
@@ -10,6 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emulator.rounds.bookkeeper.client_records import (
+    Add,
+    FailedBookie,
+    FoundFragment,
+    LateAnswer,
+    Opening,
+    Read,
+    Reader,
+    Recovery,
+    Request,
+)
+from emulator.rounds.bookkeeper.told_records import Event, Spans, Traffic, Violation
 from emulator.rounds.lists import List
 from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, sample, scratch, total
 
@@ -18,15 +30,6 @@ class Fragment(Record):
     """From its first entry on, until the next fragment's, entries go to the ensemble in the same row of `ensembles`."""
 
     first_entry: int = constant("entry")
-
-
-class FoundFragment(Record):
-    """A fragment as a recovery found it, or a change of its own on top; its ensemble is in `found_ensembles`."""
-
-    client: int = constant("the recovery")
-    is_change: int = constant("1: an ensemble change of its own")
-    first_entry: int = constant("entry")
-    cause: int = constant("of a change: fault behind it")
 
 
 class Bookie(Record):
@@ -86,91 +89,6 @@ class Header(Record):
     from_entry: int = constant("first entry")
     lac: int = constant("LAC in its header")
     step: int = constant("entries a round")
-
-
-class Add(Record):
-    """An add of a client, until every answer is there or given up."""
-
-    client: int = constant("who sent it")
-    entry: int = constant("entry")
-    lac: int = constant("LAC in its header")
-    acked: int = constant("mask of indices that stored it")
-    failed: int = constant("mask of indices that failed it")
-    completed: int = constant("1: it has Qa answers")
-    acknowledged: int = constant("1: it is acknowledged; answers are awaited")
-
-
-class Request(Record):
-    """An add on its way to one bookie; they stand in the order in which bookies take them."""
-
-    client: int = constant("who sent it")
-    entry: int = constant("entry")
-    index: int = constant("index in the client's ensemble")
-    bookie: int = constant("slot")
-    lac: int = constant("LAC in its header")
-    sent_round: int = constant("round of sending")
-    on_the_way: int = constant("1: the bookie hasn't got it yet")
-    awaited: int = constant("1: the client waits for its answer")
-    answer: int = constant("NO_ANSWER, TAKEN or REFUSED; of this round")
-    late_answer: int = constant("likewise, on its way to the client")
-    answer_round: int = constant("round in which that comes")
-    cause: int = constant("fault that kept it from being answered last")
-
-
-class FailedBookie(Record):
-    """A bookie that a client wants replaced."""
-
-    client: int = constant("which client")
-    when: int = constant("NOW, CHANGING or LATER")
-    index: int = constant("index in the ensemble")
-    bookie: int = constant("slot of who was there")
-    cause: int = constant("fault behind the request that failed")
-
-
-class LateAnswer(Record):
-    """What a slow bookie said to a recovery or a reader, and is still on its way."""
-
-    client: int = constant("the recovery, or READERS - the number of the reader")
-    index: int = constant("index in the ensemble that was asked")
-    bookie: int = constant("slot")
-    said: int = constant("FOUND, NO or UNKNOWN of an entry; else TAKEN, or UNKNOWN in limbo")
-    lac: int = constant("LAC that it told")
-    due_round: int = constant("round in which it comes")
-
-
-class Recovery(Record):
-    """A client that opens the ledger with recovery. Its place in the list is its number."""
-
-    origin: int = compared("BY_COMMAND, BY_WORKER, the slot of a bookie, or an owner")
-    retry: int = compared("1: a failed attempt begins anew")
-    cause: int = compared("fault behind its start")
-    started_round: int = compared("round")
-    phase: int = compared("MARK, ...")
-    attempting: int = compared("1: an attempt is under way, so that answers to adds count")
-    heard: int = compared("mask of indices that told their LAC in this attempt")
-    said: int = compared("mask of indices that answered the fencing question in this round")
-    waits_for: int = compared("mask of indices whose answers are on their way")
-    asked_round: int = compared("round in which it asked for the entry behind its LAC, NEVER: not yet")
-    said_no: int = compared("how many said that they haven't got it")
-    marked_round: int = counter("round in which it marked the ledger")
-    base_lac: int = compared("LAC that it starts from")
-    lac: int = compared("last entry that it recovered")
-    error: int = compared("what its client is told, of ERRORS, PENDING")
-    attempt_error: int = compared("what made its last failed attempt fail, PENDING: none did")
-    fenced_round: int = compared("round in which it was done fencing, NEVER")
-    closed_round: int = compared("round in which it closed the ledger, NEVER")
-    written: int = compared("last entry that Qa bookies had, with all before it, when it was done fencing")
-
-
-class Opening(Record):
-    """A client that opens the ledger without recovery."""
-
-    at_round: int = constant("round")
-    asked_round: int = constant("round in which it asked the bookies, NEVER: not yet")
-    heard: int = constant("mask of indices that told their LAC")
-    largest_lac: int = constant("the largest of these")
-    lac: int = constant("LAC that it found, NO_ENTRY: none yet")
-    error: int = constant("of ERRORS, PENDING")
 
 
 class Replacement(Record):
@@ -237,6 +155,9 @@ class Ledger(Record):
     recoveries: List = part_of(List, "in the order of their start")
     found: List = part_of(List, "fragments as recoveries found them, and their own changes")
     openings: List = part_of(List, "clients that open without recovery")
+    readers: List = part_of(List, "clients that read all of it")
+    reads: List = part_of(List, "entries that these wait for")
+    reads_begun: int = compared("so many of these there were")
     adds: List = part_of(List, "adds in flight, and acknowledged ones with answers to come")
     requests: List = part_of(List, "adds on their way, and answers that are awaited")
     late_answers: List = part_of(List, "other answers of slow bookies that are on their way")
@@ -267,7 +188,7 @@ class Ledger(Record):
     # Of one round
     lac_before: int = scratch("the writer's LAC at its start")
     told_fenced: int = scratch("1: an add was answered LedgerFenced")
-    readers: int = scratch("readers that read it")
+    new_readers: int = scratch("readers that begin")
     had_to_write: int = scratch("1: something was in the queue or in flight, or was refused")
     suspects_from: int = scratch("first entry that this round may have made unreadable")
     ends_otherwise: int = scratch("1: it was closed, or a fragment of a closed ledger changed")
@@ -276,57 +197,6 @@ class Ledger(Record):
     acked_lost: int = scratch("acknowledged entries behind its end, or that no bookie has")
     acked_unreadable: int = scratch("others that no bookie of their write set has which is heard")
     acked_under_replicated: int = scratch("others that fewer than Qw bookies of their write set have which are heard")
-
-
-class Event(Record):
-    """A row of `events`; NO_ENTRY is null."""
-
-    ledger: int = constant("place of the ledger, or topic, in the block")
-    in_list: int = constant("number of the ledger in its topic's list, NOBODY: it is about the topic")
-    at_round: int = constant("round")
-    kind: int = constant("place in EVENT_KINDS")
-    broker: int = constant("bookie id, NOBODY: null")
-    from_entry: int = constant("entry")
-    to_entry: int = constant("entry")
-    entries: int = constant("so many of these it is about, ALL_BETWEEN: all, or it names none")
-    cause: int = constant("fault_id of the fault behind it, NO_FAULT")
-
-
-class Violation(Record):
-    """An invariant that broke: a witness. The fragments then follow in `witness_fragments`, each with its ensemble."""
-
-    ledger: int = constant("place of the ledger, or topic, in the block")
-    in_list: int = constant("number of the ledger in its topic's list")
-    at_round: int = constant("round")
-    invariant: int = constant("place in invariants.NAMES")
-    entry: int = constant("one that no bookie of its write set has, NO_ENTRY: it is about none")
-    lac: int = constant("acknowledged up to there")
-    last_entry: int = constant("end of the ledger, NO_ENTRY")
-    fragments: int = constant("fragments, behind the ensemble that the writer writes to")
-
-
-class Traffic(Record):
-    """What went in and out of a bookie for a ledger in a time bucket, and what it has of it at its end."""
-
-    ledger: int = constant("place of the ledger, or topic, in the block")
-    place: int = constant("the bookie's place among the scenario's")
-    bucket: int = constant("number of the time bucket")
-    bytes_produced: int = constant("bytes of adds that it took")
-    bytes_in: int = constant("bytes of copies that it got")
-    bytes_out: int = constant("bytes that recoveries, workers, readers and offloading read from it")
-    cross_rack_bytes_out: int = constant("of these, to bookies of other racks")
-    follower_count: int = constant("1: it is in the ledger's last ensemble")
-    local_bytes: int = constant("bytes of its entries")
-    entries: int = constant("so many")
-
-
-class Spans(Record):
-    """How far the arrays of outputs are filled."""
-
-    events: List = part_of(List, "rows of events")
-    violations: List = part_of(List, "rows of violations")
-    witness: List = part_of(List, "rows of witness_fragments")
-    traffic: List = part_of(List, "rows of traffic")
 
 
 class Lists(NamedTuple):
@@ -343,6 +213,8 @@ class Lists(NamedTuple):
     own: np.ndarray
     recoveries: Rows[Recovery]
     openings: Rows[Opening]
+    readers: Rows[Reader]
+    reads: Rows[Read]
     closes: np.ndarray
     adds: Rows[Add]
     requests: Rows[Request]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.adds import forget_adds, forget_failures, has_failures, pending, resend, send_add
+from emulator.rounds.bookkeeper.adds import forget_adds, pending, resend, send_add
+from emulator.rounds.bookkeeper.client_records import Recovery
 from emulator.rounds.bookkeeper.constants import (
     BY_COMMAND,
     CLOSE,
@@ -11,6 +12,7 @@ from emulator.rounds.bookkeeper.constants import (
     DONE,
     FAILED,
     FENCE,
+    FOREVER,
     IN_RECOVERY,
     LATER,
     LEDGER_CLOSED_EVENT,
@@ -31,12 +33,13 @@ from emulator.rounds.bookkeeper.constants import (
     WRITE,
 )
 from emulator.rounds.bookkeeper.entries import move
+from emulator.rounds.bookkeeper.failures import forget_failures, has_failures
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
 from emulator.rounds.bookkeeper.late_answers import forget_late_answers
 from emulator.rounds.bookkeeper.lost_entries import tell_behind_end
 from emulator.rounds.bookkeeper.placement import cause_of_change, replace
-from emulator.rounds.bookkeeper.records import Ledger, Lists, Recovery
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.tell import tell_of_entries
 from emulator.rounds.lists import append, every, keep_first, last
 
@@ -59,6 +62,9 @@ def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int, cause:
     recovery.said = 0
     recovery.waits_for = 0
     recovery.asked_round = NEVER
+    recovery.next_place = 0
+    recovery.pause_ms = 0
+    recovery.speculate_round = FOREVER
     recovery.said_no = 0
     recovery.marked_round = NEVER
     recovery.base_lac = NO_LAC

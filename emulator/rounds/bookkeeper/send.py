@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.adds import has_failures, pending, send_add, want_replaced
+from emulator.rounds.bookkeeper.adds import pending, send_add
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import FENCED_OFF, LATER, LEDGER_CLOSED, LEDGER_FENCED, WRITER, WRITER_CRASHED, WRITING
+from emulator.rounds.bookkeeper.failures import has_failures, want_replaced
 from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.records import Ledger, Lists

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE
-from emulator.rounds.bookkeeper.records import (
+from emulator.rounds.bookkeeper.client_records import (
     Add,
-    Bookie,
     FailedBookie,
     FoundFragment,
-    Fragment,
-    Header,
     LateAnswer,
-    Ledger,
     Opening,
+    Read,
+    Reader,
     Recovery,
-    Replacement,
     Request,
-    StoredRun,
 )
+from emulator.rounds.bookkeeper.constants import (
+    MAX_ENSEMBLE,
+    NO_ENTRY,
+    NO_FAULT,
+    NO_LAC,
+    OK,
+    OPEN,
+    WRITING,
+)
+from emulator.rounds.bookkeeper.records import Bookie, Fragment, Header, Ledger, Replacement, StoredRun
 from emulator.rounds.packed import Packed, width_of
 from emulator.rounds.records import Rows
 
@@ -31,6 +36,8 @@ LIST_RECORDS: dict[str, tuple[str, type | None]] = {
     "own": ("own", None),
     "recoveries": ("recoveries", Recovery),
     "openings": ("openings", Opening),
+    "readers": ("readers", Reader),
+    "reads": ("reads", Read),
     "closes": ("closes", None),
     "adds": ("adds", Add),
     "requests": ("requests", Request),
@@ -50,8 +57,8 @@ WIDTHS = {
 """Words of an entry."""
 
 ROOMS = {
-    "fragments": 1, "found": 2, "own": 1, "recoveries": 1, "openings": 1, "closes": 1, "adds": 2, "requests": 8,
-    "late_answers": 2, "failures": 2, "bookies": 2, "stored": 4, "headers": 2, "replacements": 2,
+    "fragments": 1, "found": 2, "own": 1, "recoveries": 1, "openings": 1, "readers": 1, "reads": 2, "closes": 1, "adds": 2,
+    "requests": 8, "late_answers": 2, "failures": 2, "bookies": 2, "stored": 4, "headers": 2, "replacements": 2,
 }  # fmt: skip
 """Ledger's lists: how long they are to one another."""
 
@@ -67,6 +74,8 @@ class State(NamedTuple):
     own: Packed
     recoveries: Packed
     openings: Packed
+    readers: Packed
+    reads: Packed
     closes: Packed
     adds: Packed
     requests: Packed
@@ -76,3 +85,12 @@ class State(NamedTuple):
     stored: Packed
     headers: Packed
     replacements: Packed
+
+
+def start_ledgers(ledgers: Any) -> None:
+    """Every ledger OPEN, its writer about to send entry 0."""
+    ledgers.last_entry = ledgers.closed_by = NO_ENTRY
+    ledgers.lac = ledgers.lac_told = NO_LAC
+    ledgers.max_in_flight = 1
+    ledgers.state, ledgers.writer, ledgers.error = OPEN, WRITING, OK
+    ledgers.stop_cause = ledgers.close_cause = ledgers.impaired_cause = NO_FAULT

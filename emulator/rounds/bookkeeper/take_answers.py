@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.adds import acknowledge, cause_of_newest, complete, next_failure, take_answers_of, want_replaced
+from emulator.rounds.bookkeeper.answers_to_adds import acknowledge, complete, next_failure, take_answers_of
 from emulator.rounds.bookkeeper.constants import LEDGER_FENCED, OK, WRITER, WRITING
+from emulator.rounds.bookkeeper.failures import cause_of_newest, want_replaced
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.lost_entries import tell_lost_when_acknowledged
 from emulator.rounds.bookkeeper.records import Ledger, Lists

@@ -155,7 +155,7 @@ def obey(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     elif command.kind == CHECK_LEDGER:
         fill_members(lists, inputs, ledger)
     elif command.kind == READ_LEDGER:
-        ledger.readers += 1
+        ledger.new_readers += 1
 
 
 @compiled

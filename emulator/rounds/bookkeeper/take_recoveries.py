@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.adds import acknowledge, complete, next_failure, take_answers_of
+from emulator.rounds.bookkeeper.answers_to_adds import acknowledge, complete, next_failure, take_answers_of
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_dead, is_heard
+from emulator.rounds.bookkeeper.client_records import Opening, Recovery
 from emulator.rounds.bookkeeper.constants import (
     AGAIN,
     CLOSE,
     CLOSED,
+    COME,
     END,
     FENCE,
     FOUND,
@@ -19,6 +21,7 @@ from emulator.rounds.bookkeeper.constants import (
     NOW,
     NOWHERE,
     OK,
+    ON_ITS_WAY,
     PENDING,
     READ,
     READ_EXCEPTION,
@@ -28,6 +31,7 @@ from emulator.rounds.bookkeeper.constants import (
     UNKNOWN,
     WRITE,
 )
+from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import found_fragment_of, last_found
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
 from emulator.rounds.bookkeeper.late_answers import (
@@ -35,14 +39,18 @@ from emulator.rounds.bookkeeper.late_answers import (
     forget_late_answers,
     next_late_answer,
     send_late_answer,
+    waits,
+    what_became,
 )
 from emulator.rounds.bookkeeper.quorums import covered, needed_answers, write_index
-from emulator.rounds.bookkeeper.records import Ledger, Lists, Opening, Recovery
+from emulator.rounds.bookkeeper.read_entries import say
+from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed, wait_for_nobody
-from emulator.rounds.bookkeeper.stored import has_entry, lac_of
+from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
+from emulator.rounds.bookkeeper.stored import lac_of
 from emulator.rounds.bookkeeper.traffic import note_read
-from emulator.rounds.lists import every, last
-from emulator.rounds.slots import has, size
+from emulator.rounds.lists import every, keep_first, last
+from emulator.rounds.slots import has
 
 
 @compiled
@@ -124,22 +132,28 @@ def take_late_lacs(lists: Lists, ledger: Ledger, recovery: Recovery, number: int
 
 @compiled
 def read(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> None:
-    """Ask the write set of the entry behind its LAC, in order, until the answers are enough; the question fences.
+    """Ask the write set of the entry behind its LAC in turn, until the answers are enough; the question fences.
 
-    While slow ones of it haven't answered it waits for these, up to the time-out.
+    A slow one is waited for, and after a while the next one is asked, too.
     """
-    settings = inputs.settings[ledger.settings]
+    settings, verdict = inputs.settings[ledger.settings], AGAIN
     if recovery.asked_round == NEVER:
-        verdict = ask_for_entry(lists, inputs, ledger, recovery, number, rules)
+        recovery.asked_round = ledger.now
+        recovery.next_place = 0
+        recovery.pause_ms = settings.speculate_ms
+        recovery.speculate_round = first_speculation(settings, ledger.now)
     else:
         verdict = take_late_reads(lists, settings, ledger, recovery, number, rules)
-    is_over = ledger.now - recovery.asked_round >= settings.read_timeout_rounds
-    if verdict == AGAIN and recovery.waits_for and not is_over:
+    if verdict == AGAIN:
+        verdict = ask_in_turn(lists, inputs, ledger, recovery, number, rules)
+    if verdict == AGAIN and ledger.now >= recovery.speculate_round and recovery.next_place < settings.write_quorum:
+        verdict = ask_next(lists, inputs, ledger, recovery, number, rules)
+        recovery.pause_ms = next_pause_ms(settings, recovery.pause_ms)
+        recovery.speculate_round = ledger.now + timeout_rounds(settings, recovery.pause_ms)
+        if verdict == AGAIN:
+            verdict = ask_in_turn(lists, inputs, ledger, recovery, number, rules)
+    if verdict == AGAIN and recovery.waits_for:
         return
-    if verdict == AGAIN and recovery.waits_for and as_taken(UNKNOWN, rules) == NO:
-        recovery.said_no += size(recovery.waits_for)
-        if recovery.said_no >= needed_answers(settings, rules):
-            verdict = END
     wait_for_nobody(lists, ledger, recovery, number)
     if verdict == RECOVERED:
         recovery.phase = WRITE
@@ -150,43 +164,49 @@ def read(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, numbe
 
 
 @compiled
-def ask_for_entry(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
-    """One of the write set after the other; a slow one's answer is awaited while the next is asked. What the answers come to."""
-    settings = inputs.settings[ledger.settings]
-    entry = recovery.lac + 1
-    fragment = found_fragment_of(lists, ledger, number, entry)
-    recovery.asked_round = ledger.now
-    for place in range(settings.write_quorum):
-        index = write_index(settings, entry, place)
-        slot = lists.found_ensembles[fragment, index]
-        said = say(lists, settings, ledger, slot, entry)
-        if said == FOUND:
-            note_read(lists, inputs, ledger, slot, NOBODY, entry)
-        is_late = is_heard(lists, ledger, slot) and bookie_at(lists, ledger, slot).lag > 0
-        if is_heard(lists, ledger, slot) and rules.recovery_reads_fence:
+def ask_in_turn(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
+    """Ask one after the other while no answer is awaited. What the answers come to."""
+    verdict = AGAIN
+    while verdict == AGAIN and not recovery.waits_for and recovery.next_place < inputs.settings[ledger.settings].write_quorum:
+        verdict = ask_next(lists, inputs, ledger, recovery, number, rules)
+    return verdict
+
+
+@compiled
+def ask_next(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
+    """The next one of the write set is asked, and fenced; a slow one's answer is awaited. What the answers come to."""
+    settings, entry = inputs.settings[ledger.settings], recovery.lac + 1
+    index = write_index(settings, entry, recovery.next_place)
+    slot = lists.found_ensembles[found_fragment_of(lists, ledger, number, entry), index]
+    recovery.next_place += 1
+    said = say(lists, settings, ledger, slot, entry)
+    if said == FOUND:
+        note_read(lists, inputs, ledger, slot, NOBODY, entry)
+    if is_heard(lists, ledger, slot):
+        if rules.recovery_reads_fence:
             fence(lists, ledger, slot, recovery.cause)
-        if is_late:
+        if bookie_at(lists, ledger, slot).lag > 0:
             send_late_answer(lists, ledger, number, index, slot, said, NO_LAC)
             recovery.waits_for |= 1 << index
-            continue
-        verdict = conclude(settings, recovery, said, rules)
-        if verdict != AGAIN:
-            return verdict
-    return AGAIN
+            return AGAIN
+    return conclude(settings, recovery, said, rules)
 
 
 @compiled
 def take_late_reads(lists: Lists, settings: Settings, ledger: Ledger, recovery: Recovery, number: int, rules: Rules) -> int:
-    """Late answers in the order of the questions; of a dead bookie it is unknown. What they come to, with those before."""
-    verdict = AGAIN
-    at = next_late_answer(lists, ledger, number, NOWHERE)
-    while at != NOWHERE and verdict == AGAIN:
-        late = lists.late_answers[at]
-        recovery.waits_for &= ~(1 << late.index)
-        said = UNKNOWN if is_dead(lists, ledger, late.bookie) else late.said
-        verdict = conclude(settings, recovery, said, rules)
-        at = next_late_answer(lists, ledger, number, at)
-    forget_come_answers(lists, ledger, number)
+    """Late answers in the order of the questions; of a dead bookie, or after the time-out, it is unknown. What they come to."""
+    verdict, kept = AGAIN, ledger.late_answers.start
+    for at in every(ledger.late_answers):
+        late, became = lists.late_answers[at], ON_ITS_WAY
+        if late.client == number:
+            became = what_became(lists, settings, ledger, late)
+        if became == ON_ITS_WAY:
+            move(lists.late_answers, at, kept)
+            kept += 1
+        elif verdict == AGAIN:
+            recovery.waits_for &= ~(1 << late.index)
+            verdict = conclude(settings, recovery, late.said if became == COME else UNKNOWN, rules)
+    keep_first(ledger.late_answers, kept - ledger.late_answers.start)
     return verdict
 
 
@@ -199,16 +219,6 @@ def conclude(settings: Settings, recovery: Recovery, said: int, rules: Rules) ->
     if answer == NO:
         recovery.said_no += 1
     return END if recovery.said_no >= needed_answers(settings, rules) else AGAIN
-
-
-@compiled
-def say(lists: Lists, settings: Settings, ledger: Ledger, slot: int, entry: int) -> int:
-    """What a bookie says of an entry. Who isn't heard, or in limbo and without it, is UNKNOWN."""
-    if not is_heard(lists, ledger, slot):
-        return UNKNOWN
-    if has_entry(lists, settings, ledger, slot, entry):
-        return FOUND
-    return UNKNOWN if bookie_at(lists, ledger, slot).limbo else NO
 
 
 @compiled
@@ -276,13 +286,3 @@ def take_late_tellings(lists: Lists, ledger: Ledger, opening: Opening, client: i
             opening.largest_lac = max(opening.largest_lac, late.lac)
         at = next_late_answer(lists, ledger, client, at)
     forget_come_answers(lists, ledger, client)
-
-
-@compiled
-def waits(lists: Lists, ledger: Ledger, client: int) -> bool:
-    """Whether answers to a client are on their way."""
-    found = False
-    for at in every(ledger.late_answers):
-        if lists.late_answers[at].client == client:
-            found = True
-    return found

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.adds import (
-    cause_of_newest,
-    forget_adds,
-    forget_failures,
-    has_failures,
-    merge_failures,
-    resend,
-)
+from emulator.rounds.bookkeeper.adds import forget_adds, resend
 from emulator.rounds.bookkeeper.constants import (
     ADD_FAILED,
     CHANGING,
@@ -30,6 +23,7 @@ from emulator.rounds.bookkeeper.constants import (
     WRITING,
 )
 from emulator.rounds.bookkeeper.entries import move
+from emulator.rounds.bookkeeper.failures import cause_of_newest, forget_failures, has_failures, merge_failures
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
 from emulator.rounds.bookkeeper.placement import cause_of_change, replace

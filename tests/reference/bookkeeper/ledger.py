@@ -12,6 +12,7 @@ from .causes import causes_of_bookie, numbered
 from .drawn_placement import draw_of
 from .metadata import Fragment, Metadata
 from .placement import LOWEST_FREE_ID, Placement
+from .readers import Reader
 from .recovery import Recovery
 from .repair import Repair
 from .rules import REAL, Rules
@@ -104,6 +105,9 @@ class Ledger:
         )
         self.recoveries: list[Recovery] = []
         self.openings: list[Opening] = []
+        self.readers: list[Reader] = []
+        self.new_readers = 0
+        """Readers of its list that begin in this round."""
         self.repair = Repair()
         self.network: list[Message] = []
         self.late_adds: list[LateAdd] = []

@@ -20,7 +20,11 @@ DEFAULTS: dict[str, Any] = {
 
 def offload(topic: Topic, retention_is_due: bool) -> None:
     """Go on with the copy under way, begin another one, and in rounds of retention let bookies delete what is copied."""
+    was_copying = topic.offloading is not None
     _copy(topic)
+    if in_outage(topic) and (was_copying or any(part.closed_round == topic.now for part in topic.parts)):
+        for part in topic.listed:
+            part.copy_errors += _is_due(topic, part)
     if topic.offloading is None and not in_outage(topic):
         topic.offloading = next((part for part in topic.listed if _is_due(topic, part)), None)
         if topic.offloading is not None:
@@ -44,6 +48,7 @@ def _copy(topic: Topic) -> None:
     if part is None:
         return
     if part.deleted_round is not None or in_outage(topic):
+        part.given_up_bytes += part.copied_bytes
         part.copied_bytes, topic.offloading = 0, None  # nothing of it stays
         if part.deleted_round is None:
             topic.event("offload_failed", part, _faults(topic, "remote_storage_outage")[0]["fault_id"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .bookie import NO_LAC
@@ -47,6 +47,10 @@ class Recovery:
     error: str | None = None
     attempt_error: str | None = None
     asked_round: int | None = None
+    asked: int = 0
+    """So many of the write set were asked for the entry."""
+    pause_ms: int = 0
+    speculate_round: int | None = None
     answers: list[str] = field(default_factory=list)
     awaited: dict[int, LateWord] = field(default_factory=dict)
     """By index what slow bookies said, and is on its way."""
@@ -169,20 +173,35 @@ class Recovery:
         if not silent or now - self.since_round >= self.settings.read_timeout_rounds:
             self._fail(READ_EXCEPTION)
 
-    def knows_enough(self, answers: Sequence[str | None]) -> bool:
-        """Whether these answers of a write set, one after the other, settle the question."""
-        return read_verdict([self._as_taken(one) for one in answers], self.needed)[0] in (RECOVERED, END)
+    def begin_reading(self, now: int) -> None:
+        """Ask for the next entry."""
+        self.asked_round, self.asked = now, 0
+        self.pause_ms = self.settings.first_speculative_ms
+        self.speculate_round = now + self.settings.timeout(self.pause_ms) if self.pause_ms else None
 
-    def take_reads(self, answers: Sequence[str | None], now: int) -> None:
-        """Answers about the entry, in order, with those that came before; a slow bookie's is waited for, up to the time-out."""
-        self.answers += [self._as_taken(one) for one in answers]
-        assert self.asked_round is not None
+    def speculates(self, now: int) -> bool:
+        """Whether the next one is asked though others may answer still; the pause to the one after that is twice as long."""
+        if self.speculate_round != now or self.knows_enough or self.asked == self.quorums.write:
+            return False
+        self.pause_ms = min(2 * self.pause_ms, self.settings.max_speculative_ms)
+        self.speculate_round = now + self.settings.timeout(self.pause_ms)
+        return True
+
+    def hear(self, answer: str | None) -> None:
+        """An answer about the entry; None: it is unknown."""
+        if not self.knows_enough:
+            self.answers.append(self._as_taken(answer))
+
+    @property
+    def knows_enough(self) -> bool:
+        """Whether the answers so far settle the question."""
+        return read_verdict(self.answers, self.needed)[0] in (RECOVERED, END)
+
+    def conclude(self) -> None:
+        """What the answers of this round, and those before, come to; while one is on its way it may go on."""
         verdict, _ = read_verdict(self.answers, self.needed)
-        over = now - self.asked_round >= self.settings.read_timeout_rounds
-        if verdict not in (RECOVERED, END):
-            if self.awaited and not over:
-                return
-            verdict, _ = read_verdict([*self.answers, *(self._as_taken(None) for _ in self.awaited)], self.needed)
+        if verdict not in (RECOVERED, END) and self.awaited:
+            return
         self._settle()
         if verdict == RECOVERED:
             self.phase = WRITE

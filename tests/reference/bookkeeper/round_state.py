@@ -22,6 +22,16 @@ def state_of_round(ledger: Ledger) -> dict[str, Any]:
         "in_flight": [_add(window, add) for add in window.pending],
         "recoveries": [(at, one.phase, one.lac) for at, one in enumerate(ledger.recoveries) if one.running],
         "underreplicated": len(ledger.repair.replacements),
+        "readers": [
+            {
+                "number": number,
+                "entries_read": one.read,
+                "entries_missing": len(one.missing),
+                "awaited_from": sorted({question.bookie for entry in one.wanted for question in entry.awaited}),
+            }
+            for number, one in enumerate(ledger.readers)
+            if one.done_round is None
+        ],
         "of_bookies": {broker: _bookie(ledger, broker) for broker in ledger.bookies},
     }
 

@@ -18,6 +18,8 @@ DEFAULTS: dict[str, Any] = {
     "ackQuorumSize": 2,
     "addEntryTimeoutSec": 5,
     "readEntryTimeoutSec": 5,
+    "firstSpeculativeReadTimeout": 2000,
+    "maxSpeculativeReadTimeout": 5000,
     "delayEnsembleChange": False,
     "explicitLacInterval": 0,
     "minNumRacksPerWriteQuorum": 2,
@@ -38,8 +40,11 @@ class Settings:
     """What the config of one ledger comes to."""
 
     quorums: Quorums
+    round_ms: int
     add_timeout_rounds: int
     read_timeout_rounds: int
+    first_speculative_ms: int
+    max_speculative_ms: int
     delay_ensemble_change: bool
     explicit_lac_rounds: int | None
     min_racks: int
@@ -53,6 +58,10 @@ class Settings:
     open_ledger_grace_rounds: int
     batch_entries: int
 
+    def timeout(self, milliseconds: int) -> int:
+        """A time-out in rounds."""
+        return max(1, -(-milliseconds // self.round_ms))
+
 
 def settings_of(case: Mapping[str, Any]) -> Settings:
     """The settings of a case."""
@@ -65,8 +74,11 @@ def settings_of(case: Mapping[str, Any]) -> Settings:
     explicit_lac_ms = given["explicitLacInterval"]
     return Settings(
         quorums=Quorums(given["ensembleSize"], given["writeQuorumSize"], given["ackQuorumSize"]),
+        round_ms=round_ms,
         add_timeout_rounds=timeout(given["addEntryTimeoutSec"]),
         read_timeout_rounds=timeout(given["readEntryTimeoutSec"]),
+        first_speculative_ms=given["firstSpeculativeReadTimeout"],
+        max_speculative_ms=given["maxSpeculativeReadTimeout"],
         delay_ensemble_change=given["delayEnsembleChange"],
         explicit_lac_rounds=max(1, explicit_lac_ms // round_ms) if explicit_lac_ms > 0 else None,
         min_racks=given["minNumRacksPerWriteQuorum"],

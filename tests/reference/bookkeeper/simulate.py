@@ -30,10 +30,11 @@ from .causes import fault_on_the_way
 from .inputs import keep_back, take_inputs
 from .ledger import Case, Ledger, Opening
 from .losses import tell_behind_end, tell_lost_when_acknowledged
-from .metadata import CLOSED, IN_RECOVERY, fragment_of
-from .quorums import FOUND, UNKNOWN
+from .metadata import CLOSED, IN_RECOVERY
+from .quorums import UNKNOWN
 from .readers import serve_readers
 from .recovery import FENCE, READ, Recovery
+from .recovery_reads import read
 from .repair import audit, commit_replacements, copy
 from .round_state import state_of_round
 from .slow import LateAdd, LateWord, arrived
@@ -228,7 +229,7 @@ def take_answers(
             verdicts = {index: answer for index, (answer, _) in said.items()}
             recovery.take_lacs(verdicts, {index: lac for index, (_, lac) in said.items()}, ledger.is_dead, now)
         elif phase == READ:
-            _read(ledger, recovery)
+            read(ledger, recovery)
     for opening in ledger.openings:
         if opening.lac is None and opening.error is None:
             _open(ledger, opening)
@@ -256,37 +257,6 @@ def _open(ledger: Ledger, opening: Opening) -> None:
         opening.lac = max(opening.told.values())
     elif not opening.awaited or ledger.now - opening.asked_round >= ledger.settings.read_timeout_rounds:
         opening.error = "ReadException"
-
-
-def _read(ledger: Ledger, recovery: Recovery) -> None:
-    """The question goes to one after the other until the answers are enough; it fences, whenever the answer comes."""
-    if recovery.asked_round is not None:
-        late = arrived(ledger, recovery.awaited)
-        order = [index for index in ledger.quorums.write_set(recovery.entry) if index in late]
-        recovery.take_reads([None if (word := late[index]) is None else word.answer for index in order], ledger.now)
-        return
-    entry, answers = recovery.entry, []
-    ensemble = fragment_of(recovery.fragments, entry).ensemble
-    recovery.asked_round = ledger.now
-    for index in ledger.quorums.write_set(entry):
-        broker = ensemble[index]
-        if recovery.knows_enough(answers):
-            break
-        if not ledger.is_heard(broker):
-            answers.append(None)
-            continue
-        answer, (lag, _) = ledger.bookies[broker].read(entry), ledger.lag_of(broker)
-        ledger.asked[broker] += ["fence", f"read {entry} {'ok' if answer == FOUND else 'NoEntry'}"]
-        if ledger.rules.recovery_reads_fence:
-            if not ledger.bookies[broker].fenced:
-                ledger.event("fence", broker, cause=recovery.cause)
-                ledger.coverage["fenced_by_read"] += 1
-            ledger.bookies[broker].fenced = True
-        if lag:
-            recovery.awaited[index] = LateWord(ledger.now + lag, broker, answer)
-        else:
-            answers.append(answer)
-    recovery.take_reads(answers, ledger.now)
 
 
 def flush(ledger: Ledger) -> None:

@@ -33,6 +33,7 @@ class LateWord:
     bookie: int
     answer: str
     lac: int = -1
+    asked_round: int = 0
 
 
 def lag_of(faults: Sequence[Mapping[str, Any]], bookie: int, now: int) -> tuple[int, int | None]:

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from .placed_schedules import placed_schedule
-from .schedules import TROUBLE_ROUNDS, lossy_schedule, schedule, topic_schedule
+from .schedules import TROUBLE_ROUNDS, loss_schedule, lossy_schedule, repair_schedule, schedule, topic_schedule
 
 
 def slow_schedule(seed: int) -> dict[str, Any]:
@@ -16,7 +16,34 @@ def slow_schedule(seed: int) -> dict[str, Any]:
     case = with_slow_bookies(rng, rng.choice(makers)(seed))
     readers = [{"kind": "open_no_recovery", "round": rng.randint(0, TROUBLE_ROUNDS)} for _ in range(rng.randint(0, 2))]
     readers += [{"kind": "read_ledger", "round": rng.randint(0, TROUBLE_ROUNDS + 20)} for _ in range(rng.randint(0, 3))]
-    return {**case, "commands": [*case["commands"], *readers]}
+    return with_speculation(rng, {**case, "commands": [*case["commands"], *readers]})
+
+
+def reading_schedule(seed: int) -> dict[str, Any]:
+    """A schedule of one ledger that is read again and again, while bookies are slow, away, or lost what they had."""
+    rng = random.Random(f"bookkeeper/reads/{seed}")
+    case = rng.choice((slow_schedule, repair_schedule, loss_schedule, lambda one: with_slow_bookies(rng, loss_schedule(one))))(
+        seed
+    )
+    readers = [{"kind": "read_ledger", "round": rng.randint(0, TROUBLE_ROUNDS + 30)} for _ in range(rng.randint(1, 5))]
+    return with_speculation(rng, {**case, "commands": [*case["commands"], *readers]})
+
+
+def reading_topic_schedule(seed: int) -> dict[str, Any]:
+    """Likewise of a topic that is a list of ledgers."""
+    rng = random.Random(f"bookkeeper/reading topics/{seed}")
+    case = rng.choice((slow_topic_schedule, topic_schedule))(seed)
+    readers = [{"kind": "read_topic", "round": rng.randint(0, TROUBLE_ROUNDS + 30)} for _ in range(rng.randint(1, 4))]
+    return with_speculation(rng, {**case, "commands": [*case["commands"], *readers]})
+
+
+def with_speculation(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
+    """When readers ask further bookies."""
+    own = {
+        "firstSpeculativeReadTimeout": rng.choice((0, 500, 1000, 2000, 2000)),
+        "maxSpeculativeReadTimeout": rng.choice((500, 1500, 5000)),
+    }
+    return {**case, "config": {**case["config"], **own}}
 
 
 def slow_topic_schedule(seed: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from .metadata import CLOSED
 from .offload import DEFAULTS as OFFLOAD_DEFAULTS
 from .offload import in_outage, offload
 from .placement import NotEnoughBookies
-from .readers import serve_topic
+from .readers import begin_reading_list
 from .rules import REAL, Rules
 from .simulate import play_round
 from .slow_rates import sizes_of
@@ -67,6 +67,8 @@ class Part:
     deleted_round: int | None = None
     dropped_round: int | None = None
     copied_bytes: int = 0
+    copy_errors: int = 0
+    given_up_bytes: int = 0
     offloaded_round: int | None = None
     freed_round: int | None = None
     rolled_over: str | None = None
@@ -235,6 +237,7 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
         for owner in topic.owners:
             _hand_over(topic, owner)
         acked_before = len(topic.acked)
+        begin_reading_list(topic, store_up=not in_outage(topic))
         for part in topic.on_bookies:
             part.ledger.now = now
             play_round(part.ledger)
@@ -243,7 +246,6 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
                 part.closed_round = now
         for owner in topic.owners:
             _take_results(topic, owner)
-        serve_topic(topic, store_up=not in_outage(topic))
         unacked = topic.owners[-1].unacked
         topic.unwritable_rounds += unacked > 0 and len(topic.acked) == acked_before
         topic.unacked_rounds += unacked

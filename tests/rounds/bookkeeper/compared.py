@@ -15,10 +15,12 @@ from emulator.rounds.bookkeeper.constants import (
     DONE,
     ERRORS,
     EVENT_KINDS,
+    NEVER,
     NO_ENTRY,
     NO_FAULT,
     NOBODY,
     OF_THE_WRITER,
+    OK,
     PENDING,
     PHASES,
     STATES,
@@ -33,6 +35,10 @@ from tests.rounds.cells import cells
 
 Row = dict[str, Any]
 
+OF_A_READER = (
+    *("at_round", "done_round", "entries", "read", "missing", "read_bytes", "remote_bytes", "speculative"),
+    *("first_missing", "error"),
+)
 OF_AN_EVENT = ("at_round", "kind", "broker", "from_entry", "to_entry", "cause", "entries")
 
 
@@ -141,6 +147,7 @@ def of_rounds(game: Played, place: int) -> Row:
         "recoveries": [(PHASES[r.phase], error_of(r.error), int(r.lac) if r.phase == DONE else None) for r in recoveries],
         "attempts": [error_of(r.attempt_error) for r in recoveries],
         "openings": [(None if o.lac == NO_ENTRY else int(o.lac), error_of(o.error)) for o in openings],
+        "readers": [_reader(*one) for one in cells(list_of(game, "readers", place), *OF_A_READER)],
         "closes": [ERRORS[answer] for answer in list_of(game, "closes", place)[:, 0]],
         "acked": int(ledger.lac) + 1 - int(ledger.first_own_entry),
         "failed": int(ledger.failed_adds),
@@ -149,6 +156,13 @@ def of_rounds(game: Played, place: int) -> Row:
         "events": told,
         "violations": first_rounds((NAMES[number], at_round) for number, at_round in violations),
     }
+
+
+def _reader(at_round: int, done_round: int, *counts: int) -> tuple[Any, ...]:
+    """As tests.reference.bookkeeper.readers.Reader.row."""
+    *numbers, first, error = counts
+    done = None if done_round == NEVER else done_round
+    return (at_round, done, *numbers, None if first == NO_ENTRY else first, None if error == OK else ERRORS[error])
 
 
 def error_of(number: int) -> str | None:

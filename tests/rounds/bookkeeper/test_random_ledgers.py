@@ -1,6 +1,6 @@
 """More random schedules than the other files have, of every kind, through compiled rounds and the reference. No Spark.
 
-`make fuzz-ledgers` takes FUZZ_LEDGERS schedules of each of 13 kinds, from number FIRST on: what became of entries and clients,
+`make fuzz-ledgers` takes FUZZ_LEDGERS schedules of each of 15 kinds, from number FIRST on: what became of entries and clients,
 losses, events with their causes, and of single ledgers bytes by bookie and time bucket.
 """
 
@@ -27,7 +27,13 @@ from tests.reference.bookkeeper.schedules import (
     topic_schedule,
 )
 from tests.reference.bookkeeper.simulate import simulate
-from tests.reference.bookkeeper.slow_schedules import paced_topic_schedule, slow_schedule, slow_topic_schedule
+from tests.reference.bookkeeper.slow_schedules import (
+    paced_topic_schedule,
+    reading_schedule,
+    reading_topic_schedule,
+    slow_schedule,
+    slow_topic_schedule,
+)
 from tests.reference.bookkeeper.topics import play_topic
 from tests.rounds.bookkeeper.compared import differences, of_rounds, played
 from tests.rounds.bookkeeper.test_against_reference import rack_schedule
@@ -57,6 +63,7 @@ LEDGERS: dict[str, Callable[[int], Case]] = {
     "paced": paced_schedule,
     "placed": placed_schedule,
     "slow": slow_schedule,
+    "reads": reading_schedule,
 }
 TOPICS: dict[str, Callable[[int], Case]] = {
     "topics": topic_schedule,
@@ -64,6 +71,7 @@ TOPICS: dict[str, Callable[[int], Case]] = {
     "slow topics": slow_topic_schedule,
     "paced topics": paced_topic_schedule,
     "given lists": given_list_schedule,
+    "reading topics": reading_topic_schedule,
 }
 
 

@@ -27,7 +27,7 @@ SEEDS = range(30)
 
 OF_LEDGERS = (
     *("state", "last_entry", "writer", "writer_lac", "last_add_pushed", "queued", "ensemble", "replacing", "in_flight"),
-    "underreplicated",
+    *("underreplicated", "readers"),
 )
 """Columns of ledger_rounds that the reference has by the same name."""
 

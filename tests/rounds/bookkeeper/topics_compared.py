@@ -21,7 +21,7 @@ from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import LOSSES, first_rounds
-from tests.bookkeeper.topics_by_reference import _OF_GONE, _OF_THE_TOPIC, OF_TOPICS, _flat
+from tests.bookkeeper.topics_by_reference import _OF_GONE, _OF_THE_TOPIC, OF_COPIES, OF_TOPICS, _flat
 from tests.rounds.bookkeeper.compared import OF_AN_EVENT, Played, Row, of_rounds, rows_of
 from tests.rounds.cells import cells
 
@@ -101,7 +101,7 @@ def _of_ledger(game: PlayedTopics, number: int, part: Any) -> Row:
         name: None if part[name] == NEVER else int(part[name])
         for name in ("created_round", "closed_round", "deleted_round", "offloaded_round")
     }
-    own["losses"] = _losses(ended, part)
+    own |= {"losses": _losses(ended, part), **{name: int(part[name]) for name in OF_COPIES}}
     last = ended["writer_lac"] if ended["last_entry"] is None else ended["last_entry"]
     return own | {
         "owner": int(part.owner),

@@ -18,14 +18,18 @@ from emulator.rounds.bookkeeper.read_entries import read_entries
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, tell_of_part
+from emulator.rounds.lists import every
 
 
 @compiled
 def offload(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, checks: bool) -> None:
     """The copy under way, another one, and in rounds of retention what bookies may delete."""
     remote = inputs.remote_spans[topic.remote_span]
-    if topic.offloading != NOBODY:
+    was_copying = topic.offloading != NOBODY
+    if was_copying:
         go_on_copying(lists, topics, inputs, topic)
+    if not remote.up and (was_copying or was_closed(topics, topic)):
+        try_in_vain(topics, inputs, topic)
     if topic.offloading == NOBODY and remote.up:
         for number in range(topic.ledgers.count):
             if is_due(topics, inputs, topic, number):
@@ -38,11 +42,30 @@ def offload(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, chec
 
 
 @compiled
+def was_closed(topics: TopicLists, topic: Topic) -> bool:
+    """Whether a ledger was closed in this round, upon which Pulsar looks for what is to be copied (maybeOffloadInBackground)."""
+    found = False
+    for at in every(topic.ledgers):
+        if topics.parts[at].closed_round == topic.now:
+            found = True
+    return found
+
+
+@compiled
+def try_in_vain(topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
+    """The remote store is away: a copy of each ledger that is due fails, one after the other (ManagedLedgerImpl.offloadLoop)."""
+    for number in range(topic.ledgers.count):
+        if is_due(topics, inputs, topic, number):
+            topics.parts[topic.ledgers.start + number].copy_errors += 1
+
+
+@compiled
 def go_on_copying(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
     """As many bytes as the store takes. In an outage, or when retention deleted the ledger, nothing of the copy stays."""
     number, remote = topic.offloading, inputs.remote_spans[topic.remote_span]
     part, ledger = topics.parts[topic.ledgers.start + number], topics.ledgers[topic.ledgers.start + number]
     if part.deleted_round != NEVER or not remote.up:
+        part.given_up_bytes += part.copied_bytes
         part.copied_bytes = 0
         topic.offloading = NOBODY
         if part.deleted_round == NEVER:

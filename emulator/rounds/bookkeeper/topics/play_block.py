@@ -8,7 +8,7 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Scratch, Told, joined
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL
 from emulator.rounds.bookkeeper.records import Ledger
-from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State
+from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State, start_ledgers
 from emulator.rounds.bookkeeper.topics.leap import OWNER_KINDS, TOPIC_KINDS, TopicProbe
 from emulator.rounds.bookkeeper.topics.play_topics import SEATS_FULL, TopicWords, play_topics
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
@@ -17,9 +17,11 @@ from emulator.rounds.packed import cut, grown, packed_empty, roomy, with_places
 from emulator.rounds.records import rows, words_of
 
 
-def empty_lists(count: int) -> State:
-    """The lists of so many ledgers that have nothing."""
-    return State(rows(Ledger, 0), **{name: packed_empty(WIDTHS[name], count) for name in LIST_RECORDS})
+def empty_ledgers(count: int) -> State:
+    """So many ledgers that have nothing."""
+    ledgers = rows(Ledger, count)
+    start_ledgers(ledgers)
+    return State(ledgers, **{name: packed_empty(WIDTHS[name], count) for name in LIST_RECORDS})
 
 
 class TopicScratch:
@@ -50,7 +52,7 @@ def play(
 ) -> tuple[TopicState, Told]:
     """Play every topic of a block to its `end`. Returns the state then, and what was told. What is given stays as it is."""
     scratch = scratch or TopicScratch()
-    count, empty = len(state.topics), empty_lists(1)
+    count, empty = len(state.topics), empty_ledgers(1)
     lists = State(rows(Ledger, 0), **{name: roomy(getattr(state.lists, name)) for name in LIST_RECORDS})
     new = TopicState(rows(Topic, count), roomy(state.ledgers), roomy(state.parts), roomy(state.owners), lists)
     told: list[dict[str, np.ndarray]] = []

@@ -31,10 +31,10 @@ def play_topic_round(lists: Lists, topics: TopicLists, inputs: Inputs, topic: To
         serve_list(lists, topics, inputs, topic, rules, words, empty)
     hand_over(lists, topics, topic)
     acked_before = acked_of(topics, topic)
-    play_ledgers_of(lists, topics, inputs, topic)
-    take_results(lists, topics, inputs, topic)
     for _ in range(topic.readers):
         read_list(lists, topics, inputs, topic)
+    play_ledgers_of(lists, topics, inputs, topic)
+    take_results(lists, topics, inputs, topic)
     count_messages(topics, topic, acked_before)
     check_list(lists, topics, topic)
     checks = topic.now % inputs.topics[topic.topic_settings].check_rounds == 0

@@ -14,8 +14,9 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
 from emulator.rounds.bookkeeper.play_ledgers import CHECK_ROUNDS, DONE_PLAYING, OUTPUT_FULL, SCRATCH_FULL, outputs_full
-from emulator.rounds.bookkeeper.records import Lists, Spans
+from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.bookkeeper.told_records import Spans
 from emulator.rounds.bookkeeper.topics.leap import TopicProbe, busy_ledger, horizon, is_quiet, leap
 from emulator.rounds.bookkeeper.topics.play_topic_round import play_topic_round
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.held import bytes_up_to
 from emulator.rounds.bookkeeper.inputs import Inputs
-from emulator.rounds.bookkeeper.read_entries import serve_reader
 from emulator.rounds.bookkeeper.records import Lists
+from emulator.rounds.bookkeeper.serve_readers import read_remotely
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import entries_of_ledger, is_listed
 from emulator.rounds.lists import every
@@ -14,13 +13,13 @@ from emulator.rounds.lists import every
 
 @compiled
 def read_list(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
-    """What the remote store has comes from there, as long as it is up (managedLedgerDataReadPriority: tiered-storage-first)."""
+    """A reader begins all ledgers: offloaded ones in the store (managedLedgerDataReadPriority: tiered-storage-first)."""
     remote = inputs.remote_spans[topic.remote_span]
     for at in every(topic.ledgers):
         ledger = topics.ledgers[at]
         if not is_listed(topics.parts[at]):
             continue
         if not ledger.offloaded:
-            serve_reader(lists, inputs, ledger)
-        elif remote.up:
-            ledger.reader_remote_bytes += bytes_up_to(inputs, ledger, entries_of_ledger(ledger))
+            ledger.new_readers += 1
+        else:
+            read_remotely(lists, inputs, ledger, entries_of_ledger(ledger), topic.now, remote.up)

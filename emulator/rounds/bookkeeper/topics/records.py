@@ -20,6 +20,8 @@ class Part(Record):
     deleted_round: int = compared("round in which retention deleted it")
     dropped_round: int = compared("round in which a list without it was written over the one that had it")
     copied_bytes: int = counter("what of it the remote store has")
+    copy_errors: int = compared("copies of it that failed since the remote store was away")
+    given_up_bytes: int = compared("bytes that copies of it had moved when they were given up")
     offload_started_round: int = compared("round in which its copy was begun last")
     offloaded_round: int = compared("round in which the remote store had all of it")
     freed_round: int = compared("round in which bookies deleted it, since the remote store has it")

@@ -8,20 +8,16 @@ from emulator.rounds.bookkeeper.constants import (
     CREATE,
     LEDGER_CREATED,
     NEVER,
-    NO_ENTRY,
     NO_FAULT,
-    NO_LAC,
     NOBODY,
     NOT_YET,
-    OK,
-    OPEN,
     OWNERS,
     RECOVER,
     STOPPED,
     WAIT,
     WRITE_LEDGER,
-    WRITING,
 )
+from emulator.rounds.bookkeeper.entries import copy_record
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules
 from emulator.rounds.bookkeeper.ledger_lists import Words, load_lists
 from emulator.rounds.bookkeeper.placement import new_ensemble
@@ -35,7 +31,7 @@ from emulator.rounds.lists import append, keep_first
 
 @compiled
 def serve_list(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic, rules: Rules, words: Words, empty: State) -> None:
-    """Each owner's turn with the list, in their order; the store is up. `empty`: no lists, which a new ledger starts with."""
+    """Each owner's turn with the list, in their order; the store is up. `empty`: what a new ledger starts with."""
     for number in range(topic.owners.count):
         owner = topics.owners[topic.owners.start + number]
         if owner.phase == RECOVER:
@@ -88,7 +84,8 @@ def add_ledger(
     number = topic.ledgers.count
     at = append(topic.ledgers)
     ledger = topics.ledgers[at]
-    create_ledger(inputs, topic, ledger, number)
+    copy_record(empty.ledgers, 0, topics.ledgers, at)
+    set_of_topic(inputs, topic, ledger, number)
     load_lists(empty, ledger, 0, words, at, len(topics.ledgers))
     fragment, row = append(ledger.fragments), append(ledger.own)
     lists.fragments[fragment].first_entry = 0
@@ -114,62 +111,27 @@ def add_ledger(
 
 
 @compiled
-def create_ledger(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> None:
-    """A ledger of the topic from this round on: OPEN, nothing written; it gets its entries from its owner."""
+def set_of_topic(inputs: Inputs, topic: Topic, ledger: Ledger, number: int) -> None:
+    """What a ledger has of its topic; it gets its entries from its owner."""
     ledger.number = topic.number
     ledger.place = topic.place
     ledger.in_list = number
     ledger.scenario = topic.scenario
     ledger.settings = topic.settings
-    ledger.traced = 0
-    ledger.first_own_entry = 0
     ledger.first_on_the_way = topic.first_on_the_way
     ledger.on_the_way = topic.on_the_way
     ledger.crash_round = inputs.crashes[topic.crash].at_round
     ledger.crash_fault = inputs.crashes[topic.crash].fault
-    ledger.first_message = 0
     ledger.first_size = topic.first_size
     ledger.size_count = topic.size_count
-    ledger.given_bytes = 0
     ledger.end = topic.end
     ledger.now = topic.now
     ledger.next_change = topic.now
     ledger.workload = topic.no_workload
     ledger.command = first_command(inputs, topic)
-    ledger.slowed = 0
     ledger.store_span = topic.store_span
     ledger.store_up = 1
-    ledger.state = OPEN
-    ledger.last_entry = NO_ENTRY
-    ledger.closed_by = NO_ENTRY
-    ledger.close_cause = NO_FAULT
-    ledger.stop_cause = NO_FAULT
-    ledger.offloaded = 0
-    ledger.writer = WRITING
-    ledger.lac = NO_LAC
-    ledger.lac_told = NO_LAC
-    ledger.next_entry = 0
-    ledger.queued = 0
     ledger.max_in_flight = topic.max_in_flight
-    ledger.changing = 0
-    ledger.close_asked = 0
-    ledger.error = OK
-    ledger.entries_copied = 0
-    ledger.refused_fenced = 0
-    ledger.refused_closed = 0
-    ledger.failed_adds = 0
-    ledger.unwritable_rounds = 0
-    ledger.unacked = 0
-    ledger.unacked_rounds = 0
-    ledger.ensemble_changes = 0
-    ledger.adds_resent = 0
-    ledger.impaired = 0
-    ledger.impaired_cause = NO_FAULT
-    ledger.offload_read_bytes = 0
-    ledger.reader_bytes = 0
-    ledger.reader_remote_bytes = 0
-    ledger.broken = 0
-    ledger.played = 0
 
 
 @compiled
@@ -192,6 +154,8 @@ def note_part(part: Part, owner: Owner, owner_number: int, now: int) -> None:
     part.deleted_round = NEVER
     part.dropped_round = NEVER
     part.copied_bytes = 0
+    part.copy_errors = 0
+    part.given_up_bytes = 0
     part.offload_started_round = NEVER
     part.offloaded_round = NEVER
     part.freed_round = NEVER

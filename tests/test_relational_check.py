@@ -17,7 +17,8 @@ from emulator.cli import main
 from emulator.errors import InputError
 from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.rounds.relational.check import Checked, Difference, check_run, compare
-from emulator.rounds.relational.page.explain import SENTENCES, page, verbs
+from emulator.rounds.relational.kafka_round import VERBS
+from emulator.rounds.relational.page.explain import BEHIND, ONLY, SENTENCES, page, verbs
 from tests.engine_helpers import emulate, emulate_both
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -200,6 +201,18 @@ def test_every_verb_has_a_sentence_of_the_rules() -> None:
     rules = " ".join(" ".join((DOCS / page).read_text().split()) for page in ("kafka_rounds.md", "tiered_rounds.md"))
     assert {verb.__name__ for verb in verbs()} == SENTENCES.keys()
     assert [name for name, (_, sentence) in SENTENCES.items() if " ".join(sentence.split()) not in rules] == []
+
+
+def test_the_page_shows_the_round_at_a_glance() -> None:
+    """In its order, with where tables are settled; what does nothing in most rounds stands behind the rest."""
+    glance, _, rest = page().partition("## The round at a glance")[2].partition("## begin_round")
+    rows = [line.split(" | ")[1].split("]")[0].strip("[") for line in glance.splitlines() if "](#" in line]
+    assert rows == [verb.__name__ for verb in VERBS if not isinstance(verb, str)]
+    assert glance.count("*settled*") == len(VERBS) - len(rows)
+    behind = re.findall("^## (\\w+)", rest.partition(BEHIND)[2], re.MULTILINE)
+    assert behind == [*(name for name in rows if name in ONLY), "What"]
+    for name in ONLY:
+        assert re.search(r"^    if .*:\n        return now$", page(name), re.MULTILINE), name
 
 
 def test_the_page_of_queries_is_current() -> None:

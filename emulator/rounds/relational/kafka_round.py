@@ -8,9 +8,9 @@ from typing import Any
 
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import TIER_COLUMNS, Round, RoundInputs, Tables, begin_round, parted
-from emulator.rounds.relational.verbs import caches, outcomes
 from emulator.rounds.relational.verbs.building import build_remote_state, forget_stale_questions
-from emulator.rounds.relational.verbs.controller import begin_leadership, elect, elect_preferred, fence, tell
+from emulator.rounds.relational.verbs.caches import keep_caches_of_followers, keep_caches_of_leaders, keep_epochs_of_appends
+from emulator.rounds.relational.verbs.controller import begin_leadership, elect, elect_preferred, fence, take_commands, tell
 from emulator.rounds.relational.verbs.elr import ask_for_recovery
 from emulator.rounds.relational.verbs.fetching import (
     append_fetched,
@@ -30,8 +30,8 @@ from emulator.rounds.relational.verbs.leading import (
     keep_batches,
     shrink_and_expand_isr,
 )
-from emulator.rounds.relational.verbs.learning import checkpoint, learn
-from emulator.rounds.relational.verbs.outcomes import end_round
+from emulator.rounds.relational.verbs.learning import learn, write_checkpoints
+from emulator.rounds.relational.verbs.outcomes import count_outcomes, end_round, remember_logs, write_down
 from emulator.rounds.relational.verbs.reassign import complete_reassignment, start_reassignment
 from emulator.rounds.relational.verbs.segments import delete_old_segments, keep_segments_of_followers, keep_segments_of_leaders
 from emulator.rounds.relational.verbs.taking_inputs import take_inputs
@@ -39,40 +39,6 @@ from emulator.rounds.relational.verbs.tiers import read_metadata, run_tier_tasks
 from emulator.rounds.relational.verbs.truncating import cut_learned, keep_epochs_at_start
 
 Verb = Callable[[Round], Round]
-
-
-def take_commands(now: Round) -> Round:
-    """Which partitions are asked for an election of their preferred leader in this round."""
-    if now.inputs.elections is None:
-        return now
-    asked = now.inputs.elections.renamed(command_round="round").with_columns(is_asked="true")
-    replicas = now.replicas.join(asked.broadcast(), ["pid", "round"], "left")
-    return now.with_replicas(replicas).with_columns(asked_to_elect="coalesce(is_asked, false)")
-
-
-def remember_logs(now: Round) -> Round:
-    """Write down what leaders held when they were replaced, and what the new ones begin with."""
-    return now.telling("histories", outcomes.histories(now)).telling("leaderships", outcomes.leaderships(now))
-
-
-def keep_caches_of_leaders(now: Round) -> Round:
-    """Leader epoch caches follow steps 1 to 3."""
-    return caches.after_leading(now)
-
-
-def keep_epochs_of_appends(now: Round) -> Round:
-    """Before KIP-279 a leader's epoch enters its cache with its first append."""
-    return caches.after_appending(now)
-
-
-def keep_caches_of_followers(now: Round) -> Round:
-    """Leader epoch caches follow steps 7 to 9."""
-    return caches.after_fetching(now)
-
-
-def write_down(now: Round) -> Round:
-    """What happened is written down."""
-    return now.telling("events", outcomes.events(now)).telling("carried", outcomes.carried(now))
 
 
 SCRATCH = (
@@ -130,8 +96,8 @@ VERBS: tuple[Verb | str, ...] = (
     forget_stale_questions,
     run_tier_tasks,
     delete_old_segments,
-    checkpoint,
-    outcomes.count_outcomes,
+    write_checkpoints,
+    count_outcomes,
     SETTLE_TO_STAY,
     keep_caches_of_followers,
     keep_segments_of_followers,
@@ -170,11 +136,11 @@ def _settled(now: Round, before: Round, to_stay: bool) -> Round:
     changed = {name: getattr(now, name) for name in names if getattr(now, name) is not getattr(before, name)}
     if "replicas" in changed:
         changed["replicas"] = now.replicas.drop(*SCRATCH)
-    told = now.told[len(before.told) :]
-    queries = list({id(query): query for query in (*changed.values(), *(rows for _, rows in told))}.values())
+    written = now.written[len(before.written) :]
+    queries = list({id(query): query for query in (*changed.values(), *(rows for _, rows in written))}.values())
     done = dict(zip(map(id, queries), now.replicas.engine.settle(queries, to_stay), strict=True))
     kept: dict[str, Any] = {name: done[id(query)] for name, query in changed.items()}
-    return replace(now, told=(*before.told, *((name, done[id(rows)]) for name, rows in told)), **kept)
+    return replace(now, written=(*before.written, *((name, done[id(rows)]) for name, rows in written)), **kept)
 
 
 def tables_after(now: Round) -> Tables:

@@ -10,9 +10,9 @@ from functools import reduce
 from emulator.rounds.relational.inputs.first_tables import first_histories, first_leaderships, first_tables
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.kafka_round import play_round, tables_after
+from emulator.rounds.relational.outputs import trace
 from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.rounds.relational.tables import Tables
-from emulator.rounds.relational.verbs import outcomes
 from emulator.rounds.relational.verbs.learning import news_of
 
 COMPACTED_ROUNDS = 16
@@ -28,16 +28,16 @@ class Played:
 
     tables: Tables
     first: Query
-    told: dict[str, list[Query]] = field(default_factory=lambda: defaultdict(list))
+    written: dict[str, list[Query]] = field(default_factory=lambda: defaultdict(list))
 
     def rows(self, name: str) -> Query | None:
         """All rows of a table that was written down; None: there are none."""
-        parts = self.told.get(name)
+        parts = self.written.get(name)
         return parts[0].union(*parts[1:]) if parts else None
 
     def add(self, name: str, rows: Query) -> None:
         """Write rows down."""
-        parts = self.told[name]
+        parts = self.written[name]
         parts.append(rows)
         if len(parts) % COMPACTED_ROUNDS == 0:
             first, *others = parts[-COMPACTED_ROUNDS:]
@@ -64,13 +64,13 @@ def play(
     news = news_of(tables.partitions, "0").settled() if inputs.has_late_news else None
     for number in range(inputs.rounds):
         now = play_round(tables, inputs.of_round(engine, number, news))
-        told: dict[str, Query] = {}
+        beside: dict[str, Query] = {}
         if traced is not None:
-            told |= dict(zip(("trace", "trace_partitions"), outcomes.traced(now, traced), strict=True))
+            beside |= dict(zip(("trace", "trace_partitions"), trace.traced(now, traced), strict=True))
         if number + 1 in stops or number + 1 in ends:
-            told["standing"] = outcomes.standing(now)
-        settled = engine.settle(list(told.values()), to_stay=False)
-        for name, rows in (*now.told, *zip(told, settled, strict=True)):
+            beside["standing"] = trace.standing(now)
+        settled = engine.settle(list(beside.values()), to_stay=False)
+        for name, rows in (*now.written, *zip(beside, settled, strict=True)):
             played.add(name, rows)
         tables = tables_after(now)
         if news is not None:

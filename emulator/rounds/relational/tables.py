@@ -119,7 +119,7 @@ class Round:
 
     What one verb leaves to the next: `fetches`, a row for each request; what data is on its way, by fetch of the round (`chunks`)
     and by epoch (`taken`); the segments that it `closed`. `epochs_at_start`: caches behind step 1, where a leader answers from
-    them. `told`: what is written down for the end of the run, by table name.
+    them. `written`: what is written down for the end of the run, by table name.
     """
 
     replicas: Query
@@ -135,7 +135,7 @@ class Round:
     segments: Query | None = None
     remote_segments: Query | None = None
     remote_epochs: Query | None = None
-    told: tuple[tuple[str, Query], ...] = ()
+    written: tuple[tuple[str, Query], ...] = ()
 
     def with_columns(self, **texts: str) -> Round:
         """The round with more columns of replicas, or other values of them; all of them see the values before."""
@@ -155,9 +155,9 @@ class Round:
         """SQL: where a replica's log starts, with what is in remote storage."""
         return WHOLE_START if self.remote_segments is not None else "log_start"
 
-    def telling(self, table: str, rows: Query) -> Round:
+    def writing(self, table: str, rows: Query) -> Round:
         """The round with rows to write down."""
-        return replace(self, told=(*self.told, (table, rows)))
+        return replace(self, written=(*self.written, (table, rows)))
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ BROKERS = pa.schema(
     [("scenario_id", pa.int32()), ("broker", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
     + [(flag, pa.bool_()) for flag in ("running", *FLAGS)]
     + [("disk_bytes", pa.int64()), ("fetch_max_bytes", pa.int64()), ("waits", pa.bool_()), ("cause", pa.int32())]
-    + [("fetches", pa.int64()), ("fetch_us", pa.int64()), ("round_us", pa.int64())]
+    + [("fetches_a_round", pa.int64()), ("fetch_us", pa.int64()), ("round_us", pa.int64())]
 )
 LINKS = pa.schema(
     [("link_scenario", pa.int32()), ("sender", pa.int32()), ("receiver", pa.int32())]
@@ -241,7 +241,7 @@ def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[Br
 
 def _most_fetches(brokers: pa.Table, links: pa.Table) -> int:
     """The most fetches that a follower makes in a round, of its own round trip or over the nearest link."""
-    most: int = pc.max(brokers["fetches"]).as_py()
+    most: int = pc.max(brokers["fetches_a_round"]).as_py()
     nearest = pc.min(links["link_us"]).as_py()
     spans = zip(brokers["round_us"].to_pylist(), brokers["fetch_us"].to_pylist(), strict=True)
     by_link = (span // max(1, nearest + fetch) for span, fetch in spans if span is not None) if nearest is not None else ()

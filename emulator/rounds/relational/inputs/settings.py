@@ -178,7 +178,7 @@ class BrokerSettings:
         return {
             "fetch_max_bytes": limit,
             "waits": value("replica.fetch.wait.max.ms") != 0,
-            "fetches": self._fetching.in_a_round(self._round_ms, limit),
+            "fetches_a_round": self._fetching.in_a_round(self._round_ms, limit),
             "fetch_us": None if is_given else limit * 1_000_000 // self._fetching.bytes_per_second,
             "round_us": None if is_given else self._round_ms * 1000,
         }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable
 
 from emulator.errors import InputError, did_you_mean, listing
-from emulator.rounds.relational.kafka_round import VERBS
+from emulator.rounds.relational.kafka_round import OF_CONTROLLERS, VERBS
 from emulator.rounds.relational.page.head import PAGE_HEAD
 from emulator.rounds.relational.page.sources import Piece, pieces_of
 from emulator.rounds.relational.tables import begin_round
@@ -23,7 +24,7 @@ SENTENCES = {
     "start_reassignment": (2, "adding = R minus current; order = R then the rest; the new ones start empty, out of the ISR."),
     "complete_reassignment": (2, "replicas = R, ISR = ISR within R, leader kept if in R"),
     "begin_leadership": (2, "T, T_epoch := it; every other replica's remote LEO is unknown"),
-    "tell": (2, "When it becomes ready it takes (T_epoch, leo) into its cache."),
+    "tell": (2, "T is *ready* (knows that it leads) at once unless `untold`"),
     "append": (3, "T appends if running, ready and not `clients_cut`."),
     "delete_records": (3, "log start := offset when log start < offset <= hw; else nothing."),
     "remember_logs": (0, "what the log of the leader before held and the new one's does not."),
@@ -54,14 +55,36 @@ SENTENCES = {
     ),
     "run_tier_tasks": (9, "Then, for all running replicas, expiry tasks, then copy tasks, then follower tasks"),
     "delete_old_segments": (9, "first what ends at or below the local log start, then by size, then by age."),
-    "checkpoint": (9, "in rounds divisible by the checkpoint period, running replicas: checkpoint := hw; flush.ms likewise."),
+    "write_checkpoints": (
+        9,
+        "in rounds divisible by the checkpoint period, running replicas: checkpoint := hw; flush.ms likewise.",
+    ),
     "count_outcomes": (10, "under min ISR: |ISR| < min.insync.replicas; under replicated: |ISR| < |replicas|."),
     "keep_caches_of_followers": (7, "cache entries at or above it go"),
     "keep_segments_of_followers": (7, "A truncation goes back into the segment it cuts, which is active again, with its old age"),
-    "write_down": (10, "Damage shows as loss at the next election, with its cause."),
-    "end_round": (10, "A *round* `r` lasts `round_ms`."),
+    "write_down": (10, "Causes of events: of isr_shrink, isr_expand, truncate and log_damaged that of the broker"),
+    "end_round": (10, "Replica state at the *start* of the round is what the previous round left"),
 }
 """Verb -> its step (0: none), and a sentence of docs/kafka_rounds.md or docs/tiered_rounds.md; a test looks for each there."""
+
+
+_TIERS, _SEGMENTS, _OLDER = "tiered storage", "segments may be deleted", "generations before KIP-320"
+ONLY = {
+    "append_last_moments": "a broker is killed in the round",
+    "take_commands": "a preferred_leader_election in the round",
+    **dict.fromkeys(("start_reassignment", "complete_reassignment"), "reassignments"),
+    "delete_records": "the command in the round",
+    "ask_for_recovery": "eligible leader replicas",
+    **dict.fromkeys(("keep_epochs_at_start", "cut_learned"), _OLDER),
+    "keep_epochs_of_appends": "logs are kept beside caches (`own_logs`)",
+    **dict.fromkeys(("keep_segments_of_leaders", "delete_old_segments", "keep_segments_of_followers"), _SEGMENTS),
+    **dict.fromkeys(("read_metadata", "build_remote_state", "forget_stale_questions", "run_tier_tasks"), _TIERS),
+}
+"""Verbs that do nothing in most runs or rounds, and where they do: they stand behind the others on the page."""
+BEHIND = """## What only some runs or rounds have
+
+The verbs from here on do nothing elsewhere. In a round they stand where the table at the top has them.
+"""
 
 
 def verbs() -> list[Callable[..., object]]:
@@ -70,7 +93,7 @@ def verbs() -> list[Callable[..., object]]:
 
 
 def page(wanted: str | None = None) -> str:
-    """All verbs as Markdown, or those whose names have `wanted` in them.
+    """All verbs as Markdown, those of every round first, or those whose names have `wanted` in them.
 
     What several verbs use stands at the end, or behind the first of those that are wanted.
     Raises InputError when there is none.
@@ -81,18 +104,42 @@ def page(wanted: str | None = None) -> str:
         raise InputError(
             f"--verb: no verb has {wanted!r} in its name{did_you_mean(wanted or '', names)}; allowed: {listing(names)}"
         )
+    chosen.sort(key=lambda verb: verb.__name__ in ONLY)
     functions = [begin_round, *chosen] if wanted is None else chosen
     used = {function: [piece for piece in pieces_of(function) if piece.name not in names] for function in functions}
     times = Counter(piece for pieces in used.values() for piece in pieces)
     shared = list(dict.fromkeys(piece for pieces in used.values() for piece in pieces if times[piece] > 1))
-    sections, shown = [] if wanted is not None else [PAGE_HEAD], set[Piece]()
+    sections, shown = [] if wanted is not None else [PAGE_HEAD, _at_a_glance()], set[Piece]()
     for function, pieces in used.items():
         own = [piece for piece in pieces if times[piece] == 1 or (wanted is not None and piece not in shown)]
         shown.update(own)
+        if wanted is None and function.__name__ in ONLY and BEHIND not in sections:
+            sections.append(BEHIND)
         sections.append(_section(function, own))
     if wanted is None:
         sections.append(f"## What several of them use\n\n{_code(shared)}")
     return "\n".join(sections)
+
+
+def _at_a_glance() -> str:
+    """All verbs in their order, and where tables are worked out between them."""
+    rows = ["| step | verb | what it does | only where |", "|---|---|---|---|"]
+    for verb in VERBS:
+        if isinstance(verb, str):
+            rows.append("| | *settled* | all tables are worked out | |")
+            continue
+        step, name = SENTENCES[verb.__name__][0], verb.__name__
+        does = (inspect.getdoc(verb) or "").partition("\n")[0]
+        calm = "not in calm rounds" if verb in OF_CONTROLLERS else ""
+        anchor = _title(name).replace(",", "").replace(" ", "-")
+        rows.append(f"| {step or ''} | [{name}](#{anchor}) | {does} | {ONLY.get(name, calm)} |")
+    return "\n".join(["## The round at a glance", "", *rows, ""])
+
+
+def _title(name: str) -> str:
+    """The heading of a verb."""
+    step = SENTENCES[name][0]
+    return f"{name}, step {step}" if step else name
 
 
 def _section(function: Callable[..., object], own: list[Piece]) -> str:
@@ -100,9 +147,8 @@ def _section(function: Callable[..., object], own: list[Piece]) -> str:
     saying, itself = Piece.of(function).parted()
     if function is begin_round:
         return f"## begin_round, before the first verb\n\n{saying}\n\n{_code([itself, *own])}"
-    step, sentence = SENTENCES[itself.name]
-    where = f", step {step}" if step else ""
-    return f"## {itself.name}{where}\n\n> {sentence}\n\n{saying}\n\n{_code([itself, *own])}"
+    where = f"\n\nOnly where: {ONLY[itself.name]}." if itself.name in ONLY else ""
+    return f"## {_title(itself.name)}\n\n> {SENTENCES[itself.name][1]}\n\n{saying}{where}\n\n{_code([itself, *own])}"
 
 
 def _code(pieces: list[Piece]) -> str:

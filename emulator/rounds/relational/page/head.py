@@ -16,6 +16,8 @@ What to look for:
 | the high watermark: a group_by of replicas, the least of their logs' ends | `.group_by(...)`, `advance_high_watermark` |
 | where an epoch ends: a window over the epochs of a replica's log | `lead(start_offset)`, `epoch_ends` |
 | an election: a window over a partition's replicas, the first that may lead | `over("min_by(broker, ...)")`, `_elect_unless` |
+| the ISR, the flag `in_isr`: leaders drop who lags, controllers whose broker is gone | `shrink_and_expand_isr`, `fence` |
+| how much a follower gets: batches in order, as many as fit each fetch | `in_bins`, `choose_batches` |
 | a fault: rows of brokers, each for some rounds, joined with their replicas | `inputs.brokers`, `begin_round` |
 
 Tables that stay between two rounds; offsets are exclusive ends, rounds count from 0:
@@ -29,10 +31,25 @@ Tables that stay between two rounds; offsets are exclusive ends, rounds count fr
 | `batches` | like batches in a row that a leader appended, whoever has them: a record is its epoch and offset |
 | `segments`, `tiers`, `remote_segments`, `remote_epochs` | closed segments, remote storage: only where a run needs them |
 
-Within a round a row of `now.replicas` has, beside its own columns, those of its partition, its topic's settings
-and what the faults say of its broker (`begin_round`, below). So what the replicas of a partition say together
-is a window over `pid`: `over("count_if(in_isr)")`, the size of the ISR, is in each of their rows, and so is
-`of_leader("leo")`, a value of the leader's row.
+What comes from outside (`now.inputs`), each row for the rounds `from_round` to `to_round` (exclusive), or of
+a `command_round`:
+
+| table | a row is |
+|---|---|
+| `brokers` | how a broker is (`offline`, `fenced`, ...), by which `cause`; `fetches_a_round`, `fetch_max_bytes`, `disk_bytes` |
+| `settings` | a topic's configuration, its times in rounds: `lag_rounds` is `replica.lag.time.max.ms` |
+| `workload` | a batch that clients send in each round: `records`, `record_bytes`, acks as two flags |
+| `links` | from `sender` to `receiver`: `is_cut`, or slow (`link_bytes` a round), or far (`link_us`) |
+| `stale`, `deaths` | replicas that hear nothing new; brokers that are killed, and when in the round |
+| `reassignments`, `deletions`, `elections`, `news` | commands; what controllers held before, for late news |
+
+Within a round a row of `now.replicas` has, beside its own columns, those of its partition, its topic's
+settings and what the faults say of its broker (`begin_round`, below). So what the replicas of a partition say
+together is a window over `pid`: `over("count_if(in_isr)")`, the size of the ISR, is in each of their rows,
+and so is `of_leader("leo")`, a value of the leader's row. What one verb leaves to the next without being a
+column of replicas is a table: `now.fetches`, a row for each request of a follower, with its `answer`;
+`now.chunks` and `now.taken`, the data on its way; `now.closed`, segments that it closed. `now.writing(...)`
+keeps rows for the end of the run.
 
 Words, for who knows Spark and not Kafka:
 
@@ -49,6 +66,8 @@ Words, for who knows Spark and not Kafka:
 | `remote_leo`, `caught_up_round` | what T has noted of a follower at its fetches: its LEO, and when it was level last |
 | `known_in_isr`, `join_pends`, `shrink_pends` | the ISR as T knows it; what T has decided and could not tell the controller yet |
 | `source` | whom a follower fetches from: the leader that it believes in |
+| `waits` | a fetch waits for data (`replica.fetch.wait.max.ms` is not 0) |
+| `allowance`, `credit_bytes` | what a slow disk or link lets through in this round, and what it left of that before |
 | `flushed`, `hw_checkpoint` | what a power loss leaves of the log, and a restart of the high watermark |
 | `segment_base`, `segment_size` | the file that the log is appended to; a chunk that does not fit starts another one |
 | `offline`, `paused`, `isolated` | how the broker is: dead, frozen, cut off from all others; `running`: not dead, not frozen |
@@ -57,23 +76,26 @@ Words, for who knows Spark and not Kafka:
 | `untold` | deaf, or was until now: it does not hear in time that it leads |
 
 What a verb alone uses stands behind it, what several use at the end of the page; names in capitals are SQL.
+Of the columns in one `with_columns` all see the values before.
 
-Of the columns in one `with_columns` all see the values before. Between some verbs all tables are settled, so
-that no query grows long. Spark works them out (with `--master`, `--remote` or `--conf`, and for more than a
-million replicas), or DuckDB in this process, which plans such queries in a hundredth of the time. Both have the
-same text of a rule, and give the same tables.
+Where the table below says *settled*, all tables that changed are worked out and cut off from what led to them
+(in Spark `localCheckpoint`; Kafka's own checkpoints are `write_checkpoints`). A round makes some 150 columns,
+one of others, by dozens of joins: as one plan it would take long to analyze, and longer in every round. So it
+is cut where many tables need what was made so far: what leaders appended before followers fetch, requests
+before they are noted, the ISR before the high watermark, what was cut before anything is appended. Some verbs
+settle a table of their own that they use more than once. Spark works them out (with `--master`, `--remote` or
+`--conf`, and for more than a million replicas), or DuckDB in this process, which plans such queries in a
+hundredth of the time. Both have the same text of a rule, and give the same tables.
 
-Rounds in which the inputs give a controller nothing to do (no fault, setting or command begins or ends in them
-or the two before) do without `fence` to `tell`, `remember_logs` and `keep_caches_of_leaders`; only those in
-which a broker is killed have `append_last_moments`.
+Calm rounds are those in which the inputs give a controller nothing to do: no fault, setting or command begins
+or ends in them or the two before.
 
 The rules are those of [kafka_rounds.md](kafka_rounds.md), with Kafka's older generations, and of
-[tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them (leaders copy,
-replicas delete what is copied, a follower starts from remote metadata). What only some runs have
-(`truncating.py` for generations before KIP-320, `segments.py`, `tiers.py` and `building.py`) is left out of a
-round's plan elsewhere. Mutants, ledgers, groups, consumers, shared bandwidth, leaps, and of tiered storage
-expiry, outages, disabling, unclean elections and the policies of later KIPs are not here: each is refused by
-name. `emulator check DIR --sample N` plays some partitions of a finished run once more by these rounds and
-compares every cell of outcomes, events, final state and trace; scenarios that have any of these it leaves out,
-by name.
+[tiered_rounds.md](tiered_rounds.md) as far as retention and KIP-405's scenarios 1 to 3 need them (leaders
+copy, replicas delete what is copied, a follower starts from remote metadata). What only some runs have is
+left out of a round's plan elsewhere; those verbs stand behind the others. Mutants, ledgers, groups,
+consumers, shared bandwidth, leaps, and of tiered storage expiry, outages, disabling, unclean elections and
+the policies of later KIPs are not here: each is refused by name. `emulator check DIR --sample N` plays some
+partitions of a finished run once more by these rounds and compares every cell of outcomes, events, final
+state and trace; scenarios that have any of these it leaves out, by name.
 """

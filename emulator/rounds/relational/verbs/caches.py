@@ -17,7 +17,7 @@ OLD, FETCHED, APPENDED, TOLD = range(4)
 """The order in which entries arrive in a round."""
 
 
-def after_last_moments(now: Round, grown: Query) -> Round:
+def keep_epochs_of_last_moments(now: Round, grown: Query) -> Round:
     """Logs that have grown in last moments have the epoch of what came: pid, broker, epoch, start_offset."""
     first = _entries(grown, FETCHED)
     caches = assign(_entries(now.leader_epochs, OLD).union(first)).select(*EPOCH_COLUMNS)
@@ -26,8 +26,11 @@ def after_last_moments(now: Round, grown: Query) -> Round:
     return replace(now, leader_epochs=caches)
 
 
-def after_leading(now: Round) -> Round:
-    """After steps 1 to 3: logs are damaged, dropped, and begin later; who was told that it leads has its epoch."""
+def keep_caches_of_leaders(now: Round) -> Round:
+    """Leader epoch caches follow steps 1 to 3.
+
+    Logs are damaged, dropped, and begin later; who was told that it leads has its epoch.
+    """
     changed = now.replicas.where("cut_to IS NOT NULL OR is_dropped OR new_log_start IS NOT NULL")
     changes = changed.select(*REPLICA, "is_dropped AS clears", "cut_to", "CAST(null AS BIGINT) AS cut_after", "new_log_start")
     told = now.replicas.where(f"is_told AND {ENTERS_EPOCH}").select(
@@ -36,7 +39,7 @@ def after_leading(now: Round) -> Round:
     return _follow(now, changes, told)
 
 
-def after_appending(now: Round) -> Round:
+def keep_epochs_of_appends(now: Round) -> Round:
     """What T appended has its epoch: the log holds it, and a cache that has not does so now.
 
     Today's caches have it since T was told; where logs hold what caches say nothing is left to do.
@@ -51,8 +54,11 @@ def after_appending(now: Round) -> Round:
     return replace(now, leader_epochs=assign(caches).select(*EPOCH_COLUMNS), own_logs=_held(logs).select(*EPOCH_COLUMNS))
 
 
-def after_fetching(now: Round) -> Round:
-    """After steps 4 to 9: logs are cut, have what came, and begin later; who leads since has its epoch."""
+def keep_caches_of_followers(now: Round) -> Round:
+    """Leader epoch caches follow steps 7 to 9.
+
+    Logs are cut, have what came, and begin later; who leads since has its epoch.
+    """
     assert now.taken is not None
     cut_after = "learned_cut_to" if now.inputs.cuts_to_hw else "CAST(null AS BIGINT)"
     changed = now.replicas.where(f"cut_to IS NOT NULL OR starts_anew OR new_log_start IS NOT NULL OR {cut_after} IS NOT NULL")

@@ -65,6 +65,15 @@ def _elect_unless(now: Round, blocked: str, when: str) -> Round:
     )
 
 
+def take_commands(now: Round) -> Round:
+    """Which partitions are asked for an election of their preferred leader in this round."""
+    if now.inputs.elections is None:
+        return now
+    asked = now.inputs.elections.renamed(command_round="round").with_columns(is_asked="true")
+    replicas = now.replicas.join(asked.broadcast(), ["pid", "round"], "left")
+    return now.with_replicas(replicas).with_columns(asked_to_elect="coalesce(is_asked, false)")
+
+
 def elect_preferred(now: Round) -> Round:
     """On command, or by auto rebalance: the first replica leads if it is in the ISR and unfenced."""
     asked = "coalesce(round > 0 AND round % rebalance_rounds = 0, false)"

@@ -9,7 +9,7 @@ from emulator.rounds.relational.verbs.logs import EPOCH, batches_at, bytes_betwe
 REOPENED = ("met_base", "met_size", "met_round", "met_newest")
 
 
-def tell_cuts(now: Round, cuts: Query) -> Round:
+def write_down_cuts(now: Round, cuts: Query) -> Round:
     """Write down what T's log loses above `cut_now`: it counts as held until the next election."""
     losing = cuts.where("broker = client_leader").select(
         *REPLICA, "greatest(log_start, cut_now) AS log_start", "leo", "client_epoch", "round"
@@ -17,7 +17,7 @@ def tell_cuts(now: Round, cuts: Query) -> Round:
     rows = contents(now.logs, losing).select(
         "pid", "client_epoch", "'damaged' AS part", "round", "log_start", f"{EPOCH} AS epoch", "from_offset", "to_offset"
     )
-    return now.telling("histories", rows)
+    return now.writing("histories", rows)
 
 
 def lost_by_cuts(now: Round, cuts: Query) -> Query:

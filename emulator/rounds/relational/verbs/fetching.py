@@ -11,7 +11,7 @@ from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, Round
 from emulator.rounds.relational.verbs import truncating
 from emulator.rounds.relational.verbs.chunks import append_chunks, in_bins, numbered
-from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
+from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, write_down_cuts
 from emulator.rounds.relational.verbs.links import LINK, passing
 from emulator.rounds.relational.verbs.logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
 
@@ -26,9 +26,9 @@ def request_fetch(now: Round) -> Round:
 
     The fetch: a join of replicas with replicas.
     """
-    fetches = "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
+    follows = "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
     has_tiers = now.remote_segments is not None
-    asking = f"{fetches} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}"
+    asking = f"{follows} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}"
     followers = now.replicas.where(asking).with_columns(source="believed_leader")
     sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
     requests = sent.with_columns(asked_epoch="last_epoch").select(*FETCHES)
@@ -100,28 +100,15 @@ def choose_batches(now: Round) -> Round:
     `chunks`: a row for each of these fetches; `taken`: one for each replica and range of an epoch of which something comes.
     """
     assert now.fetches is not None
-    wanted = now.fetches.where("answer = 'data'").join(
-        now.replicas.select(*REPLICA, "fetch_max_bytes", "disk_bytes", "credit_bytes", "fetches", "fetch_us", "round_us"), REPLICA
-    )
-    if now.inputs.links is None:
-        wanted = wanted.with_columns(link_bytes="CAST(null AS BIGINT)", link_us="CAST(null AS BIGINT)")
-    else:
-        slow = now.inputs.links.where("link_bytes IS NOT NULL OR link_us IS NOT NULL")
-        wanted = wanted.join_where(slow.broadcast(), f"{LINK} AND sender = source AND receiver = broker", "left")
-    wanted = wanted.select(
-        *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
-        "fetch_max_bytes", "IF(link_us + round_us IS NULL, fetches, greatest(1L, round_us DIV (link_us + fetch_us))) AS fetches",
-        "source_log_start", "protocol",
-    )  # fmt: skip
-    ranges = _missing(now.logs, wanted)
-    most = "fetches * (fetch_max_bytes DIV (batch_records * record_bytes) + 1)"
-    each = numbered(batches_between(ranges, now.batches, most), "base_offset")
+    wanted = _wanted(now, now.fetches.where("answer = 'data'"))
+    most = "fetches_a_round * (fetch_max_bytes DIV (batch_records * record_bytes) + 1)"
+    each = numbered(batches_between(_missing(now.logs, wanted), now.batches, most), "base_offset")
     if now.inputs.has_older:
         now, each = truncating.refuse_rests_of_batches(now, each)
     so_far = "sum(size) OVER (PARTITION BY pid, broker ORDER BY nth)"
     waiting = each.with_columns(size="batch_bytes", room="fetch_max_bytes").with_columns(so_far=so_far).settled()
-    by_fetch = in_bins(waiting, now.inputs.most_fetches).where("bin < fetches AND (allowance IS NULL OR so_far <= allowance)")
-    by_fetch = by_fetch.settled()
+    by_fetch = in_bins(waiting, now.inputs.most_fetches)
+    by_fetch = by_fetch.where("bin < fetches_a_round AND (allowance IS NULL OR so_far <= allowance)").settled()
     chunks = by_fetch.group_by(*REPLICA, "bin").agg(
         "max(end_offset) AS ends", "sum(batch_bytes) AS bytes", "max(batch_round) AS newest"
     )
@@ -130,6 +117,22 @@ def choose_batches(now: Round) -> Round:
     fetches = now.fetches.join(wanted.select(*REPLICA, "allowance"), REPLICA, "left")
     fetches, chunks, taken = now.replicas.engine.settle([fetches, chunks.drop("bin"), taken])
     return replace(now, fetches=fetches, chunks=chunks, taken=taken)
+
+
+def _wanted(now: Round, fetches: Query) -> Query:
+    """What followers may have: as many fetches of so many bytes, and no more than their `allowance` (null: no limit)."""
+    limits = ("fetch_max_bytes", "disk_bytes", "credit_bytes", "fetches_a_round", "fetch_us", "round_us")
+    wanted = fetches.join(now.replicas.select(*REPLICA, *limits), REPLICA)
+    if now.inputs.links is None:
+        wanted = wanted.with_columns(link_bytes="CAST(null AS BIGINT)", link_us="CAST(null AS BIGINT)")
+    else:
+        slow = now.inputs.links.where("link_bytes IS NOT NULL OR link_us IS NOT NULL")
+        wanted = wanted.join_where(slow.broadcast(), f"{LINK} AND sender = source AND receiver = broker", "left")
+    by_link = "IF(link_us + round_us IS NULL, fetches_a_round, greatest(1L, round_us DIV (link_us + fetch_us)))"
+    return wanted.select(
+        *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
+        "fetch_max_bytes", f"{by_link} AS fetches_a_round", "source_log_start", "protocol",
+    )  # fmt: skip
 
 
 def _missing(logs: Query, wanted: Query) -> Query:
@@ -142,7 +145,16 @@ def _missing(logs: Query, wanted: Query) -> Query:
     )
     holds_before = "greatest(start_offset, source_log_start) < from_offset AS holds_before"
     return ranges.where("from_offset < to_offset").select(
-        "pid", "broker", "epoch", "from_offset", "to_offset", "allowance", "fetch_max_bytes", "fetches", "protocol", holds_before
+        "pid",
+        "broker",
+        "epoch",
+        "from_offset",
+        "to_offset",
+        "allowance",
+        "fetch_max_bytes",
+        "fetches_a_round",
+        "protocol",
+        holds_before,
     )
 
 
@@ -156,7 +168,7 @@ def take_answers(now: Round) -> Round:
     if now.inputs.has_older:
         said = truncating.take_ends_of_epochs(now, said)
     if not now.inputs.is_calm or now.inputs.has_older:
-        now = tell_cuts(now, said.where("cut_now < leo"))
+        now = write_down_cuts(now, said.where("cut_now < leo"))
     assert now.taken is not None
     lost = lost_by_cuts(now, said)
     said = said.select(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from emulator.rounds.relational.inputs.run_inputs import AFTER_APPEND, PARTITIONS_A_SCENARIO
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import ACKS, BATCH_COLUMNS, REPLICA, Round, over
-from emulator.rounds.relational.verbs.caches import after_last_moments
+from emulator.rounds.relational.verbs.caches import keep_epochs_of_last_moments
 from emulator.rounds.relational.verbs.chunks import append_chunks, rolled_by_chunks
 from emulator.rounds.relational.verbs.leading import records_of_rate, with_batches
 from emulator.rounds.relational.verbs.links import LINK, passing
@@ -187,8 +187,8 @@ def _append(now: Round, appended: Query, fetched: Query) -> Round:
     taken = who_grew.select(
         "scenario_id", "round", "broker", "IF(is_source, null, client_leader) AS source", "grown_bytes AS bytes"
     )
-    now = now.telling("events", rolled_by_chunks(now, "believed_epoch")).telling("carried", taken)
-    now = after_last_moments(now, who_grew.select(*REPLICA, "client_epoch AS epoch", "grown_from AS start_offset"))
+    now = now.writing("events", rolled_by_chunks(now, "believed_epoch")).writing("carried", taken)
+    now = keep_epochs_of_last_moments(now, who_grew.select(*REPLICA, "client_epoch AS epoch", "grown_from AS start_offset"))
     now = replace(keep_segments_closed_by_chunks(now), batches=with_batches(now.batches, _as_batches(appended)))
     return now.with_replicas(now.replicas.drop("grown_to", "grown_bytes", "grown_from", "is_source"))
 

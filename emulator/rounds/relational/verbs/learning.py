@@ -58,7 +58,7 @@ def _hear_late_news(now: Round, news: Query) -> Round:
     )
 
 
-def checkpoint(now: Round) -> Round:
+def write_checkpoints(now: Round) -> Round:
     """Running replicas write their high watermark down, and flush, in rounds divisible by the periods."""
     return now.with_columns(
         hw_checkpoint="IF(running AND round % checkpoint_rounds = 0, hw, hw_checkpoint)",

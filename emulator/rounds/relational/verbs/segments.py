@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, SEGMENT_COLUMNS, Round
-from emulator.rounds.relational.verbs.caches import after_fetching
+from emulator.rounds.relational.verbs.caches import keep_caches_of_followers
 from emulator.rounds.relational.verbs.logs import bytes_between, contents
 
 OLDER = "OVER (PARTITION BY pid, broker ORDER BY base_offset ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
@@ -97,7 +97,7 @@ def delete_old_segments(now: Round) -> Round:
     closed = segments_after_fetching(now).with_columns(is_active="false")
     found = _deleted(closed.union(active).join(replicas, REPLICA))
     lost = now.replicas.join(found, REPLICA).select(*REPLICA, "log_start", "least(leo, deleted_segments_to) AS leo")
-    sizes = bytes_between(contents(after_fetching(now).logs, lost), now.batches).renamed(bytes="deleted_bytes")
+    sizes = bytes_between(contents(keep_caches_of_followers(now).logs, lost), now.batches).renamed(bytes="deleted_bytes")
     now = now.with_replicas(now.replicas.join(found, REPLICA, "left").join(sizes, REPLICA, "left"))
     now = now.with_columns(
         closes_active="coalesce(closes_active, false)", rises="coalesce(deleted_segments_to > log_start, false)"

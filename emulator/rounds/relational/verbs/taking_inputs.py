@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.relational.tables import REPLICA, Round
-from emulator.rounds.relational.verbs.cutting import cut_columns, lost_by_cuts, tell_cuts
+from emulator.rounds.relational.verbs.cutting import cut_columns, lost_by_cuts, write_down_cuts
 from emulator.rounds.relational.verbs.elr import forget_elr
 from emulator.rounds.relational.verbs.truncating import cut_followers
 
@@ -40,7 +40,7 @@ def lose_records(now: Round) -> Round:
     cut = "CASE WHEN disk_loss THEN 0L WHEN power_loss THEN greatest(least(leo, flushed), log_start) END"
     now = now.with_columns(cut_to=f"IF(position IS NOT NULL, least({cut}, cut_to), null)")
     now = now.with_replicas(now.replicas.settled())
-    now = tell_cuts(now, now.replicas.where("cut_to < leo").renamed(cut_to="cut_now"))
+    now = write_down_cuts(now, now.replicas.where("cut_to < leo").renamed(cut_to="cut_now"))
     cuts = now.replicas.select(*REPLICA, "cut_to AS cut_now", "log_start", "leo")
     sizes = lost_by_cuts(now, cuts)
     now = now.with_replicas(now.replicas.join(sizes, REPLICA, "left"))

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REMOTE_COLUMNS, REMOTE_EPOCH_COLUMNS, REPLICA, Round
-from emulator.rounds.relational.verbs.caches import after_fetching
+from emulator.rounds.relational.verbs.caches import keep_caches_of_followers
 from emulator.rounds.relational.verbs.logs import epoch_ends
 from emulator.rounds.relational.verbs.segments import segments_after_fetching
 
@@ -95,7 +95,7 @@ def _next_runs() -> dict[str, str]:
 
 def _look_up(now: Round) -> Round:
     """Followers, and leaders at first, look up how far their logs are tiered; leaders where they start."""
-    epochs = after_fetching(now).leader_epochs.settled()
+    epochs = keep_caches_of_followers(now).leader_epochs.settled()
     asks = "looks OR (expires AND highest_remote < 0) OR (may_copy AND copied IS NULL)"
     asking = now.replicas.where(asks).select(*REPLICA, "leo", "known_before")
     starting = now.replicas.where("may_copy AND NOT knows_start").select(*REPLICA, "known_before")
@@ -128,7 +128,7 @@ def _copy(now: Round) -> Round:
         "size_bytes", "broker AS copier", "believed_epoch AS leader_epoch", "round AS copied_round",
     )  # fmt: skip
     copies = copies.select(*REMOTE_COLUMNS).settled()
-    epochs = _epochs_of(copies, after_fetching(now).leader_epochs).settled()
+    epochs = _epochs_of(copies, keep_caches_of_followers(now).leader_epochs).settled()
     now = replace(now, remote_segments=remote.union(copies), remote_epochs=remote_epochs.union(epochs))
     again = _copied_before(now, copies, epochs)
     copied = copies.join(again, ["pid", "number"], "left").renamed(copier="broker").group_by(*REPLICA)
@@ -144,7 +144,7 @@ def _copy(now: Round) -> Round:
         remote_copied_again_bytes="remote_copied_again_bytes + coalesce(bytes_again, 0L)",
     )
     uploads = copies.select("pid", "copied_round AS round", "copier AS broker", "size_bytes")
-    return now.telling("uploads", uploads).telling(
+    return now.writing("uploads", uploads).writing(
         "events",
         copies.exploded("kind", "array('copy_started', 'copy_finished')").select(
             "pid", "copied_round AS round", "kind", "copier AS broker", "leader_epoch", "base_offset AS from_offset",

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import REPLICA, Round
-from emulator.rounds.relational.verbs.caches import after_fetching
-from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, tell_cuts
+from emulator.rounds.relational.verbs.caches import keep_caches_of_followers
+from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_by_cuts, write_down_cuts
 from emulator.rounds.relational.verbs.logs import batches_at, end_offset_for_epoch
 from emulator.rounds.relational.verbs.segments import segments_after_fetching
 
@@ -91,7 +91,7 @@ def cut_learned(now: Round) -> Round:
         return now.with_columns(learned_cut_to="CAST(null AS BIGINT)", learned_cut_from="leo", learned_cut_epoch="believed_epoch")
     before = now.with_columns(learned_cut_to="CAST(null AS BIGINT)")
     before = before.with_replicas(before.replicas.settled())
-    after = after_fetching(before)
+    after = keep_caches_of_followers(before)
     own_logs = None if after.own_logs is None else after.own_logs.settled()
     after = replace(after, leader_epochs=after.leader_epochs.settled(), own_logs=own_logs)
     if after.segments is not None:
@@ -112,7 +112,7 @@ def cut_followers(now: Round, when: str, name: str) -> Round:
     now = now.with_replicas(now.replicas.settled())
     columns = (*REPLICA, "protocol", "log_start", "leo", "client_leader", "client_epoch", "round", "least(leo, hw) AS cut_now")
     cuts = at_batches_at(now, now.replicas.where("cuts").select(*columns), "cut_now")
-    now = tell_cuts(now, cuts.where("cut_now < leo"))
+    now = write_down_cuts(now, cuts.where("cut_now < leo"))
     lost = lost_by_cuts(now, cuts)
     replicas = now.replicas.drop("cut_now", *lost.columns[2:]).join(cuts.select(*REPLICA, "cut_now"), REPLICA, "left")
     now = now.with_replicas(replicas.join(lost, REPLICA, "left")).with_columns(

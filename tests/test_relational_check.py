@@ -240,6 +240,7 @@ def test_verbs_are_joins_windows_and_groups() -> None:
 def test_a_verb_by_a_part_of_its_name() -> None:
     assert [line for line in page("fetch").splitlines() if line.startswith("## ")] == [
         "## request_fetch, step 4",
+        "## answer_fetches, step 4",
         "## note_fetches, step 4",
         "## append_fetched, step 7",
     ]

@@ -13,6 +13,7 @@ from emulator.rounds.relational.verbs.caches import keep_caches_of_followers, ke
 from emulator.rounds.relational.verbs.controller import begin_leadership, elect, elect_preferred, fence, take_commands, tell
 from emulator.rounds.relational.verbs.elr import ask_for_recovery
 from emulator.rounds.relational.verbs.fetching import (
+    answer_fetches,
     append_fetched,
     choose_batches,
     drop_answers,
@@ -77,6 +78,7 @@ VERBS: tuple[Verb | str, ...] = (
     keep_segments_of_leaders,
     SETTLE_TO_STAY,
     request_fetch,
+    answer_fetches,
     SETTLE,
     note_fetches,
     ask_for_recovery,

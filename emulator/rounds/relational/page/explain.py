@@ -36,6 +36,7 @@ SENTENCES = {
         "A segment is rolled as in step 3 of the plain round, by bytes and by the age of its first chunk",
     ),
     "request_fetch": (4, "sends (leo, last epoch of its cache, believed epoch) to B, if its message is not dropped."),
+    "answer_fetches": (4, "B answers if it runs and *was* a ready leader at the round's start"),
     "note_fetches": (4, "Else the fetch is *noted*, if B = T and the epoch is T_epoch"),
     "ask_for_recovery": (2, "the controller asks the replicas (balanced: those in LK) in this round."),
     "judge_followers": (5, "Join: noted in this round, unfenced, a replica, not a member of the ISR T knows nor pending"),

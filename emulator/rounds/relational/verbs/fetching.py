@@ -15,36 +15,43 @@ from emulator.rounds.relational.verbs.cutting import clamped, cut_columns, lost_
 from emulator.rounds.relational.verbs.links import LINK, passing
 from emulator.rounds.relational.verbs.logs import batches_between, end_offset_for_epoch, epoch_ends, last_epochs
 
-FETCHES = (
+REQUEST = (
     "pid", "broker", "scenario_id", "round", "source", "leo", "log_start", "isolated", "last_epoch", "asked_epoch", "protocol",
     "client_leader", "client_epoch", "believed_epoch", "truncating",
 )  # fmt: skip
 
 
 def request_fetch(now: Round) -> Round:
-    """Followers ask the leader they believe in; one that runs answers in its own epoch: data, or where the logs diverge.
+    """The fetch, a join of replicas with replicas: followers ask the leader they believe in, from the end of their logs on.
 
-    The fetch: a join of replicas with replicas.
+    A request is a row of `fetches`: of the follower its `leo`, its `last_epoch` and more, of its `source` what begins so.
     """
     follows = "running AND position IS NOT NULL AND believed_leader >= 0 AND believed_leader != broker AND broker != leader"
     has_tiers = now.remote_segments is not None
     asking = f"{follows} AND NOT isolated{' AND builds_leader IS NULL' if has_tiers else ''}"
     followers = now.replicas.where(asking).with_columns(source="believed_leader")
     sent = passing(now, followers, "broker", "source").join(last_epochs(now.leader_epochs), REPLICA, "left")
-    requests = sent.with_columns(asked_epoch="last_epoch").select(*FETCHES)
+    requests = sent.with_columns(asked_epoch="last_epoch").select(*REQUEST)
     leaders = now.replicas.where("position IS NOT NULL").select(
         "pid", "broker AS source", "running AND leads AS source_leads", "believed_epoch AS source_epoch", "leo AS source_leo",
         "hw_at_start AS source_hw", f"{now.whole_start} AS source_log_start", "log_start AS source_local_start",
         "isolated AS source_isolated", "leo_at_start AS source_leo_at_start",
     )  # fmt: skip
-    met = requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)")
-    # Where the follower's last epoch ends in the leader's log: logs that part end it at another offset.
-    looked_up = end_offset_for_epoch(met, now.leader_epochs, "source", "source_leo")
+    return replace(now, fetches=requests.join(leaders, ["pid", "source"], "left").where("NOT coalesce(source_isolated, false)"))
+
+
+def answer_fetches(now: Round) -> Round:
+    """Who is asked and leads in the same epoch has an `answer`: data, or where the logs diverge.
+
+    Logs that part end an epoch at different offsets. `answered_epoch`, `answered_end`: the epoch that the leader names, and its
+    end there; `own_epoch`, `own_end`: the same in the follower's log. `is_noted`: it is T that answers with data.
+    """
+    assert now.fetches is not None
+    looked_up = end_offset_for_epoch(now.fetches, now.leader_epochs, "source", "source_leo")
     if now.inputs.has_older:
         looked_up = truncating.ask(now, looked_up)
     noted = "answer = 'data' AND source = client_leader AND source_epoch = client_epoch"
     answered = looked_up.with_columns(answer=_answer(now)).with_columns(is_noted=noted)
-    # And where the epoch that the leader names instead ends in the follower's own log.
     named = answered.with_columns(asked_epoch="IF(answer IN ('diverging', 'end of epoch'), floor_epoch, null)").drop("has_floor")
     named = named.renamed(floor_epoch="answered_epoch", end_offset="answered_end")
     own = end_offset_for_epoch(named, now.leader_epochs, "broker", "leo")
@@ -194,9 +201,8 @@ def truncate_diverging(now: Round) -> Round:
     if now.inputs.has_older:
         now = now.with_columns(truncating="IF(coalesce(arrived = 'end of epoch', false), asks_again, truncating)")
     starts = ("log_start", "leo", "flushed", "segment_base", *(("whole_start",) if now.remote_segments is not None else ()))
-    at_start = dict.fromkeys(starts, "IF(starts_anew, source_log_start, {})")
     return now.with_columns(
-        **{name: text.format(name) for name, text in at_start.items()},
+        **{name: f"IF(starts_anew, source_log_start, {name})" for name in starts},
         truncated="truncated + IF(starts_anew, leo - log_start, 0L)",
         segment_size="IF(starts_anew, 0L, segment_size)",
         segment_newest="IF(starts_anew, null, segment_newest)",

@@ -59,9 +59,9 @@ def _records_by_rates(now: Round) -> Round:
 
 def records_of_rate(of: str = "") -> str:
     """SQL: the records of a workload row in this round, by its rate where it has one. `of`: what its columns' names end with."""
-    so_far = f"({{}} * rate_records{of}) DIV rate_rounds{of}"
-    by_rate = f"({so_far.format(f'(round - since{of} + 1)')}) - ({so_far.format(f'(round - since{of})')})"
-    return f"IF(rate_records{of} IS NULL, records{of}, {by_rate})"
+    before = f"(round - since{of}) * rate_records{of} DIV rate_rounds{of}"
+    with_this = f"(round - since{of} + 1) * rate_records{of} DIV rate_rounds{of}"
+    return f"IF(rate_records{of} IS NULL, records{of}, ({with_this}) - ({before}))"
 
 
 def _append_one(now: Round, number: int) -> Round:
@@ -209,16 +209,20 @@ def advance_high_watermark(now: Round) -> Round:
     The maximal ISR: members, pending ones, and unfenced replicas outside that are caught up; with those who join, then without
     those who leave. Not while the ISR is below min.insync.replicas.
     """
-    awaited = "position IS NOT NULL AND broker != client_leader AND (join_pends OR (caught_up AND NOT fenced) OR {})"
-    least = "min(coalesce(remote_leo, 0L)) FILTER (WHERE " + awaited + ") AS {}"
-    reached = (
-        now.replicas.where("client_works")
-        .group_by("pid", "client_leader", "min_insync_replicas", "leader_leo", "any_leaves", "first_isr_size", "second_isr_size")
-        .agg(least.format("in_first_isr", "with_joins"), least.format("in_second_isr", "without_leaving"))
+    leaders_view = now.replicas.where("client_works").with_columns(
+        known_leo="coalesce(remote_leo, 0L)",
+        is_follower="position IS NOT NULL AND broker != client_leader",
+        is_awaited="join_pends OR (caught_up AND NOT fenced)",
     )
-    high = (
-        "greatest(IF(first_isr_size >= min_insync_replicas, least(with_joins, leader_leo), null),"
-        " IF(any_leaves AND second_isr_size >= min_insync_replicas, least(without_leaving, leader_leo), null)) AS reached"
+    of_partition = ("pid", "min_insync_replicas", "leader_leo", "any_leaves", "first_isr_size", "second_isr_size")
+    reached = leaders_view.group_by(*of_partition).agg(
+        "min(known_leo) FILTER (WHERE is_follower AND (in_first_isr OR is_awaited)) AS with_joins",
+        "min(known_leo) FILTER (WHERE is_follower AND (in_second_isr OR is_awaited)) AS without_leaving",
     )
-    replicas = now.replicas.join(reached.select("pid", high), PARTITION, "left")
-    return now.with_replicas(replicas).with_columns(hw="IF(broker = client_leader, greatest(hw, reached), hw)")
+    reached = reached.with_columns(
+        with_joins="IF(first_isr_size >= min_insync_replicas, least(with_joins, leader_leo), null)",
+        without_leaving="IF(any_leaves AND second_isr_size >= min_insync_replicas, least(without_leaving, leader_leo), null)",
+    ).select("pid", "greatest(with_joins, without_leaving) AS reached")
+    return now.with_replicas(now.replicas.join(reached, PARTITION, "left")).with_columns(
+        hw="IF(broker = client_leader, greatest(hw, reached), hw)"
+    )

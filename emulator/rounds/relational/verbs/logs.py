@@ -7,9 +7,6 @@ from emulator.rounds.relational.tables import ACKS, PARTITION, REPLICA
 
 BY_START = "OVER (PARTITION BY pid, broker ORDER BY start_offset)"
 
-ROUND_OF = "CAST(first_round + batch_rounds * ({}) AS INT)"
-"""SQL: the round in which a batch was appended, by its place in its row."""
-
 
 BEYOND = "-1 - epoch"
 EPOCH = "IF(epoch < 0, -1 - epoch, epoch)"
@@ -19,6 +16,11 @@ A record is its epoch and offset. But a replica may begin with records beyond th
 that is about to append others: files of a cluster's brokers are of different moments. What such a replica has there goes by an
 epoch below 0, BEYOND, of which nobody appends.
 """
+
+
+def round_of(place: str) -> str:
+    """SQL: the round in which a batch was appended, by its place in its row."""
+    return f"CAST(first_round + batch_rounds * ({place}) AS INT)"
 
 
 def epoch_ends(epochs: Query) -> Query:
@@ -94,7 +96,7 @@ def batches_between(ranges: Query, batches: Query, most: str) -> Query:
         is_rest="run_base + place * batch_records < from_offset",
         base_offset="greatest(run_base + place * batch_records, from_offset)",
         end_offset="least(run_base + (place + 1) * batch_records, to_offset)",
-    ).with_columns(batch_bytes="(end_offset - base_offset) * record_bytes", batch_round=ROUND_OF.format("place"))
+    ).with_columns(batch_bytes="(end_offset - base_offset) * record_bytes", batch_round=round_of("place"))
 
 
 def bytes_between(ranges: Query, batches: Query) -> Query:
@@ -114,4 +116,4 @@ def batches_at(offsets: Query, logs: Query, batches: Query) -> Query:
     runs = batches.renamed(base_offset="run_base", end_offset="run_end")
     found = held.join(runs, [*PARTITION, "epoch"]).where("run_base <= offset AND offset < run_end")
     start = "greatest(from_offset, offset - (offset - run_base) % batch_records) AS batch_start"
-    return found.select(*REPLICA, start, f"{ROUND_OF.format('(offset - run_base) DIV batch_records')} AS batch_round")
+    return found.select(*REPLICA, start, f"{round_of('(offset - run_base) DIV batch_records')} AS batch_round")

@@ -108,7 +108,7 @@ def _each_by_itself(broker: np.ndarray, demand: np.ndarray) -> PartyDemand:
 
 
 def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: int, round_: int) -> np.ndarray:
-    """By reader what it asks for of a broker's own log."""
+    """By reader what it asks for of a broker's own log; who reads remotely may get to it before the next edge."""
     readers = np.asarray(entries_of(Reader, state.readers))
     of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
     parts, replicas, wants = np.asarray(state.partitions)[of], np.asarray(state.replicas)[reads.replica], np.asarray(inputs.wants)
@@ -118,8 +118,10 @@ def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: in
     begins = np.where(want["begins_at"] == EARLIEST, replicas["log_start"], want["begins_at"])
     begins = np.where(want["begins_at"] == LATEST, replicas["leo"], begins)
     position = np.where(readers["position"] == NO_POSITION, begins, readers["position"])
-    asks = (want["in_force"] == 1) & (readers["stopped"] == NO_CAUSE) & (position >= replicas["local_start"])
+    is_remote = reads.demand > 0
+    asks = (want["in_force"] == 1) & (readers["stopped"] == NO_CAUSE) & (is_remote | (position >= replicas["local_start"]))
     asking = np.flatnonzero(asks & (parts["client_leader"] != NOBODY))
+    position, appends = np.where(is_remote, replicas["local_start"], position), np.where(is_remote, 0, appends)
     lacks = replicas["log_bytes"][asking] - bytes_at(state, inputs, reads.replica[asking], position[asking])
     most = want["round_bytes"][asking]
     record_bytes = -(-replicas["log_bytes"] // np.maximum(replicas["leo"], 1))[asking]

@@ -226,7 +226,7 @@ def test_the_page_has_all_that_verbs_are_made_of_once() -> None:
     assert {verb.__name__ for verb in verbs()} | {"begin_round", "epoch_ends", "BY_START", "over", "SERVES", "in_bins"} <= {
         *names
     }
-    assert "def epoch_ends" in page("request_fetch")
+    assert "def epoch_ends" in page("answer_fetches")
 
 
 def test_verbs_are_joins_windows_and_groups() -> None:

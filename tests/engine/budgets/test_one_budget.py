@@ -93,6 +93,14 @@ def test_consumers_and_followers_share_what_a_broker_sends(tmp_path: Path, leaps
     assert follower.followers_held_rounds.tolist() == [25, 25] and not follower.network_in_saturated_rounds.any()
 
 
+def test_two_fetchers_are_two_connections(tmp_path: Path) -> None:
+    """Of 10,000 bytes five connections have 2,000 each: two of each follower, which so get all of their 4,000, one consumer's."""
+    fetchers = 'config = { "num.replica.fetchers" = 2 }'
+    sums = sums_of(tmp_path, more=fetchers, rest=CONSUMER, NETWORK=10_000, ASSIGNMENT="[[1, 2, 3]]")
+    assert sums.bytes_out.tolist() == [200_000, 200_000]
+    assert sums.bytes_consumed[1] in (49_000, 50_000)  # records of 1,000 bytes
+
+
 @pytest.mark.parametrize("leaps", [True, False])
 def test_producers_wait_for_what_a_broker_receives(tmp_path: Path, leaps: bool) -> None:
     """Two partitions of 6,000 bytes a round, of 10,000: each may send 5,000, so five rounds of six; the others wait."""

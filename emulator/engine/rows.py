@@ -23,7 +23,7 @@ from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
 """One row for each block that was played: its number, its partitions, seconds of its rounds."""
 
-FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "followers", "produced")])
+FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "followers")])
 """What a block that shares budgets asks for where a step ends, as of budgets.demands.Flows."""
 
 COPY_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "copiers", "store_bytes")])

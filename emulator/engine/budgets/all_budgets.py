@@ -75,12 +75,20 @@ def all_demands(
     state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int
 ) -> AllDemands:
     """What is asked for at an edge; `listed`: as of `demands`."""
-    reads = shared.reads
+    copies = copy_demands(state, inputs, layout, shared, round_)
+    reads, window = None, shared.window_rounds
+    if shared.reads is not None or len(state.reading):
+        fetches = {} if shared.reads is None else shared.reads.fetches
+        reads = read_demands(state, inputs, layout, fetches, window, round_)
+    of_followers, of_clients = None, None
+    if shared.limits_fetches:
+        of_followers = demands(state, inputs, layout, shared, listed, round_)
+        of_clients = client_demands(state, inputs, layout, of_followers.appends, copies, reads, window, round_)
     return AllDemands(
-        demands(state, inputs, layout, shared, listed, round_) if shared.limits_fetches else None,
-        copy_demands(state, inputs, layout, shared, round_) if shared.copies is not None else None,
-        None if reads is None else read_demands(state, inputs, layout, reads.fetches, shared.window_rounds, round_),
-        client_demands(state, inputs, layout, shared, round_) if shared.limits_fetches else None,
+        of_followers,
+        copies if shared.copies is not None else None,
+        reads if shared.reads is not None else None,
+        of_clients,
         len(shared.brokers),
     )
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator.engine.budgets.copy_demands import copy_demands
-from emulator.engine.budgets.demands import Layout, appended, in_force, sums_of
-from emulator.engine.budgets.read_demands import ReadDemands, bytes_at, read_demands
-from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.engine.budgets.copy_demands import CopyDemands
+from emulator.engine.budgets.demands import Layout, bytes_of_workload, due_bytes, in_force, sums_of
+from emulator.engine.budgets.read_demands import ReadDemands, bytes_at
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_CAUSE, NO_POSITION, Reader
@@ -58,43 +57,49 @@ class ClientFlows:
         return np.arange(len(self.demand))
 
 
-def client_demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, round_: int) -> ClientDemands:
+def client_demands(
+    state: State,
+    inputs: Inputs,
+    layout: Layout,
+    appends: np.ndarray,
+    copies: CopyDemands,
+    reads: ReadDemands | None,
+    window: int,
+    round_: int,
+) -> ClientDemands:
     """What is asked for at an edge, before its round is played; inputs are those of the round.
 
-    Producers: what the workload appends, and what waits, in even parts over the window; on the broker of T. Consumers: what lies
-    before them, likewise, at most what their fetches bring. Copies: as of `copy_demands`.
+    Producers: what the workload appends (`appends`, by partition), and what waits, in even parts over the window; on the broker
+    of T. Consumers: what lies before them, likewise, at most what their fetches bring. `copies`, and `reads`, None if nobody
+    reads: what those ask for of remote storage.
     """
-    window = shared.window_rounds
     return {
-        "producers": _of_producers(state, inputs, layout, window, round_),
-        **_of_consumers(state, inputs, layout, window, round_),
-        "uploads": _of_copies(state, inputs, layout, shared, round_),
+        "producers": _of_producers(state, inputs, layout, appends, window, round_),
+        **_of_consumers(state, inputs, reads, window, round_),
+        "uploads": _of_copies(state, layout, copies),
     }
 
 
-def _of_producers(state: State, inputs: Inputs, layout: Layout, window: int, round_: int) -> PartyDemand:
-    parts, workload = np.asarray(state.partitions), np.asarray(inputs.workload)
-    sizes = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)  # without a pattern it is the last
-    waits = parts["waiting_rounds"] * sizes[workload["pattern"][parts["waiting_workload"]]]
-    due = sizes[workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]]
+def _of_producers(state: State, inputs: Inputs, layout: Layout, appends: np.ndarray, window: int, round_: int) -> PartyDemand:
+    parts = np.asarray(state.partitions)
+    waits = parts["waiting_rounds"] * bytes_of_workload(inputs, parts["waiting_workload"])
+    due = due_bytes(inputs, parts["workload"], round_)
     # Whoever has something waiting goes on when T serves again.
-    wanted = np.where(parts["waiting_rounds"] > 0, due + -(-waits // window), appended(state, inputs, round_))
+    wanted = np.where(parts["waiting_rounds"] > 0, due + -(-waits // window), appends)
     leader = parts["first_replica"] + np.maximum(parts["client_leader"], 0)
     return _each_by_itself(layout.broker[leader], wanted)
 
 
-def _of_copies(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, round_: int) -> PartyDemand:
-    wanted = copy_demands(state, inputs, layout, shared, round_).demand
-    under_way = np.asarray(state.tiers)["copying"] != NO_SEGMENT if len(state.tiers) else wanted > 0
-    return PartyDemand(layout.broker, wanted, under_way.astype(np.int64))
+def _of_copies(state: State, layout: Layout, copies: CopyDemands) -> PartyDemand:
+    under_way = np.asarray(state.tiers)["copying"] != NO_SEGMENT if len(state.tiers) else copies.demand > 0
+    return PartyDemand(layout.broker, copies.demand, under_way.astype(np.int64))
 
 
-def _of_consumers(state: State, inputs: Inputs, layout: Layout, window: int, round_: int) -> dict[str, PartyDemand]:
+def _of_consumers(state: State, inputs: Inputs, reads: ReadDemands | None, window: int, round_: int) -> dict[str, PartyDemand]:
     """Of consumers, and of what their brokers read of remote storage for them."""
-    if not len(state.reading):
+    if reads is None or not len(state.reading):
         nothing = np.zeros(0, np.int64)
         return {party: PartyDemand(nothing, nothing, nothing) for party in ("consumers", "downloads")}
-    reads = read_demands(state, inputs, layout, {}, window, round_)
     local = _of_local_reads(state, inputs, reads, window, round_)
     return {
         "consumers": _each_by_itself(reads.broker, reads.demand + local),
@@ -112,9 +117,7 @@ def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: in
     readers = np.asarray(entries_of(Reader, state.readers))
     of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
     parts, replicas, wants = np.asarray(state.partitions)[of], np.asarray(state.replicas)[reads.replica], np.asarray(inputs.wants)
-    want, workload = wants[in_force(wants["from_round"], readers["want"], round_)], np.asarray(inputs.workload)
-    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
-    appends = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)[pattern]
+    want, appends = wants[in_force(wants["from_round"], readers["want"], round_)], due_bytes(inputs, parts["workload"], round_)
     begins = np.where(want["begins_at"] == EARLIEST, replicas["log_start"], want["begins_at"])
     begins = np.where(want["begins_at"] == LATEST, replicas["leo"], begins)
     position = np.where(readers["position"] == NO_POSITION, begins, readers["position"])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
+from emulator.bandwidth.sharing import sums_by_budget
 from emulator.engine.budgets.client_demands import DRAWS, PARTIES, ClientDemands, ClientFlows
 from emulator.engine.budgets.demands import Flows
 from emulator.rounds.kafka.constants import UNKNOWN
@@ -20,6 +21,9 @@ from emulator.rounds.records import word_of
 
 FOLLOWERS = len(PARTIES)
 """The place of followers behind the other parties."""
+
+DRAWN = np.array([[kind in DRAWS[party] for kind in KINDS] for party in PARTIES])
+"""Flags by party and kind of budget: it draws on it."""
 
 QUOTA_BYTES = word_of(Reader, "quota_bytes")
 
@@ -40,11 +44,18 @@ class ClientShares:
 
     def short_of(self, left: np.ndarray) -> np.ndarray:
         """By number, whether the budget is what held a party back: nothing is left of it (`left`)."""
-        found = np.zeros((len(KINDS), self.part.shape[1]), bool)
-        for place, party in enumerate(PARTIES):
-            for kind in DRAWS[party]:
-                found[KINDS.index(kind)] |= self.part[place] < 1
-        return found.reshape(-1) & (left < 1)
+        return by_budget(self.part < 1).any(axis=0) & (left < 1)
+
+
+def by_budget(rows: np.ndarray) -> np.ndarray:
+    """By party and number of the budget what is known by party and broker (`rows`), 0 where the party does not draw on it."""
+    return np.where(DRAWN[:, :, None], rows[:, None, :], 0).reshape(len(PARTIES), -1)
+
+
+def least_of_budgets(found: np.ndarray) -> np.ndarray:
+    """By party and broker the least that any budget gives, of those that the party draws on (`found`: by party and number)."""
+    least: np.ndarray = np.where(DRAWN[:, :, None], found.reshape(*DRAWN.shape, -1), ENOUGH).min(axis=1)
+    return least
 
 
 def fair_parts(budget: np.ndarray, demand: np.ndarray, connections: np.ndarray) -> np.ndarray:
@@ -57,6 +68,8 @@ def fair_parts(budget: np.ndarray, demand: np.ndarray, connections: np.ndarray) 
         sharers = np.where(asks, connections, 0).sum(axis=0)
         level = np.divide(left, sharers, out=np.full(len(left), ENOUGH), where=sharers > 0)
         has_all = asks & (demand <= level * connections)
+        if not has_all.any():
+            break
         granted = np.where(has_all, demand, granted)
         left = np.maximum(left - np.where(has_all, demand, 0).sum(axis=0), 0.0)
         asks &= ~has_all
@@ -65,75 +78,54 @@ def fair_parts(budget: np.ndarray, demand: np.ndarray, connections: np.ndarray) 
     return np.where(asks, level * connections, granted)
 
 
-def granted_to_clients(budget: np.ndarray, clients: ClientFlows, fetches: Flows, fetchers: int) -> np.ndarray:
+def granted_to_clients(budget: np.ndarray, clients: ClientFlows, fetches: Flows, draws: np.ndarray, fetchers: int) -> np.ndarray:
     """Bytes that each party but followers gets of its broker, by party and place, before it is known what followers need less.
 
-    `budget`: by number; `fetchers`: threads, and connections, of a pair of brokers (num.replica.fetchers).
+    `budget`: by number; `draws`: by flow the budgets that it draws on; `fetchers`: threads, and connections, of a pair of brokers
+    (num.replica.fetchers).
     """
-    brokers = len(budget) // len(KINDS)
-    demand = clients.demand.reshape(len(PARTIES), brokers)
-    granted = demand.astype(float)
-    for kind in KINDS[:3]:
-        wanted, connections = _asked_of(kind, clients, fetches, fetchers, brokers)
-        number = KINDS.index(kind) * brokers
-        found = fair_parts(budget[number : number + brokers], wanted, connections)
-        for place, party in enumerate(PARTIES):
-            if kind in DRAWS[party]:
-                granted[place] = np.minimum(granted[place], found[place])
-    return granted
+    asking = np.flatnonzero(fetches.demand > 0)
+    _, first = np.unique(fetches.flow[asking] // 4, return_index=True)
+    threads = sums_by_budget(np.full(len(first), fetchers), draws[asking[first]], len(budget))
+    wanted = sums_by_budget(fetches.demand, draws, len(budget))
+    demand, connections = _by_party(clients)
+    found = fair_parts(budget, np.vstack([by_budget(demand), wanted]), np.vstack([by_budget(connections), threads]))
+    return np.minimum(demand, least_of_budgets(found[:FOLLOWERS]))
 
 
 def given_back(budget: np.ndarray, clients: ClientFlows, granted: np.ndarray, fetched: np.ndarray) -> np.ndarray:
     """The same when it is known what followers fetch of each budget (`fetched`, by number): the others have what they leave."""
-    brokers = granted.shape[1]
-    demand, connections = (rows.reshape(granted.shape) for rows in (clients.demand, clients.connections))
-    more = np.full(granted.shape, ENOUGH)
-    for kind in KINDS[:3]:
-        draws = np.array([kind in DRAWS[party] for party in PARTIES])[:, None]
-        numbers = slice(KINDS.index(kind) * brokers, (KINDS.index(kind) + 1) * brokers)
-        left = budget[numbers] - fetched[numbers] - np.where(draws, granted, 0).sum(axis=0)
-        found = fair_parts(left, np.where(draws, demand - granted, 0), connections)
-        more = np.where(draws, np.minimum(more, found), more)
-    return np.minimum(demand, granted + more)
+    demand, connections = _by_party(clients)
+    left = budget - fetched - drawn_by_clients(granted)
+    found = fair_parts(left, by_budget(demand - granted), by_budget(connections))
+    return np.minimum(demand, granted + least_of_budgets(found))
 
 
 def drawn_by_clients(granted: np.ndarray) -> np.ndarray:
     """Bytes by number of the budget that parties draw on it."""
-    found = np.zeros((len(KINDS), granted.shape[1]))
-    for place, party in enumerate(PARTIES):
-        for kind in DRAWS[party]:
-            found[KINDS.index(kind)] += granted[place]
-    return found.reshape(-1)
+    drawn: np.ndarray = by_budget(granted).sum(axis=0)
+    return drawn
 
 
-def who_may_draw(clients: ClientFlows, brokers: int) -> np.ndarray:
-    """By number of the budget: connections that may draw on what is left of it, beside followers."""
-    found = np.zeros((len(KINDS), brokers))
-    for party in ("consumers", "uploads", "downloads"):
-        for kind in DRAWS[party]:
-            found[KINDS.index(kind)] += clients.connections.reshape(len(PARTIES), brokers)[PARTIES.index(party)]
-    return found.reshape(-1)
+def who_may_draw(clients: ClientFlows) -> np.ndarray:
+    """By number of the budget: connections but followers' that may draw on what is left of it; producers have sent all."""
+    _, connections = _by_party(clients)
+    found = by_budget(connections)
+    found[PARTIES.index("producers")] = 0
+    of_all: np.ndarray = found.sum(axis=0)
+    return of_all
+
+
+def _by_party(clients: ClientFlows) -> tuple[np.ndarray, np.ndarray]:
+    """(demand, connections) by party and broker."""
+    return clients.demand.reshape(len(PARTIES), -1), clients.connections.reshape(len(PARTIES), -1)
 
 
 def client_shares_of(clients: ClientFlows, granted: np.ndarray) -> ClientShares:
     """The parts of demands that were granted."""
-    demand = clients.demand.reshape(granted.shape)
+    demand, _ = _by_party(clients)
     part = np.divide(granted, demand, out=np.ones(granted.shape), where=demand > 0)
     return ClientShares(np.where(part > 1 - 1e-9, 1.0, part), granted)
-
-
-def _asked_of(kind: str, clients: ClientFlows, fetches: Flows, fetchers: int, brokers: int) -> tuple[np.ndarray, np.ndarray]:
-    """(demand, connections) of all parties, followers last, on budgets of a kind."""
-    draws = np.array([kind in DRAWS[party] for party in PARTIES])[:, None]
-    demand = np.where(draws, clients.demand.reshape(len(PARTIES), brokers), 0)
-    connections = clients.connections.reshape(len(PARTIES), brokers)
-    pair = fetches.flow // 4
-    at = pair // brokers if kind == "network_out" else pair % brokers
-    wanted = np.bincount(at, weights=fetches.demand, minlength=brokers)
-    pairs = np.unique(pair[fetches.demand > 0])
-    at = pairs // brokers if kind == "network_out" else pairs % brokers
-    threads = np.bincount(at, minlength=brokers) * fetchers
-    return np.vstack([demand, wanted]), np.vstack([connections, threads])
 
 
 def limit_clients(state: State, asked: ClientDemands, flows: ClientFlows, shares: ClientShares) -> None:
@@ -165,6 +157,7 @@ def quotas_of_consumers(asked: ClientDemands, shares: ClientShares) -> np.ndarra
 def quotas_of_copies(asked: ClientDemands, flows: ClientFlows, shares: ClientShares) -> np.ndarray:
     """By replica what each copy of its broker may move in a round, as many as are under way; UNKNOWN: any number."""
     place, broker = PARTIES.index("uploads"), asked["uploads"].broker
-    copies = flows.connections.reshape(shares.part.shape)[place]
+    _, connections = _by_party(flows)
+    copies = connections[place]
     each = np.floor(shares.granted[place] / np.maximum(copies, 1)).astype(np.int64)
     return np.where(shares.part[place] < 1, np.maximum(each, 1), UNKNOWN)[broker]

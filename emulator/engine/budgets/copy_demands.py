@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator.engine.budgets.demands import NO_FLOW, Layout, in_force, sums_of
+from emulator.engine.budgets.demands import NO_FLOW, Layout, due_bytes, in_force, sums_of
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.storage_settings import MOST_COPY_BYTES
 from emulator.rounds.kafka.constants import NO_EPOCH, NOT_RUNNING, OFFLINE, UNKNOWN
@@ -54,12 +54,11 @@ def copy_demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBud
         nothing = np.zeros(len(of), np.int64)
         return CopyDemands(nothing + NO_FLOW, nothing, nothing, nothing)
     parts, replicas, tiers = (np.asarray(records) for records in (state.partitions, state.replicas, state.tiers))
-    spans, settings, workload, store = (np.asarray(r) for r in (inputs.spans, inputs.settings, inputs.workload, inputs.store))
+    spans, settings, store = (np.asarray(rows) for rows in (inputs.spans, inputs.settings, inputs.store))
     of_settings = in_force(settings["from_round"], parts["settings"], round_)
     copies = settings["copies"][of_settings] == 1
     rate = store["copy_bytes"][in_force(store["from_round"], np.asarray(state.tier)["store"], round_)]
-    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
-    appends = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)[pattern]  # without a pattern it is the last
+    appends = due_bytes(inputs, parts["workload"], round_)
     runs = spans["status"][in_force(spans["from_round"], replicas["span"], round_)] & NOT_RUNNING == 0
     # Who was down until now has forgotten that it leads.
     knows = (replicas["leading_epoch"] != NO_EPOCH) & (replicas["status"] & OFFLINE == 0)

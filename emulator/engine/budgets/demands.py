@@ -21,8 +21,8 @@ MOST_BYTES = 1 << 60
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """By replica: its `flow`, NO_FLOW for none, and what it asks for, in bytes per round; `follows`: 1, of a leader 0;
-    `produced`: what a leader's clients append in the round.
+    """By replica: its `flow`, NO_FLOW for none, and what it asks for, in bytes per round; `follows`: 1, of a leader 0. By
+    partition: what its clients append in the round.
 
     A flow is what goes from leaders on one broker to followers on another, under the same throttles: see `flow_of`.
     """
@@ -30,7 +30,7 @@ class Demands:
     flow: np.ndarray
     demand: np.ndarray
     follows: np.ndarray
-    produced: np.ndarray
+    appends: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,6 @@ class Flows:
     flow: np.ndarray
     demand: np.ndarray
     followers: np.ndarray
-    produced: np.ndarray
 
 
 def flow_of(source: np.ndarray, broker: np.ndarray, by_leader: np.ndarray, by_follower: np.ndarray, brokers: int) -> np.ndarray:
@@ -82,7 +81,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     has_leader = client_leader != NOBODY
     leader = parts["first_replica"] + np.maximum(client_leader, 0)
     serves = leader_serves(state, inputs, round_)
-    appends = appended(state, inputs, round_)
+    appends = np.where(serves, due_bytes(inputs, parts["workload"], round_), 0)
     follows = has_leader[of] & (slot != client_leader[of])
     lacks = np.maximum(log_bytes[leader][of] - log_bytes, 0)
     most = most_fetched(inputs, parts["scenario"][of], np.minimum(limit("fetch_max_bytes"), limit("response_max_bytes")))
@@ -95,7 +94,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
         np.where(has_leader[of], flow, NO_FLOW),
         np.where(asks, wanted, 0),
         follows.astype(np.int64),
-        np.where(follows, 0, appends[of]),
+        appends,
     )
 
 
@@ -110,14 +109,16 @@ def leader_serves(state: State, inputs: Inputs, round_: int) -> np.ndarray:
     return found
 
 
-def appended(state: State, inputs: Inputs, round_: int) -> np.ndarray:
-    """By partition, what the workload appends in a round, in bytes."""
-    parts, workload = np.asarray(state.partitions), np.asarray(inputs.workload)
-    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
-    appends = np.zeros(len(parts), np.int64)
-    writes = np.flatnonzero(leader_serves(state, inputs, round_) & (pattern != UNKNOWN))
-    appends[writes] = np.asarray(inputs.patterns)["size_bytes"][pattern[writes]]
-    return appends
+def due_bytes(inputs: Inputs, workload: np.ndarray, round_: int) -> np.ndarray:
+    """What clients bring in a round, in bytes, by places of workloads that were in force before it."""
+    return bytes_of_workload(inputs, in_force(np.asarray(inputs.workload)["from_round"], workload, round_))
+
+
+def bytes_of_workload(inputs: Inputs, workload: np.ndarray) -> np.ndarray:
+    """What workloads, by their places, bring in a round."""
+    sizes = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)  # without a pattern it is the last
+    found: np.ndarray = sizes[np.asarray(inputs.workload)["pattern"][workload]]
+    return found
 
 
 def most_fetched(inputs: Inputs, scenario: np.ndarray | int, limit_bytes: np.ndarray) -> np.ndarray:
@@ -143,14 +144,14 @@ def flows_of(asked: Demands) -> Flows:
     """The sums by flow."""
     has_flow = np.flatnonzero(asked.flow != NO_FLOW)
     flow, of_flow = np.unique(asked.flow[has_flow], return_inverse=True)
-    sums = [sums_of(of_flow, of_replica[has_flow], len(flow)) for of_replica in (asked.demand, asked.follows, asked.produced)]
+    sums = [sums_of(of_flow, of_replica[has_flow], len(flow)) for of_replica in (asked.demand, asked.follows)]
     return Flows(flow, *sums)
 
 
 def joined_flows(parts: Sequence[Flows]) -> Flows:
     """The flows of all blocks."""
     flow, of_flow = np.unique(np.concatenate([part.flow for part in parts]), return_inverse=True)
-    names = ("demand", "followers", "produced")
+    names = ("demand", "followers")
     return Flows(flow, *(sums_of(of_flow, np.concatenate([getattr(p, name) for p in parts]), len(flow)) for name in names))
 
 

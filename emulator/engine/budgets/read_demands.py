@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator.engine.budgets.demands import Layout, in_force
+from emulator.engine.budgets.demands import Layout, due_bytes, in_force
 from emulator.inputs.arrays.shared_reads import BY_ITSELF
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
@@ -65,12 +65,11 @@ def read_demands(
     slot = np.where(readers["asked"] == NOBODY, np.maximum(parts["client_leader"], 0), readers["asked"])
     replica = parts["first_replica"] + slot
     log_start, local_start = (np.asarray(state.replicas)[name][replica] for name in ("log_start", "local_start"))
-    settings, wants, store, workload = (np.asarray(r) for r in (inputs.settings, inputs.wants, inputs.store, inputs.workload))
+    settings, wants, store = (np.asarray(rows) for rows in (inputs.settings, inputs.wants, inputs.store))
     want = wants[in_force(wants["from_round"], readers["want"], round_)]
     tiered = settings["tiered"][in_force(settings["from_round"], parts["settings"], round_)] == 1
     rate = store["read_bytes"][in_force(store["from_round"], tier["store"], round_)]
-    pattern = workload["pattern"][in_force(workload["from_round"], parts["workload"], round_)]
-    appends = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)[pattern]  # without a pattern it is the last
+    appends = due_bytes(inputs, parts["workload"], round_)
     start = np.where(want["begins_at"] == EARLIEST, log_start, want["begins_at"])
     position = np.where(readers["position"] == NO_POSITION, start, readers["position"])
     asks = tiered & (want["in_force"] == 1) & (readers["stopped"] == NO_CAUSE) & (position >= 0)

@@ -56,12 +56,12 @@ def shares_of(flows: Flows, clients: ClientFlows, shared: SharedBudgets, round_:
         np.where(throttles & 1, first["follower_throttle"] + broker, -1),
     ])  # fmt: skip
     draws[flows.followers == 0] = -1  # leaders, which only append
-    granted = granted_to_clients(budget, clients, flows, shared.fetchers)
+    granted = granted_to_clients(budget, clients, flows, draws, shared.fetchers)
     shares = share_out(budget - drawn_by_clients(granted), flows.demand, flows.followers, draws)
     fetched = sums_by_budget(flows.demand * shares.part, draws, len(budget))
     granted = given_back(budget, clients, granted, fetched)
     left = np.maximum(budget - drawn_by_clients(granted) - fetched, 0.0)
-    extra = left_for_each(left, flows.followers, draws, who_may_draw(clients, brokers))
+    extra = left_for_each(left, flows.followers, draws, who_may_draw(clients))
     of_clients = client_shares_of(clients, granted)
     is_short = shares.saturated | of_clients.short_of(left)
     held = of_clients.held()

@@ -98,8 +98,9 @@ def test_who_lacks_asks_for_it_in_even_parts(tmp_path: Path) -> None:
     # Broker 3 lacks 20 rounds of 1000 bytes: 2000 a round and what comes, but replica.fetch.max.bytes is 2500.
     block = block_at(25, tmp_path)
     assert asked(block, 25) == [(0, 1, 0, 0, 1000), (0, 2, 0, 1, 2500), (1, 0, 0, 0, 1000), (1, 2, 1, 0, 2500), (1, 0, 0, 0, 0)]
-    flows = flows_of(fetches_of(block, 25))
-    produced = {int(f) // 12: int(p) for f, p in zip(flows.flow, flows.produced, strict=True) if p}
+    clients = all_flows_of(block.demands(25)).clients
+    assert clients is not None
+    produced = {broker: int(demand) for broker, demand in enumerate(clients.demand[:3]) if demand}
     assert produced == {0: 1000, 1: 1000}  # what clients append on leaders of brokers 1 and 2
 
 

@@ -16,7 +16,7 @@ from emulator.rounds.quorums.tell import tell_of_server
 
 @compiled
 def end_round(lists: Lists, group: Group, settings: Settings) -> None:
-    """Step 6."""
+    """Step 6, what every protocol's round ends with."""
     if settings.flush_rounds != NEVER_FLUSHED and group.now % settings.flush_rounds == 0:
         for slot in range(group.copies):
             server = lists.servers[slot]
@@ -27,6 +27,7 @@ def end_round(lists: Lists, group: Group, settings: Settings) -> None:
                     server.flushed_to = server.end
     check_invariants(lists, group)
     count_outcomes(lists, group)
+    group.now += 1
 
 
 @compiled

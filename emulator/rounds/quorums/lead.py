@@ -7,6 +7,8 @@ from emulator.rounds.lists import append, every
 from emulator.rounds.quorums.check_invariants import check_election
 from emulator.rounds.quorums.constants import (
     ACKED_LOST,
+    CAMPAIGN,
+    CANDIDATE,
     COMMITTED_LOST,
     ELECTION,
     FOLLOWER,
@@ -40,6 +42,16 @@ def follow(lists: Lists, group: Group, slot: int) -> None:
     if server.role == LEADER:
         tell_of_server(lists, group, STEP_DOWN, slot, server.term, server.cause)
     server.role = FOLLOWER
+
+
+@compiled
+def stop_leading(lists: Lists, group: Group, slot: int) -> None:
+    """A server that leads, or was about to, does not any more; who was about to has stood in vain."""
+    server = lists.servers[slot]
+    if server.role == CANDIDATE:
+        tell_of_server(lists, group, CAMPAIGN, slot, server.term, server.cause)
+        group.campaigns += 1
+    follow(lists, group, slot)
 
 
 @compiled

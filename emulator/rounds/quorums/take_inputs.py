@@ -27,6 +27,16 @@ from emulator.rounds.quorums.tell import tell_of_disk
 
 
 @compiled
+def begin_round(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> bool:
+    """What every protocol's round begins with; whether an input of the group changes in it."""
+    group.acked_before = group.acked
+    if group.now < group.next_change:
+        return False
+    take_inputs(lists, inputs, group, rules)
+    return True
+
+
+@compiled
 def take_inputs(lists: Lists, inputs: Inputs, group: Group, rules: Rules) -> None:
     """Step 1; only in rounds in which an input of the group changes."""
     for slot in range(group.copies):

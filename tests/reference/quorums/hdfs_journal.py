@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.reference.quorums.elector import gives_up
 from tests.reference.quorums.group import Group
 from tests.reference.quorums.requests import drop, is_awaited, write
 from tests.reference.quorums.server import CANDIDATE, LEADER, Follower, Request, Server
@@ -57,16 +58,8 @@ def begin_or_end(group: Group, server: Server, was_down: bool) -> None:
 
 def fail_over(group: Group) -> None:
     """The controllers' lock."""
-    is_up = not any(f.kind == "controller_loss" and group.in_force(f) for f in group.case.faults)
-    if is_up and not group.elector_was_up:
-        group.elector_heard = group.round
-    group.elector_was_up = is_up
-    if not is_up:
-        return
     holder = group.servers[group.primary]
-    if holder.is_heard and holder.role in (LEADER, CANDIDATE):
-        group.elector_heard = group.round
-    elif group.round - group.elector_heard >= group.case.timeout_rounds:
+    if gives_up(group, holder.is_heard and holder.role in (LEADER, CANDIDATE)):
         around = group.servers[holder.id + 1 :] + group.servers[: holder.id + 1]
         new = next((server for server in around if server.is_heard), None)
         if new is not None:

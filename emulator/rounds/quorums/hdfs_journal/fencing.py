@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, NOBODY
+from emulator.rounds.quorums.constants import NOBODY
 from emulator.rounds.quorums.inputs import Rules
-from emulator.rounds.quorums.lead import follow
+from emulator.rounds.quorums.lead import stop_leading
 from emulator.rounds.quorums.links import gets_through
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.tell import tell_of_server
-
-
-@compiled
-def stop_writing(lists: Lists, group: Group, slot: int) -> None:
-    """The writer on a server ends, or one that was about to be it."""
-    server = lists.servers[slot]
-    if server.role == CANDIDATE:
-        tell_of_server(lists, group, CAMPAIGN, slot, server.term, server.cause)
-        group.campaigns += 1
-    follow(lists, group, slot)
 
 
 @compiled
@@ -28,7 +17,7 @@ def promise(lists: Lists, group: Group, slot: int, epoch: int) -> None:
     Source: class Journal, updateLastPromisedEpoch; that the writer stops at once is our own.
     """
     if lists.servers[slot].term < epoch:
-        stop_writing(lists, group, slot)
+        stop_leading(lists, group, slot)
         lists.servers[slot].term = epoch
 
 

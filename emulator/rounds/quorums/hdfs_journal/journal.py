@@ -6,8 +6,8 @@ from emulator.compiled import compiled
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import LEADER
 from emulator.rounds.quorums.flight import forget_arrived, give_up, is_lost, is_there, takes_rounds, write_to_disk
-from emulator.rounds.quorums.hdfs_journal.fencing import stop_writing
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings
+from emulator.rounds.quorums.lead import stop_leading
 from emulator.rounds.quorums.links import gets_through, runs
 from emulator.rounds.quorums.log import copy_entries
 from emulator.rounds.quorums.records import Group, Lists, Message
@@ -32,7 +32,7 @@ def journal(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rule
                 send_edits(lists, inputs, group, settings, rules, slot, other)
                 in_sync += lists.peers[slot * group.copies + other].in_sync
         if in_sync < group.copies // 2 + 1:
-            stop_writing(lists, group, slot)
+            stop_leading(lists, group, slot)
 
 
 @compiled

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import CANDIDATE, FOLLOWER, NOBODY, UNHEARD
-from emulator.rounds.quorums.hdfs_journal.fencing import stop_writing
+from emulator.rounds.quorums.elector import gives_up
 from emulator.rounds.quorums.inputs import Settings
+from emulator.rounds.quorums.lead import stop_leading
 from emulator.rounds.quorums.primary_backup.fail_over import next_heard
 from emulator.rounds.quorums.records import Group, Lists
 
@@ -16,17 +17,12 @@ def name_writer(lists: Lists, group: Group, settings: Settings) -> None:
 
     Source: ZKFailoverController, from memory; the order is our own. Nobody fences the old writer but the journal nodes.
     """
-    if not group.elector_up:
-        return
     holder = lists.servers[group.primary]
-    if holder.role != FOLLOWER and holder.status & UNHEARD == 0:
-        group.elector_heard = group.now
-        return
-    if group.now - group.elector_heard < settings.timeout_rounds:
+    if not gives_up(group, settings, holder.role != FOLLOWER and holder.status & UNHEARD == 0):
         return
     slot = next_heard(lists, group, group.primary)
     if slot != NOBODY:
-        stop_writing(lists, group, slot)
+        stop_leading(lists, group, slot)
         lists.servers[slot].role = CANDIDATE
         lists.servers[slot].stage = 0
         group.primary = slot

@@ -12,7 +12,7 @@ from emulator.rounds.quorums.hdfs_journal.segments import roll, waits_to_roll
 from emulator.rounds.quorums.hdfs_journal.take_over import take_over
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 
 
 @compiled
@@ -20,9 +20,7 @@ def play_hdfs_journal_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: one writer, fenced by epochs; segments on a majority."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    begin_round(lists, inputs, group, rules)  # 1. inputs
     name_writer(lists, group, settings)  # 2. failover
     take_over(lists, group, rules)  # 3. a new writer
     roll(lists, group, settings, rules)  # 4. segments
@@ -33,4 +31,3 @@ def play_hdfs_journal_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     journal(lists, inputs, group, settings, rules)  # 6. journal
     advance_commit(lists, group, settings, rules, group.copies // 2 + 1)  # 7. commit
     end_round(lists, group, settings)  # 8. end of the round
-    group.now += 1

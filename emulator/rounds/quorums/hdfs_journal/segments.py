@@ -5,9 +5,10 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.quorums.constants import LEADER, NOBODY
 from emulator.rounds.quorums.flight import give_up
-from emulator.rounds.quorums.hdfs_journal.fencing import answers, is_allowed, is_called, stop_writing
+from emulator.rounds.quorums.hdfs_journal.fencing import answers, is_allowed, is_called
 from emulator.rounds.quorums.hdfs_journal.recover_segment import check_finalized, has_segment
 from emulator.rounds.quorums.inputs import Rules, Settings
+from emulator.rounds.quorums.lead import stop_leading
 from emulator.rounds.quorums.links import leader_of_clients, runs
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.take_history import take_history
@@ -27,7 +28,7 @@ def roll(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
             continue
         is_finalized = finalize_log_segment(lists, group, rules, slot) or not rules.finalize_first
         if not is_finalized or not start_log_segment(lists, group, rules, slot):
-            stop_writing(lists, group, slot)
+            stop_leading(lists, group, slot)
 
 
 @compiled

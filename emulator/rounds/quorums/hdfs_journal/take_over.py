@@ -5,11 +5,11 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.quorums.advance_commit import note_committed
 from emulator.rounds.quorums.constants import CANDIDATE, NOBODY
-from emulator.rounds.quorums.hdfs_journal.fencing import answers, is_called, promise, stop_writing
+from emulator.rounds.quorums.hdfs_journal.fencing import answers, is_called, promise
 from emulator.rounds.quorums.hdfs_journal.recover_segment import accept_recovery, prepare_recovery
 from emulator.rounds.quorums.hdfs_journal.segments import finalize_log_segment, start_log_segment
 from emulator.rounds.quorums.inputs import Rules
-from emulator.rounds.quorums.lead import begin_leadership
+from emulator.rounds.quorums.lead import begin_leadership, stop_leading
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.records import Group, Lists
 
@@ -37,7 +37,7 @@ def take_over(lists: Lists, group: Group, rules: Rules) -> None:
             goes_on = begin_to_write(lists, group, rules, slot)
         server.stage += 1
         if not goes_on:
-            stop_writing(lists, group, slot)
+            stop_leading(lists, group, slot)
 
 
 @compiled

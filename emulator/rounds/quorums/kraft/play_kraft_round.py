@@ -13,7 +13,7 @@ from emulator.rounds.quorums.kraft.resign import resign
 from emulator.rounds.quorums.raft.stand import stand
 from emulator.rounds.quorums.raft.vote import vote
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 
 
 @compiled
@@ -21,9 +21,7 @@ def play_kraft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: votes as Raft's, followers fetch, the leader learns from fetches what they have."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    begin_round(lists, inputs, group, rules)  # 1. inputs
     resign(lists, group, settings, rules)  # 2. election
     if stand(lists, inputs, group, settings, rules):
         vote(lists, group, settings, rules)
@@ -34,4 +32,3 @@ def play_kraft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     advance_high_watermark(lists, group, settings, rules)  # 5. commit
     end_changes(lists, group)
     end_round(lists, group, settings)  # 6. end of the round
-    group.now += 1

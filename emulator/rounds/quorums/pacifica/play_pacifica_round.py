@@ -12,7 +12,7 @@ from emulator.rounds.quorums.pacifica.check_pacifica import check_pacifica
 from emulator.rounds.quorums.pacifica.commit_prepared import commit_prepared
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.replicate import replicate
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 
 
 @compiled
@@ -20,9 +20,7 @@ def play_pacifica_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: leases say who is the primary, all replicas of the configuration commit."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    begin_round(lists, inputs, group, rules)  # 1. inputs
     check_leases(lists, group, settings, rules)  # 2. leases
     take_over(lists, group, settings, rules)
     append_records(lists, inputs, group)  # 3. append
@@ -31,4 +29,3 @@ def play_pacifica_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     commit_prepared(lists, group, settings, rules)  # 5. commit
     check_pacifica(lists, group)
     end_round(lists, group, settings)  # 6. end of the round
-    group.now += 1

@@ -11,7 +11,7 @@ from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.primary_backup.fail_over import fail_over
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.replicate import replicate
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 
 
 @compiled
@@ -19,13 +19,10 @@ def play_primary_backup_round(lists: Lists, inputs: Inputs, group: Group) -> Non
     """Play round `group.now`: the primary takes writes and tells its backups; all of them commit, or itself alone does."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    begin_round(lists, inputs, group, rules)  # 1. inputs
     fail_over(lists, group, settings)  # 2. failover
     append_records(lists, inputs, group)  # 3. append
     replicate(lists, inputs, group, settings, rules)  # 4. replicate
     acks = group.copies if rules.protocol == PRIMARY_BACKUP_SYNC else 1
     advance_commit(lists, group, settings, rules, acks)  # 5. acknowledge
     end_round(lists, group, settings)  # 6. end of the round
-    group.now += 1

@@ -10,7 +10,7 @@ from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.quorum.elect import elect
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.replicate import replicate
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 
 
 @compiled
@@ -18,12 +18,9 @@ def play_quorum_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: A servers commit, an elector compares V logs."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    begin_round(lists, inputs, group, rules)  # 1. inputs
     elect(lists, group, settings, rules)  # 2. election
     append_records(lists, inputs, group)  # 3. append
     replicate(lists, inputs, group, settings, rules)  # 4. replicate
     advance_commit(lists, group, settings, rules, settings.acks)  # 5. commit
     end_round(lists, group, settings)  # 6. end of the round
-    group.now += 1

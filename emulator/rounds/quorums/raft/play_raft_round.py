@@ -13,7 +13,7 @@ from emulator.rounds.quorums.raft.stand import stand
 from emulator.rounds.quorums.raft.vote import vote
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.replicate import replicate
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 
 
 @compiled
@@ -21,9 +21,7 @@ def play_raft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: a majority commits, and a majority votes."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    begin_round(lists, inputs, group, rules)  # 1. inputs
     if settings.check_quorum:  # 2. election
         check_quorum(lists, group, settings, rules)
     if stand(lists, inputs, group, settings, rules):
@@ -34,4 +32,3 @@ def play_raft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     commit_entries(lists, group, settings, rules)  # 5. commit
     end_changes(lists, group)
     end_round(lists, group, settings)  # 6. end of the round
-    group.now += 1

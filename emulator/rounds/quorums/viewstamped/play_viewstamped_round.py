@@ -7,7 +7,7 @@ from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 from emulator.rounds.quorums.viewstamped.change_views import change_views
 from emulator.rounds.quorums.viewstamped.prepare import commit_operations, prepare
 from emulator.rounds.quorums.viewstamped.recover import forget_state, recover
@@ -18,9 +18,7 @@ def play_viewstamped_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: views have their primaries in turn, and no disk has anything."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    if begin_round(lists, inputs, group, rules):  # 1. inputs
         forget_state(lists, group)
     change_views(lists, group, settings, rules)  # 2. view change
     recover(lists, group, rules)  # 3. recovery
@@ -28,4 +26,3 @@ def play_viewstamped_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     prepare(lists, inputs, group, settings, rules)  # 5. prepare
     commit_operations(lists, group, settings)  # 6. commit
     end_round(lists, group, settings)  # 7. end of the round
-    group.now += 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, NOBODY
+from emulator.rounds.quorums.constants import NOBODY
 from emulator.rounds.quorums.inputs import Settings
-from emulator.rounds.quorums.lead import follow
+from emulator.rounds.quorums.lead import stop_leading
 from emulator.rounds.quorums.links import answered_by, gets_through, runs
 from emulator.rounds.quorums.members import everybody, is_majority
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.tell import tell_of_server
 
 
 @compiled
@@ -31,13 +30,9 @@ def leave_leaders(lists: Lists, group: Group, settings: Settings) -> None:
 
 @compiled
 def abandon(lists: Lists, group: Group, slot: int) -> None:
-    """A leader gives up; one that was not established has stood in vain."""
-    server = lists.servers[slot]
-    if server.role == CANDIDATE:
-        tell_of_server(lists, group, CAMPAIGN, slot, server.term, server.cause)
-        group.campaigns += 1
-    follow(lists, group, slot)
-    server.leader = NOBODY
+    """A leader gives up, established or not, and looks for another."""
+    stop_leading(lists, group, slot)
+    lists.servers[slot].leader = NOBODY
 
 
 @compiled

@@ -8,7 +8,7 @@ from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.records import Group, Lists
-from emulator.rounds.quorums.take_inputs import take_inputs
+from emulator.rounds.quorums.take_inputs import begin_round
 from emulator.rounds.quorums.zab.broadcast import broadcast
 from emulator.rounds.quorums.zab.check_order import check_order
 from emulator.rounds.quorums.zab.discover import discover
@@ -21,9 +21,7 @@ def play_zab_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: discovery, synchronization, broadcast."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]
     settings = inputs.settings[group.settings]
-    group.acked_before = group.acked
-    if group.now >= group.next_change:  # 1. inputs
-        take_inputs(lists, inputs, group, rules)
+    begin_round(lists, inputs, group, rules)  # 1. inputs
     leave_leaders(lists, group, settings)  # 2. leaders lost
     discover(lists, group, rules)  # 3. phase 1
     synchronize(lists, group, rules)  # 4. phase 2
@@ -32,4 +30,3 @@ def play_zab_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     advance_commit(lists, group, settings, rules, group.copies // 2 + 1)  # 7. commit
     check_order(lists, group)
     end_round(lists, group, settings)  # 8. end of the round
-    group.now += 1

@@ -57,6 +57,12 @@ class FakeEngine:
         return self.outcome
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Commands stand in a folder of their own: a run of somebody's in this one, called `out` too, is none of theirs."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails the test if a session is asked for."""

@@ -9,7 +9,7 @@ Defaults: 30,000 partitions, 40 rounds; the scenario is SCENARIO below. They run
 * the reference of tests/reference on a sample of the partitions, one core; LEO and HW of the others must equal its.
 
 In a process of its own, on all the partitions (benchmarks/kernels): all that changes LEO, HW and ISR in this scenario, as a dense
-NumPy kernel; these must equal the reference's.
+NumPy kernel, for both kinds of partitions; these must equal the reference's, and those of compiled rounds.
 
 Whole runs, tables included, are benchmarks/scaling.py's. `--no-spark` leaves out what runs on Spark.
 """
@@ -32,10 +32,10 @@ from pyspark.sql import SparkSession
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from benchmarks.kernels import KernelRun
-from benchmarks.kernels.alone import run_alone
+from benchmarks.kernels.alone import AloneRun, run_alone
 from benchmarks.kernels.crashes import Crash
 from benchmarks.kernels.numpy_full import Settings
-from benchmarks.measuring.different import KEYS, write_different
+from benchmarks.measuring.different import KEYS, rates_and_log_ends, write_different
 from benchmarks.measuring.machine import describe_machine
 from benchmarks.measuring.memory import mib_text
 from emulator.inputs.arrays import prepare, read_block
@@ -172,18 +172,38 @@ def ends_after(results: list[Result], sample: list[int], rounds: int) -> Replica
     return {(number, row["broker"]): (row["leo"], row["hw"]) for number, row in rows}
 
 
-def measure_kernel(scenario: Scenario, sample: list[int], results: list[Result]) -> Measured:
-    """Runs the kernel; what it ends with must be what the reference does."""
+def measure_kernel(name: str, scenario: Scenario, sample: list[int], settings: Settings, ends: ReplicaEnds) -> AloneRun:
+    """Runs the kernel; its sampled logs must end as compiled rounds' do."""
     assignment = np.asarray(scenario.topics[0].assignment)
-    batch_bytes = RECORDS * RECORD_BYTES
-    settings = Settings(RECORDS, max(1, FETCH_MAX_BYTES // batch_bytes) * RECORDS, session_timeout_rounds=SESSION_TIMEOUT_ROUNDS)
     arguments = (assignment, range(1, BROKERS + 1), [CRASH], scenario.rounds, settings)
-    full, peak_mib = run_alone(sample, *arguments)
-    assert kernel_ends(full, assignment, sample) == ends_after(results, sample, scenario.rounds), "NumPy and reference differ"
-    for result, brokers, in_isr in zip(results, assignment[sample], np.asarray(full.isr), strict=True):
+    run = run_alone(sample, *arguments)
+    assert kernel_ends(run.run, assignment, sample) == ends, f"NumPy and compiled rounds differ: {name}"
+    print(f"NumPy and compiled rounds agree on LEO and HW of {len(ends)} replicas after the last round: {name}")
+    return run
+
+
+def measure_kernels(
+    alike: Scenario, different: Scenario, sample: list[int], results: list[Result], ends: list[ReplicaEnds]
+) -> list[Measured]:
+    """The kernel's two lines: partitions that are alike, whose ISR must be the reference's too, and partitions that differ."""
+    batch_bytes, count = RECORDS * RECORD_BYTES, len(alike.topics[0].assignment)
+    settings = Settings(RECORDS, max(1, FETCH_MAX_BYTES // batch_bytes) * RECORDS, session_timeout_rounds=SESSION_TIMEOUT_ROUNDS)
+    of_alike = measure_kernel("alike", alike, sample, settings, ends[0])
+    for result, brokers, in_isr in zip(results, np.asarray(alike.topics[0].assignment)[sample], of_alike.run.isr, strict=True):
         assert result.outcomes["isr"] == sorted(brokers[in_isr].tolist()), "ISRs of NumPy and reference differ"
-    print(f"kernel and reference agree on LEO, HW and ISR of {len(sample)} partitions after the last round")
-    return Measured("NumPy, all that changes logs and ISR", assignment.size * scenario.rounds, full.seconds, peak_mib)
+    rates, log_ends = rates_and_log_ends(count)
+    own = Settings(
+        rates,
+        np.maximum(1, FETCH_MAX_BYTES // (rates * (RECORD_BYTES // 100))) * rates,
+        log_ends,
+        session_timeout_rounds=SESSION_TIMEOUT_ROUNDS,
+    )
+    of_different = measure_kernel("each with its own rate and log", different, sample, own, ends[1])
+    replica_rounds = count * REPLICAS * alike.rounds
+    return [
+        Measured("NumPy, all that changes logs and ISR", replica_rounds, of_alike.run.seconds, of_alike.peak_mib),
+        Measured("NumPy, each with its own rate and log", replica_rounds, of_different.run.seconds, of_different.peak_mib),
+    ]
 
 
 def kernel_ends(run: KernelRun, assignment: np.ndarray, sample: list[int]) -> ReplicaEnds:
@@ -220,9 +240,11 @@ def main() -> None:
     assert ends == ends_after(results, sample, scenario.rounds), "compiled rounds and reference differ"
     print(f"compiled rounds and reference agree on LEO and HW of {len(ends)} replicas after the last round")
     different = load_scenario(given.partitions, given.rounds, different=True).scenarios[0]
-    compiled += measure_compiled("each with its own rate and log", different, [])[0]
+    of_different, ends_of_different = measure_compiled("each with its own rate and log", different, sample)
+    compiled += of_different
     on_spark = [] if given.no_spark else measure_on_spark(scenario, sample, results)
-    lines = [*compiled, *on_spark, *reference, measure_kernel(scenario, sample, results)]
+    kernels = measure_kernels(scenario, different, sample, results, [ends, ends_of_different])
+    lines = [*compiled, *on_spark, *reference, *kernels]
     print(f"{'':38}{'replica-rounds':>15}{'seconds':>10}{'per second':>13}{'first / it':>12}{'peak MiB':>10}")
     first = lines[0].replica_rounds / lines[0].seconds
     for name, count, seconds, peak_mib in lines:

@@ -5,8 +5,8 @@ They are indexed [slot, partition], or [partition] for what a partition has one 
 It does all that changes LEO, HW and ISR there (docs/kafka_rounds.md, whose steps are named below): append, fetch, divergence and
 truncation, ISR, high watermark, fencing, elections, preferred leaders, restarts, HW checkpoints. Crashes alone never lead to what
 is left out. A broker that runs is told everything and hears everybody, so there are no pending ISR changes and no late news; who
-is elected while it is down is fenced before it is back; all logs start at 0 and consist of whole batches of one size. Nothing is
-counted either: no acknowledged or lost records, no events, no outcomes.
+is elected while it is down is fenced before it is back; a partition's logs begin alike and go on in whole batches of one size.
+Nothing is counted either: no acknowledged or lost records, no events, no outcomes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ NONE = 1 << 60
 class Settings:
     """Kafka's defaults in rounds of 500 ms, but for min_insync_replicas."""
 
-    records_per_round: int
-    max_fetch_records: int
+    # Of each partition, or of all
+    records_per_round: Ints | int
+    max_fetch_records: Ints | int
+    log_ends: Ints | int = 0
     min_insync_replicas: int = 2
     unclean_election: bool = False
     session_timeout_rounds: int = 18
@@ -47,7 +49,7 @@ class Settings:
 def run_rounds(
     assignment: Ints, broker_ids: Sequence[int], crashes: Sequence[Crash], rounds: int, settings: Settings
 ) -> KernelRun:
-    """Runs so many rounds from empty logs. `assignment`: broker ids [partition, slot], the preferred leader first."""
+    """Runs so many rounds. `assignment`: broker ids [partition, slot], the preferred leader first."""
     brokers = Brokers(broker_ids, crashes, settings.session_timeout_rounds)
     kernel = _Kernel(np.searchsorted(np.asarray(broker_ids), assignment.T), settings)
     began = time.perf_counter()
@@ -67,17 +69,17 @@ class _Kernel:
         def filled(value: int) -> Ints:
             return np.full(shape, value, np.int64)
 
-        self.leo, self.hw, self.isr = filled(0), filled(0), np.ones(shape, bool)
-        self._checkpoint, self._leading_epoch = filled(0), filled(UNKNOWN)
+        self.leo, self.isr = filled(0) + settings.log_ends, np.ones(shape, bool)
+        self.hw, self._checkpoint, self._leading_epoch = self.leo.copy(), self.leo.copy(), filled(UNKNOWN)
         self._leading_epoch[0] = 0
         self._believed_leader, self._believed_epoch = filled(0), filled(0)
         # an epoch cache: the start offset of every epoch, NONE where it is not in the cache
         self._starts = np.full((*shape, 1), NONE, np.int64)
-        self._starts[0, :, 0] = 0
-        self._last_epoch = self._leading_epoch.copy()
+        self._last_epoch = np.where(self.leo > 0, 0, self._leading_epoch)
+        self._starts[self._last_epoch == 0] = 0
         # what T knows of each slot
-        self._remote_leo, self._caught_up = filled(0), filled(0)
-        self._noted_round, self._noted_leader_leo = filled(-1), filled(0)
+        self._remote_leo, self._caught_up = self.leo.copy(), filled(0)
+        self._noted_round, self._noted_leader_leo = filled(-1), self.leo.copy()
         # what is one value a partition
         self._leader, self._epoch = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self._leader_t, self._epoch_t, self._start_t = (np.zeros(count, np.int64) for _ in range(3))

@@ -27,7 +27,7 @@ from emulator.rounds.kafka.tier.records import (
 from emulator.rounds.packed import Packed, packed, packed_empty, width_of
 from emulator.rounds.records import rows, words_of
 
-_TIER_PARTITION = {"seen_events": UNKNOWN, "seen_epoch": NO_EPOCH}
+_TIER_PARTITION = {"seen_changes": UNKNOWN, "seen_epoch": NO_EPOCH}
 _TIER_REPLICA = {
     "duty_epoch": NO_EPOCH,
     "copied": NOT_LOOKED_UP,

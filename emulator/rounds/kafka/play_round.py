@@ -102,7 +102,8 @@ def play_round(
     delete_segments(lists, inputs, part, replicas, rules)  # 9. local retention, then
     if tiers is not None:
         report_local_logs(lists, inputs, part, replicas)
-        check_tiers(lists, tiers, inputs, part, replicas, rules)
+        if part.tiered:
+            check_tiers(lists, tiers, inputs, part, replicas, rules)
     checkpoint_and_flush(inputs, part, replicas)  # checkpoint and flush
     check_invariants(lists, inputs, part, replicas)
     count_outcomes(lists, inputs, part, replicas, refused)  # 10. outcomes
@@ -110,7 +111,7 @@ def play_round(
         tell_of_damage(lists, part, replicas)
     if part.traced:
         record_trace(lists, inputs, part, replicas)
-    if tiers is not None:  # what is left of a topic without remote storage any more
+    if tiers is not None and tiers.whole[0].removes:  # what is left of a topic without remote storage any more
         remove_remote(lists, tiers, inputs, part)
     if tiers is not None and readers is not None:  # 11. readers
         serve_readers(lists, tiers, readers, inputs, part, replicas, rules)

@@ -29,7 +29,7 @@ BYTES = (
     "leader.election.eligible.local.log.ms", "leader.election.eligible.local.log.bytes",
 )  # fmt: skip
 """What grows with the time between faults where segments do."""
-OF_A_STRETCH = ("seen_events", "seen_segments", "seen_known")
+OF_A_STRETCH = ("seen_changes", "seen_losses", "seen_cache", "seen_segments", "seen_known")
 """Changes of lists that invariants were looked at by; they are counted from the start of a stretch."""
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"
 BUCKET_ROUNDS = 200

@@ -6,7 +6,7 @@ rounds only: what was seen by then holds until one of them does.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
@@ -27,7 +27,7 @@ from emulator.rounds.kafka.segments import disk_bytes
 from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
 from emulator.rounds.kafka.tier.metadata import is_allowed
 from emulator.rounds.kafka.tier.records import COPY_FINISHED, COPY_STARTED, NO_STATE
-from emulator.rounds.lists import every
+from emulator.rounds.lists import every, last
 from emulator.rounds.records import Rows
 
 IN_STORE, WAS_COPIED, WAS_UNREFERENCED, WAS_GIVEN_UP, WAS_REMOVED = range(5)
@@ -37,15 +37,13 @@ reason; it went when remote storage was turned off.
 """
 
 
-@compiled
+@compiled_into_callers
 def check_tiers(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
     """Look at T's log and remote storage, and at each replica's disk."""
-    if not part.tiered:
-        return
     follow_expiry(part, replicas)
     settings = inputs.settings[part.settings]
     of_leader = broken_of_leader(lists, tiers, inputs, part, replicas, rules)
-    wrong_states = broken_states(lists, tiers, part)
+    wrong_states = broken_states(lists, tiers, part) if says_something(tiers, part) else 0
     for slot in range(part.slots):
         replica, tier = replicas[slot], tiers.replicas[slot]
         broken = tier.copy_broken | wrong_states
@@ -64,7 +62,7 @@ def check_tiers(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition,
         replica.tier_broken = broken
 
 
-@compiled
+@compiled_into_callers
 def follow_expiry(part: Partition, replicas: Rows[Replica]) -> None:
     """What any leader expired, a superseded one too, may be gone before T's log start is behind it."""
     expired_to = part.expired_to
@@ -102,7 +100,7 @@ def check_begun_copy(
         tier.copy_broken |= 1 << COPY_WAITS_FOR_ITS_LAG
 
 
-@compiled
+@compiled_into_callers
 def broken_of_leader(
     lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules
 ) -> int:
@@ -113,24 +111,34 @@ def broken_of_leader(
     leader = replicas[part.client_leader]
     begin = max(leader.log_start, part.expired_to)
     known = tiers.replicas[part.client_leader].known.changes
-    is_seen = whole.seen_events == whole.events.changes and whole.seen_epoch == part.client_epoch and whole.seen_known == known
-    if is_seen and whole.seen_from == begin and whole.seen_to == leader.local_start and not whole.leader_broken:
-        return 0
-    whole.seen_events = whole.events.changes
+    is_seen = whole.seen_changes == whole.changes and whole.seen_epoch == part.client_epoch and whole.seen_known == known
+    if not is_seen or whole.seen_from != begin or whole.seen_to != leader.local_start or whole.leader_broken:
+        look_at_leader(lists, tiers, part, replicas, rules, begin)
+    return whole.leader_broken
+
+
+@compiled
+def look_at_leader(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], rules: Rules, begin: int) -> None:
+    """Set what T breaks. Below where nothing was missing nothing is, unless a copy went or T's log is another one."""
+    whole, leader = tiers.whole[0], replicas[part.client_leader]
+    is_whole = whole.seen_losses == whole.losses and whole.seen_epoch == part.client_epoch and not whole.leader_broken
+    whole_to = whole.seen_to if is_whole and whole.seen_cache == leader.epochs.changes and whole.seen_from <= begin else begin
+    whole.seen_changes = whole.changes
+    whole.seen_losses = whole.losses
     whole.seen_epoch = part.client_epoch
+    whole.seen_cache = leader.epochs.changes
     whole.seen_from = begin
     whole.seen_to = leader.local_start
-    whole.seen_known = known
+    whole.seen_known = tiers.replicas[part.client_leader].known.changes
     whole.leader_broken = 0
     if begin < leader.local_start:
-        whole.leader_broken |= gap_of(lists, tiers, part, leader, begin)
+        whole.leader_broken |= gap_of(lists, tiers, part, leader, max(begin, whole_to))
     if rules.lookup_by_epoch:
         is_other = serves_other_record(lists, tiers, leader, part.client_leader, begin)
     else:
         is_other = finds_other_record(lists, tiers, leader, begin)
     if is_other:
         whole.leader_broken |= 1 << REMOTE_SERVES_LINEAGE
-    return whole.leader_broken
 
 
 @compiled
@@ -282,7 +290,7 @@ def found_first(tiers: TierLists, offset: int) -> int:
     return -1
 
 
-@compiled
+@compiled_into_callers
 def has_record(tiers: TierLists, number: int, epoch: int, offset: int) -> bool:
     """Whether a remote segment has the record of an epoch at an offset."""
     segment = tiers.remote[tiers.whole[0].segments.start + number]
@@ -293,15 +301,22 @@ def has_record(tiers: TierLists, number: int, epoch: int, offset: int) -> bool:
     return found == epoch and segment.base_offset <= offset <= segment.end_offset
 
 
+@compiled_into_callers
+def says_something(tiers: TierLists, part: Partition) -> bool:
+    """Whether an event was written in this round."""
+    events = tiers.whole[0].events
+    return events.count > 0 and tiers.remote_events[last(events)].at_round == part.now
+
+
 @compiled
 def broken_states(lists: Lists, tiers: TierLists, part: Partition) -> int:
     """Whether a segment of which something was said in this round has another state than what was said of it allows."""
     whole = tiers.whole[0]
-    for last in range(whole.events.start + whole.events.count - 1, whole.events.start - 1, -1):
-        if tiers.remote_events[last].at_round != part.now:
+    for newest in range(last(whole.events), whole.events.start - 1, -1):
+        if tiers.remote_events[newest].at_round != part.now:
             break
-        number, state = tiers.remote_events[last].segment, NO_STATE
-        at = last
+        number, state = tiers.remote_events[newest].segment, NO_STATE
+        at = newest
         while at > whole.events.start and not begins(tiers, at, number):
             at -= 1
         while at < whole.events.start + whole.events.count:

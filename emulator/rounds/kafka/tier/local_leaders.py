@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import OUT_OF_TOUCH
 from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.records import Lists, Partition, Replica
@@ -11,7 +11,7 @@ from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
 
-@compiled
+@compiled_into_callers
 def goes_by_local_log(settings: Settings) -> bool:
     """Whether elections go by what replicas have themselves."""
     return settings.eligible_log_rounds > 0 or settings.eligible_log_bytes > 0
@@ -33,24 +33,25 @@ def may_take_over(part: Partition, settings: Settings, slot: int, leader: int) -
     return has(part.has_enough, slot) or not has(part.has_enough, leader)
 
 
-@compiled
+@compiled_into_callers
 def report_local_logs(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """At the end of a round the controller, if it is up, hears of who runs and is not isolated; of others it heard before."""
     part.has_enough &= part.assigned
     if part.controller_down:
         return
     settings = inputs.settings[part.settings]
+    all_have = not goes_by_local_log(settings)
     for slot in range(part.slots):
         if has(part.assigned, slot) and not replicas[slot].status & OUT_OF_TOUCH:
             part.has_enough &= ~(1 << slot)
-            if is_enough(lists, inputs, part, replicas[slot], settings):
+            if all_have or is_enough(lists, inputs, part, replicas[slot], settings):
                 part.has_enough |= 1 << slot
 
 
 @compiled
 def is_enough(lists: Lists, inputs: Inputs, part: Partition, replica: Replica, settings: Settings) -> bool:
-    """Whether a replica has all of the log, or so many rounds or bytes of it; where there are no thresholds everybody has."""
-    if not goes_by_local_log(settings) or replica.local_start == replica.log_start:
+    """Whether a replica has all of the log, or so many rounds or bytes of it."""
+    if replica.local_start == replica.log_start:
         return True
     if 0 < settings.eligible_log_bytes <= disk_bytes(lists.segments, replica):
         return True

@@ -45,6 +45,8 @@ def write_event(lists: Lists, tiers: TierLists, part: Partition, number: int, st
     event.slot = slot
     if is_allowed(segment.state, state) or not rules.check_transitions:
         tier.segments.changes += 1
+        tier.changes += state != COPY_STARTED
+        tier.losses += state in (DELETE_STARTED, DELETE_FINISHED)
         segment.state = state
         if state == DELETE_STARTED and slot >= 0 and segment.deleted_epoch == UNKNOWN:
             segment.deleted_epoch = tiers.replicas[slot].duty_epoch

@@ -139,8 +139,12 @@ class TierPartition(Record):
     aux_requests: int = tally("questions of followers for their auxiliary state")
     aux_errors: int = tally("those that came to nothing")
     aux_downloads: int = compared("auxiliary states read")
+    changes: int = compared("states that segments entered, but for COPY_STARTED; removals of all of them")
+    losses: int = compared("deletions of a segment that were begun or done; removals of all of them")
     # What invariants were looked at by last
-    seen_events: int = compared("changes of `events`")
+    seen_changes: int = compared("`changes`")
+    seen_losses: int = compared("`losses`")
+    seen_cache: int = compared("changes of T's epoch cache")
     seen_epoch: int = compared("T's epoch")
     seen_from: int = compared("from where on nothing may be missing")
     seen_to: int = compared("T's local log start")

@@ -45,6 +45,8 @@ def mark_remote(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[
     tier.first_segment = tier.segments.count
     tier.removed_round = part.now
     clear(tier.events)
+    tier.changes += 1
+    tier.losses += 1
     for slot in range(part.slots):
         replica = tiers.replicas[slot]
         replicas[slot].highest_remote = UNKNOWN

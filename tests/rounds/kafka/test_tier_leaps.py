@@ -41,9 +41,15 @@ def with_larger_segments(config: dict[str, Any], factor: int) -> dict[str, Any]:
 
 def stretched_schedule(seed: int, factor: int, larger: bool, quotas: bool) -> dict[str, Any]:
     """A schedule with its rounds drawn apart; segments as they were or so much larger, with a copy quota or without."""
-    case: dict[str, Any] = stretched(schedule(seed), factor)
+    case = drawn_out(schedule(seed), factor, larger)
     if quotas:
         case["config"][QUOTA] = random.Random(seed).choice((20, 50, 100, 200, 400)) * (factor if larger and seed % 2 else 1)
+    return case
+
+
+def drawn_out(case: dict[str, Any], factor: int, larger: bool) -> dict[str, Any]:
+    """A case with its rounds drawn apart; segments as they were or so much larger."""
+    case = stretched(case, factor)
     if larger:
         case["topic_config"] = with_larger_segments(case["topic_config"], factor)
         for command in case["commands"]:

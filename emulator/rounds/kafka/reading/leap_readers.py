@@ -184,6 +184,7 @@ def until_served_otherwise(
     elif inputs.wants[reader.want].rack != NO_RACK and inputs.settings[part.settings].followers_serve:
         for other in range(part.slots):
             due = min(due, meeting(now, replicas[other].remote_leo, drifts[other, REMOTE_LEO], position, gained))
+            due = min(due, meeting(now, readers.served[other].log_start_before, 0, position, gained))
     replica = replicas[slot]
     if position - gained < replica.local_start:  # the last read was a remote one, or the next one is
         return now
@@ -207,8 +208,8 @@ def until_other_records(
 ) -> int:
     """The round in which the reader gets to the end of the run that has its position; now, if its rounds have unlike bytes."""
     at = run_with(lists.runs, replica.runs, position)
-    if replica.runs.count == 0 or position <= lists.runs[at].start_offset:
-        return now
+    if replica.runs.count == 0 or position - gained < lists.runs[at].start_offset:
+        return now  # the last read was not of this run alone
     pattern = inputs.patterns[lists.runs[at].pattern]
     if pattern.record_bytes < 0 and gained % pattern.records:
         return now

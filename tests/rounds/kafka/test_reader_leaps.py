@@ -1,0 +1,119 @@
+"""Quiet rounds of partitions that groups read that are leapt over give what they give when played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.errors import InputError
+from emulator.scenario import Scenario, load_run
+from tests.rounds.kafka.compared import consumer_groups_of, played, unread_of
+from tests.rounds.kafka.test_readers import Case, run_of
+from tests.rounds.kafka.test_tier_leaps import drawn_out, tier_differences
+from tests.test_consumers_differential import case_of, untiered
+
+SLOW_DAY = """
+    rounds = 1500
+    [cluster]
+    brokers_file = "brokers.csv"
+    page_cache_bytes = 60000
+    [cluster.config]
+    "auto.leader.rebalance.enable" = false
+    "replica.selector.class" = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    [[topics]]
+    name = "t"
+    assignment = [[1, 2, 3]]
+    config = { "segment.bytes" = 10000000 }
+    [[workload]]
+    topic = "t"
+    records_per_round = 10
+    record_bytes = 100
+    [[workload]]
+    topic = "t"
+    records_per_round = 1
+    record_bytes = 100
+    from_round = 900
+    [[consumers]]
+    group = "tail"
+    topic = "t"
+    start = "earliest"
+    [[consumers]]
+    group = "near"
+    topic = "t"
+    start = "earliest"
+    rack = "b"
+    config = { "metadata.max.age.ms" = 200000 }
+    [[consumers]]
+    group = "back"
+    topic = "t"
+    start = "earliest"
+    from_round = 300
+    records_per_round = 13
+    [[consumers]]
+    group = "slow"
+    topic = "t"
+    start = "earliest"
+    records_per_round = 3
+    config = { "isolation.level" = "read_committed" }
+    [[faults]]
+    kind = "power_loss"
+    broker = 2
+    from_round = 700
+    to_round = 710
+    [[faults]]
+    kind = "open_transaction"
+    from_round = 100
+    to_round = 1100
+"""
+"""Groups at the end of the log, behind it in and out of memory, catching up, and kept back by a transaction."""
+
+
+def unlike_by_leaps(scenarios: Sequence[Scenario]) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """(what leaps make otherwise of scenarios of one partition each, rounds by partition that are there, and that they play)."""
+    plain, leapt = (played(scenarios, traced=False, leaps=leaps, bucket_rounds=500) for leaps in (False, True))
+    found = tier_differences(plain, leapt)[:5]
+    for place, scenario in enumerate(scenarios):
+        tables = [of for of in (consumer_groups_of, unread_of) if of(plain, place) != of(leapt, place)]
+        found += [(scenario.scenario_id, of.__name__) for of in tables]
+    return found, plain.state.partitions["played"], leapt.state.partitions["played"]
+
+
+@pytest.mark.parametrize(("text", "at_most"), [(SLOW_DAY, 150)], ids=["local"])
+def test_leaps_over_readers(tmp_path: Path, text: str, at_most: int) -> None:
+    """The same rows, with a fraction of the rounds played: a reader that tails the log stops no leap."""
+    (tmp_path / "brokers.csv").write_text("broker,rack\n1,a\n2,b\n3,b\n")
+    (tmp_path / "day.toml").write_text(text)
+    found, _, rounds = unlike_by_leaps(load_run(str(tmp_path / "day.toml")).scenarios)
+    assert not found and rounds[0] < at_most, (found, rounds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seeds", "factor", "larger", "part_played"),
+    [
+        (untiered, range(60), 10, False, 0.8),
+        (case_of, range(60), 3, True, 0.9),
+        (case_of, (*range(60), 365, 518), 20, True, 0.7),
+        (case_of, range(60), 20, False, 0.99),
+        (case_of, (123, 154, 175, 365), 40, True, 0.99),
+    ],
+    ids=["untiered", "dense", "long", "short segments", "very long"],
+)
+def test_leaps_over_readers_of_schedules(
+    tmp_path: Path, kind: Callable[[int], Case], seeds: Iterable[int], factor: int, larger: bool, part_played: float
+) -> None:
+    """Some of which showed that bytes of a run were taken for those of the next, and that a follower's log start was not met."""
+    scenarios = []
+    for seed in seeds:
+        try:
+            [scenario] = run_of(drawn_out(dict(kind(seed)), factor, larger), tmp_path).scenarios
+        except InputError:
+            continue
+        scenarios.append(replace(scenario, scenario_id=seed))
+    found, plain, leapt = unlike_by_leaps(scenarios)
+    assert not found
+    assert leapt.sum() < plain.sum() * part_played

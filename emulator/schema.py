@@ -52,7 +52,9 @@ _TYPES: dict[str, DataType] = {
     "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<int>>>": _structs(
         ("entry", _LONG), ("acked_by", _BROKERS), ("awaited_from", _BROKERS)
     ),
-    "array<struct<number:int,phase:string,lac:bigint>>": _structs(("number", _INT), ("phase", _TEXT), ("lac", _LONG)),
+    "array<struct<number:int,phase:string,lac:bigint,awaited_from:array<int>>>": _structs(
+        ("number", _INT), ("phase", _TEXT), ("lac", _LONG), ("awaited_from", _BROKERS)
+    ),
     "array<struct<number:int,entries_read:bigint,entries_missing:bigint,awaited_from:array<int>>>": _structs(
         ("number", _INT), ("entries_read", _LONG), ("entries_missing", _LONG), ("awaited_from", _BROKERS)
     ),

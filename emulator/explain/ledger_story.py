@@ -95,7 +95,7 @@ def _what_goes_on(history: LedgerHistory, round_: int) -> Any:
     kept = {name: ledger.get(name) for name in ("state", "last_entry", "writer", "ensemble", "replacing", "underreplicated")}
     phases = [(one["number"], one["phase"].replace("write", "read")) for one in ledger.get("recoveries", ())]
     roles = {broker: (state.role, state.said[:1]) for broker, state in _states(history, round_).items()}
-    waits = [(one["number"], one["awaited_from"]) for one in ledger.get("readers", ())]
+    waits = [(name, one["number"], one["awaited_from"]) for name in ("recoveries", "readers") for one in ledger.get(name, ())]
     return kept, phases, waits, roles, sorted(history.unanswered(round_)), history.faulty(round_)
 
 
@@ -130,14 +130,24 @@ def _side(ledger: Row | None) -> list[str]:
     pieces += [f"{len(ledger['in_flight'])} in flight"] if ledger["in_flight"] else []
     pieces += [f"{ledger['queued']} queued"] if ledger["queued"] else []
     pieces.append(f"to {' '.join(map(str, ledger['ensemble']))}")
-    pieces += [f"recovery {one['number']}: {one['phase']}, lac {one['lac']}" for one in ledger["recoveries"]]
+    pieces += [recovery_words(one) for one in ledger["recoveries"]]
     return pieces + [waiting_words(one) for one in ledger["readers"]]
+
+
+def recovery_words(recovery: Row) -> str:
+    """Returns how far a recovery under way is, and whom it waits for."""
+    waits = f", {_waits(recovery)}" if recovery["awaited_from"] else ""
+    return f"recovery {recovery['number']}: {recovery['phase']}, lac {recovery['lac']}{waits}"
 
 
 def waiting_words(reader: Row) -> str:
     """Returns whom a reader under way waits for."""
-    brokers = reader["awaited_from"]
-    return f"reader {reader['number']} waits for bookie{'s' if len(brokers) > 1 else ''} {' '.join(map(str, brokers))}"
+    return f"reader {reader['number']} {_waits(reader)}"
+
+
+def _waits(client: Row) -> str:
+    brokers = client["awaited_from"]
+    return f"waits for bookie{'s' if len(brokers) > 1 else ''} {' '.join(map(str, brokers))}"
 
 
 def _quiet(history: LedgerHistory, rounds: Sequence[int]) -> Quiet:
@@ -167,7 +177,7 @@ def _quiet_words(history: LedgerHistory, first: int, last: int) -> str:
         if status != "heard":
             away.setdefault(status, []).append(str(broker))
     troubles += [f"{status}: {', '.join(brokers)}" for status, brokers in away.items()]
-    troubles += [f"recovery {one['number']}: {one['phase']}, lac {one['lac']}" for one in after["recoveries"]]
+    troubles += [recovery_words(one) for one in after["recoveries"]]
     troubles += [waiting_words(one) for one in after["readers"]]
     return "; ".join([", ".join(words), *troubles])
 

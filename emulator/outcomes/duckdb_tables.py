@@ -38,7 +38,9 @@ _TYPES = {
     "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<int>>>": (
         "STRUCT(entry BIGINT, acked_by INTEGER[], awaited_from INTEGER[])[]"
     ),
-    "array<struct<number:int,phase:string,lac:bigint>>": "STRUCT(number INTEGER, phase VARCHAR, lac BIGINT)[]",
+    "array<struct<number:int,phase:string,lac:bigint,awaited_from:array<int>>>": (
+        "STRUCT(number INTEGER, phase VARCHAR, lac BIGINT, awaited_from INTEGER[])[]"
+    ),
     "array<struct<number:int,entries_read:bigint,entries_missing:bigint,awaited_from:array<int>>>": (
         "STRUCT(number INTEGER, entries_read BIGINT, entries_missing BIGINT, awaited_from INTEGER[])[]"
     ),

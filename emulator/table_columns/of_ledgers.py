@@ -22,7 +22,7 @@ FRAGMENTS = "array<struct<first_entry:bigint,ensemble:array<int>>>"
 
 IN_FLIGHT = "array<struct<entry:bigint,acked_by:array<int>,awaited_from:array<int>>>"
 
-RECOVERIES = "array<struct<number:int,phase:string,lac:bigint>>"
+RECOVERIES = "array<struct<number:int,phase:string,lac:bigint,awaited_from:array<int>>>"
 
 READING = "array<struct<number:int,entries_read:bigint,entries_missing:bigint,awaited_from:array<int>>>"
 
@@ -151,9 +151,7 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         LEDGER,
         Column("number", INT, "number of the reader among those of the ledger"),
         Column("started_round", INT, "round in which it began (read_ledger, read_topic)"),
-        Column(
-            "done_round", INT, "round in which it had all that it gets; null: not yet, or the bookies deleted the ledger", True
-        ),
+        Column("done_round", INT, "round in which it had all that it gets; null: not yet", True),
         Column("entries", LONG, "entries that it asks for: up to the ledger's last one, or its LAC"),
         Column("entries_read", LONG, "of these it got"),
         Column("entries_missing", LONG, "that nobody gave it"),
@@ -179,7 +177,11 @@ LEDGERS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("ensemble", BROKERS, "bookie ids that the writer writes to, in the order of their indices"),
         Column("replacing", BROKERS, "bookie ids that an ensemble change under way replaces, sorted"),
         Column("in_flight", IN_FLIGHT, "the writer's adds that it has not acknowledged: who took them, whose answers it awaits"),
-        Column("recoveries", RECOVERIES, "recoveries under way: how far they are, and the last entry that they recovered"),
+        Column(
+            "recoveries",
+            RECOVERIES,
+            "recoveries under way: how far they are, the last entry that they recovered, whose answers they await",
+        ),
         Column("underreplicated", INT, "bookies of its fragments that are to be replaced"),
         Column("readers", READING, "readers under way: what they got, what nobody gave them, whose answers they await"),
     ),

@@ -87,7 +87,7 @@ def test_a_recovery_waits_no_longer_than_the_time_out(tmp_path: Path) -> None:
     given = recovered_after(9) | {"commands": [{"kind": "recover_ledger", "round": 4, "retry": False}]}
     slow = [{**one, "lag_rounds": 9} if one.get("lag_rounds") else one for one in given["faults"]]
     ended = ends(tmp_path, {**given, "faults": slow})
-    assert ended["attempts"] == ["ReadException"] and ended["state"] == "IN_RECOVERY"
+    assert ended["attempts"] == ["TimeoutException"] and ended["state"] == "IN_RECOVERY"
 
 
 def test_a_reader_waits_for_slow_bookies(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_reader_waits_for_slow_bookies(tmp_path: Path) -> None:
     assert ends(tmp_path, case((2, 3, 7, 30), **reads))["openings"] == [(4, "OK")]
     assert ends(tmp_path, case((1, 3, 7, 30), (2, 3, 7, 30), **reads))["openings"] == [(4, "OK")]
     too_slow = case((1, 9, 7, 30), (2, 9, 7, 30), **reads)
-    assert ends(tmp_path, too_slow)["openings"] == [(None, "ReadException")]
+    assert ends(tmp_path, too_slow)["openings"] == [(None, "TimeoutException")]
 
 
 def test_answers_of_a_bookie_that_dies_are_lost(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ OF_COPIES = ("copy_errors", "given_up_bytes")
 """Columns of `ledgers` about copies to a remote store that failed."""
 _OF_THE_TOPIC = ("events", "violations", "closes", "entries", "losses")
 """What of a ledger is compared by the topic, or follows from the rest."""
-_OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed", "read")
+_OF_GONE = ("state", "last_entry", "writer_lac", "acked", "failed", "refused_fenced", "refused_closed", "read", "readers")
 
 
 def as_engine_takes_it(case: Case, played: Topic) -> dict[str, Any]:

@@ -135,29 +135,35 @@ def _recoveries(view: LedgerView, kind: pa.DataType) -> pa.Array:
     own, owners = view.records("recoveries"), view.owners("recoveries")
     rows = np.flatnonzero((own.phase != DONE) & (own.phase != FAILED) & view.kept[owners])
     number = rows - view.lists.recoveries.offsets[owners[rows]]
-    fields = [number, texts_at(PHASES, own.phase[rows]), own.lac[rows]]
+    fields = [number, texts_at(PHASES, own.phase[rows]), own.lac[rows], _awaited(view, owners[rows], number)]
     return lists_of(_per_ledger(view, owners[rows]), structs(kind, fields), kind)
 
 
 def _readers(view: LedgerView, kind: pa.DataType) -> pa.Array:
-    """Readers under way, and the bookies that they await, by id."""
+    """Readers under way."""
     own, owners = view.records("readers"), view.owners("readers")
     rows = np.flatnonzero((own.done_round == NEVER) & view.kept[owners])
     number = rows - view.lists.readers.offsets[owners[rows]]
-    reads, asked = view.records("reads"), view.records("late_answers")
+    reads = view.records("reads")
     keys = zip(view.owners("reads").tolist(), reads.client.tolist(), strict=True)
     reader_of = dict(zip(keys, reads.reader.tolist(), strict=True))
-    awaited: dict[tuple[int, int], set[int]] = {}
-    of_question = view.owners("late_answers")
-    for owner, client, broker in zip(
-        of_question.tolist(), asked.client.tolist(), _brokers(view, of_question, asked.bookie).tolist(), strict=True
-    ):
-        if (owner, client) in reader_of:
-            awaited.setdefault((owner, reader_of[owner, client]), set()).add(broker)
-    of_each = [sorted(awaited.get(key, ())) for key in zip(owners[rows].tolist(), number.tolist(), strict=True)]
-    brokers = lists_of(np.array([len(one) for one in of_each], np.int64), np.array(sum(of_each, []), np.int64), BROKERS)
-    fields = [number, own.read[rows], own.missing[rows], brokers]
+    fields = [number, own.read[rows], own.missing[rows], _awaited(view, owners[rows], number, reader_of)]
     return lists_of(_per_ledger(view, owners[rows]), structs(kind, fields), kind)
+
+
+def _awaited(
+    view: LedgerView, owners: np.ndarray, numbers: np.ndarray, reader_of: Mapping[tuple[int, int], int] | None = None
+) -> pa.Array:
+    """By recovery the bookies that it awaits, by id; with `reader_of`, (ledger, client of a read) -> reader, by reader."""
+    asked, of_question = view.records("late_answers"), view.owners("late_answers")
+    brokers = _brokers(view, of_question, asked.bookie)
+    awaited: dict[tuple[int, int], set[int]] = {}
+    for owner, client, broker in zip(of_question.tolist(), asked.client.tolist(), brokers.tolist(), strict=True):
+        number = client if reader_of is None else reader_of.get((owner, client))
+        if number is not None:
+            awaited.setdefault((owner, number), set()).add(broker)
+    of_each = [sorted(awaited.get(key, ())) for key in zip(owners.tolist(), numbers.tolist(), strict=True)]
+    return lists_of(np.array([len(one) for one in of_each], np.int64), np.array(sum(of_each, []), np.int64), BROKERS)
 
 
 def _bookie_rows(view: LedgerView, rounds: np.ndarray) -> pa.Table:

@@ -3,6 +3,7 @@
 -- One row for each number of failures: any so many brokers, each choice as likely, or (struck racks) any one rack. percent is
 -- the chance in per cent that all replicas of some partition (loses data), or more than its min.insync.replicas lets it spare
 -- (loses writes), are among them; low and high bound it at 95 % confidence where it was drawn, and equal it where it is exact.
+-- Kafka's: graphs leave ledgers out.
 SELECT
   scenario_id,
   loses,

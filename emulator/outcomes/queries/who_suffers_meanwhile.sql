@@ -5,6 +5,7 @@
 -- the bytes that it got in the time buckets of these (produced, consumed, fetched, uploaded). waiting_bytes: the most that
 -- producers had waiting for the broker at the end of a bucket; expired_bytes: what they gave up after two minutes
 -- (delivery.timeout.ms). in_full_seconds, out_full_seconds, disk_full_seconds, throttled_seconds: what it was that was full.
+-- Kafka's: bookies have no budgets, what slow_disk and slow_link let through is of each ledger by itself.
 WITH held AS (
   SELECT
     b.*,

@@ -57,13 +57,13 @@ class FailedBookie(Record):
 
 
 class LateAnswer(Record):
-    """What a slow bookie said to a recovery or a reader, and is still on its way; or a read's question to a silent one."""
+    """What a bookie said to a recovery or a reader, and is still on its way; or a question that waits as it is silent."""
 
     client: int = constant("the recovery; READERS - the number of who opens without recovery; a read's")
     index: int = constant("index in the ensemble that was asked")
     bookie: int = constant("slot")
     asked_round: int = constant("round in which it was asked")
-    said: int = constant("FOUND, NO, UNKNOWN or NOT_ASKED_YET of an entry; else TAKEN, or UNKNOWN in limbo")
+    said: int = constant("of an entry FOUND, NO or UNKNOWN; of the LAC TAKEN, or UNKNOWN in limbo; NOT_ASKED_YET")
     lac: int = constant("LAC that it told")
     due_round: int = constant("round in which it comes")
 
@@ -78,13 +78,12 @@ class Recovery(Record):
     phase: int = compared("MARK, ...")
     attempting: int = compared("1: an attempt is under way, so that answers to adds count")
     heard: int = compared("mask of indices that told their LAC in this attempt")
-    said: int = compared("mask of indices that answered the fencing question in this round")
-    waits_for: int = compared("mask of indices whose answers are on their way")
     asked_round: int = compared("round in which it asked for the entry behind its LAC, NEVER: not yet")
     next_place: int = compared("place in the write set of who is asked next")
     pause_ms: int = compared("time between the last two that were asked since earlier ones took too long")
     speculate_round: int = compared("round in which the next one is asked so, FOREVER: never")
     said_no: int = compared("how many said that they haven't got it")
+    read_error: int = compared("what that question comes to if nobody has the entry, of ERRORS")
     marked_round: int = counter("round in which it marked the ledger")
     base_lac: int = compared("LAC that it starts from")
     lac: int = compared("last entry that it recovered")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import fault_on_the_way
-from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_heard
-from emulator.rounds.bookkeeper.client_records import Recovery, Request
+from emulator.rounds.bookkeeper.ask_for_lac import ask_for_lac, tell_lacs
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
+from emulator.rounds.bookkeeper.client_records import Request
 from emulator.rounds.bookkeeper.constants import (
     DELAY_ADDS,
     FENCE,
@@ -14,17 +15,14 @@ from emulator.rounds.bookkeeper.constants import (
     OF_THE_WRITER,
     REFUSED,
     TAKEN,
-    UNKNOWN,
     WRITER,
 )
 from emulator.rounds.bookkeeper.fragments import last_found
 from emulator.rounds.bookkeeper.inputs import Inputs
-from emulator.rounds.bookkeeper.late_answers import send_late_answer
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.slow_bookies import grant_bytes, lets_through, slow_fault
-from emulator.rounds.bookkeeper.stored import lac_of, pass_over_others, store
+from emulator.rounds.bookkeeper.stored import pass_over_others, store
 from emulator.rounds.lists import every
-from emulator.rounds.slots import has
 
 
 @compiled
@@ -61,9 +59,11 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     pass_over_others(lists, settings, ledger)
     for number in range(ledger.recoveries.count):
         recovery = lists.recoveries[ledger.recoveries.start + number]
-        recovery.said = 0
-        if recovery.phase == FENCE:
-            ask_for_lac(lists, inputs, ledger, recovery, number)
+        if recovery.phase != FENCE:
+            continue
+        if recovery.marked_round == ledger.now:
+            ask_for_lac(lists, settings, ledger, number, lists.found_ensembles, last_found(lists, ledger, number))
+        tell_lacs(lists, settings, ledger, number, True, recovery.cause)
 
 
 @compiled
@@ -89,25 +89,3 @@ def bring_late_answers(lists: Lists, ledger: Ledger) -> None:
             one.late_answer = NO_ANSWER
         else:
             one.cause = bookie_at(lists, ledger, one.bookie).cause
-
-
-@compiled
-def ask_for_lac(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, number: int) -> None:
-    """A fencing question to every bookie of the last ensemble that the recovery hasn't heard: it is fenced, and answers.
-
-    One whose answer is on its way isn't asked again.
-    """
-    fragment = last_found(lists, ledger, number)
-    for index in range(inputs.settings[ledger.settings].ensemble_size):
-        slot = lists.found_ensembles[fragment, index]
-        if not is_heard(lists, ledger, slot) or has(recovery.heard | recovery.waits_for, index):
-            continue
-        fence(lists, ledger, slot, recovery.cause)
-        bookie = bookie_at(lists, ledger, slot)
-        if bookie.lag == 0:
-            recovery.said |= 1 << index
-            continue
-        said = UNKNOWN if bookie.limbo else TAKEN
-        lac = lac_of(lists, inputs.settings[ledger.settings], ledger, slot)
-        send_late_answer(lists, ledger, number, index, slot, said, lac)
-        recovery.waits_for |= 1 << index

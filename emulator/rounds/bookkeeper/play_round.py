@@ -16,7 +16,7 @@ from emulator.rounds.bookkeeper.send import send
 from emulator.rounds.bookkeeper.serve_readers import serve_readers
 from emulator.rounds.bookkeeper.stored import flush
 from emulator.rounds.bookkeeper.take_answers import take_answers
-from emulator.rounds.bookkeeper.take_inputs import take_inputs
+from emulator.rounds.bookkeeper.take_inputs import follow_bookies, take_inputs
 from emulator.rounds.bookkeeper.take_recoveries import open_without_recovery, take_recoveries
 from emulator.rounds.bookkeeper.use_store import use_store
 from emulator.rounds.lists import List, every
@@ -42,7 +42,8 @@ def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     take_answers(lists, inputs, ledger)  # 6. answers
     take_recoveries(lists, inputs, ledger, rules)
     open_without_recovery(lists, settings, ledger)
-    serve_readers(lists, inputs, ledger)
+    if ledger.new_readers or ledger.reads.count:
+        serve_readers(lists, inputs, ledger)
     forget_answered(lists, ledger)
     audit(lists, inputs, ledger)  # 7. repair
     replace_lost(lists, inputs, ledger)
@@ -53,6 +54,14 @@ def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     forget_emptied(ledger)
     ledger.now += 1
     ledger.played += 1
+
+
+@compiled
+def read_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """Round `ledger.now` of a deleted ledger: who reads it goes on."""
+    follow_bookies(lists, inputs, ledger)
+    serve_readers(lists, inputs, ledger)
+    ledger.now += 1
 
 
 @compiled

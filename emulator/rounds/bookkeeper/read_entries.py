@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
-from emulator.rounds.bookkeeper.constants import FOUND, NO, NOBODY, UNKNOWN
+from emulator.rounds.bookkeeper.constants import DATA_UNKNOWN, FOUND, NO, NO_SUCH_ENTRY, NOBODY, NOT_AVAILABLE, OK, UNKNOWN
 from emulator.rounds.bookkeeper.fragments import fragment_of
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.lost_entries import every_eth, next_edge
@@ -50,6 +50,19 @@ def say(lists: Lists, settings: Settings, ledger: Ledger, slot: int, entry: int)
     if has_entry(lists, settings, ledger, slot, entry):
         return FOUND
     return UNKNOWN if bookie_at(lists, ledger, slot).limbo else NO
+
+
+@compiled_into_callers
+def error_of(said: int) -> int:
+    """What a client takes it for that a bookie hasn't given it the entry."""
+    return NO_SUCH_ENTRY if said == NO else DATA_UNKNOWN
+
+
+@compiled_into_callers
+def told_error(before: int, error: int) -> int:
+    """Which error is told if nobody gives the entry: the first, but a NoSuchEntry gives way (logErrorAndReattemptRead)."""
+    gives_way = before in (OK, NO_SUCH_ENTRY) or (before == NOT_AVAILABLE and error != NO_SUCH_ENTRY)
+    return error if gives_way else before
 
 
 @compiled

@@ -29,6 +29,7 @@ from emulator.rounds.bookkeeper.constants import (
     OPEN,
     PENDING,
     RECOVERY_STARTED,
+    TIMEOUT,
     UNEXPECTED_CONDITION,
     WRITE,
 )
@@ -59,13 +60,12 @@ def start_recovery(lists: Lists, ledger: Ledger, origin: int, retry: int, cause:
     recovery.phase = MARK
     recovery.attempting = 0
     recovery.heard = 0
-    recovery.said = 0
-    recovery.waits_for = 0
     recovery.asked_round = NEVER
     recovery.next_place = 0
     recovery.pause_ms = 0
     recovery.speculate_round = FOREVER
     recovery.said_no = 0
+    recovery.read_error = OK
     recovery.marked_round = NEVER
     recovery.base_lac = NO_LAC
     recovery.lac = NO_LAC
@@ -176,14 +176,14 @@ def be_done(ledger: Ledger, recovery: Recovery) -> None:
 def fail_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int, error: int) -> None:
     """The attempt fails, and its ensemble changes are forgotten; it marks the ledger anew in the next round, or has failed.
 
-    Whatever it was, the client is told LedgerRecoveryException (LedgerOpenOp).
+    But for a time-out the client is told LedgerRecoveryException, whatever it was (LedgerOpenOp).
     """
     end_attempt(lists, ledger, recovery, number)
-    recovery.error = LEDGER_RECOVERY
+    recovery.error = TIMEOUT if error == TIMEOUT else LEDGER_RECOVERY
     recovery.attempt_error = error
     recovery.phase = MARK if recovery.retry else FAILED
     if not recovery.retry:
-        ledger.error = LEDGER_RECOVERY
+        ledger.error = recovery.error
 
 
 @compiled
@@ -207,7 +207,6 @@ def end_attempt(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -
 @compiled
 def wait_for_nobody(lists: Lists, ledger: Ledger, recovery: Recovery, number: int) -> None:
     """A question is settled: answers to it that are still on their way count for nothing."""
-    recovery.waits_for = 0
     recovery.asked_round = NEVER
     recovery.said_no = 0
     forget_late_answers(lists, ledger, number)

@@ -12,15 +12,11 @@ from emulator.rounds.bookkeeper.client_records import LateAnswer, Read
 from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     COME,
-    DATA_UNKNOWN,
     FIRST_READ,
     FOUND,
     LOST,
     NEVER,
-    NO,
     NO_ENTRY,
-    NO_LAC,
-    NO_SUCH_ENTRY,
     NOT_ASKED_YET,
     NOT_AVAILABLE,
     OK,
@@ -33,10 +29,10 @@ from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import fragment_of
 from emulator.rounds.bookkeeper.held import bytes_up_to
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.late_answers import forget_late_answers, send_late_answer, waits, what_became
+from emulator.rounds.bookkeeper.late_answers import ask, forget_late_answers, waits, what_became
 from emulator.rounds.bookkeeper.lost_entries import every_eth, next_edge
 from emulator.rounds.bookkeeper.quorums import write_index
-from emulator.rounds.bookkeeper.read_entries import next_size, say
+from emulator.rounds.bookkeeper.read_entries import error_of, next_size, say, told_error
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.slow_bookies import bytes_of_entry
 from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
@@ -179,9 +175,9 @@ def ask_next(lists: Lists, inputs: Inputs, ledger: Ledger, read: Read) -> bool:
     slot = lists.ensembles[fragment_of(lists, ledger, read.first_entry), index]
     read.next_place += 1
     if is_dead(lists, ledger, slot):
-        note_error(read, NOT_AVAILABLE)
+        read.error = told_error(read.error, NOT_AVAILABLE)
         return False
-    send_late_answer(lists, ledger, read.client, index, slot, NOT_ASKED_YET, NO_LAC)
+    ask(lists, ledger, read.client, index, slot)
     question = lists.late_answers[last(ledger.late_answers)]
     if not is_heard(lists, ledger, slot):
         return False
@@ -207,7 +203,7 @@ def hear(read: Read, said: int) -> bool:
     """An answer has come; whether it is the entries."""
     if said == FOUND:
         return True
-    note_error(read, NO_SUCH_ENTRY if said == NO else DATA_UNKNOWN)
+    read.error = told_error(read.error, error_of(said))
     return False
 
 
@@ -224,21 +220,14 @@ def take_answers_to(lists: Lists, inputs: Inputs, ledger: Ledger, read: Read) ->
         if became == COME and hear(read, question.said):
             is_read = True
         elif became == LOST:
-            note_error(read, NOT_AVAILABLE)
+            read.error = told_error(read.error, NOT_AVAILABLE)
         elif became == TOO_LATE:
-            note_error(read, TIMEOUT)
+            read.error = told_error(read.error, TIMEOUT)
         if became == ON_ITS_WAY:
             move(lists.late_answers, at, kept)
             kept += 1
     keep_first(ledger.late_answers, kept - ledger.late_answers.start)
     return is_read
-
-
-@compiled
-def note_error(read: Read, error: int) -> None:
-    """Which error is told if nobody gives it: the first, but a NoSuchEntry gives way (logErrorAndReattemptRead)."""
-    if read.error in (OK, NO_SUCH_ENTRY) or (read.error == NOT_AVAILABLE and error != NO_SUCH_ENTRY):
-        read.error = error
 
 
 @compiled

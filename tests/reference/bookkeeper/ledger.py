@@ -12,12 +12,13 @@ from .causes import causes_of_bookie, numbered
 from .drawn_placement import draw_of
 from .metadata import Fragment, Metadata
 from .placement import LOWEST_FREE_ID, Placement
+from .questions import Question
 from .readers import Reader
 from .recovery import Recovery
 from .repair import Repair
 from .rules import REAL, Rules
 from .settings import settings_of
-from .slow import LateAdd, LateWord, lag_of
+from .slow import LateAdd, lag_of
 from .slow_rates import Slowness, sizes_of
 from .status import BookieRound, bookie_rounds, store_is_up
 from .window import Message, Window
@@ -40,7 +41,7 @@ class Opening:
     asked_round: int | None = None
     told: dict[int, int] = field(default_factory=dict)
     """By index the LACs that it was told."""
-    awaited: dict[int, LateWord] = field(default_factory=dict)
+    awaited: dict[int, Question] = field(default_factory=dict)
     lac: int | None = None
     error: str | None = None
 

@@ -11,25 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .bookie import Bookie
 from .metadata import fragment_of
-from .quorums import FOUND, NO
+from .questions import READ_EXCEPTION, Question, outcome, reach, told_error
+from .quorums import FOUND
 
 if TYPE_CHECKING:
     from .ledger import Ledger
     from .topics import Part, Topic
-
-NO_SUCH_ENTRY, NOT_AVAILABLE = "NoSuchEntryException", "BookieHandleNotAvailableException"
-TIMEOUT, DATA_UNKNOWN = "TimeoutException", "DataUnknownException"
-
-
-@dataclass
-class Question:
-    """What a bookie was asked; `answer` is None until it has looked, `due` the round in which that comes."""
-
-    bookie: int
-    asked_round: int
-    answer: str | None = None
-    due: int = 0
 
 
 @dataclass
@@ -45,9 +34,8 @@ class EntryRead:
     came: bool = False
 
     def fails(self, error: str) -> None:
-        """One more error: which one is told if none has the entry."""
-        if self.error in (None, NO_SUCH_ENTRY) or (self.error == NOT_AVAILABLE and error != NO_SUCH_ENTRY):
-            self.error = error
+        """One more error."""
+        self.error = told_error(self.error, error)
 
 
 @dataclass
@@ -91,12 +79,17 @@ def write_set_of(ledger: Ledger, entry: int) -> list[int]:
     return [ensemble[index] for index in ledger.quorums.write_set(entry)]
 
 
-def serve_readers(ledger: Ledger) -> None:
-    """Step 6, at its end: readers under way go on, each read_ledger of this round begins one."""
+def go_on_reading(ledger: Ledger) -> None:
+    """Readers under way."""
     for reader in ledger.readers:
         for one in reader.wanted:
             _go_on(ledger, reader, one)
         _finish(ledger, reader)
+
+
+def serve_readers(ledger: Ledger) -> None:
+    """Step 6, at its end: readers under way go on, each read_ledger of this round begins one."""
+    go_on_reading(ledger)
     commands = ledger.case.get("commands", [])
     count = sum(command["kind"] == "read_ledger" and command["round"] == ledger.now for command in commands)
     for _ in range(count + ledger.new_readers):
@@ -127,21 +120,16 @@ def _go_on(ledger: Ledger, reader: Reader, one: EntryRead) -> None:
 
 
 def _take(ledger: Ledger, one: EntryRead, question: Question) -> None:
-    broker = question.bookie
-    if ledger.is_dead(broker):
-        one.fails(NOT_AVAILABLE)
-        one.awaited.remove(question)
+    """Take what a question comes to."""
+    reach(ledger, question, lambda asked, bookie: _look(ledger, one, asked, bookie))
+    came = outcome(ledger, question)
+    if came is None:
         return
-    if ledger.is_heard(broker):
-        if question.answer is None:
-            _look(ledger, one, question)
-        if question.due <= ledger.now:
-            _hear(one, question)
-            one.awaited.remove(question)
-            return
-    if ledger.now - question.asked_round >= ledger.settings.read_timeout_rounds:
-        one.fails(TIMEOUT)
-        one.awaited.remove(question)
+    one.awaited.remove(question)
+    if came == FOUND:
+        one.came = True
+    else:
+        one.fails(came)
 
 
 def _ask_in_turn(ledger: Ledger, one: EntryRead) -> None:
@@ -151,33 +139,17 @@ def _ask_in_turn(ledger: Ledger, one: EntryRead) -> None:
 
 def _ask(ledger: Ledger, one: EntryRead) -> None:
     """The next one of the write set."""
-    broker = write_set_of(ledger, one.entry)[one.asked]
+    question = Question(write_set_of(ledger, one.entry)[one.asked], ledger.now)
     one.asked += 1
-    question = Question(broker, ledger.now)
-    if ledger.is_dead(broker):
-        one.fails(NOT_AVAILABLE)
-        return
-    if ledger.is_heard(broker):
-        _look(ledger, one, question)
-        if question.due <= ledger.now:
-            _hear(one, question)
-            return
     one.awaited.append(question)
+    _take(ledger, one, question)
 
 
-def _look(ledger: Ledger, one: EntryRead, question: Question) -> None:
-    """The bookie looks for the entry, and sends what it finds; a slow one's answer comes later."""
-    question.answer = ledger.bookies[question.bookie].read(one.entry)
-    question.due = ledger.now + ledger.lag_of(question.bookie)[0]
+def _look(ledger: Ledger, one: EntryRead, question: Question, bookie: Bookie) -> None:
+    """The bookie looks for the entry, and sends what it finds."""
+    question.answer = bookie.read(one.entry)
     if question.answer == FOUND:
         ledger.served[question.bookie] += ledger.slowness.sizes[one.entry]
-
-
-def _hear(one: EntryRead, question: Question) -> None:
-    if question.answer == FOUND:
-        one.came = True
-    else:
-        one.fails(NO_SUCH_ENTRY if question.answer == NO else DATA_UNKNOWN)
 
 
 def _finish(ledger: Ledger, reader: Reader) -> None:
@@ -214,5 +186,5 @@ def _read_remotely(topic: Topic, part: Part, store_up: bool) -> Reader:
         reader.remote_bytes = sum(part.ledger.slowness.sizes[: part.entries])
         part.ledger.reader_remote_bytes += reader.remote_bytes
     else:
-        reader.missing = dict.fromkeys(range(part.entries), "ReadException")
+        reader.missing = dict.fromkeys(range(part.entries), READ_EXCEPTION)
     return reader

@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from .bookie import NO_LAC
 from .metadata import CLOSED, Fragment, Metadata, put_ensemble
 from .placement import Placement, stays
-from .quorums import END, NO, RECOVERED, UNKNOWN, Quorums, read_verdict
+from .questions import NO_SUCH_ENTRY, READ_EXCEPTION, TIMEOUT, Question, told_error
+from .quorums import END, FOUND, NO, RECOVERED, UNKNOWN, Quorums, read_verdict
 from .rules import Rules
 from .settings import Settings
-from .slow import LateWord
 from .window import CauseOf, Failure, Message, Window, bookies_of, cause_of_change
 
 MARK, FENCE, READ, WRITE, CLOSE, DONE, FAILED = "mark", "fence", "read", "write", "close", "done", "failed"
 OK = "OK"
-READ_EXCEPTION, UNEXPECTED_CONDITION = "ReadException", "UnexpectedConditionException"
-NOT_ENOUGH_BOOKIES = "NotEnoughBookiesException"
+UNEXPECTED_CONDITION, NOT_ENOUGH_BOOKIES = "UnexpectedConditionException", "NotEnoughBookiesException"
 LEDGER_RECOVERY = "LedgerRecoveryException"
-"""What the client is told of an attempt that fails, whatever it was."""
+"""What the client is told of an attempt that fails, whatever it was but a time-out."""
 
 
 @dataclass
@@ -52,8 +51,10 @@ class Recovery:
     pause_ms: int = 0
     speculate_round: int | None = None
     answers: list[str] = field(default_factory=list)
-    awaited: dict[int, LateWord] = field(default_factory=dict)
-    """By index what slow bookies said, and is on its way."""
+    entry_error: str | None = None
+    """What the attempt fails with if nobody settles the question for the entry."""
+    awaited: dict[int, Question] = field(default_factory=dict)
+    """By index the questions of which something may come still."""
     fenced_in_round: int | None = None
     closed_in_round: int | None = None
 
@@ -121,7 +122,8 @@ class Recovery:
 
     def _fail(self, error: str) -> None:
         """Give up this attempt; the next one begins anew, with the ensembles that the metadata has."""
-        self.error, self.attempt_error, self.window = LEDGER_RECOVERY, error, None
+        self.error = TIMEOUT if error == TIMEOUT else LEDGER_RECOVERY
+        self.attempt_error, self.window = error, None
         self._settle()
         self.phase = MARK if self.retry else FAILED
 
@@ -152,30 +154,22 @@ class Recovery:
 
     # Step 6 ---------------------------------------------------------------------------------------------------------
 
-    def take_lacs(self, answers: Mapping[int, str], lacs: Mapping[int, int], is_dead: Callable[[int], bool], now: int) -> None:
-        """Take the answers to the fencing question: by index; a bookie in limbo is fenced and yet doesn't count."""
-        for index, answer in answers.items():
-            if answer != UNKNOWN:
-                self.heard.add(index)
-                self.base_lac = max(self.base_lac, lacs[index])
+    def take_lacs(self, told: Mapping[int, int], timed_out: bool, now: int) -> None:
+        """Take the answers to the fencing question: by index the LACs that were told."""
+        self.heard |= set(told)
+        self.base_lac = max([self.base_lac, *told.values()])
         if self.quorums.covered(self.heard, self.needed):
             floor = self.fragments[-1].first_entry - 1 if self.rules.lac_floor else NO_LAC
             self.base_lac = self.lac = max(self.base_lac, floor)
             self.phase = READ if self.rules.recover_tail else CLOSE
             self.fenced_in_round = now
             self._settle()
-            return
-        ensemble = self.fragments[-1].ensemble
-        silent = [
-            index for index, one in enumerate(ensemble)
-            if index not in self.heard and index not in answers and not is_dead(one)
-        ]  # fmt: skip
-        if not silent or now - self.since_round >= self.settings.read_timeout_rounds:
-            self._fail(READ_EXCEPTION)
+        elif not self.awaited:
+            self._fail(TIMEOUT if timed_out else READ_EXCEPTION)
 
     def begin_reading(self, now: int) -> None:
         """Ask for the next entry."""
-        self.asked_round, self.asked = now, 0
+        self.asked_round, self.asked, self.entry_error = now, 0, None
         self.pause_ms = self.settings.first_speculative_ms
         self.speculate_round = now + self.settings.timeout(self.pause_ms) if self.pause_ms else None
 
@@ -187,10 +181,13 @@ class Recovery:
         self.speculate_round = now + self.settings.timeout(self.pause_ms)
         return True
 
-    def hear(self, answer: str | None) -> None:
-        """An answer about the entry; None: it is unknown."""
-        if not self.knows_enough:
-            self.answers.append(self._as_taken(answer))
+    def hear(self, came: str) -> None:
+        """What a question for the entry came to: found, or an error."""
+        if self.knows_enough:
+            return
+        if came != FOUND:
+            self.entry_error = told_error(self.entry_error, came)
+        self.answers.append(self._as_taken(FOUND if came == FOUND else NO if came == NO_SUCH_ENTRY else UNKNOWN))
 
     @property
     def knows_enough(self) -> bool:
@@ -208,15 +205,15 @@ class Recovery:
         elif verdict == END:
             self.phase = CLOSE
         else:
-            self._fail(READ_EXCEPTION)
+            assert self.entry_error is not None
+            self._fail(self.entry_error)
 
     def _settle(self) -> None:
-        """The question is answered; what is still on its way counts for nothing."""
+        """The question is settled; what is still on its way counts for nothing."""
         self.asked_round, self.answers = None, []
         self.awaited.clear()
 
-    def _as_taken(self, answer: str | None) -> str:
-        answer = UNKNOWN if answer is None else answer
+    def _as_taken(self, answer: str) -> str:
         if answer == NO and not self.rules.no_is_an_answer:
             return UNKNOWN
         if answer == UNKNOWN and not self.rules.unknown_is_no_answer:

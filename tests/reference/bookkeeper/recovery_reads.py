@@ -1,55 +1,74 @@
-"""How a recovery asks for the entry behind its LAC (docs/bookkeeper_rounds.md, Slow bookies)."""
+"""What a recovery asks bookies (docs/bookkeeper_rounds.md, "Questions"): for their LAC, and for the entry behind its own."""
 
 from __future__ import annotations
 
+from .bookie import Bookie
 from .ledger import Ledger
 from .metadata import fragment_of
+from .questions import Question, ask_ensemble, outcome, reach, tell_lac
 from .quorums import FOUND
 from .recovery import Recovery
-from .slow import LateWord, arrived
+
+
+def ask_for_lac(ledger: Ledger, recovery: Recovery) -> None:
+    """Step 4: the whole ensemble is asked once, in the round of the mark; who gets the question is fenced."""
+    if recovery.since_round == ledger.now:
+        recovery.awaited = ask_ensemble(ledger, recovery.fragments[-1].ensemble)
+
+    def look(question: Question, bookie: Bookie) -> None:
+        ledger.asked[bookie.broker] += ["fence", "read -1 ok"]
+        _fence(ledger, recovery, bookie)
+        tell_lac(question, bookie)
+
+    for question in recovery.awaited.values():
+        reach(ledger, question, look)
 
 
 def read(ledger: Ledger, recovery: Recovery) -> None:
-    """The question goes to one after the other until the answers are enough, or a slow one's is on its way for too long."""
-    write_set, timeout = ledger.quorums.write_set(recovery.entry), ledger.settings.read_timeout_rounds
+    """Step 6: the question goes to one after the other until the answers are enough."""
+    write_set = ledger.quorums.write_set(recovery.entry)
     if recovery.asked_round is None:
         recovery.begin_reading(ledger.now)
-    come = arrived(ledger, recovery.awaited)
-    for index in write_set:
-        if index in come:
-            word = come[index]
-            recovery.hear(None if word is None else word.answer)
-        elif index in recovery.awaited and ledger.now - recovery.awaited[index].asked_round >= timeout:
-            del recovery.awaited[index]
-            recovery.hear(None)
+    for index in list(recovery.awaited):
+        _take(ledger, recovery, index)
     _ask_in_turn(ledger, recovery, write_set)
     if recovery.speculates(ledger.now):
-        _ask_for_entry(ledger, recovery, write_set[recovery.asked])
+        _ask(ledger, recovery, write_set)
         _ask_in_turn(ledger, recovery, write_set)
     recovery.conclude()
 
 
 def _ask_in_turn(ledger: Ledger, recovery: Recovery, write_set: list[int]) -> None:
     while not recovery.knows_enough and not recovery.awaited and recovery.asked < len(write_set):
-        _ask_for_entry(ledger, recovery, write_set[recovery.asked])
+        _ask(ledger, recovery, write_set)
 
 
-def _ask_for_entry(ledger: Ledger, recovery: Recovery, index: int) -> None:
-    """The question fences, whenever the answer comes."""
-    entry = recovery.entry
-    broker = fragment_of(recovery.fragments, entry).ensemble[index]
+def _ask(ledger: Ledger, recovery: Recovery, write_set: list[int]) -> None:
+    index = write_set[recovery.asked]
     recovery.asked += 1
-    if not ledger.is_heard(broker):
-        recovery.hear(None)
-        return
-    answer, (lag, _) = ledger.bookies[broker].read(entry), ledger.lag_of(broker)
-    ledger.asked[broker] += ["fence", f"read {entry} {'ok' if answer == FOUND else 'NoEntry'}"]
-    if ledger.rules.recovery_reads_fence:
-        if not ledger.bookies[broker].fenced:
-            ledger.event("fence", broker, cause=recovery.cause)
-            ledger.coverage["fenced_by_read"] += 1
-        ledger.bookies[broker].fenced = True
-    if lag:
-        recovery.awaited[index] = LateWord(ledger.now + lag, broker, answer, asked_round=ledger.now)
-    else:
-        recovery.hear(answer)
+    recovery.awaited[index] = Question(fragment_of(recovery.fragments, recovery.entry).ensemble[index], ledger.now)
+    _take(ledger, recovery, index)
+
+
+def _take(ledger: Ledger, recovery: Recovery, index: int) -> None:
+    """Take what the question to the bookie at an index comes to."""
+    entry, question = recovery.entry, recovery.awaited[index]
+
+    def look(question: Question, bookie: Bookie) -> None:
+        question.answer = bookie.read(entry)
+        ledger.asked[bookie.broker] += ["fence", f"read {entry} {'ok' if question.answer == FOUND else 'NoEntry'}"]
+        if ledger.rules.recovery_reads_fence:
+            ledger.coverage["fenced_by_read"] += not bookie.fenced
+            _fence(ledger, recovery, bookie)
+
+    reach(ledger, question, look)
+    came = outcome(ledger, question)
+    if came is not None:
+        del recovery.awaited[index]
+        recovery.hear(came)
+
+
+def _fence(ledger: Ledger, recovery: Recovery, bookie: Bookie) -> None:
+    if not bookie.fenced:
+        ledger.event("fence", bookie.broker, cause=recovery.cause)
+    bookie.fenced = True

@@ -20,7 +20,11 @@ def state_of_round(ledger: Ledger) -> dict[str, Any]:
         "ensemble": list(window.ensemble),
         "replacing": sorted(failure.bookie for failure in (writer.changing or {}).values()),
         "in_flight": [_add(window, add) for add in window.pending],
-        "recoveries": [(at, one.phase, one.lac) for at, one in enumerate(ledger.recoveries) if one.running],
+        "recoveries": [
+            (at, one.phase, one.lac, sorted(question.bookie for question in one.awaited.values()))
+            for at, one in enumerate(ledger.recoveries)
+            if one.running
+        ],
         "underreplicated": len(ledger.repair.replacements),
         "readers": [
             {

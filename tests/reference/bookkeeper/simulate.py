@@ -31,13 +31,13 @@ from .inputs import keep_back, take_inputs
 from .ledger import Case, Ledger, Opening
 from .losses import tell_behind_end, tell_lost_when_acknowledged
 from .metadata import CLOSED, IN_RECOVERY
-from .quorums import UNKNOWN
+from .questions import READ_EXCEPTION, TIMEOUT, ask_ensemble, reach, take_lacs, tell_lac
 from .readers import serve_readers
-from .recovery import FENCE, READ, Recovery
-from .recovery_reads import read
+from .recovery import FENCE, READ
+from .recovery_reads import ask_for_lac, read
 from .repair import audit, commit_replacements, copy
 from .round_state import state_of_round
-from .slow import LateAdd, LateWord, arrived
+from .slow import LateAdd
 from .slow_rates import limit_of
 from .window import Message
 
@@ -77,8 +77,7 @@ def play_round(ledger: Ledger) -> None:
     take_inputs(ledger)
     use_store(ledger)
     send(ledger)
-    answers, lacs = handle(ledger)
-    take_answers(ledger, answers, lacs)
+    take_answers(ledger, handle(ledger))
     serve_readers(ledger)
     audit(ledger)
     copy(ledger)
@@ -133,11 +132,8 @@ def _put_on_the_way(ledger: Ledger, messages: list[Message]) -> None:
             ledger.network.append(message)
 
 
-def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[str, dict[int, tuple[str, int]]]]:
-    """Step 4: bookies take adds, the writer's first, then are fenced by those who ask for the LAC.
-
-    Returns the answers to adds by client, and those to fencing questions by recovery, as index -> (answer, LAC).
-    """
+def handle(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:
+    """Step 4: bookies take adds, the writer's first, then are fenced by those who ask for the LAC. The answers, by client."""
     answers = _late_answers(ledger)
     waiting = []
     for broker in ledger.bookies:
@@ -171,8 +167,10 @@ def handle(ledger: Ledger) -> tuple[dict[str, list[tuple[Message, str]]], dict[s
         else:
             answers.setdefault(message.client, []).append((message, answer))
     ledger.network = waiting
-    lacs = {recovery.name: _ask_for_lac(ledger, recovery) for recovery in ledger.recoveries if recovery.phase == FENCE}
-    return answers, lacs
+    for recovery in ledger.recoveries:
+        if recovery.phase == FENCE:
+            ask_for_lac(ledger, recovery)
+    return answers
 
 
 def _late_answers(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:
@@ -189,29 +187,7 @@ def _late_answers(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:
     return answers
 
 
-def _ask_for_lac(ledger: Ledger, recovery: Recovery) -> dict[int, tuple[str, int]]:
-    said = {}
-    for index, word in arrived(ledger, recovery.awaited).items():
-        if word is not None:
-            said[index] = (word.answer, word.lac)
-    for index, broker in enumerate(recovery.fragments[-1].ensemble):
-        if ledger.is_heard(broker) and index not in recovery.heard and index not in recovery.awaited and index not in said:
-            bookie = ledger.bookies[broker]
-            if not bookie.fenced:
-                ledger.event("fence", broker, cause=recovery.cause)
-            bookie.fenced = True
-            ledger.asked[broker] += ["fence", "read -1 ok"]
-            answer, (lag, _) = UNKNOWN if bookie.limbo else OK, ledger.lag_of(broker)
-            if lag:
-                recovery.awaited[index] = LateWord(ledger.now + lag, broker, answer, bookie.lac)
-            else:
-                said[index] = (answer, bookie.lac)
-    return said
-
-
-def take_answers(
-    ledger: Ledger, answers: Mapping[str, list[tuple[Message, str]]], lacs: Mapping[str, dict[int, tuple[str, int]]]
-) -> None:
+def take_answers(ledger: Ledger, answers: Mapping[str, list[tuple[Message, str]]]) -> None:
     """Step 6: clients take what the look brought them (step 5)."""
     now = ledger.now
     newest = ledger.newest_cause
@@ -225,9 +201,7 @@ def take_answers(
             own = answers.get(recovery.window.client, [])
             _put_on_the_way(ledger, recovery.take_answers(own, ledger.is_dead, ledger.registered, now, ledger.cause_of))
         if phase == FENCE:
-            said = lacs[recovery.name]
-            verdicts = {index: answer for index, (answer, _) in said.items()}
-            recovery.take_lacs(verdicts, {index: lac for index, (_, lac) in said.items()}, ledger.is_dead, now)
+            recovery.take_lacs(*take_lacs(ledger, recovery.awaited), now)
         elif phase == READ:
             read(ledger, recovery)
     for opening in ledger.openings:
@@ -236,7 +210,7 @@ def take_answers(
 
 
 def _open(ledger: Ledger, opening: Opening) -> None:
-    """A reader asks once, when the store is up, and waits for slow bookies as long as they may take, if it has to."""
+    """Who opens without recovery asks once, when the store is up, and waits for those who may answer, if it has to."""
     if opening.asked_round is None:
         if not ledger.store_up:
             return
@@ -244,19 +218,15 @@ def _open(ledger: Ledger, opening: Opening) -> None:
             opening.lac = ledger.metadata.last_entry
             return
         opening.asked_round = ledger.now
-        for index, broker in enumerate(ledger.metadata.last.ensemble):
-            bookie, (lag, _) = ledger.bookies[broker], ledger.lag_of(broker)
-            if ledger.is_heard(broker) and not bookie.limbo and lag:
-                opening.awaited[index] = LateWord(ledger.now + lag, broker, OK, bookie.lac)
-            elif ledger.is_heard(broker) and not bookie.limbo:
-                opening.told[index] = bookie.lac
-    else:
-        come = arrived(ledger, opening.awaited)
-        opening.told |= {index: word.lac for index, word in come.items() if word is not None}
+        opening.awaited = ask_ensemble(ledger, ledger.metadata.last.ensemble)
+    for question in opening.awaited.values():
+        reach(ledger, question, tell_lac)
+    told, timed_out = take_lacs(ledger, opening.awaited)
+    opening.told |= told
     if ledger.quorums.covered(opening.told):
         opening.lac = max(opening.told.values())
-    elif not opening.awaited or ledger.now - opening.asked_round >= ledger.settings.read_timeout_rounds:
-        opening.error = "ReadException"
+    elif not opening.awaited:
+        opening.error = TIMEOUT if timed_out else READ_EXCEPTION
 
 
 def flush(ledger: Ledger) -> None:

@@ -39,7 +39,7 @@ def test_silent_bookies_are_waited_for() -> None:
     assert recovered(result) == ("OK", 0)
     silent = [fault("broker_pause", broker, 0, 15) for broker in (1, 2)]
     result = simulate(case(commands=[ONCE], faults=silent, initial=stored({1: {0: -1}})))
-    assert recovered(result)[0] == "ReadException"
+    assert recovered(result)[0] == "TimeoutException"
 
 
 def test_nowhere_to_write_back() -> None:

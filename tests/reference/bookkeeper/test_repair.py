@@ -22,8 +22,8 @@ def violated(result: Result) -> set[str]:
 
 
 FORGOTTEN_FENCE = case(
-    workload=[adds(0, 1), adds(14, 15)],
-    faults=[fault("broker_pause", 3, 4, 9), crash(2, 10, 11), fault("drop_adds", 1, 12)],
+    workload=[adds(0, 1), adds(25, 26)],
+    faults=[fault("broker_pause", 3, 4, 20), crash(2, 21, 22), fault("drop_adds", 1, 23)],
     commands=[command("recover_ledger", 4)],
 )
 """BP-46, first scenario: bookies 1 and 2 are fenced and the ledger is closed; 2 forgets it; 2 and 3 take another entry."""

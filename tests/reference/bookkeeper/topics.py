@@ -22,7 +22,7 @@ from .metadata import CLOSED
 from .offload import DEFAULTS as OFFLOAD_DEFAULTS
 from .offload import in_outage, offload
 from .placement import NotEnoughBookies
-from .readers import begin_reading_list
+from .readers import begin_reading_list, go_on_reading
 from .rules import REAL, Rules
 from .simulate import play_round
 from .slow_rates import sizes_of
@@ -156,11 +156,6 @@ class Topic:
         return [part for part in self.parts if part.deleted_round is None]
 
     @property
-    def on_bookies(self) -> list[Part]:
-        """Those that bookies still have."""
-        return [part for part in self.alive if part.freed_round is None]
-
-    @property
     def listed(self) -> list[Part]:
         """The ledgers of the list."""
         return [part for part in self.alive if part.dropped_round is None]
@@ -238,8 +233,11 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
             _hand_over(topic, owner)
         acked_before = len(topic.acked)
         begin_reading_list(topic, store_up=not in_outage(topic))
-        for part in topic.on_bookies:
+        for part in topic.parts:
             part.ledger.now = now
+            if part.deleted_round is not None or part.freed_round is not None:
+                go_on_reading(part.ledger)  # bookies have it until they collect garbage
+                continue
             play_round(part.ledger)
             topic.violations += part.watch.look()
             if part.ledger.metadata.state == CLOSED and part.closed_round is None:

@@ -56,7 +56,8 @@ def wrong(expected: Mapping[str, Any], ledger: Row, bookies: list[Row], quorums:
     pairs = {name: (expected[name], ledger[name]) for name in OF_LEDGERS}
     fragments = {one["first_entry"]: one["ensemble"] for one in ledger["fragments"]}
     pairs["fragments"] = expected["fragments"], fragments
-    pairs["recoveries"] = expected["recoveries"], [(r["number"], r["phase"], r["lac"]) for r in ledger["recoveries"]]
+    recoveries = [tuple(one[name] for name in ("number", "phase", "lac", "awaited_from")) for one in ledger["recoveries"]]
+    pairs["recoveries"] = expected["recoveries"], recoveries
     for row in bookies:
         own = expected["of_bookies"][row["broker"]]
         pairs |= {f"{name} of {row['broker']}": (own[name], row[name]) for name in OF_BOOKIES}

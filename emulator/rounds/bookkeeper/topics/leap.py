@@ -14,7 +14,7 @@ from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.play_round import is_idle
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Owner, Topic, TopicLists
-from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, is_on_bookies
+from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, is_on_bookies, is_read_on
 from emulator.rounds.leaps import move_counters, next_multiple, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of
@@ -41,7 +41,8 @@ def busy_ledger(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) 
     found, count = NOBODY, 0
     for number in range(topic.ledgers.count):
         at = topic.ledgers.start + number
-        if is_on_bookies(topics.parts[at]) and not is_idle(lists, inputs, topics.ledgers[at]):
+        is_busy = is_on_bookies(topics.parts[at]) and not is_idle(lists, inputs, topics.ledgers[at])
+        if is_busy or is_read_on(topics.parts[at], topics.ledgers[at]):
             found = number
             count += 1
     return found if count == 1 else NOBODY

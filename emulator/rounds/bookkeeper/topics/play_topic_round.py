@@ -8,7 +8,7 @@ from emulator.rounds.bookkeeper.constants import CLOSED, NEVER, NO_ENTRY, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.invariants import ACKED_ARE_LISTED
 from emulator.rounds.bookkeeper.ledger_lists import Words
-from emulator.rounds.bookkeeper.play_round import play_round
+from emulator.rounds.bookkeeper.play_round import play_round, read_on
 from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.topics.delete_old import delete_old
@@ -18,7 +18,7 @@ from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.serve_list import serve_list
 from emulator.rounds.bookkeeper.topics.take_results import hand_over, take_results
 from emulator.rounds.bookkeeper.topics.take_topic_inputs import take_topic_inputs
-from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies
+from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies, is_read_on
 from emulator.rounds.lists import last
 
 
@@ -46,9 +46,11 @@ def play_topic_round(lists: Lists, topics: TopicLists, inputs: Inputs, topic: To
 
 @compiled
 def play_ledgers_of(lists: Lists, topics: TopicLists, inputs: Inputs, topic: Topic) -> None:
-    """The rounds of all ledgers that bookies have. Nothing happens to others any more."""
+    """The rounds of all ledgers that bookies have. Of others those end that are being read; nothing else happens to them."""
     for at in range(topic.ledgers.start, topic.ledgers.start + topic.ledgers.count):
         part, ledger = topics.parts[at], topics.ledgers[at]
+        if is_read_on(part, ledger):
+            read_on(lists, inputs, ledger)
         if not is_on_bookies(part):
             continue
         play_round(lists, inputs, ledger)

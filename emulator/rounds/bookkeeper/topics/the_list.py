@@ -22,6 +22,12 @@ def is_on_bookies(part: Part) -> bool:
     return part.deleted_round == NEVER and part.freed_round == NEVER
 
 
+@compiled_into_callers
+def is_read_on(part: Part, ledger: Ledger) -> bool:
+    """Whether somebody still reads a ledger that was deleted: bookies keep it until they collect garbage (gcWaitTime)."""
+    return not is_on_bookies(part) and ledger.reads.count > 0
+
+
 @compiled
 def listed_before(topics: TopicLists, topic: Topic, number: int) -> int:
     """The number of the last ledger of the list below a number, NOBODY if there is none."""

@@ -137,3 +137,19 @@ def test_notes_go_to_standard_error(tmp_path: Path) -> None:
     told = CliRunner().invoke(commands, ["run", str(tmp_path / "noted.toml"), "--dry-run"], standalone_mode=False)
     assert "note: compaction is not emulated" in told.stderr
     assert "note" not in told.stdout
+
+
+def test_acks_that_groups_and_ledgers_leave_out(tmp_path: Path) -> None:
+    """A raft variant of a file with acks=0 acknowledges by its quorum; alone such a file is refused."""
+    workload = '[[workload]]\ntopic = "t"\nrecords_per_round = 1\nacks = "0"\n'
+    raft = '[[variants]]\nname = "r"\nprotocol = "raft"\n'
+    ledgers = '[[variants]]\nname = "b"\nprotocol = "bookkeeper"\n'
+    guarded = 'config = { "min.insync.replicas" = 2 }'
+    told = "no effect on raft, where a quorum acknowledges every record: "
+    assert f"{told}acks=0 of topic t, min.insync.replicas" in notes(tmp_path, guarded, "", workload + raft)
+    assert f"{told}acks=0 of topic t" in notes(tmp_path, "", "", workload + raft)
+    assert f"{told}min.insync.replicas" in notes(tmp_path, guarded, "", workload.replace('"0"', '"all"') + raft)
+    both = told.replace("raft", "raft, bookkeeper")
+    assert f"{both}acks=0 of topic t" in notes(tmp_path, "", "", workload + raft + ledgers)
+    assert not any(note.startswith("no effect on") for note in notes(tmp_path, "", "", workload.replace('"0"', '"all"') + raft))
+    assert not any(note.startswith("no effect on") for note in notes(tmp_path, guarded, "", workload))

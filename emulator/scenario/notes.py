@@ -15,7 +15,7 @@ from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
-from emulator.scenario.protocols import system_of
+from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 
 MOST_NAMED = 3
@@ -32,7 +32,7 @@ def notes_of(run: Run) -> list[str]:
     idle = sorted({key for scenario in run.scenarios for key in keys_without_effect(scenario)})
     told = [f"no effect here: {', '.join(idle)}"] if idle else []
     notes = [note if len(names) == everywhere else f"{note} ({_some('scenario', names)})" for note, names in having.items()]
-    return [*told, *notes, *_same_draws(run)]
+    return [*told, *notes, *_acks_of_others(run), *_same_draws(run)]
 
 
 def keys_without_effect(scenario: Scenario) -> Iterator[str]:
@@ -150,6 +150,21 @@ def _acks(scenario: Scenario) -> Iterator[str]:
     ]
     if unguarded:
         yield f"min.insync.replicas of {_some('topic', unguarded)} guards what is sent with acks=all only, not with acks 0 or 1"
+
+
+def _acks_of_others(run: Run) -> Iterator[str]:
+    """What partitions of a file have of acks, and its groups and ledgers leave out: there a quorum acknowledges all."""
+    others = dict.fromkeys(scenario.protocol for scenario in run.scenarios if system_of(scenario.protocol) != PARTITIONS)
+    given: dict[str, None] = {}
+    for scenario in run.scenarios:
+        if system_of(scenario.protocol) != PARTITIONS:
+            continue
+        topics = topics_by_acks(scenario)
+        given.update((f"acks={acks} of {_some('topic', topics[acks])}", None) for acks in ("0", "1") if topics[acks])
+        if any(int(value) > 1 for topic in scenario.topics for value in values(scenario, topic, "min.insync.replicas")):
+            given["min.insync.replicas"] = None
+    if others and given:
+        yield f"no effect on {listing(others)}, where a quorum acknowledges every record: {listing(given)}"
 
 
 def topics_by_acks(scenario: Scenario) -> dict[str, list[str]]:

@@ -129,7 +129,7 @@ def test_rates_that_are_too_uneven_are_refused_before_spark_starts(
         SCENARIO.replace("rounds = 5", "rounds = 10_000_000").replace("[[variants]]", f"{rows}[[variants]]")
     )
     message = fails(2, command[0], scenario, *command[1:], "--out", str(tmp_path / "out"))
-    assert "rounds a record more than the others (scenario base); allowed: up to 8000000: rates that are whole" in message
+    assert "rounds a record more than the others (scenario base); allowed: up to 8000000: a rate that is whole" in message
 
 
 USAGE_ERRORS = [

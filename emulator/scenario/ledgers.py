@@ -23,6 +23,7 @@ from emulator.scenario.model import Broker, Command, Topic
 from emulator.scenario.placements import PLACEMENT_KEYS
 from emulator.scenario.places import Location, Places
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
+from emulator.scenario.rates import EVEN_ALLOWED
 from emulator.scenario.shapes import MAX_PARTITIONS, CommandShape, ScenarioShape, TopicShape
 
 DRAWN = POLICIES[2:]
@@ -85,7 +86,7 @@ def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faul
             raise places.error(("workload",), "acks: a ledger's adds are acknowledged by ackQuorumSize bookies", 'acks = "all"')
         if workload.column("records_per_second").null_count < workload.num_rows:
             problem = "records_per_second: a ledger takes whole entries a round"
-            raise places.error(("workload",), problem, "a rate that is a whole number of entries a round, or longer rounds")
+            raise places.error(("workload",), problem, EVEN_ALLOWED)
         return
     if workload.column("max_in_flight").null_count < workload.num_rows:
         raise places.error(("workload",), "max_in_flight: Kafka's producers are not limited by it", 'protocol = "bookkeeper"')

@@ -66,6 +66,7 @@ from emulator.scenario.quorums import (
     refuse_other_workload,
     refuse_unused_by_groups,
 )
+from emulator.scenario.rates import PER_SECOND
 from emulator.scenario.rows import Rows, TableFiles, rows_of_list
 from emulator.scenario.shapes import ClusterShape, ScenarioShape
 from emulator.scenario.sweeps import resolve_sweeps
@@ -164,7 +165,10 @@ def _resolve(
         check_tiered_topics(places, shape, topics, config, remote)
         partitions = {topic.name: topic.partitions for topic in topics}
     session_rounds = session_timeout_rounds(shape, {} if groups else config)
-    workload = resolve_workload(_workload_sources(places, shape, folder, files), partitions, shape.rounds, shape.round_ms)
+    sources = _workload_sources(places, shape, folder, files)
+    if shape.rate_window_rounds > 1 and all(rows.table.column(PER_SECOND).null_count == rows.table.num_rows for rows in sources):
+        raise places.error(("rate_window_rounds",), "no row of the workload has records_per_second", "one that has, or no key")
+    workload = resolve_workload(sources, partitions, shape.rounds, shape.round_ms, shape.rate_window_rounds)
     fault_sources = _fault_sources(places, shape, folder, files)
     fault_sources += draw_generators(places, shape.fault_generators, brokers, shape.rounds, shape.seed, shape.round_ms)
     faults = resolve_faults(fault_sources, brokers, partitions, shape.rounds)

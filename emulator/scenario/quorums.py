@@ -15,6 +15,7 @@ from emulator.scenario.commands import COMMAND_KINDS, CommandKind, check_config
 from emulator.scenario.model import Command, Topic
 from emulator.scenario.places import Places
 from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
+from emulator.scenario.rates import EVEN_ALLOWED
 
 UNUSED = ("consumers", "initial", "initial_file", "remote_storage")
 """Tables that groups have no use for."""
@@ -113,7 +114,7 @@ def refuse_other_workload(places: Places, workload: pa.Table) -> None:
         raise places.error(("workload",), problem, 'acks = "all"')
     if workload.column("records_per_second").null_count < workload.num_rows:
         problem = "records_per_second: a group takes whole records a round"
-        raise places.error(("workload",), problem, "a rate that is a whole number of records a round, or longer rounds")
+        raise places.error(("workload",), problem, EVEN_ALLOWED)
 
 
 def idle_keys(protocol: str, configs: Sequence[Mapping[str, ConfigValue]]) -> list[str]:

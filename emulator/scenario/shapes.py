@@ -303,6 +303,7 @@ class ScenarioShape(Shape):
     topics: list[TopicShape] = []
     workload: list[WorkloadShape] = []
     workload_file: Path | None = None
+    rate_window_rounds: Rounds = 1
     consumers: list[ConsumerShape] = []
     faults: list[FaultShape] = []
     faults_file: Path | None = None

@@ -23,14 +23,16 @@ WORKLOAD_FILE_COLUMNS: Mapping[str, Column] = {
 } | {"name": Column(pa.string())}
 
 
-def resolve_workload(sources: list[Rows], partitions: Mapping[str, int], rounds: int, round_ms: int) -> pa.Table:
+def resolve_workload(
+    sources: list[Rows], partitions: Mapping[str, int], rounds: int, round_ms: int, window_rounds: int = 1
+) -> pa.Table:
     """Checks workload rows and fills in what they leave out; returns WORKLOAD_SCHEMA, sources in their order.
 
     `partitions`: by topic name. An absent to_round becomes the end of the run, records a second whole records a round, where
-    they are. Raises InputError for the first row
+    they are or are made so in windows of several rounds. Raises InputError for the first row
     with an impossible interval or number, an unknown topic, or partitions that it does not have.
     """
-    return pa.concat_tables([_resolve(rows, partitions, rounds, round_ms) for rows in sources])
+    return pa.concat_tables([_resolve(rows, partitions, rounds, round_ms, window_rounds) for rows in sources])
 
 
 def fill_to_round(from_round: pa.ChunkedArray, to_round: pa.ChunkedArray, rounds: int) -> pa.ChunkedArray:
@@ -39,7 +41,7 @@ def fill_to_round(from_round: pa.ChunkedArray, to_round: pa.ChunkedArray, rounds
     return pc.coalesce(to_round, end)
 
 
-def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int, round_ms: int) -> pa.Table:
+def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int, round_ms: int, window_rounds: int) -> pa.Table:
     table = rows.table
     filled = {
         "from_round": pc.fill_null(table.column("from_round"), 0),
@@ -57,7 +59,7 @@ def _resolve(rows: Rows, partitions: Mapping[str, int], rounds: int, round_ms: i
     check_partitions(rows, rows.check_topics(partitions))
     ends = fill_to_round(table.column("from_round"), table.column("to_round"), rounds)
     table = table.set_column(table.column_names.index("to_round"), "to_round", ends).select(WORKLOAD_SCHEMA.names)
-    return in_rounds(Rows(table, rows.file, rows.place), rounds, round_ms)
+    return in_rounds(Rows(table, rows.file, rows.place), rounds, round_ms, window_rounds)
 
 
 def check_partitions(rows: Rows, limits: np.ndarray) -> None:

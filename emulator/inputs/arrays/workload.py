@@ -16,7 +16,7 @@ from emulator.inputs.arrays.topics import Globs, TopicPlaces
 from emulator.rounds.kafka.constants import ACKS_ALL, FOREVER
 from emulator.scenario import Scenario
 from emulator.scenario.globs import parse_partitions
-from emulator.scenario.rates import records_a_round
+from emulator.scenario.rates import EVEN_ALLOWED, records_a_round
 
 FROM, TO, RECORDS, RECORD_BYTES, ACKS, MORE, OF, TOO_LARGE = range(8)
 """Columns of a workload row as numbers: ACKS is ACKS_ALL or its like; MORE of OF rounds have one record more than RECORDS
@@ -71,9 +71,7 @@ def workloads(scenario: Scenario, places: TopicPlaces) -> Workloads:
     lists = PackedLists(table[example[content[of_range[rows_of]]]], offsets_of(counts[examples]))
     if (uneven := int(uneven_rounds(lists.rows, scenario.rounds).sum())) > MOST_UNEVEN_ROUNDS:
         problem = f"workload: records_per_second gives {uneven} rounds a record more than the others (scenario {scenario.name})"
-        raise InputError(
-            f"{problem}; allowed: up to {MOST_UNEVEN_ROUNDS}: rates that are whole records a round, or longer rounds"
-        )
+        raise InputError(f"{problem}; allowed: up to {MOST_UNEVEN_ROUNDS}: {EVEN_ALLOWED}")
     sizes = np.diff(begins, append=places.partition_count)
     return Workloads(np.repeat(of_segment, sizes), lists, first_acks[examples])
 

@@ -14,7 +14,7 @@ from emulator.engine.state_inputs import states_scenario
 from emulator.errors import InputError
 from emulator.inputs.arrays import prepare, read_block
 from emulator.rounds.relational.inputs.refusals import lacking
-from emulator.scenario import Run
+from emulator.scenario import Run, rates
 from tests.reference.kafka import simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.rounds.kafka.compared import all_known, differences, events_of, outcomes_of, played, scenarios_of
@@ -74,6 +74,39 @@ def test_sums_of_other_rounds(tmp_path: Path, rate: float, round_ms: int) -> Non
     due = due_of(run_of(tmp_path, f"records_per_second = {rate}", 90, round_ms))
     millionths = round(rate * 10**6)
     assert np.cumsum(due).tolist() == [rounds * round_ms * millionths // 10**9 for rounds in range(1, 91)]
+
+
+@pytest.mark.parametrize(("rate", "window"), [(0.3, 7), (20.3, 10), (1.9, 40), (5.999999, 12), (0.001, 100)])
+def test_windows_are_exact_at_their_ends(tmp_path: Path, rate: float, window: int) -> None:
+    """Whole records in every round of a row, those left over first in each window."""
+    text = f"rate_window_rounds = {window}\n" + FILE.format(
+        rounds=90, round_ms=500, workload=f"records_per_second = {rate}\nfrom_round = 3"
+    )
+    run = scenarios_of(text, tmp_path)
+    due, millionths = due_of(run), round(rate * 10**6)
+    assert run.scenarios[0].workload.column("records_per_second").null_count == run.scenarios[0].workload.num_rows
+    for at in range(3, 90, window):
+        assert sum(due[:at]) == (at - 3) * 500 * millionths // 10**9
+        part = due[at : at + window]
+        assert part == sorted(part, reverse=True)
+        assert part[0] - part[-1] <= 1
+
+
+def test_windows_of_several_rows_and_their_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows keep their order, and what is whole stays one row; ledgers take such rates, too."""
+    workload = "records_per_second = 1.5\n" + "".join(
+        f'[[workload]]\ntopic = "t"\nacks = "{acks}"\nrecords_per_second = {rate}\n' for acks, rate in (("1", 4), ("0", 0.5))
+    )
+    text = "rate_window_rounds = 4\n" + FILE.format(rounds=6, round_ms=500, workload=workload)
+    rows = scenarios_of(text, tmp_path).scenarios[0].workload.select(["acks", "from_round", "to_round", "records_per_round"])
+    assert [tuple(row.values()) for row in rows.to_pylist()] == [
+        *(("all", 0, 3, 1), ("all", 3, 4, 0), ("all", 4, 6, 1)),
+        ("1", 0, 6, 2),
+        *(("0", 0, 1, 1), ("0", 1, 4, 0), ("0", 4, 5, 1), ("0", 5, 6, 0)),
+    ]
+    monkeypatch.setattr(rates, "MOST_PARTS", 7)
+    with pytest.raises(InputError, match=r"workload\[2\].records_per_second: rates come to more than 7 stretches"):
+        scenarios_of(text, tmp_path)
 
 
 def test_whole_records_a_round_are_a_workload_like_any_other(tmp_path: Path) -> None:
@@ -166,5 +199,6 @@ def test_who_takes_whole_records_only(tmp_path: Path) -> None:
         if is_refused:
             with pytest.raises(InputError, match="a ledger takes whole entries a round"):
                 scenarios_of(text, tmp_path)
+            scenarios_of(f"rate_window_rounds = 3\n{text}", tmp_path)
         else:
             assert scenarios_of(text, tmp_path).scenarios[0].workload["records_per_round"][0].as_py() == 3

@@ -44,6 +44,7 @@ states AS (
     o.*,
     p.replicas,
     s.name AS scenario,
+    s.round_ms,
     s.protocol LIKE 'bookkeeper%' AS is_ledger,
     CASE
       WHEN s.protocol NOT LIKE 'bookkeeper%' AND o.leader < 0 THEN 'leaderless'
@@ -74,6 +75,8 @@ SELECT
   array_intersect(IF(t.is_ledger, t.replicas, array_except(t.replicas, t.isr)), t.offline) AS missing_offline,
   t.leaderless_rounds,
   t.under_replicated_rounds,
+  round(t.leaderless_rounds * t.round_ms / 1000, 1) AS leaderless_seconds,
+  round(t.under_replicated_rounds * t.round_ms / 1000, 1) AS under_replicated_seconds,
   t.acked_lost,
   t.acked_unreadable,
   t.acked_under_replicated

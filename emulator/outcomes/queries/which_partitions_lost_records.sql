@@ -14,6 +14,7 @@ SELECT
   l.acked_lost,
   l.lost_at_event,
   l.round,
+  round(l.round * s.round_ms / 1000, 1) AS seconds,
   l.from_offset,
   l.to_offset,
   l.new_leader,

@@ -30,7 +30,7 @@ seed = 12345678901
 brokers = 9
 session_timeout_rounds = 2
 fetch_round_trip_ms = 40
-config = { "log.flush.interval.messages" = 130, "log.retention.check.interval.ms" = 1500 }
+config = { "log.flush.interval.messages" = 130, "log.retention.check.interval.ms" = 1500, "replica.fetch.min.bytes" = 300 }
 [[topics]]
 name = "t"
 assignment = [[1, 2, 3], [1, 3, 2], [4, 5, 6], [5, 6, 4], [7, 8, 9]]

@@ -148,6 +148,7 @@ def _lacks(partition: Partition, follower: Replica, leader: Replica, moment: Mom
     trip_us = longest_round_trip_us(leader.broker, follower.broker, partition.faults, partition.now)
     if trip_us is None:
         trip_us = round(fetching["fetch_round_trip_ms"] * 1000)
+    trip_us += partition.case.get("fetch_wait_us", 0)
     lag_us, whole = batch.records * trip_us, 2 * round_us  # half the round trip
     number = drawn(int(partition.case.get("seed", 0)), int(partition.case.get("number", 0)), partition.now)
     return min(batch.records, ((lag_us << DRAW_BITS) + number * whole) // (whole << DRAW_BITS))

@@ -30,6 +30,7 @@ def _case(scenario: Scenario, topic: Topic) -> dict[str, Any]:
         "fetches_per_round": scenario.fetching.per_round,
         "fetch_round_trip_ms": scenario.fetching.round_trip_us / 1000,
         "fetch_bytes_per_second": scenario.fetching.bytes_per_second,
+        "fetch_wait_us": _fetch_wait_us(scenario),
         "seed": scenario.seed,
         "number": [other.name for other in scenario.topics].index(topic.name),
         "brokers": [broker.id for broker in scenario.brokers],
@@ -84,3 +85,25 @@ def _initial(scenario: Scenario, topic: str, replicas: list[int]) -> dict[str, A
             for row in logs
         },
     }
+
+
+def _fetch_wait_us(scenario: Scenario) -> int:
+    """How long a fetch waits for replica.fetch.min.bytes: of the pairs of first replicas and others, each with its fetchers."""
+    min_bytes = int(scenario.config.get("replica.fetch.min.bytes", 1))
+    max_us = int(scenario.config.get("replica.fetch.wait.max.ms", 500)) * 1000
+    if min_bytes <= 1:
+        return 0
+    partitions: dict[tuple[int, int], int] = {}
+    sent = 0.0
+    for topic in scenario.topics:
+        rows = _of_topic(scenario.workload.to_pylist(), topic.name)
+        for first, *others in ([int(b) for b in replicas if b >= 0] for replicas in topic.assignment):
+            for other in others:
+                partitions[first, other] = partitions.get((first, other), 0) + 1
+            for row in rows:
+                rate = row.get("records_per_second")
+                records = row["records_per_round"] * 1000 / scenario.round_ms if rate is None else rate
+                rounds = max(0, min(row["to_round"], scenario.rounds) - row["from_round"])
+                sent += len(others) * records * row["record_bytes"] * rounds / scenario.rounds
+    fetchers = sum(min(count, int(scenario.config.get("num.replica.fetchers", 1))) for count in partitions.values())
+    return max_us if not sent or not fetchers else min(max_us, int(min_bytes * 1_000_000 / (sent / fetchers)))

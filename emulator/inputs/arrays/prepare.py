@@ -25,6 +25,7 @@ from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
 from emulator.inputs.arrays.stale import StaleTable, has_late_news
 from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
 from emulator.inputs.consumers import reads_per_thread
+from emulator.inputs.fetch_waits import fetch_wait_us
 from emulator.rounds.kafka.input_records import ScenarioRow
 from emulator.rounds.kafka.last_moments import draws_of_seed
 from emulator.rounds.records import rows
@@ -85,7 +86,7 @@ class Prepared:
         self._first_acks = np.concatenate([part.first_acks for part in parts])
         self._first_slot = offsets_of(self._columns["slots"].astype(np.int64))
         self._broker_place = np.concatenate([part.placement.broker for part in parts])
-        self._share = np.concatenate([part.page_cache_share for part in parts])
+        self.page_cache_share = np.concatenate([part.page_cache_share for part in parts])
         self._log_row, self._logs, self._epochs, self._bases = _joined_logs(parts)
         self._brokers = JoinedBrokers([part.brokers for part in parts])
 
@@ -165,7 +166,7 @@ class Prepared:
         columns["log_row"][given] = np.arange(len(given))
         scenarios, traffic = _with_traffic(self.scenarios, np.diff(brokers.first))
         columns["transactions"] = self._transactions
-        columns["page_cache_share"] = self._share[slot_places]
+        columns["page_cache_share"] = self.page_cache_share[slot_places]
         tables = {"scenarios": scenarios, "rules": self.rules, "spans": brokers.spans, "links": brokers.links}
         names, columns["topic"] = self._names_of(columns["scenario"], columns["topic"])
         rest = {
@@ -278,6 +279,7 @@ def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: in
             "reads_per_thread": reads_per_thread(scenario) or 0,
             "round_us": scenario.round_ms * 1000,
             "round_trip_us": scenario.fetching.round_trip_us,
+            "fetch_wait_us": fetch_wait_us(scenario),
             "fetch_bytes_per_second": scenario.fetching.bytes_per_second,
             "delivery_rounds": max(1, -(-DELIVERY_TIMEOUT_MS // scenario.round_ms)),
             "fetches_per_round": scenario.fetching.per_round or 0,

@@ -69,6 +69,7 @@ class ScenarioRow(Record):
     reads_per_thread: int = constant("remote reads that a broker's reader thread makes in a round; 0: they take no time")
     round_us: int = constant("microseconds of a round")
     round_trip_us: int = constant("microseconds of a fetch that brings next to nothing")
+    fetch_wait_us: int = constant("microseconds that it waits for replica.fetch.min.bytes")
     fetch_bytes_per_second: int = constant("what a fetch brings beyond that")
     delivery_rounds: int = constant("rounds for which producers keep records that they cannot send: delivery.timeout.ms")
     fetches_per_round: int = constant("so many fetches in a round, whatever they take; 0: as many as fit")

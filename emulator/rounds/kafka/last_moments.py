@@ -189,8 +189,8 @@ def records_lacking(inputs: Inputs, part: Partition, replicas: Rows[Replica], mo
     if fetches:
         end = end_of_fetches(inputs, replicas, moment, slot)
         return brought(records, end) - records * (end * fetches // MOMENTS) // fetches
-    # Half a round trip ago on average.
-    whole_us, lag_us = 2 * scenario.round_us, round_trip_us(inputs, scenario, leader, follower, slot)
+    # Half of a fetch ago on average, with its wait.
+    whole_us, lag_us = 2 * scenario.round_us, round_trip_us(inputs, scenario, leader, follower, slot) + scenario.fetch_wait_us
     if lag_us >= whole_us:
         return records
     lacking, rest = records * lag_us // whole_us, records * lag_us % whole_us

@@ -13,7 +13,9 @@ from datasets.schedules import schedules_toml
 from emulator.faults import FAULT_SCHEMA
 from emulator.rounds.kafka.invariants import NAMES
 from emulator.rounds.kafka.last_moments import DRAW_BITS, drawn, draws_of_seed
-from tests.rounds.kafka.compared import Played, events_of, outcomes_of, played, scenarios_of, trace_of
+from tests.reference.kafka import simulate
+from tests.reference.scenario_cases import cases_of_run
+from tests.rounds.kafka.compared import Played, all_known, differences, events_of, outcomes_of, played, scenarios_of, trace_of
 
 ROUND_MS = 500
 MOMENT = FAULT_SCHEMA.names.index("moment")
@@ -123,6 +125,41 @@ def test_the_lag_is_half_a_round_trip_or_since_the_last_of_so_many_fetches(
     tmp_path: Path, cluster: str, moment: float | None, leos: list[int]
 ) -> None:
     assert leos_after(game_of(dying(appends(1000), death(moment=moment), cluster), tmp_path)) == leos
+
+
+@pytest.mark.parametrize(
+    ("config", "lacking"),
+    [
+        ('"replica.fetch.min.bytes" = 1', 8),
+        # 1,000 records of 1,000 bytes in 4 of 12 rounds of half a second are 666,667 bytes a second: 150 ms, and 8 of the trip.
+        ('"replica.fetch.min.bytes" = 100000', 158),
+        ('"replica.fetch.min.bytes" = 100000, "num.replica.fetchers" = 2', 158),  # one partition has one
+        ('"replica.fetch.min.bytes" = 100000, "replica.fetch.wait.max.ms" = 92', 100),
+        ('"replica.fetch.min.bytes" = 1000000', 508),
+    ],
+)
+def test_a_fetch_that_waits_for_bytes_is_behind_by_more(tmp_path: Path, config: str, lacking: int) -> None:
+    """By half of the wait and of the round trip, at two records a millisecond."""
+    cluster = f"fetch_round_trip_ms = 8\nconfig = {{ {config} }}"
+    text = dying(appends(1000), death(moment=0.9), cluster)
+    assert leos_after(game_of(text, tmp_path)) == [3900, 3900 - lacking, 3900 - lacking]
+
+
+def test_waits_are_those_of_the_reference(tmp_path: Path) -> None:
+    """Which finds the mean of all fetchers row by row: two topics on the same brokers, and one that has other ones."""
+    more = '[[topics]]\nname = "u"\nassignment = [[1, 2, 3]]\n[[topics]]\nname = "v"\nassignment = [[5, 4]]\n'
+    of_more = '\n[[workload]]\ntopic = "[uv]"\nrecords_per_second = 2411.5\nrecord_bytes = 71\nacks = "1"\nfrom_round = 2\n'
+    config = 'config = { "replica.fetch.min.bytes" = 9000, "num.replica.fetchers" = 2 }'
+    text = dying(more + appends(300) + of_more, death(moment=0.7) + death(5, 0.3), config, groups=2)
+    text = text.replace("assignment = [[1, 2, 3], [4, 5, 6]]", "assignment = [[1, 2, 3]]")
+    run = scenarios_of(text, tmp_path)
+    game = played(run.scenarios)
+    known = all_known(game)
+    waits = set()
+    for place, case in enumerate(cases_of_run(run).values()):
+        waits.add(case["fetch_wait_us"])
+        assert not differences(simulate(case), game, place, known)
+    assert len(waits) == 1 and 10_000 < waits.pop() < 500_000
 
 
 def test_a_far_follower_lacks_more(tmp_path: Path) -> None:

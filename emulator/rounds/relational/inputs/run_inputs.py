@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.faults.timeline import BrokerSegment, broker_timelines
+from emulator.inputs.fetch_waits import fetch_wait_us
 from emulator.rounds.relational.inputs.settings import OF_SEGMENTS, broker_settings, is_ever_tiered, may_delete, topic_settings
 from emulator.rounds.relational.inputs.workload import OF_RATES, Place, commands_of, workloads
 from emulator.rounds.relational.queries.query import Engine, Query
@@ -48,7 +49,8 @@ STALE = pa.schema(
 
 DEATHS = pa.schema(
     [("scenario_id", pa.int32()), ("broker", pa.int32()), ("death_round", pa.int32()), ("moment", pa.int64())]
-    + [("is_given", pa.bool_()), ("round_trip_us", pa.int64()), ("fixed_fetches", pa.int64()), ("seed_halves", pa.int64())]
+    + [("is_given", pa.bool_()), ("round_trip_us", pa.int64()), ("fetch_wait_us", pa.int64())]
+    + [("fixed_fetches", pa.int64()), ("seed_halves", pa.int64())]
 )
 """Brokers that are killed while they run. `moment`: in millionths of the round; the last, AFTER_APPEND, is its end."""
 
@@ -255,6 +257,7 @@ def _deaths(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[B
         fetching, seed = scenario.fetching, scenario.seed % 2**64
         shared: dict[str, Any] = {"scenario_id": scenario.scenario_id, "round_trip_us": fetching.round_trip_us}
         shared |= {"fixed_fetches": fetching.per_round, "seed_halves": seed >> 32 ^ seed % 2**32}
+        shared["fetch_wait_us"] = fetch_wait_us(scenario)
         for broker, segments in timelines[scenario.scenario_id].items():
             ran = True
             for s in segments:

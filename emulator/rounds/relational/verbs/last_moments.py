@@ -50,8 +50,8 @@ def _dying_leaders(now: Round) -> Query:
     killed = all_of.where(served).join(now.inputs.deaths.broadcast(), ["scenario_id", "broker"]).where("death_round = round")
     return _drawn(_with_round_before(now, killed)).select(
         "pid", "broker AS source", "scenario_id", "round", "workload_id", "client_epoch AS source_epoch", "leo AS source_leo",
-        "known_members", "min_insync_replicas", "moment", "is_given", "round_us", "round_trip_us", "fixed_fetches", "draw",
-        "was_isolated AS source_was_isolated",
+        "known_members", "min_insync_replicas", "moment", "is_given", "round_us", "round_trip_us", "fetch_wait_us",
+        "fixed_fetches", "draw", "was_isolated AS source_was_isolated",
     )  # fmt: skip
 
 
@@ -120,7 +120,8 @@ def _level_followers(now: Round, leaders: Query) -> Query:
         far = now.inputs.links.where("link_us IS NOT NULL")
         level = level.join_where(far.broadcast(), f"{LINK} AND sender = source AND receiver = broker", "left")
     return level.select(
-        *REPLICA, "leo", "moment", "draw", "round_us", "coalesce(link_us, round_trip_us) AS trip_us", "fixed_fetches",
+        *REPLICA, "leo", "moment", "draw", "round_us", "fixed_fetches",
+        "coalesce(link_us, round_trip_us) + fetch_wait_us AS trip_us",
         "CASE WHEN stops_at IS NOT NULL THEN least(moment, stops_at) WHEN running THEN moment ELSE 0L END AS own_moment",
     )  # fmt: skip
 
@@ -128,8 +129,8 @@ def _level_followers(now: Round, leaders: Query) -> Query:
 def _lacking(level: Query, batches: Query) -> Query:
     """What each of these followers lacks of each batch, and what of it was there when the follower got the last of it.
 
-    It lacks what was written in the last half of a round trip, a part of a record as the draw says; with a given number of
-    fetches what was written since the last of them.
+    It lacks what was written in the last half of a round trip and of its wait, a part of a record as the draw says; with a given
+    number of fetches what was written since the last of them.
     """
     both = level.join(batches, "pid").with_columns(
         there=f"own_moment * records DIV {AFTER_APPEND}",

@@ -42,7 +42,7 @@ INVARIANTS_OF_ROUNDS = len(EVERY_ROUND) + len(OF_TIERS)
 def check_invariants(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """Look at every replica, at the end of a round."""
     superseded = part.superseded
-    ready = is_ready(part, replicas)
+    ready = is_ready(part, replicas)  # else nobody leads (M)
     of_partition = broken_of_partition(inputs, part)
     for slot in range(part.slots):
         replica = replicas[slot]
@@ -122,7 +122,7 @@ def broken_of_replica(part: Partition, replicas: Rows[Replica], slot: int, ready
 
 @compiled_into_callers
 def true_high_watermark(part: Partition, replicas: Rows[Replica]) -> int:
-    """A new leader's high watermark may be below what was committed before it (KIP-966: lagging high watermark)."""
+    """A new leader's high watermark may be below what was committed before it; of that counts what the leader has (E)."""
     start = max(part.epoch_start, 0)
     if part.committed_before <= min(start, replicas[part.client_leader].leo):
         return max(part.leader_hw, part.committed_before)
@@ -153,10 +153,11 @@ def broken_of_leader(inputs: Inputs, part: Partition, replicas: Rows[Replica], s
         if slot != part.client_leader and has(superseded, slot) and replicas[slot].leading_epoch == part.client_epoch:
             broken |= 1 << ELECTION_SAFETY
     least = settings.min_insync_replicas
+    # A shrink of this round counts once it is confirmed (K).
     rises_alone = part.size_joined < least or part.leader_hw > part.hw_limit
     if part.leader_hw > part.hw_before and part.size_shrunk < least and rises_alone:
         broken |= 1 << COMMITTED_ON_MIN_ISR
-    beyond = (part.isr | part.elr) & ~(part.known_isr | part.pending_joins)
+    beyond = (part.isr | part.elr) & ~(part.known_isr | part.pending_joins)  # (L)
     if part.leader == part.client_leader and size(part.known_isr) >= least and beyond:
         broken |= 1 << REPLICATION_QUORUM_SUPERSET
     return broken

@@ -25,7 +25,7 @@ def compare_logs(lists: Lists, part: Partition, replicas: Rows[Replica], slot: i
     if part.client_leader == NOBODY or slot == part.client_leader:
         return
     leader = replicas[part.client_leader]
-    begin, end = max(replica.log_start, leader.log_start, part.expired_to), min(replica.leo, leader.leo)
+    begin, end = max(replica.log_start, leader.log_start, part.expired_to), min(replica.leo, leader.leo)  # (F)
     replica.unlike_from = first_offset_of_logs(lists, replica, leader, begin, end, False)
     if replica.unlike_from == UNKNOWN and replica.leo > leader.leo:
         replica.unlike_from = leader.leo
@@ -113,7 +113,7 @@ def first_offset(runs: Rows[Run], own: List, other: List, begin: int, end: int, 
 
 @compiled_into_callers
 def judge_impaired(part: Partition, replicas: Rows[Replica], slot: int) -> None:
-    """Whether a replica that lost records to a fault still lacks some: as long as it is down, or counts for nothing.
+    """Whether a replica that lost records to a fault still lacks some: as long as it is down, or counts for nothing (A).
 
     Nor does it count for anything while there is no controller with which it could register (BrokerLifecycleManager).
     """

@@ -36,13 +36,13 @@ def finish(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica
         part.end_hw = replicas[last].hw
     for slot in range(part.slots):
         replicas[slot].local_bytes = local_bytes(lists, inputs, part, replicas[slot])
-    if not part.deleted:
+    if not part.deleted:  # (O)
         check_end(lists, inputs, part, replicas)
 
 
 @compiled
 def check_end(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
-    """Some time after the last fault a partition has a leader, and who is heard and caught up is in the ISR."""
+    """Some time after the last fault a partition has a leader, and who is heard and caught up is in the ISR (N)."""
     settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
     bound = scenario.session_timeout_rounds + 2 * settings.lag_rounds + SETTLING_ROUNDS
     if part.now - scenario.quiet_from < bound:

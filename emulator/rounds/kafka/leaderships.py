@@ -164,7 +164,7 @@ def tell_of_losses(lists: Lists, inputs: Inputs, part: Partition, replica: Repli
 
 @compiled
 def may_lose_committed(inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> bool:
-    """Whether so many replicas have lost records to faults that what is committed may be lost.
+    """Whether so many replicas have lost records to faults that what is committed may be lost (D).
 
     Without eligible leader replicas one is enough (KIP-966, Motivation: the last replica standing); with them as many as
     min.insync.replicas (kip-966 of Vanlightly/kafka-tlaplus, NoCommittedRecordLostGlobally).
@@ -179,10 +179,10 @@ def may_lose_committed(inputs: Inputs, part: Partition, replicas: Rows[Replica])
 
 @compiled
 def hold_against_committed(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int, epoch: int) -> None:
-    """An elected leader lacks committed records: LeaderCompleteness and its like, or its election gives them up.
+    """An elected leader lacks committed records: LeaderCompleteness and its like, or its election gives them up (C, D).
 
-    Suspect is what is lacking after faults that may lose it, where the leader is none of those that lost records. A leader that
-    does not run has to prove nothing (LeaderCompleteness of kip-966).
+    Suspect is what is lacking after faults that may lose it, where the leader is none of those that lost records (S2). A leader
+    that does not run has to prove nothing (B).
     """
     work, lost = lists.work, lists.filled[0].lost
     may_lose = may_lose_committed(inputs, part, replicas)
@@ -191,7 +191,7 @@ def hold_against_committed(lists: Lists, inputs: Inputs, part: Partition, replic
         part.unclean_epoch = epoch
     if is_lossy:
         part.lossy_epoch = epoch
-    log_start = max(part.lead_log_start, part.expired_to)  # any leader may have expired what is older
+    log_start = max(part.lead_log_start, part.expired_to)  # any leader may have expired what is older (F)
     if part.lead_unclean or is_lossy:
         clear(part.given_up)
         lacking_of(lists, part, part.committed, log_start)

@@ -63,7 +63,7 @@ def check_begin(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Re
     """What a read at the position says of what came before it: ReadsOneLog, ReadAccounted.
 
     ReadsOneLog: the record before the position is, by the replica's epochs, the one that the reader read there; but where the
-    check of its position does not see that, which Kafka allows.
+    check of its position does not see that, which Kafka allows (P).
     """
     replica, position = replicas[slot], reader.position
     reader.broken = 0
@@ -107,7 +107,7 @@ def check_read(
     elif not is_committed(lists, part, epoch, from_offset, to_offset):
         tell_of_read(lists, inputs, part, replicas, reader, READ_COMMITTED, slot, epoch, from_offset, to_offset, UNKNOWN)
     check_lineage(lists, inputs, part, replicas, reader, slot, epoch, from_offset, to_offset)
-    since = max(part.unclean_epoch, part.lossy_epoch)  # such an election loses what was read before, and others take its place
+    since = max(part.unclean_epoch, part.lossy_epoch)  # what was read before it is lost, others take its place (Q)
     if epoch >= since:
         other = other_epoch_in(readers.read_ranges, readers.whole[0].ranges, since, epoch, from_offset, to_offset)
         if other != UNKNOWN:
@@ -166,7 +166,7 @@ def is_committed(lists: Lists, part: Partition, epoch: int, from_offset: int, to
 
 @compiled
 def check_reset(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], reader: Reader, cause: int) -> None:
-    """ResetOnlyIfGone: a position that is below T's log start, or above its end, is not in T's log."""
+    """ResetOnlyIfGone: a position that is below T's log start, or above its end, is not in T's log, if there was a T ever (R)."""
     if part.client_leader == NOBODY or cause not in (BELOW_START, ABOVE_END):
         return
     leader, position = replicas[part.client_leader], reader.position

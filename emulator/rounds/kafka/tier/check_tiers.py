@@ -31,9 +31,10 @@ from emulator.rounds.lists import every, last
 from emulator.rounds.records import Rows
 
 IN_STORE, WAS_COPIED, WAS_UNREFERENCED, WAS_GIVEN_UP, WAS_REMOVED = range(5)
-"""Why a remote segment counts: it is there as a whole; it was copied once; a leader of another lineage deleted it because its
-epochs are older than that log's first (RLMExpirationTask.deleteLogSegmentsDueToLeaderEpochCacheTruncation), or for whatever
-reason; it went when remote storage was turned off.
+"""Why a remote segment counts: it is there as a whole, whether a lookup finds it or not (I); it was copied once; a leader of
+another lineage deleted it because its epochs are older than that log's first
+(RLMExpirationTask.deleteLogSegmentsDueToLeaderEpochCacheTruncation), or for whatever reason; it went when remote storage was
+turned off.
 """
 
 
@@ -51,7 +52,7 @@ def check_tiers(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition,
             broken |= of_leader
         if not replica.log_start <= replica.local_start <= replica.hw:
             broken |= 1 << LOCAL_LOG_IN_ORDER
-        if settings.copies and tier.start_before < replica.local_start:
+        if settings.copies and tier.start_before < replica.local_start:  # (J)
             broken |= broken_by_retention(lists, tiers, part, replicas, slot)
         if tier.seen_segments == replica.segments.changes and tier.seen_start == replica.local_start:
             broken |= replica.tier_broken & (1 << LOCAL_LOG_IS_WHOLE)

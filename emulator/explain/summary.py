@@ -99,6 +99,8 @@ def outcome_counts(rows: PartitionRows) -> Iterator[tuple[str, str]]:
     if rows.outcome.get("sent_unacknowledged"):
         for name in ("sent_unacknowledged", "unacknowledged_lost"):
             yield name, str(rows.outcome[name])
+    if rows.outcome.get("given_up"):
+        yield "given_up", str(rows.outcome["given_up"])
     yield "leaderless", f"{rows.outcome['leaderless_rounds'] * rows.scenario['round_ms'] / 1000:g} s"
 
 

@@ -30,6 +30,7 @@ OF_SCENARIOS = (
     Column("of acks=0 lost", "unacknowledged_lost", bar=True),
     Column("partitions with loss", "partitions_with_loss"),
     Column("refused", "refused", bar=True),
+    Column("given up", "given_up", bar=True),
     *_AVAILABILITY,
     Column("longest without a leader", "longest_leaderless_seconds", seconds),
     Column("unclean elections", "unclean_elections"),
@@ -43,6 +44,7 @@ BY_TOPIC = (
     Column("of acks=0 lost", "unacknowledged_lost", bar=True),
     Column("partitions with loss", "partitions_with_loss"),
     Column("refused", "refused", bar=True),
+    Column("given up", "given_up", bar=True),
     *_AVAILABILITY,
     Column("under-replicated", "under_replicated_seconds", seconds, bar=True),
 )
@@ -99,13 +101,21 @@ OF_WORST = (
     Column("of acks=0 lost", "unacknowledged_lost", bar=True),
     *_AVAILABILITY,
     Column("refused", "refused", bar=True),
+    Column("given up", "given_up", bar=True),
     Column("cut from logs", "truncated"),
     Column("elections", "elections"),
     Column("unclean ones", "unclean_elections"),
 )
 _KAFKAS = (
     *("leaderless_seconds", "leaderless_partitions", "longest_leaderless_seconds", "under_min_isr_seconds"),
-    *("under_replicated_seconds", "lost_at_unclean_elections", "unacknowledged_lost", "unclean_elections", "truncated"),
+    *(
+        "under_replicated_seconds",
+        "lost_at_unclean_elections",
+        "unacknowledged_lost",
+        "unclean_elections",
+        "truncated",
+        "given_up",
+    ),
     *("network_in_saturated_seconds", "network_out_saturated_seconds", "disk_saturated_seconds", "throttled_seconds"),
 )
 _IN_WORDS_OF_LEDGERS = {

@@ -153,6 +153,7 @@ def _cards(own: Row | None) -> str:
         ("partitions that lost some", f"{own['partitions_with_loss']:,} of {own['partitions']:,}", False),
         ("records acknowledged", number(own["acked"]), False),
         ("records refused", number(own["refused"]), False),
+        *([("records that producers gave up", number(own["given_up"]), True)] if own["given_up"] else []),
         (f"longest {gone}", seconds(own["longest_leaderless_seconds"]), False),
         (f"{gone}, over all partitions", seconds(own["leaderless_seconds"]), False),
     ]

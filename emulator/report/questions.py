@@ -5,7 +5,7 @@ from __future__ import annotations
 SCENARIOS = """
 SELECT s.scenario_id, s.name, s.protocol, count(*) AS partitions, sum(o.acked) AS acked, sum(o.acked_lost) AS acked_lost,
   coalesce(sum(o.unacknowledged_lost), 0) AS unacknowledged_lost,
-  count_if(o.acked_lost > 0) AS partitions_with_loss, sum(o.refused) AS refused,
+  count_if(o.acked_lost > 0) AS partitions_with_loss, sum(o.refused) AS refused, coalesce(sum(o.given_up), 0) AS given_up,
   sum(o.leaderless_rounds) * s.round_ms / 1000 AS leaderless_seconds,
   max(o.leaderless_rounds) * s.round_ms / 1000 AS longest_leaderless_seconds,
   sum(o.unwritable_rounds) * s.round_ms / 1000 AS unwritable_seconds,
@@ -23,7 +23,7 @@ TOPICS = """
 SELECT o.topic, count(*) AS partitions, min(size(p.replicas)) AS least_replicas, max(size(p.replicas)) AS most_replicas,
   min(p.min_isr) AS min_isr, sum(o.acked) AS acked, sum(o.acked_lost) AS acked_lost,
   coalesce(sum(o.unacknowledged_lost), 0) AS unacknowledged_lost,
-  count_if(o.acked_lost > 0) AS partitions_with_loss, sum(o.refused) AS refused,
+  count_if(o.acked_lost > 0) AS partitions_with_loss, sum(o.refused) AS refused, coalesce(sum(o.given_up), 0) AS given_up,
   sum(o.leaderless_rounds) * s.round_ms / 1000 AS leaderless_seconds,
   sum(o.unwritable_rounds) * s.round_ms / 1000 AS unwritable_seconds,
   sum(o.under_min_isr_rounds) * s.round_ms / 1000 AS under_min_isr_seconds,
@@ -159,16 +159,17 @@ WORST = """
 SELECT o.topic, min(o.partition) AS partition, count(*) AS alike, p.replicas, o.acked, o.acked_lost,
   coalesce(o.unacknowledged_lost, 0) AS unacknowledged_lost,
   o.leaderless_rounds * s.round_ms / 1000 AS leaderless_seconds, o.unwritable_rounds * s.round_ms / 1000 AS unwritable_seconds,
-  o.under_min_isr_rounds * s.round_ms / 1000 AS under_min_isr_seconds, o.refused, o.truncated, o.elections, o.unclean_elections
+  o.under_min_isr_rounds * s.round_ms / 1000 AS under_min_isr_seconds, o.refused, coalesce(o.given_up, 0) AS given_up,
+  o.truncated, o.elections, o.unclean_elections
 FROM outcomes o
 JOIN scenarios s ON s.scenario_id = o.scenario_id
 JOIN partitions p ON p.scenario_id = o.scenario_id AND p.topic = o.topic AND p.partition = o.partition
 WHERE o.scenario_id = {s} AND (o.acked_lost > 0 OR o.unacknowledged_lost > 0 OR o.leaderless_rounds > 0 OR o.unwritable_rounds > 0
-  OR o.under_min_isr_rounds > 0 OR o.refused > 0)
+  OR o.under_min_isr_rounds > 0 OR o.refused > 0 OR o.given_up > 0)
 GROUP BY o.topic, p.replicas, o.acked, o.acked_lost, o.unacknowledged_lost, o.leaderless_rounds, o.unwritable_rounds,
-  o.under_min_isr_rounds, o.refused, o.truncated, o.elections, o.unclean_elections, s.round_ms
-ORDER BY acked_lost DESC, leaderless_seconds DESC, unwritable_seconds DESC, under_min_isr_seconds DESC, refused DESC, topic,
-  partition
+  o.under_min_isr_rounds, o.refused, o.given_up, o.truncated, o.elections, o.unclean_elections, s.round_ms
+ORDER BY acked_lost DESC, leaderless_seconds DESC, unwritable_seconds DESC, under_min_isr_seconds DESC, refused DESC,
+  given_up DESC, topic, partition
 LIMIT {rows}
 """
 """Partitions in trouble, the worst first; one stands for all of its topic with its replicas that went through the same."""

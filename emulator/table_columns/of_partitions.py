@@ -48,6 +48,7 @@ PARTITIONS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("unacknowledged_lost", LONG, "records sent with acks=0 absent from the final leader's log"),
         Column("committed_lost", LONG, "records once below a leader's high watermark, absent likewise"),
         Column("refused", LONG, "records refused with NOT_ENOUGH_REPLICAS or RECORD_TOO_LARGE"),
+        Column("given_up", LONG, "records that producers gave up: they had waited for delivery.timeout.ms, as a broker was full"),
         Column("truncated", LONG, "records cut from logs, summed over replicas"),
         Column("elections", LONG, "elections of a leader, unclean and preferred ones included"),
         Column("unclean_elections", LONG, "elections of a replica outside ISR and ELR"),

@@ -32,7 +32,7 @@ LATER = {
     "scenarios": ("event_kinds",),
     "faults": ("power", "round_trip_ms", "moment"),
     "fault_rounds": ("power", "round_trip_ms", "moment"),
-    "outcomes": ("acked_unreadable", "acked_under_replicated", "sent_unacknowledged", "unacknowledged_lost"),
+    "outcomes": ("acked_unreadable", "acked_under_replicated", "sent_unacknowledged", "unacknowledged_lost", "given_up"),
     "lost": ("sent_unacknowledged", "unacknowledged_lost", "kind"),
     "ask_how_do_variants_compare": ("sent_unacknowledged", "unacknowledged_lost"),
     "ask_which_partitions_lost_records": ("kind", "unacknowledged_lost", "seconds"),

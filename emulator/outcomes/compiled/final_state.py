@@ -27,6 +27,7 @@ _OUTCOMES = {
     "unacknowledged_lost": "unacknowledged_lost",
     "committed_lost": "committed_lost",
     "refused": "refused",
+    "given_up": "given_up_records",
     "truncated": "truncated",
     "elections": "elections",
     "unclean_elections": "unclean_elections",

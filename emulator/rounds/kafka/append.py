@@ -8,7 +8,7 @@ from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings, WorkloadSpan
 from emulator.rounds.kafka.leaderships import acknowledge_on_append
 from emulator.rounds.kafka.log import begin_chunk, end_chunk, extend_log, raise_log_start
-from emulator.rounds.kafka.produce_within import begin_waiting, bytes_of, end_waiting, may_send, oldest_workload
+from emulator.rounds.kafka.produce_within import begin_waiting, bytes_of, end_waiting, may_send, oldest_workload, records_of
 from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.unacknowledged import note_unacknowledged
@@ -73,6 +73,7 @@ def append_within(lists: Lists, inputs: Inputs, part: Partition, replica: Replic
             refused += append_round(lists, inputs, part, replica, settings, rules, workload)
         elif part.waiting_rounds > inputs.scenarios[part.scenario].delivery_rounds:
             part.expired_bytes += size_bytes
+            part.given_up_records += records_of(inputs, workload)
         else:
             break
         part.waiting_rounds -= 1
@@ -131,11 +132,7 @@ def delete_records(lists: Lists, inputs: Inputs, part: Partition, replica: Repli
 @compiled_into_callers
 def records_due(inputs: Inputs, part: Partition) -> int:
     """Records that clients want to write in this round."""
-    workload = inputs.workload[part.workload]
-    due = workload.too_large
-    if workload.pattern != UNKNOWN:
-        due += inputs.patterns[workload.pattern].records
-    return due
+    return records_of(inputs, inputs.workload[part.workload])
 
 
 @compiled_into_callers

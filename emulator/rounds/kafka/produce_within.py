@@ -52,6 +52,12 @@ def bytes_of(inputs: Inputs, workload: WorkloadSpan) -> int:
     return 0 if workload.pattern == UNKNOWN else inputs.patterns[workload.pattern].size_bytes
 
 
+@compiled_into_callers
+def records_of(inputs: Inputs, workload: WorkloadSpan) -> int:
+    """How many records a round has."""
+    return workload.too_large + (0 if workload.pattern == UNKNOWN else inputs.patterns[workload.pattern].records)
+
+
 @compiled
 def waiting_bytes(inputs: Inputs, part: Partition) -> int:
     """Bytes that wait at the end of the round."""

@@ -268,6 +268,7 @@ class Partition(Record):
     acked_records: int = compared("records acknowledged by the leaderships before T's, those with acks=0 among them")
     sent_unacknowledged: int = counter("records with acks=0 that leaders appended")
     refused: int = counter("records refused")
+    given_up_records: int = counter("records that producers gave up, as they waited for delivery.timeout.ms")
     truncated: int = compared("records cut")
     replicated_bytes: int = counter("bytes fetched by followers")
     local_deleted_bytes: int = apart("bytes that retention took from disks")

@@ -101,10 +101,13 @@ _WITH_EFFECT: tuple[ConfigKey, ...] = (
     *(_topic(key, str, "") for key in THROTTLED_LISTS),
     _broker("leader.replication.throttled.rate", int, LONG_MAX, _LONG),
     _broker("follower.replication.throttled.rate", int, LONG_MAX, _LONG),
+    _topic("producer_byte_rate", int, LONG_MAX, _POSITIVE_LONG),
+    _broker("consumer_byte_rate", int, LONG_MAX, _POSITIVE_LONG),
     _broker("replica.lag.time.max.ms", int, 30_000, _POSITIVE_LONG),
     _broker("replica.fetch.max.bytes", int, 1_048_576, _INT),
     _broker("replica.fetch.response.max.bytes", int, 10_485_760, _INT),
     _broker("replica.fetch.wait.max.ms", int, 500, _INT),
+    _broker("replica.fetch.min.bytes", int, 1, _INT),
     _broker("num.replica.fetchers", int, 1, _POSITIVE_INT),
     _broker("replica.high.watermark.checkpoint.interval.ms", int, 5_000, _POSITIVE_LONG),
     _broker("broker.session.timeout.ms", int, 9_000, _POSITIVE_INT),
@@ -186,8 +189,7 @@ _RECORDED: tuple[ConfigKey, ...] = (
     _broker("log.message.timestamp.before.max.ms", int, LONG_MAX, _LONG, of="message.timestamp.before.max.ms"),
     _topic("message.timestamp.after.max.ms", int, HOUR_MS, _LONG),
     _broker("log.message.timestamp.after.max.ms", int, HOUR_MS, _LONG, of="message.timestamp.after.max.ms"),
-    # the rest of the fetcher, the controller, defaults for new topics
-    _broker("replica.fetch.min.bytes", int, 1, _INT),
+    # the controller, defaults for new topics
     _broker("leader.imbalance.per.broker.percentage", int, 10, _INT),
     _broker("broker.heartbeat.interval.ms", int, 2_000, _POSITIVE_INT),
     _broker("controlled.shutdown.enable", bool, True),
@@ -221,7 +223,9 @@ OF_ONE_BROKER = frozenset(
 )
 """Keys that an alter_config of one broker changes."""
 
-AT_START = frozenset({"broker.session.timeout.ms", "num.replica.fetchers", "max.message.bytes", "message.max.bytes"})
+AT_START = frozenset({
+    "broker.session.timeout.ms", "num.replica.fetchers", "replica.fetch.min.bytes", "max.message.bytes", "message.max.bytes",
+})  # fmt: skip
 """Keys that have an effect from the start of a run on: what an alter_config says of them comes too late."""
 
 

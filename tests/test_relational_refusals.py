@@ -59,6 +59,7 @@ LACKING = {
     "records above max.message.bytes": scenario(of_topic='"max.message.bytes" = 1000'),
     "consumers": scenario(more='[[consumers]]\ngroup = "g"\ntopic = "t"\n'),
     "bandwidth budgets of brokers": scenario(cluster="network_bytes_per_second = 5"),
+    "quotas of clients": scenario(of_topic='"producer_byte_rate" = 5'),
     "replication throttles": scenario(of_topic=THROTTLE),
     "command delete_topic": scenario(more=command("delete_topic")),
     "fault open_transaction": scenario(more=fault("open_transaction", 'topic = "t"')),

@@ -6,6 +6,7 @@ import numpy as np
 
 from emulator import configs
 from emulator.bandwidth.broker_configs import BrokerConfigs
+from emulator.bandwidth.client_quotas import limits_clients
 from emulator.scenario import Scenario
 
 KINDS = ("network_in", "network_out", "disk", "leader_throttle", "follower_throttle")
@@ -16,9 +17,9 @@ RATES = {"leader_throttle": "leader.replication.throttled.rate", "follower_throt
 
 
 def limits_bandwidth(scenario: Scenario) -> bool:
-    """Whether any budget of a broker is limited in any round."""
+    """Whether any budget of a broker is limited in any round, or a client has a quota there."""
     of_brokers = any(b.network_bytes_per_second or b.disk_bytes_per_second for b in scenario.brokers)
-    return of_brokers or _throttles(scenario).are_set
+    return of_brokers or _throttles(scenario).are_set or limits_clients(scenario)
 
 
 def _throttles(scenario: Scenario) -> BrokerConfigs:

@@ -120,6 +120,14 @@ def _clients_traffic(case: Case) -> str | None:
     return f"{text}; of producers one is taken for each partition."
 
 
+def _client_quotas(case: Case) -> str | None:
+    from emulator.bandwidth.client_quotas import limits_clients
+
+    if case.given is None or case.of_ledgers or not limits_clients(case.given):
+        return None
+    return "Quotas of clients hold in every round, not over 11 s; who writes a topic is one client, and a group is one."
+
+
 def _excuses(_: Case) -> str:
     return "Checks of invariants pass over what a rule of Kafka allows, each with its source; violations are lower bounds."
 
@@ -148,7 +156,7 @@ def _clients(case: Case) -> str:
 
 
 def _compaction(case: Case) -> str | None:
-    return None if case.of_ledgers else "Compaction, quotas of clients, several log directories and full disks are not played."
+    return None if case.of_ledgers else "Compaction, quotas of requests, several log directories and full disks are not played."
 
 
 def _controller(case: Case) -> str | None:
@@ -177,6 +185,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Copies": _copies,
     "Remote reads": _remote_reads,
     "Producers, consumers and copies": _clients_traffic,
+    "Quotas of clients": _client_quotas,
     "Excuses of invariants": _excuses,
     "Drawn faults": _draws,
     "Prices": _prices,

@@ -20,6 +20,8 @@ from emulator.scenario.workload import check_partitions
 
 CONSUMERS_PROTOCOL = "kafka"
 STARTS = ("earliest", "latest")
+QUOTA = "consumer_byte_rate"
+"""The group's own quota: no key of a consumer's, but what a broker has for one (KIP-13)."""
 _ALL_PARTITIONS = ((0, INT_MAX),)
 _ROWS: pa.Schema = pa.schema(
     [(name, pa.string()) for name in ("topic", "partitions")] + [("from_round", pa.int64()), ("to_round", pa.int64())]
@@ -53,6 +55,7 @@ CONSUMER_KEYS: Mapping[str, ConsumerKey] = {
     "fetch.max.bytes": ConsumerKey(52_428_800),
     "metadata.max.age.ms": ConsumerKey(300_000, span=(0, LONG_MAX)),
     "fetch.max.wait.ms": ConsumerKey(500),
+    QUOTA: ConsumerKey(LONG_MAX, span=(1, LONG_MAX)),
 }
 IDLE_KEYS = ("fetch.max.wait.ms",)
 """Those without effect: what is there is read in every round."""
@@ -110,6 +113,7 @@ def _resolve(places: Places, here: Location, shape: ConsumerShape, rounds: int, 
         to_round=max(rounds, shape.from_round + 1) if shape.to_round is None else shape.to_round,
         rack=shape.rack,
         members=shape.members,
+        byte_rate=shape.config.get(QUOTA),
         idle_keys=tuple(key for key in IDLE_KEYS if key in shape.config),
     )
 
@@ -136,7 +140,7 @@ def _start(places: Places, here: Location, given: object, reset: str) -> str | i
 def _check_groups(
     places: Places, shapes: list[ConsumerShape], rows: tuple[ConsumerRow, ...], partitions: Mapping[str, int]
 ) -> None:
-    """Rows of one group may not overlap for a partition, nor differ in members."""
+    """Rows of one group may not overlap for a partition, nor differ in members or quota."""
     read = [read_partitions(row, partitions) for row in rows]
     groups: dict[str, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
@@ -147,16 +151,19 @@ def _check_groups(
             if a.from_round < b.to_round and b.from_round < a.to_round and (both := _common(read[first], read[second])):
                 problem = f"group {quoted(group)} reads {both} by another row in these rounds"
                 raise places.error(("consumers", second), problem, "rows of a group that do not overlap in time for a partition")
-        _check_members(places, shapes, places_of_rows)
+        _check_same(places, shapes, places_of_rows)
 
 
-def _check_members(places: Places, shapes: list[ConsumerShape], of_group: list[int]) -> None:
-    first = shapes[of_group[0]].members
+def _check_same(places: Places, shapes: list[ConsumerShape], of_group: list[int]) -> None:
+    first = shapes[of_group[0]]
     for at in of_group:
-        members = shapes[at].members
-        if members != first:
-            problem = f"group {quoted(shapes[at].group)} has {quoted(first)} members in another row"
+        own = shapes[at]
+        if own.members != first.members:
+            problem = f"group {quoted(own.group)} has {quoted(first.members)} members in another row"
             raise places.error(("consumers", at, "members"), problem, "the same in all rows of a group")
+        if own.config.get(QUOTA) != first.config.get(QUOTA):
+            problem = f"group {quoted(own.group)} has {quoted(QUOTA)} {quoted(first.config.get(QUOTA))} in another row"
+            raise places.error(("consumers", at, "config", QUOTA), problem, "the same in all rows of a group")
 
 
 def read_partitions(row: ConsumerRow, partitions: Mapping[str, int]) -> dict[str, list[tuple[int, int]]]:

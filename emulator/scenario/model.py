@@ -130,7 +130,7 @@ class ConsumerRow:
 
     start: an offset, "earliest" or "latest"; reset: auto.offset.reset. fetch_bytes: the least of what limits the bytes of a
     fetch. records_per_round, bytes_per_round None: any number. members: consumers of the group, None: one for each partition.
-    idle_keys: those of its config that have no effect.
+    byte_rate: the group's quota at each broker, None: that of all groups. idle_keys: those of its config that have no effect.
     """
 
     group: str
@@ -147,6 +147,7 @@ class ConsumerRow:
     to_round: int
     rack: str | None
     members: int | None
+    byte_rate: int | None = None
     idle_keys: tuple[str, ...] = ()
 
 

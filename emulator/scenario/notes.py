@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from emulator.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, effective
 from emulator.errors import listing
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
+from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.ledgers import has_ledgers
@@ -179,13 +180,15 @@ def topics_by_acks(scenario: Scenario) -> dict[str, list[str]]:
 
 
 def _throttles(scenario: Scenario) -> Iterator[str]:
-    """KIP-73: a rate is for the replicas that a topic lists."""
+    """KIP-73: a rate is for the replicas that a topic lists. KIP-13: a group's is for groups."""
     changed = [command.config or {} for command in scenario.commands if command.kind == "alter_config"]
     for side in ("leader", "follower"):
         rate, listed = f"{side}.replication.throttled.rate", f"{side}.replication.throttled.replicas"
         is_set = any(rate in config for config in (scenario.config, *changed))
         if is_set and not any(value for topic in scenario.topics for value in values(scenario, topic, listed)):
             yield f"{rate} limits nothing: no topic has {listed}"
+    if not scenario.consumers and any(CLIENT_QUOTA in config for config in (scenario.config, *changed)):
+        yield f"{CLIENT_QUOTA} limits nothing: nobody reads"
 
 
 def _late_faults(scenario: Scenario) -> Iterator[str]:

@@ -73,7 +73,7 @@ def test_figures_are_those_of_the_tables(small: Path, report: Callable[..., Page
     asked = emulator.read(small).duckdb.sql
     topics = asked(
         "SELECT topic, count(*), sum(acked), sum(acked_lost), sum(unacknowledged_lost), count(*) FILTER (acked_lost > 0),"
-        " sum(refused),"
+        " sum(refused), sum(given_up),"
         " sum(leaderless_rounds) / 2, sum(unwritable_rounds) / 2, sum(under_min_isr_rounds) / 2, sum(under_replicated_rounds) / 2"
         " FROM outcomes WHERE scenario_id = 0 GROUP BY topic"
     ).fetchall()

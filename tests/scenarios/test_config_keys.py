@@ -156,7 +156,7 @@ def test_the_page_says_of_each_key_whether_it_has_an_effect() -> None:
     with_effect, without = keys.split("These have none")
     for part, is_told in ((with_effect, True), (without, False)):
         rows = [line.split("|")[1] for line in part.splitlines() if line.startswith("| ") and not line.startswith("| key ")]
-        named = {name for row in rows for name in re.findall(r"[a-z][a-z.]+[a-z]", row) if name in KEYS}
+        named = {name for row in rows for name in re.findall(r"[a-z][a-z._]+[a-z]", row) if name in KEYS}
         assert named == {name for name, key in KEYS.items() if key.effect is is_told}
 
 

@@ -16,6 +16,7 @@ from emulator.engine.budgets.client_demands import (
     client_demands,
     client_flows_of,
     joined_client_flows,
+    places_of,
 )
 from emulator.engine.budgets.client_shares import ClientShares
 from emulator.engine.budgets.copy_demands import CopyDemands, CopyFlows, copy_demands, copy_flows_of, joined_copy_flows
@@ -31,13 +32,14 @@ from emulator.rounds.kafka.state import State
 
 @dataclass(frozen=True, eq=False)
 class AllDemands:
-    """Of the partitions of a block. `brokers`: how many the scenario has."""
+    """Of the partitions of a block. `brokers`: how many the scenario has; `places`: of ClientFlows."""
 
     fetches: Demands | None
     copies: CopyDemands | None
     reads: ReadDemands | None
     clients: ClientDemands | None
     brokers: int
+    places: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,6 @@ class AllShares:
     copies: CopyShares | None
     reads: ReadShares | None
     clients: ClientShares | None
-    flows: ClientFlows | None
 
     @property
     def is_short(self) -> bool:
@@ -83,13 +84,14 @@ def all_demands(
     of_followers, of_clients = None, None
     if shared.limits_fetches:
         of_followers = demands(state, inputs, layout, shared, listed, round_)
-        of_clients = client_demands(state, inputs, layout, of_followers.appends, copies, reads, window, round_)
+        of_clients = client_demands(state, inputs, layout, of_followers.appends, copies, reads, shared, round_)
     return AllDemands(
         of_followers,
         copies if shared.copies is not None else None,
         reads if shared.reads is not None else None,
         of_clients,
         len(shared.brokers),
+        places_of(shared),
     )
 
 
@@ -99,7 +101,7 @@ def all_flows_of(asked: AllDemands) -> AllFlows:
         None if asked.fetches is None else flows_of(asked.fetches),
         None if asked.copies is None else copy_flows_of(asked.copies),
         None if asked.reads is None else read_flows_of(asked.reads),
-        None if asked.clients is None else client_flows_of(asked.clients, asked.brokers),
+        None if asked.clients is None else client_flows_of(asked.clients, asked.places, asked.brokers),
     )
 
 
@@ -125,6 +127,6 @@ def all_shares_of(flows: AllFlows, shared: SharedBudgets, round_: int) -> AllSha
     if flows.reads is not None and shared.reads is not None:
         reads = read_shares_of(flows.reads, shared.reads, round_)
     if flows.fetches is None or flows.clients is None:
-        return AllShares(None, copies, reads, None, None)
+        return AllShares(None, copies, reads, None)
     fetches, clients = shares_of(flows.fetches, flows.clients, shared, round_)
-    return AllShares(fetches, copies, reads, clients, flows.clients)
+    return AllShares(fetches, copies, reads, clients)

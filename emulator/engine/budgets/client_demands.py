@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from emulator.bandwidth.client_quotas import NO_CLIENT, ClientQuotas
 from emulator.engine.budgets.copy_demands import CopyDemands
 from emulator.engine.budgets.demands import Layout, bytes_of_workload, due_bytes, in_force, sums_of
 from emulator.engine.budgets.read_demands import ReadDemands, bytes_at
+from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_CAUSE, NO_POSITION, Reader
@@ -17,22 +19,61 @@ from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NO_SEGMENT
 from emulator.rounds.packed import entries_of
 
-PARTIES = ("producers", "consumers", "uploads", "downloads")
-"""Who sends to a broker, or has it send, beside followers; `downloads`: what it reads of remote storage for consumers."""
+PARTIES = ("producers", "consumers", "uploads", "downloads", "disk_reads")
+"""Who sends to a broker, or has it send, beside followers; `downloads`, `disk_reads`: what it reads of remote storage, and of its
+disk, for consumers.
+"""
+
+OF_GROUPS = ("consumers", "downloads", "disk_reads")
+"""Those that groups are behind."""
 
 DRAWS: Mapping[str, tuple[str, ...]] = {
     "producers": ("network_in", "disk"),
     "consumers": ("network_out",),
     "uploads": ("network_out",),
     "downloads": ("network_in",),
+    "disk_reads": ("disk",),
 }
 """Party -> the budgets of the broker that it draws on."""
 
 
 @dataclass(frozen=True, eq=False)
-class PartyDemand:
-    """Of one party, by partition, reader or replica: place of its broker; what is asked for, bytes per round; connections."""
+class PartyRows:
+    """Those that a broker's budgets are divided between, in rows: the parties, each without the clients of it that have a quota,
+    and these clients: producers, then groups, then groups as those for whom remote storage is read, and disks.
 
+    By row `party`, a place in PARTIES, and `client`, a number of ClientQuotas, NO_CLIENT for none.
+    """
+
+    party: np.ndarray
+    client: np.ndarray
+
+    def of(self, party: str, client: np.ndarray) -> np.ndarray:
+        """The rows of clients of a party, given by their numbers."""
+        at = PARTIES.index(party)
+        row = np.full(len(self.client) + 1, at)  # behind all clients is NO_CLIENT
+        own = np.flatnonzero((self.party == at) & (self.client != NO_CLIENT))
+        row[self.client[own]] = own
+        return row[client]
+
+
+def party_rows(clients: ClientQuotas) -> PartyRows:
+    """The rows of a scenario."""
+    writers = np.arange(clients.producers)
+    groups = clients.producers + np.arange(clients.groups)
+    parts = (("producers", writers), *((name, groups) for name in OF_GROUPS))
+    party = [np.arange(len(PARTIES)), *(np.full(len(own), PARTIES.index(name)) for name, own in parts)]
+    client = [np.full(len(PARTIES), NO_CLIENT), *(own for _, own in parts)]
+    return PartyRows(np.concatenate(party), np.concatenate(client))
+
+
+@dataclass(frozen=True, eq=False)
+class PartyDemand:
+    """Of one party, by partition, reader or replica: its row of PartyRows; place of its broker; bytes per round that it asks for;
+    connections.
+    """
+
+    row: np.ndarray
     broker: np.ndarray
     demand: np.ndarray
     connections: np.ndarray
@@ -44,7 +85,7 @@ ClientDemands = Mapping[str, PartyDemand]
 
 @dataclass(frozen=True, eq=False)
 class ClientFlows:
-    """By party and broker (place: party x brokers + place of the broker), all of them: what is asked for, in bytes per round, and
+    """By row and broker (place: row x brokers + place of the broker), all of them: what is asked for, in bytes per round, and
     over how many connections.
     """
 
@@ -64,7 +105,7 @@ def client_demands(
     appends: np.ndarray,
     copies: CopyDemands,
     reads: ReadDemands | None,
-    window: int,
+    shared: SharedBudgets,
     round_: int,
 ) -> ClientDemands:
     """What is asked for at an edge, before its round is played; inputs are those of the round.
@@ -73,47 +114,70 @@ def client_demands(
     of T. Consumers: what lies before them, likewise, at most what their fetches bring. `copies`, and `reads`, None if nobody
     reads: what those ask for of remote storage.
     """
+    rows = party_rows(shared.clients)
     return {
-        "producers": _of_producers(state, inputs, layout, appends, window, round_),
-        **_of_consumers(state, inputs, reads, window, round_),
+        "producers": _of_producers(state, inputs, layout, appends, shared, rows, round_),
+        **_of_consumers(state, inputs, reads, shared, rows, round_),
         "uploads": _of_copies(state, layout, copies),
     }
 
 
-def _of_producers(state: State, inputs: Inputs, layout: Layout, appends: np.ndarray, window: int, round_: int) -> PartyDemand:
+def _of_producers(
+    state: State,
+    inputs: Inputs,
+    layout: Layout,
+    appends: np.ndarray,
+    shared: SharedBudgets,
+    rows: PartyRows,
+    round_: int,
+) -> PartyDemand:
     parts = np.asarray(state.partitions)
     waits = parts["waiting_rounds"] * bytes_of_workload(inputs, parts["waiting_workload"])
     due = due_bytes(inputs, parts["workload"], round_)
     # Whoever has something waiting goes on when T serves again.
-    wanted = np.where(parts["waiting_rounds"] > 0, due + -(-waits // window), appends)
+    wanted = np.where(parts["waiting_rounds"] > 0, due + -(-waits // shared.window_rounds), appends)
     leader = parts["first_replica"] + np.maximum(parts["client_leader"], 0)
-    return _each_by_itself(layout.broker[leader], wanted)
+    return _each_by_itself(rows.of("producers", shared.clients.writer), layout.broker[leader], wanted)
 
 
 def _of_copies(state: State, layout: Layout, copies: CopyDemands) -> PartyDemand:
     under_way = np.asarray(state.tiers)["copying"] != NO_SEGMENT if len(state.tiers) else copies.demand > 0
-    return PartyDemand(layout.broker, copies.demand, under_way.astype(np.int64))
+    row = np.full(len(copies.demand), PARTIES.index("uploads"))
+    return PartyDemand(row, layout.broker, copies.demand, under_way.astype(np.int64))
 
 
-def _of_consumers(state: State, inputs: Inputs, reads: ReadDemands | None, window: int, round_: int) -> dict[str, PartyDemand]:
-    """Of consumers, and of what their brokers read of remote storage for them."""
+def _of_consumers(
+    state: State,
+    inputs: Inputs,
+    reads: ReadDemands | None,
+    shared: SharedBudgets,
+    rows: PartyRows,
+    round_: int,
+) -> dict[str, PartyDemand]:
+    """Of consumers, and of what their brokers read of remote storage and of disks for them."""
     if reads is None or not len(state.reading):
         nothing = np.zeros(0, np.int64)
-        return {party: PartyDemand(nothing, nothing, nothing) for party in ("consumers", "downloads")}
-    local = _of_local_reads(state, inputs, reads, window, round_)
+        return {party: PartyDemand(nothing, nothing, nothing, nothing) for party in OF_GROUPS}
+    local, is_on_disk = _of_local_reads(state, inputs, reads, shared.window_rounds, round_)
+    wants = np.asarray(inputs.wants)
+    client = shared.clients.reader[wants["group"][np.asarray(entries_of(Reader, state.readers))["want"]]]
+    demands = (reads.demand + local, reads.demand, np.where(is_on_disk, local, 0))
     return {
-        "consumers": _each_by_itself(reads.broker, reads.demand + local),
-        "downloads": _each_by_itself(reads.broker, reads.demand),
+        party: _each_by_itself(rows.of(party, client), reads.broker, demand)
+        for party, demand in zip(OF_GROUPS, demands, strict=True)
     }
 
 
-def _each_by_itself(broker: np.ndarray, demand: np.ndarray) -> PartyDemand:
+def _each_by_itself(row: np.ndarray, broker: np.ndarray, demand: np.ndarray) -> PartyDemand:
     """Whoever asks for something has a connection."""
-    return PartyDemand(broker, demand, (demand > 0).astype(np.int64))
+    return PartyDemand(row, broker, demand, (demand > 0).astype(np.int64))
 
 
-def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: int, round_: int) -> np.ndarray:
-    """By reader what it asks for of a broker's own log; who reads remotely may get to it before the next edge."""
+def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: int, round_: int) -> tuple[np.ndarray, np.ndarray]:
+    """By reader what it asks for of a broker's own log, and whether that is not in memory (rounds/kafka/reading/read_log.py).
+
+    Who reads remotely may get to the local log before the next edge.
+    """
     readers = np.asarray(entries_of(Reader, state.readers))
     of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
     parts, replicas, wants = np.asarray(state.partitions)[of], np.asarray(state.replicas)[reads.replica], np.asarray(inputs.wants)
@@ -126,20 +190,29 @@ def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: in
     asking = np.flatnonzero(asks & (parts["client_leader"] != NOBODY))
     position, appends = np.where(is_remote, replicas["local_start"], position), np.where(is_remote, 0, appends)
     lacks = replicas["log_bytes"][asking] - bytes_at(state, inputs, reads.replica[asking], position[asking])
+    served = np.asarray(state.served)[reads.replica[asking]]
+    is_beyond = (served["share_bytes"] != UNKNOWN) & (lacks > served["share_bytes"])
     most = want["round_bytes"][asking]
     record_bytes = -(-replicas["log_bytes"] // np.maximum(replicas["leo"], 1))[asking]
     by_count = want["records_per_round"][asking]
     most = np.where(by_count == UNKNOWN, most, np.minimum(most, by_count * record_bytes))
-    demand = np.zeros(len(readers), np.int64)
+    demand, is_on_disk = np.zeros(len(readers), np.int64), np.zeros(len(readers), bool)
     demand[asking] = np.minimum(most, -(-np.maximum(lacks, 0) // window) + appends[asking])
-    return demand
+    is_on_disk[asking] = is_beyond | (position[asking] < served["cold_below"])
+    return demand, is_on_disk
 
 
-def client_flows_of(asked: ClientDemands, brokers: int) -> ClientFlows:
-    """The sums by party and broker."""
-    demand = [sums_of(asked[party].broker, asked[party].demand, brokers) for party in PARTIES]
-    connections = [sums_of(asked[party].broker, asked[party].connections, brokers) for party in PARTIES]
-    return ClientFlows(np.concatenate(demand), np.concatenate(connections))
+def places_of(shared: SharedBudgets) -> int:
+    """How many places ClientFlows has of a scenario."""
+    return len(party_rows(shared.clients).party) * len(shared.brokers)
+
+
+def client_flows_of(asked: ClientDemands, places: int, brokers: int) -> ClientFlows:
+    """The sums by row and broker, of so many places."""
+    place = np.concatenate([asked[party].row * brokers + asked[party].broker for party in PARTIES])
+    demand = np.concatenate([asked[party].demand for party in PARTIES])
+    connections = np.concatenate([asked[party].connections for party in PARTIES])
+    return ClientFlows(sums_of(place, demand, places), sums_of(place, connections, places))
 
 
 def joined_client_flows(parts: Sequence[ClientFlows]) -> ClientFlows:

@@ -25,7 +25,7 @@ class CopiesOfBlock:
 
     def __init__(self, block: SharedBlock, first: int) -> None:
         self._block, self._first = block, first
-        self.partition, self.slot, self.broker = block.layout
+        self.partition, self.slot, self.broker, _ = block.layout
 
     @property
     def state(self) -> State:

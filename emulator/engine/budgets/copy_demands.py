@@ -49,7 +49,7 @@ def flow_of(broker: np.ndarray, takes_time: np.ndarray) -> np.ndarray:
 
 def copy_demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, round_: int) -> CopyDemands:
     """What is asked for at an edge, before its round is played; inputs are those of the round."""
-    of, slot, broker = layout
+    of, slot, broker, _ = layout
     if not len(state.tiers):
         nothing = np.zeros(len(of), np.int64)
         return CopyDemands(nothing + NO_FLOW, nothing, nothing, nothing)

@@ -24,7 +24,8 @@ class Demands:
     """By replica: its `flow`, NO_FLOW for none, and what it asks for, in bytes per round; `follows`: 1, of a leader 0. By
     partition: what its clients append in the round.
 
-    A flow is what goes from leaders on one broker to followers on another, under the same throttles: see `flow_of`.
+    A flow is what goes from leaders on one broker to followers on another, under the same throttles, from memory or not: see
+    `flow_of`.
     """
 
     flow: np.ndarray
@@ -42,25 +43,33 @@ class Flows:
     followers: np.ndarray
 
 
-def flow_of(source: np.ndarray, broker: np.ndarray, by_leader: np.ndarray, by_follower: np.ndarray, brokers: int) -> np.ndarray:
-    """The number of a flow: places of the leader's and the follower's broker among `brokers`, and which throttles hold it."""
-    return ((source * brokers + broker) * 2 + by_leader) * 2 + by_follower
+BY_LEADER, BY_FOLLOWER, FROM_DISK = 4, 2, 1
+"""What a flow may have: it is held by the leader's or the follower's throttle; the leader's broker reads it from its disk."""
+ALL_FLAGS = 8
+
+
+def flow_of(source: np.ndarray, broker: np.ndarray, flags: np.ndarray, brokers: int) -> np.ndarray:
+    """The number of a flow: places of the leader's and the follower's broker among `brokers`, and what it has."""
+    return (source * brokers + broker) * ALL_FLAGS + flags
 
 
 class Layout(NamedTuple):
-    """By replica of a block: its partition's place, its slot, the place of its broker."""
+    """By replica of a block: its partition's place, its slot, the place of its broker, its share of the broker's page cache in
+    bytes, UNKNOWN for any number.
+    """
 
     partition: np.ndarray
     slot: np.ndarray
     broker: np.ndarray
+    page_cache: np.ndarray
 
 
-def layout_of(state: State, shared: SharedBudgets) -> Layout:
+def layout_of(state: State, shared: SharedBudgets, page_cache: np.ndarray) -> Layout:
     """The layout of a block, which no round changes."""
     parts = np.asarray(state.partitions)
     of = np.repeat(np.arange(len(parts)), parts["slots"])
     broker = np.searchsorted(shared.brokers, np.asarray(state.replicas)["broker"])
-    return Layout(of, np.arange(len(of)) - parts["first_replica"][of], broker)
+    return Layout(of, np.arange(len(of)) - parts["first_replica"][of], broker, page_cache)
 
 
 def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int) -> Demands:
@@ -68,7 +77,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
 
     `listed`: by list of throttled replicas and replica, whether it is named in this round.
     """
-    parts, replicas, (of, slot, broker) = np.asarray(state.partitions), np.asarray(state.replicas), layout
+    parts, replicas, (of, slot, broker, page_cache) = np.asarray(state.partitions), np.asarray(state.replicas), layout
     spans, topics = np.asarray(inputs.spans), np.asarray(inputs.settings)
     span = in_force(spans["from_round"], replicas["span"], round_)
     setting = in_force(topics["from_round"], parts["settings"], round_)
@@ -89,7 +98,10 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     asks = follows & (parts["assigned"][of] >> slot & 1 == 1) & runs & serves[of]
     outside = follows & (parts["known_isr"][of] >> slot & 1 == 0)
     of_leaders, of_followers = listed
-    flow = flow_of(broker[leader][of], broker, outside & of_leaders[leader][of], outside & of_followers, len(shared.brokers))
+    in_memory = page_cache[leader][of]
+    flags = np.where(outside & of_leaders[leader][of], BY_LEADER, 0) + np.where(outside & of_followers, BY_FOLLOWER, 0)
+    flags += np.where((in_memory != UNKNOWN) & (lacks > in_memory), FROM_DISK, 0)
+    flow = flow_of(broker[leader][of], broker, flags, len(shared.brokers))
     return Demands(
         np.where(has_leader[of], flow, NO_FLOW),
         np.where(asks, wanted, 0),

@@ -81,7 +81,7 @@ def use_of(
 
     `most`: by partition, what its clients append in a round at most (`most_appended`).
     """
-    brokers, (of, slot, broker) = len(shared.brokers), layout
+    brokers, (of, slot, broker, page_cache) = len(shared.brokers), layout
     parts, then = np.asarray(before.partitions), np.asarray(after.partitions)
     replicas = np.asarray(after.replicas)
     most_in_round = _most_in_round(inputs, int(parts["scenario"][0]))
@@ -111,6 +111,8 @@ def use_of(
     draw("follower_throttle", broker[held], held)
     leader, follower = _pairs(parts, leads, follows, of)
     draw("network_out", broker[leader], follower)
+    is_limited = page_cache[leader] != UNKNOWN
+    draw("disk", broker[leader[is_limited]], follower[is_limited])
     held = np.flatnonzero(of_leaders[leader] & ~is_inside[follower])
     draw("leader_throttle", broker[leader[held]], follower[held])
     return Use(use.asked, use.followers, use.needed, bool(replicas["credit_unsure"].any()))
@@ -119,8 +121,10 @@ def use_of(
 def _most_of_clients(state: State) -> Iterator[tuple[str, np.ndarray]]:
     """(kind of budget, by replica the most that was drawn on it in a round) by consumers and copies."""
     if len(state.served):
-        yield "network_out", np.asarray(state.served)["most_sent_bytes"]
-        yield "network_in", np.asarray(state.served)["most_downloaded_bytes"]
+        served = np.asarray(state.served)
+        yield "network_out", served["most_sent_bytes"]
+        yield "network_in", served["most_downloaded_bytes"]
+        yield "disk", np.where((served["share_bytes"] == UNKNOWN) & (served["cold_below"] == 0), 0, served["most_sent_bytes"])
     if len(state.tiers):
         yield "network_out", np.asarray(state.tiers)["most_uploaded_bytes"]
 

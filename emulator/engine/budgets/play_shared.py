@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from emulator.engine.budgets.all_budgets import AllDemands, all_flows_of, all_joined_flows, all_shares_of
 from emulator.engine.budgets.copy_turns import CopyTurns
-from emulator.engine.budgets.edges import Edge
+from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
 from emulator.engine.budgets.read_turns import ReadTurns
 from emulator.engine.budgets.saturated import SaturatedRounds
@@ -80,6 +80,8 @@ def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge |
     if not shared.limits_fetches:
         in_turn.play(0, shared.rounds)
         return None
+    if shared.limits_clients:
+        return first_edge(shared)
     windows = windows_of(shared)
     ends = [*(edge.round for edge in windows[1:]), shared.rounds]
     for edge, end in zip(windows, ends, strict=True):

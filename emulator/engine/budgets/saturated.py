@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.engine.budgets.client_demands import PARTIES
+from emulator.engine.budgets.client_demands import OF_GROUPS, PARTIES
 from emulator.inputs.arrays.shared import SharedBudgets
 
 SATURATED_SCHEMA = pa.schema([(name, pa.int32()) for name in ("scenario_id", "broker_place", "kind", "from_round", "to_round")])
@@ -21,7 +21,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "throttled_rounds": ("leader_throttle", "follower_throttle"),
     "followers_held_rounds": ("followers",),
     "producers_held_rounds": ("producers",),
-    "consumers_held_rounds": ("consumers", "downloads"),
+    "consumers_held_rounds": OF_GROUPS,
     "uploads_held_rounds": ("uploads",),
 }
 """Column of broker_rounds -> the kinds of budgets, or the parties, that it is about."""

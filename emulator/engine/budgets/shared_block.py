@@ -27,8 +27,11 @@ def block_payloads(prepared: Prepared, scenario: int, blocks: Sequence[np.ndarra
     first_slot = prepared.slots_of(prepared.first_place[scenario : scenario + 1])[0]
     found = []
     for block in blocks:
-        reads = None if shared.reads is None else shared.reads.of(block - first_place)
-        own = (prepared.block(block), listed.of(prepared.slots_of(block) - first_slot), replace(shared, reads=reads))
+        places = block - first_place
+        reads = None if shared.reads is None else shared.reads.of(places)
+        own_shared = replace(shared, reads=reads, clients=shared.clients.of(places))
+        slots = prepared.slots_of(block)
+        own = (prepared.block(block), listed.of(slots - first_slot), own_shared, prepared.page_cache_share[slots])
         found.append(pickle.dumps(own, protocol=5))
     return found
 
@@ -37,9 +40,9 @@ class SharedBlock:
     """One of the blocks whose partitions share budgets; `payload`: one of `block_payloads`."""
 
     def __init__(self, payload: Any, state_at: Sequence[int]) -> None:
-        packed, self._listed, self.shared = pickle.loads(payload)
+        packed, self._listed, self.shared, page_cache = pickle.loads(payload)
         self.block = read_block(packed)
-        self.layout = layout_of(self.block.state, self.shared)
+        self.layout = layout_of(self.block.state, self.shared, page_cache)
         self._first_workload = np.asarray(self.block.state.partitions)["workload"].copy()
         self.stretches = Stretches(self.block, state_at)
         self._begin = self.stretches.mark()
@@ -78,8 +81,8 @@ class SharedBlock:
             np.asarray(state.tiers)["copy_share_bytes"] = bytes_of_copies(asked.copies, shares.copies)
         if asked.reads is not None and shares.reads is not None:
             limit_reads(state, self.layout, asked.reads, shares.reads)
-        if asked.clients is not None and shares.clients is not None and shares.flows is not None:
-            limit_clients(state, asked.clients, shares.flows, shares.clients)
+        if asked.clients is not None and shares.clients is not None:
+            limit_clients(state, asked.clients, shares.clients)
 
 
 def with_first_places(blocks: Sequence[SharedBlock]) -> Iterator[tuple[SharedBlock, int]]:

@@ -12,13 +12,14 @@ from emulator.engine.budgets.client_demands import ClientFlows
 from emulator.engine.budgets.client_shares import (
     FOLLOWERS,
     ClientShares,
+    asked_of,
     client_shares_of,
     drawn_by_clients,
     given_back,
     granted_to_clients,
     who_may_draw,
 )
-from emulator.engine.budgets.demands import NO_FLOW, Demands, Flows
+from emulator.engine.budgets.demands import ALL_FLAGS, BY_FOLLOWER, BY_LEADER, FROM_DISK, NO_FLOW, Demands, Flows
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.constants import UNKNOWN
 
@@ -44,7 +45,7 @@ class FlowShares:
 def shares_of(flows: Flows, clients: ClientFlows, shared: SharedBudgets, round_: int) -> tuple[FlowShares, ClientShares]:
     """Share out the budgets of a round: between followers and all others by connection, then between followers."""
     brokers = len(shared.brokers)
-    pair, throttles = np.divmod(flows.flow, 4)
+    pair, flags = np.divmod(flows.flow, ALL_FLAGS)
     source, broker = np.divmod(pair, brokers)
     first = {kind: number * brokers for number, kind in enumerate(KINDS)}
     budget = shared.at(round_)
@@ -52,17 +53,19 @@ def shares_of(flows: Flows, clients: ClientFlows, shared: SharedBudgets, round_:
         first["network_in"] + broker,
         first["network_out"] + source,
         first["disk"] + broker,
-        np.where(throttles & 2, first["leader_throttle"] + source, -1),
-        np.where(throttles & 1, first["follower_throttle"] + broker, -1),
+        np.where(flags & FROM_DISK, first["disk"] + source, -1),
+        np.where(flags & BY_LEADER, first["leader_throttle"] + source, -1),
+        np.where(flags & BY_FOLLOWER, first["follower_throttle"] + broker, -1),
     ])  # fmt: skip
     draws[flows.followers == 0] = -1  # leaders, which only append
-    granted = granted_to_clients(budget, clients, flows, draws, shared.fetchers)
-    shares = share_out(budget - drawn_by_clients(granted), flows.demand, flows.followers, draws)
+    asked = asked_of(clients, shared, round_)
+    granted = granted_to_clients(budget, asked, flows, draws, shared.fetchers)
+    shares = share_out(budget - drawn_by_clients(asked, granted), flows.demand, flows.followers, draws)
     fetched = sums_by_budget(flows.demand * shares.part, draws, len(budget))
-    granted = given_back(budget, clients, granted, fetched)
-    left = np.maximum(budget - drawn_by_clients(granted) - fetched, 0.0)
-    extra = left_for_each(left, flows.followers, draws, who_may_draw(clients))
-    of_clients = client_shares_of(clients, granted)
+    granted = given_back(budget, asked, granted, fetched)
+    left = np.maximum(budget - drawn_by_clients(asked, granted) - fetched, 0.0)
+    extra = left_for_each(left, flows.followers, draws, who_may_draw(asked))
+    of_clients = client_shares_of(asked, granted)
     is_short = shares.saturated | of_clients.short_of(left)
     held = of_clients.held()
     held[FOLLOWERS, broker[shares.part < 1]] = True

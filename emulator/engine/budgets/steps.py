@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from emulator.bandwidth.budgets import KINDS
 from emulator.engine.budgets.all_budgets import AllFlows, AllShares, all_flows_of
-from emulator.engine.budgets.client_demands import PARTIES, ClientFlows, joined_client_flows
+from emulator.engine.budgets.client_demands import ClientFlows, joined_client_flows, places_of
 from emulator.engine.budgets.copy_demands import CopyFlows, joined_copy_flows
 from emulator.engine.budgets.demands import Flows, joined_flows
 from emulator.engine.budgets.first_play import Use
@@ -80,14 +80,15 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
     if step.is_last:
         tables |= stretches.end_tables()
     else:
-        tables |= _flow_rows(all_flows_of(block.demands(step.to_round)))
+        tables |= flow_rows(all_flows_of(block.demands(step.to_round)))
     tables["use"] = _use_rows(block.use(step.from_round, step.to_round))
     tables["blocks"] = blocks_row(number, len(block.block.partition), stretches.seconds)
     row = ([number], [bytes(payload)], [pack_state(stretches.state)])
     return tables, pa.table([pa.array(v, f.type) for v, f in zip(row, BETWEEN_SCHEMA, strict=True)], schema=BETWEEN_SCHEMA)
 
 
-def _flow_rows(flows: AllFlows) -> dict[str, pa.Table]:
+def flow_rows(flows: AllFlows) -> dict[str, pa.Table]:
+    """What is asked for, as rows by table."""
     found = {}
     kinds = (
         ("flows", flows.fetches, FLOWS_SCHEMA),
@@ -106,7 +107,7 @@ def flows_from(rows_of: Mapping[str, pa.Table], shared: SharedBudgets) -> AllFlo
     of_fetches, of_copies, of_reads, (place, *of_clients) = (
         [column.to_numpy() for column in rows_of[name].columns] for name in FLOW_TABLES
     )
-    size = len(PARTIES) * len(shared.brokers)
+    size = places_of(shared)
     clients = [np.bincount(place, weights=values, minlength=size).astype(np.int64) for values in of_clients]
     return AllFlows(
         joined_flows([Flows(*of_fetches)]) if shared.limits_fetches else None,

@@ -8,6 +8,7 @@ import numpy as np
 
 from emulator import configs
 from emulator.bandwidth.budgets import RATES, Budgets, limits_bandwidth
+from emulator.bandwidth.client_quotas import ClientQuotas, client_quotas
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.changes import changes_of_inputs
 from emulator.inputs.arrays.copy_budgets import CopyBudgets, copy_budgets, limits_copying
@@ -24,6 +25,7 @@ class SharedBudgets:
     `brokers`: their ids, ascending. `from_round`: where budgets change, from round 0 on; `budgets`: by it and number of the
     budget (kind x brokers + place of the broker, kinds as of bandwidth.budgets.KINDS), bytes per round, infinite without a limit.
     `copies`, `reads`: what copies, and remote reads, share, None where they never compete. `fetchers`: num.replica.fetchers.
+    `clients`: quotas of clients.
     """
 
     scenario_id: int
@@ -37,20 +39,26 @@ class SharedBudgets:
     copies: CopyBudgets | None
     reads: ReadLimits | None
     fetchers: int
+    clients: ClientQuotas
 
     @property
     def limits_fetches(self) -> bool:
-        """Whether any budget of fetches is limited in any round."""
-        return bool(np.isfinite(self.budgets).any())
+        """Whether any budget of fetches is limited in any round, or a client has a quota."""
+        return bool(np.isfinite(self.budgets).any()) or self.limits_clients
+
+    @property
+    def limits_clients(self) -> bool:
+        """Whether a client has a quota in any round."""
+        return self.clients.quotas.shape[1] > 0
 
     @property
     def has_first_play(self) -> bool:
         """Whether rounds can be played as if no budget bound, and judged afterwards: not where copies or remote reads compete.
 
         What copies ask for rises and falls with every segment, so what they asked for at most says little about an edge; readers
-        that were away mostly ask for more than there is.
+        that were away mostly ask for more than there is. A client's quota mostly binds.
         """
-        return self.copies is None and self.reads is None
+        return self.copies is None and self.reads is None and not self.limits_clients
 
     def at(self, round_: int) -> np.ndarray:
         """The budgets in force in a round, to write to."""
@@ -87,4 +95,5 @@ def shared_budgets(
         copy_budgets(scenario),
         read_limits(scenario),
         int(configs.effective(scenario.config, {}, "num.replica.fetchers")),
+        client_quotas(scenario, places.counts),
     )

@@ -4,7 +4,8 @@
 -- than it asked for (producers, consumers and copies of the broker itself; followers on it, whichever broker was full), and
 -- the bytes that it got in the time buckets of these (produced, consumed, fetched, uploaded). waiting_bytes: the most that
 -- producers had waiting for the broker at the end of a bucket; expired_bytes: what they gave up after two minutes
--- (delivery.timeout.ms). in_full_seconds, out_full_seconds, disk_full_seconds, throttled_seconds: what it was that was full.
+-- (delivery.timeout.ms). in_full_seconds, out_full_seconds, disk_full_seconds, throttled_seconds: what it was that was full;
+-- where none was, producers and consumers have quotas (producer_byte_rate, consumer_byte_rate).
 -- Kafka's: bookies have no budgets, what slow_disk and slow_link let through is of each ledger by itself.
 WITH held AS (
   SELECT

@@ -7,10 +7,11 @@ import random
 BROKERS, PARTITIONS, ROUNDS = 5, 9, 160
 
 
-def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: bool = False) -> str:
+def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: bool = False, quotas: bool = False) -> str:
     """A scenario file: faults, reassignments, budgets of brokers and throttles that come and go.
 
-    `tiered`: the topic has remote storage, which is away at times; `read`: a group reads it.
+    `tiered`: the topic has remote storage, which is away at times; `read`: a group reads it; `quotas`: of clients, of
+    about what they need.
     """
     rng = random.Random(seed)
     appended = rng.choice([2_000, 10_000])  # bytes a round of each partition
@@ -37,6 +38,9 @@ def scenario_text(seed: int, rounds: int = ROUNDS, tiered: bool = False, read: b
         topic |= {"remote.storage.enable": "true", "segment.bytes": 6 * appended, "local.retention.bytes": 15 * appended}
         config["log.retention.check.interval.ms"] = 2000
         topic |= {"retention.bytes": 60 * appended} if rng.random() < 0.5 else {}
+    if quotas:
+        topic["producer_byte_rate"] = int(fair * 0.3)
+        config["consumer_byte_rate"] = int(fair * 0.5)
     lines = [
         f'protocol = "{protocol}"',
         f"rounds = {rounds}",

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.bandwidth.budgets import KINDS
 from emulator.engine.budgets.all_budgets import all_flows_of, all_shares_of
-from emulator.engine.budgets.demands import NO_FLOW, Demands, flow_of, flows_of
+from emulator.engine.budgets.demands import ALL_FLAGS, BY_LEADER, NO_FLOW, Demands, flow_of, flows_of
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import windows_of
 from emulator.engine.budgets.saturated import PLACES
@@ -89,8 +89,8 @@ def asked(block: SharedBlock, round_: int) -> list[tuple[int, int, int, int, int
     found = fetches_of(block, round_)
     rows = []
     for at in np.flatnonzero(found.follows).tolist():
-        pair, throttles = divmod(int(found.flow[at]), 4)
-        rows.append((*divmod(pair, 3), throttles >> 1, throttles & 1, int(found.demand[at])))
+        pair, flags = divmod(int(found.flow[at]), ALL_FLAGS)
+        rows.append((*divmod(pair, 3), flags >> 2, flags >> 1 & 1, int(found.demand[at])))
     return rows
 
 
@@ -154,7 +154,7 @@ def test_throttles_hold_who_is_listed_and_outside(tmp_path: Path) -> None:
 def test_a_partition_that_never_had_a_leader_has_no_flow() -> None:
     none = Demands(np.array([NO_FLOW]), np.array([0]), np.array([0]), np.array([0]))
     assert flows_of(none).flow.tolist() == []
-    assert flow_of(np.array([2]), np.array([1]), np.array([True]), np.array([False]), 3).tolist() == [(2 * 3 + 1) * 4 + 2]
+    assert flow_of(np.array([2]), np.array([1]), np.array([BY_LEADER]), 3).tolist() == [(2 * 3 + 1) * ALL_FLAGS + BY_LEADER]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from emulator.engine.budgets import play_shared as playing
@@ -48,17 +50,23 @@ TIERS_ON = """
 """
 
 
-def sums_of(
-    folder: Path, rounds: int = 50, leaps: bool = True, more: str = "", rest: str = "", place: int = 0, **given: object
-) -> np.ndarray:
-    """By time bucket of 25 rounds what `broker_rounds` will have of a broker: traffic and saturated rounds, fields by name."""
+def played(
+    folder: Path, rounds: int = 50, leaps: bool = True, more: str = "", rest: str = "", **given: object
+) -> dict[str, pa.Table]:
+    """What is told of the scenario, in time buckets of 25 rounds."""
     text = SCENARIO.replace("MORE", more) + rest
     for name, value in {"ROUNDS": rounds, "TOPIC": "", "RECORD": 1000, "WRITTEN": "0", **given}.items():
         text = text.replace(name, str(value))
     (folder / "s.toml").write_text(text)
     scenario = load_run(str(folder / "s.toml")).scenarios[0]
-    prepared = prepare([scenario], {0: np.zeros(len(scenario.topics[0].assignment), bool)}, leaps, 25)
-    told = playing.play_shared(0, playing.shared_payload(prepared, 0))
+    partitions = sum(topic.partitions for topic in scenario.topics)
+    prepared = prepare([scenario], {0: np.zeros(partitions, bool)}, leaps, 25)
+    return playing.play_shared(0, playing.shared_payload(prepared, 0))
+
+
+def sums_of(folder: Path, rounds: int = 50, place: int = 0, **given: Any) -> np.ndarray:
+    """By time bucket what `broker_rounds` will have of a broker: traffic and saturated rounds, fields by name."""
+    told = played(folder, rounds, **given)
     edges = bucket_edges(rounds, 25)
     traffic = told["traffic"].to_pandas().query(f"broker_place == {place}").groupby("bucket").sum()
     held = saturated_columns(told["saturated"], 0, 3, edges)
@@ -112,11 +120,15 @@ def test_producers_wait_for_what_a_broker_receives(tmp_path: Path, leaps: bool) 
 
 def test_what_waits_for_two_minutes_is_given_up(tmp_path: Path) -> None:
     """1,000 of 6,000 bytes a round: a round in six is sent, 120 rounds wait, and the rest is given up."""
-    sums = sums_of(tmp_path, 200, NETWORK=2000, ASSIGNMENT="[[1], [1]]", RECORD=1500, WRITTEN="0-1")
+    given = {"NETWORK": 2000, "ASSIGNMENT": "[[1], [1]]", "RECORD": 1500, "WRITTEN": "0-1"}
+    sums = sums_of(tmp_path, 200, **given)
     sent = 1000 * 200 // 6000
     assert sums.bytes_produced.sum() == 2 * 6000 * sent
     assert sums.bytes_waiting[-1] == 2 * 6000 * 120
     assert sums.bytes_expired.sum() == 2 * 6000 * (200 - sent - 120)
+    outcomes = played(tmp_path, 200, **given)["outcomes"]
+    assert outcomes.column("given_up").to_pylist() == [4 * (200 - sent - 120)] * 2
+    assert outcomes.column("appended").to_pylist() == [4 * sent] * 2 and not any(outcomes.column("refused").to_pylist())
 
 
 def test_producers_catch_up_when_there_is_room_again(tmp_path: Path) -> None:
@@ -133,6 +145,29 @@ def test_copies_share_what_a_broker_sends(tmp_path: Path) -> None:
     assert wide.bytes_uploaded.sum() == 9 * 40_000 and not wide.uploads_held_rounds.any()
     assert 0 < narrow.bytes_uploaded.sum() <= wide.bytes_uploaded.sum() and narrow.uploads_held_rounds.any()
     assert (narrow.bytes_uploaded + narrow.bytes_out).sum() <= 100 * 7000
+
+
+def test_consumers_read_what_a_disk_leaves(tmp_path: Path) -> None:
+    """Nothing is in memory: of 10,000 bytes a round 4,000 are written, and a consumer that is 200,000 behind reads 6,000."""
+    late = f"{CONSUMER}from_round = 50\n"
+    given = {"NETWORK": f"{10**9}\ndisk_bytes_per_second = 10000", "ASSIGNMENT": "[[1]]", "rest": late}
+    sums = sums_of(tmp_path, 100, more="page_cache_bytes = 0", **given)
+    assert np.abs(sums.bytes_consumed - [0, 0, 144_000, 150_000]).max() <= 1000  # in round 50 it learns where to begin
+    assert sums.bytes_consumed.tolist() == sums.disk_bytes_read.tolist()
+    assert sums.consumers_held_rounds.tolist() == sums.disk_saturated_rounds.tolist() == [0, 0, 25, 25]
+    assert sums.bytes_produced.tolist() == [100_000] * 4
+    from_memory = sums_of(tmp_path, 100, **given)
+    assert from_memory.bytes_consumed[2] > 290_000 and not from_memory.disk_saturated_rounds.any()
+
+
+@pytest.mark.parametrize(("page_cache", "each"), [("page_cache_bytes = 8000", 6000), ("", 10_000)])
+def test_followers_that_lag_read_what_a_disk_leaves(tmp_path: Path, page_cache: str, each: int) -> None:
+    """From round 50 on a follower lacks 200,000 bytes: its own disk takes 10,000 a round, its leader's has 6,000 left to read."""
+    away = '[[faults]]\nkind = "broker_crash"\nbroker = 2\nfrom_round = 1\nto_round = 50\n'
+    given = {"NETWORK": f"{10**9}\ndisk_bytes_per_second = 10000", "ASSIGNMENT": "[[1, 2]]", "rest": away}
+    sums = sums_of(tmp_path, 75, more=page_cache, **given)
+    assert 23 * each - 4000 <= sums.bytes_out[2] <= 25 * each
+    assert (sums.disk_saturated_rounds[2] > 0) == (each == 6000)
 
 
 def test_reads_from_disk_and_from_remote_storage_are_told(tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def test_edges_begin_where_a_follower_has_credit(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("seed", [2, 3, 4, 6, 7, 8])
 def test_with_tiers_and_readers(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First play, leaps and blocks change nothing; who builds its state lacks what its leader has from there on."""
-    scenario = scenario_of(seed, tmp_path, tiered=True, read=seed % 2 > 0)
+    """First play, leaps and blocks change nothing, with quotas of clients too; who builds its state lacks what its leader has."""
+    scenario = scenario_of(seed, tmp_path, tiered=True, read=seed % 2 > 0, quotas=seed == 7)
     whole = texts(played(scenario))
     monkeypatch.setattr(playing, "first_exceeded", always_edges)
     monkeypatch.setattr(playing, "PARTITIONS_A_THREAD", 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,13 @@ def scenario_of(cases: Sequence[Mapping[str, Any]], folder: Path) -> Scenario | 
         return None
 
 
-def played_in_turn(scenario: Scenario, partitions: int) -> Played:
-    """What becomes of a scenario's partitions in one task, with leaps."""
+def played_in_turn(scenario: Scenario, partitions: int, rounds: int | None = None) -> Played:
+    """What becomes of a scenario's partitions in one task, with leaps; `rounds`: so many of them only."""
     prepared = prepare([scenario], {scenario.scenario_id: np.zeros(partitions, bool)}, True, 10)
     block = SharedBlock(block_payloads(prepared, 0, [np.arange(partitions)])[0], ())
     assert block.shared.reads is not None
+    if rounds is not None:
+        block.shared = replace(block.shared, rounds=rounds)
     play_together([block])
     return Played(block.block, block.stretches.state, block.stretches.told)
 
@@ -121,3 +124,19 @@ def test_fifty_partitions(tmp_path: Path) -> None:
     found, count, causes = differing((3, 7, 11), tmp_path, 50)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
     assert count and causes & {"throttled", "other_partition", "reader_threads"}
+
+
+def test_positions_of_fifty_partitions_round_by_round(tmp_path: Path) -> None:
+    """Each remote read moves its reader's position in its round: so all are made in the rounds of the reference."""
+    cases = cases_of(7, 50)
+    scenario = scenario_of(cases, tmp_path)
+    assert scenario is not None
+    results = simulate_together(cases)
+    expected = {(place, r["round"], r["group"]): r["position"] for place, one in enumerate(results) for r in one.trace}
+    found = {}
+    for end in range(1, scenario.rounds + 1):
+        game = played_in_turn(scenario, 50, end)
+        for place in range(50):
+            found |= {(place, end - 1, group): row["position"] for group, row in consumer_groups_of(game, place).items()}
+    assert {key: found[key] for key in expected} == expected
+    assert sum(row["remote_requests"] for one in results for row in one.consumer_groups) > 100

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from emulator.bandwidth.client_quotas import limits_clients
 from emulator.configs import effective
 from emulator.errors import InputError
 from emulator.rounds.relational.inputs.settings import may_expire
@@ -51,6 +52,8 @@ def lacking(scenario: Scenario) -> Iterator[str]:
         yield "consumers"
     if any(b.network_bytes_per_second is not None or b.disk_bytes_per_second is not None for b in scenario.brokers):
         yield "bandwidth budgets of brokers"
+    if limits_clients(scenario):
+        yield "quotas of clients"
     given = [scenario.config, *(t.config for t in scenario.topics), *(c.config or {} for c in scenario.commands)]
     if any(key in config for config in given for key in THROTTLED_LISTS):
         yield "replication throttles"

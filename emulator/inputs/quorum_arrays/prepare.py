@@ -44,7 +44,6 @@ from emulator.rounds.quorums.inputs import (
     WantedSpan,
     WorkloadSpan,
 )
-from emulator.rounds.quorums.play_groups import LAST_LEAPING
 from emulator.rounds.quorums.records import Group
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
@@ -142,8 +141,7 @@ class PreparedGroups:
 
 def played_rounds(scenario: Scenario, topic: Topic, arrays: ServerArrays, rows: Sequence[Sequence[WorkloadRow]]) -> np.ndarray:
     """By group about how many rounds are played and not leapt over: some around whatever changes, all where delays are drawn."""
-    plays_all = NUMBERS[without_mutant(scenario.protocol)] > LAST_LEAPING
-    if plays_all or int(effective(scenario.config, topic.config, "delay.jitter.percent")):
+    if int(effective(scenario.config, topic.config, "delay.jitter.percent")):
         return np.full(topic.partitions, scenario.rounds)
     edges = np.array([len(own) - 1 for own in arrays.spans])
     present = topic.assignment >= 0

@@ -27,6 +27,7 @@ def end_round(lists: Lists, group: Group, settings: Settings) -> None:
                     server.flushed_to = server.end
     check_invariants(lists, group)
     count_outcomes(lists, group)
+    group.messages.changes = 0  # what is under way moves on, and is compared by itself
     group.now += 1
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from emulator.rounds.packed import Packed, cut, grown, roomy, width_of
 from emulator.rounds.quorums.constants import MAX_SERVERS
-from emulator.rounds.quorums.leap import Rows
+from emulator.rounds.quorums.drift import Words as GroupWords
+from emulator.rounds.quorums.meet import most_points
 from emulator.rounds.quorums.play_groups import ENTRY_POINTS, OUTPUT_FULL, SCRATCH_FULL, Words
 from emulator.rounds.quorums.records import (
     Appends,
@@ -68,12 +69,13 @@ class Scratch:
         for name in TOLD:
             getattr(self.lists.filled[0], name).limit = self.rows_told - 1
         self.before, self.drift = self.likewise(), self.likewise()
+        self.points = np.zeros((most_points(MAX_SERVERS, self.room), 2), np.int64)
 
-    def likewise(self) -> Rows:
+    def likewise(self) -> GroupWords:
         """Words of as much as a group has at most."""
         of_groups = [np.zeros_like(words_of(getattr(self.lists, name))) for name in OF_GROUPS]
         of_servers = [np.zeros_like(words_of(records)) for records in (self.lists.servers, self.lists.peers)]
-        return Rows(np.zeros(width_of(Group), np.int64), *of_servers, *(of_groups[OF_GROUPS.index(n)] for n in LEAPT))
+        return GroupWords(np.zeros(width_of(Group), np.int64), *of_servers, *(of_groups[OF_GROUPS.index(n)] for n in LEAPT))
 
     def words(self, old: State, new: State) -> Words:
         """All of it, and the states' records, as words."""
@@ -81,7 +83,7 @@ class Scratch:
         of_groups = [getattr(lists, name) for name in OF_GROUPS]
         own = [words_of(records) for records in (lists.runs, *of_groups, lists.servers, lists.peers)]
         states = [words_of(records) for state in (old, new) for records in (state.groups, state.servers, state.peers)]
-        every: list[Any] = [*own, self.before, self.drift, *states]
+        every: list[Any] = [*own, self.before, self.drift, self.points, *states]
         return Words(*every)
 
     def hand_over(self) -> dict[str, np.ndarray]:

@@ -20,11 +20,13 @@ from emulator.rounds.quorums.constants import (
     VIEWSTAMPED,
     ZAB,
 )
+from emulator.rounds.quorums.drift import Words as GroupWords
+from emulator.rounds.quorums.drift import is_quiet
 from emulator.rounds.quorums.end_round import finish
 from emulator.rounds.quorums.hdfs_journal.play_hdfs_journal_round import play_hdfs_journal_round
 from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.kraft.play_kraft_round import play_kraft_round
-from emulator.rounds.quorums.leap import Rows, horizon, is_quiet, leap
+from emulator.rounds.quorums.leap import horizon, leap
 from emulator.rounds.quorums.pacifica.play_pacifica_round import play_pacifica_round
 from emulator.rounds.quorums.primary_backup.play_primary_backup_round import play_primary_backup_round
 from emulator.rounds.quorums.quorum.play_quorum_round import play_quorum_round
@@ -36,8 +38,6 @@ from emulator.rounds.quorums.zab.play_zab_round import play_zab_round
 
 DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
 PlayRound = Callable[[Lists, Inputs, Group], None]
-LAST_LEAPING = PACIFICA
-"""The protocols up to this one have their quiet rounds leapt over; the others play every round."""
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -53,8 +53,9 @@ class Words(NamedTuple):
     latencies: np.ndarray
     servers: np.ndarray
     peers: np.ndarray
-    before: Rows
-    drift: Rows
+    before: GroupWords
+    drift: GroupWords
+    points: np.ndarray
     old_groups: np.ndarray
     old_servers: np.ndarray
     old_peers: np.ndarray
@@ -115,8 +116,8 @@ def store_group(new: State, group: Group, number: int, lists: Lists, words: Word
 def play_group(play_round: PlayRound, lists: Lists, inputs: Inputs, group: Group, words: Words, number: int) -> None:
     """A group's rounds up to the run's end, leaps included; they stop short where a list was full."""
     spans, played = lists.filled[0], 0
-    leaps = inputs.scenarios[group.scenario].leaps and group.protocol <= LAST_LEAPING
-    now = Rows(words.groups[number], words.servers, words.peers, words.leaderships, words.messages, words.latencies)
+    leaps = inputs.scenarios[group.scenario].leaps
+    now = GroupWords(words.groups[number], words.servers, words.peers, words.leaderships, words.messages, words.latencies)
     while group.now < group.end:
         told = spans.events.count + spans.violations.count
         play_round(lists, inputs, group)
@@ -126,7 +127,7 @@ def play_group(play_round: PlayRound, lists: Lists, inputs: Inputs, group: Group
         if not leaps or spans.events.count + spans.violations.count != told or group.next_change <= group.now + 1:
             continue  # or it is not worth a look
         if is_quiet(group, now, words.before, words.drift):
-            then = horizon(lists, inputs, group, words.drift)
+            then = horizon(lists, inputs, group, words.drift, words.points)
             if then > group.now:
                 leap(lists, inputs, group, now, words.before, words.drift, then)
     if not is_full(lists, group):

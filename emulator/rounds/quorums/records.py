@@ -52,7 +52,7 @@ class Peer(Record):
     match_to: int = counter("their logs agree below")
     answered_round: int = counter("round in which it answered last")
     joined_round: int = counter("Zab: round in which it acknowledged the leader's epoch, NEVER")
-    catch_up_to: int = compared("Raft: end that a new server has to get to in its present catch-up; KRaft: at its last fetch")
+    catch_up_to: int = counter("Raft: end that a new server has to get to in its present catch-up; KRaft: at its last fetch")
     catch_up_from: int = compared("round in which that began")
     caught_up: int = compared("KRaft: 1: a new server has once fetched from where the log ended at its fetch before")
     in_sync: int = compared("Zab: 1: it has answered NEWLEADER; HDFS: it has missed nothing of this segment")

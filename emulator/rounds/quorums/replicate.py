@@ -40,7 +40,6 @@ def replicate(lists: Lists, inputs: Inputs, group: Group, settings: Settings, ru
                     write_to_disk(lists, group, settings, slot)
                 elif audience >> other & 1 and gets_through(lists, slot, other):
                     send_entries(lists, inputs, group, settings, rules, slot, other)
-    group.messages.changes = 0  # what is under way moves on, and is compared by itself
 
 
 @compiled

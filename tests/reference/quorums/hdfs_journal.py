@@ -166,7 +166,7 @@ def copy(group: Group, node: Server, source: Server) -> None:
 def begin_to_write(group: Group, writer: Server) -> bool:
     """Call 4."""
     end = len(writer.log)
-    writer.followers = {s.id: Follower(end, 0, group.round, None, False) for s in group.servers if s is not writer}
+    writer.followers = {s.id: Follower(end, end, group.round, None, True) for s in group.servers if s is not writer}
     if not finalize(group, writer) or not start(group, writer):
         return False
     group.lead(writer, anew=False)
@@ -197,6 +197,8 @@ def finalize(group: Group, writer: Server) -> bool:
     """The segment is closed for good."""
     acks = 0
     for node in group.servers:
+        if node is not writer and not writer.followers[node.id].in_sync:
+            continue
         if not comes_later(writer, node) and takes_call(group, writer, node) and is_same(group, node, writer):
             node.finalized, node.accepted = len(node.log) > node.segment, 0
             acks += reaches(group, node, writer)
@@ -205,24 +207,27 @@ def finalize(group: Group, writer: Server) -> bool:
 
 def start(group: Group, writer: Server) -> bool:
     """The next one begins."""
-    begin, in_sync = len(writer.log), 1
+    begin, acks = len(writer.log), 1
     for node in group.servers:
         if node is writer:
             continue
         known = writer.followers[node.id]
-        if not comes_later(writer, node):
+        if comes_later(writer, node):
+            acks += 1
+            continue
+        drop(group, writer, node)
+        has_edits = node.segment == begin and len(node.log) > begin
+        if not takes_call(group, writer, node) or has_edits:
             known.in_sync = False
-            drop(group, writer, node)
-            has_edits = node.segment == begin and len(node.log) > begin
-            if takes_call(group, writer, node) and not has_edits:
-                copy(group, node, writer)
-                open_segment(group, node, writer, begin)
-                if group.gets_through(node, writer):
-                    known.in_sync, known.match, known.next_entry = True, begin, begin
-        in_sync += known.in_sync
+            continue
+        copy(group, node, writer)
+        open_segment(group, node, writer, begin)
+        if group.gets_through(node, writer):
+            acks += 1
+            known.in_sync, known.match, known.next_entry = True, begin, begin
     open_segment(group, writer, writer, begin)
     writer.segment_round = group.round
-    return in_sync >= majority(group)
+    return acks >= majority(group)
 
 
 def open_segment(group: Group, node: Server, writer: Server, begin: int) -> None:

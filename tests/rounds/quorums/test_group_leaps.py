@@ -17,7 +17,9 @@ from tests.reference.quorums.cases import Case
 from tests.reference.quorums.schedules import random_case, without
 from tests.rounds.quorums.compared import play_block
 
-LEAPING = ("quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica")
+LEAPING = (
+    "quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft", "viewstamped", "hdfs-journal",
+)  # fmt: skip
 KEPT = (CONSTANT, COMPARED, COUNTER, SAMPLE, TOTAL)
 
 

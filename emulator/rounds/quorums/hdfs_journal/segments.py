@@ -53,13 +53,14 @@ def is_behind_edits(lists: Lists, group: Group, slot: int, other: int) -> bool:
 
 @compiled
 def finalize_log_segment(lists: Lists, group: Group, rules: Rules, slot: int) -> bool:
-    """Who has the writer's segment as it is closes it for good; whether a majority does.
+    """Who has the writer's segment as it is closes it for good; whether a majority does. Who is out of sync is not asked.
 
-    Source: Journal.finalizeLogSegment.
+    Source: Journal.finalizeLogSegment; IPCLoggerChannel, throwIfOutOfSync.
     """
     count = 0
     for other in range(group.copies):
-        if is_behind_edits(lists, group, slot, other) or not is_called(lists, slot, other):
+        is_asked = other == slot or lists.peers[slot * group.copies + other].in_sync == 1
+        if not is_asked or is_behind_edits(lists, group, slot, other) or not is_called(lists, slot, other):
             continue
         node = lists.servers[other]
         if is_allowed(lists, group, rules, slot, other) and has_segment(lists, rules, node, lists.servers[slot]):
@@ -74,28 +75,32 @@ def finalize_log_segment(lists: Lists, group: Group, rules: Rules, slot: int) ->
 def start_log_segment(lists: Lists, group: Group, rules: Rules, slot: int) -> bool:
     """A segment begins at the log's end, on whoever gets the call and has no edits in it already; whether a majority has it open.
 
-    Source: Journal.startLogSegment; JournalNodeSyncer (HDFS-4025) for what a node lacks before it, which it has at once here.
+    Where the answer alone is lost, a node that was in sync stays so. Source: Journal.startLogSegment; IPCLoggerChannel, which an
+    answer puts in sync and edits that fail put out; JournalNodeSyncer (HDFS-4025) for what a node lacks before, at once here.
     """
-    writer, in_sync = lists.servers[slot], 1
+    writer, count = lists.servers[slot], 1
     for other in range(group.copies):
         if other == slot:
             continue
         peer = lists.peers[slot * group.copies + other]
-        if not is_behind_edits(lists, group, slot, other):
-            starts = is_called(lists, slot, other) and start_at(lists, group, rules, slot, other)
-            give_up(lists, group, slot, other)
-            peer.in_sync = 1 if starts and answers(lists, slot, other) else 0
-            if peer.in_sync:
-                peer.match_to = writer.end
-                peer.next_entry = writer.end
-        in_sync += peer.in_sync
+        if is_behind_edits(lists, group, slot, other):
+            count += 1
+            continue
+        give_up(lists, group, slot, other)
+        if not is_called(lists, slot, other) or not start_at(lists, group, rules, slot, other):
+            peer.in_sync = 0
+        elif answers(lists, slot, other):
+            count += 1
+            peer.in_sync = 1
+            peer.match_to = writer.end
+            peer.next_entry = writer.end
     writer.segment = writer.end
     writer.segment_round = group.now
     writer.finalized = 0
     writer.accepted = 0
     writer.log_term = writer.term
     writer.leader = slot
-    return in_sync >= group.copies // 2 + 1
+    return count >= group.copies // 2 + 1
 
 
 @compiled

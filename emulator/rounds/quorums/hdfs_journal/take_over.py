@@ -65,15 +65,17 @@ def new_epoch(lists: Lists, group: Group, slot: int) -> bool:
 
 @compiled
 def begin_to_write(lists: Lists, group: Group, rules: Rules, slot: int) -> bool:
-    """finalizeLogSegment of what was recovered, which is committed with that, and the first segment of the epoch."""
+    """finalizeLogSegment of what was recovered, which is committed with that, and the first segment of the epoch.
+
+    A new writer thinks of all nodes as in sync until a call fails. Source: IPCLoggerChannel, outOfSync.
+    """
     writer = lists.servers[slot]
     for other in range(group.copies):
         peer = lists.peers[slot * group.copies + other]
-        peer.in_sync = 0
-        peer.match_to = 0
+        peer.in_sync = 1
+        peer.match_to = writer.end
         peer.next_entry = writer.end
         peer.answered_round = group.now
-    lists.peers[slot * group.copies + slot].match_to = writer.end
     if not finalize_log_segment(lists, group, rules, slot) or not start_log_segment(lists, group, rules, slot):
         return False
     begin_leadership(lists, group, slot, 0)

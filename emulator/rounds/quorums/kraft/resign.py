@@ -13,15 +13,23 @@ from emulator.rounds.quorums.records import Group, Lists
 
 @compiled
 def resign(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None:
-    """Leaders without fetches of a majority, themselves included, within one and a half timeouts.
+    """Leaders without fetches of a majority, themselves included, for too long.
 
-    Source: KAFKA-15489, LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR.
+    Source: KAFKA-15489.
     """
     for slot in range(group.copies):
         server = lists.servers[slot]
         leads = server.role == LEADER and runs(lists, slot)
-        limit = (3 * settings.timeout_rounds + 1) // 2  # rounded up
-        if leads and not agree(lists, group, rules, slot, answered_by(lists, group, slot, limit)):
+        if leads and not agree(lists, group, rules, slot, answered_by(lists, group, slot, resigns_after(settings))):
             follow(lists, group, slot)
             server.leader = NOBODY
             server.heard_round = group.now
+
+
+@compiled
+def resigns_after(settings: Settings) -> int:
+    """One and a half timeouts, rounded up.
+
+    Source: LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR.
+    """
+    return (3 * settings.timeout_rounds + 1) // 2

@@ -1,0 +1,146 @@
+"""The next round in which a clock of a group may run out, if all goes on as it does: leaps end there."""
+
+from __future__ import annotations
+
+from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.quorums.constants import (
+    FOREVER,
+    HDFS_JOURNAL,
+    KRAFT,
+    LEADER,
+    NOBODY,
+    PACIFICA,
+    RAFT,
+    RECOVERING,
+    VIEWSTAMPED,
+    ZAB,
+)
+from emulator.rounds.quorums.draw import draw
+from emulator.rounds.quorums.drift import Words
+from emulator.rounds.quorums.inputs import Inputs, Settings
+from emulator.rounds.quorums.kraft.resign import resigns_after
+from emulator.rounds.quorums.links import runs
+from emulator.rounds.quorums.members import may_stand
+from emulator.rounds.quorums.records import Group, Lists, Message, Peer, Server
+from emulator.rounds.records import word_of
+
+ELECTOR_HEARD = word_of(Group, "elector_heard")
+HEARD, ANSWERED, ARRIVES = word_of(Server, "heard_round"), word_of(Peer, "answered_round"), word_of(Message, "arrives")
+
+
+@compiled
+def next_due(lists: Lists, inputs: Inputs, group: Group, settings: Settings, drift: Words) -> int:
+    """The next round, from `group.now` on, in which a timer, a lease or a grace period runs out or a request is there."""
+    due = FOREVER
+    for at in range(group.messages.count):
+        if drift.messages[at, ARRIVES] != 1:
+            due = min(due, at_or_never(group.now, lists.messages[group.messages.start + at].arrives))
+    if group.protocol in (RAFT, KRAFT):
+        return min(due, next_stand(lists, inputs, group, settings, drift))
+    if group.protocol == PACIFICA:
+        return min(due, next_lease(lists, group, settings, drift))
+    if group.protocol == ZAB:
+        return min(due, next_leaving(lists, group, settings, drift))
+    if group.protocol == VIEWSTAMPED:
+        return min(due, next_view(lists, group, settings, drift))
+    if group.protocol == HDFS_JOURNAL:
+        due = min(due, next_roll(lists, group, settings))
+    if group.elector_up and drift.group[ELECTOR_HEARD] == 0:
+        due = min(due, at_or_never(group.now, group.elector_heard + settings.timeout_rounds))
+    return due
+
+
+@compiled_into_callers
+def at_or_never(now: int, due: int) -> int:
+    """A round that is still to come; what was due before and did not happen waits for something else."""
+    return due if due >= now else FOREVER
+
+
+@compiled
+def next_silence(lists: Lists, group: Group, slot: int, rounds: int, drift: Words) -> int:
+    """The round in which a server has not answered a leader for so many rounds; FOREVER: all go on answering."""
+    due = FOREVER
+    for other in range(group.copies):
+        pair = slot * group.copies + other
+        if other != slot and drift.peers[pair, ANSWERED] != 1:
+            due = min(due, at_or_never(group.now, lists.peers[pair].answered_round + rounds))
+    return due
+
+
+@compiled
+def next_stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, drift: Words) -> int:
+    """Raft, KRaft: a server stands, or a leader that does not hear a majority may step down."""
+    due, seed = FOREVER, inputs.scenarios[group.scenario].seed
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        if not runs(lists, slot):
+            continue
+        if server.role != LEADER:
+            if drift.servers[slot, HEARD] != 1 and may_stand(lists, group, slot):
+                wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
+                due = min(due, server.heard_round + wait)
+        elif group.protocol == KRAFT:
+            due = min(due, next_silence(lists, group, slot, resigns_after(settings), drift))
+        elif settings.check_quorum:
+            due = min(due, next_silence(lists, group, slot, settings.timeout_rounds, drift))
+    return due
+
+
+@compiled
+def next_lease(lists: Lists, group: Group, settings: Settings, drift: Words) -> int:
+    """PacificA: a lease runs out, a grace period is over, or a candidate may join, which is any round with one."""
+    due = FOREVER
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        if not runs(lists, slot):
+            continue
+        if server.role != LEADER:
+            if drift.servers[slot, HEARD] != 1:
+                due = min(due, at_or_never(group.now, server.heard_round + settings.timeout_rounds))
+            continue
+        due = min(due, next_silence(lists, group, slot, settings.lease_rounds, drift))
+        for other in range(group.copies):
+            pair = slot * group.copies + other
+            expires = lists.peers[pair].answered_round + settings.lease_rounds
+            if other != slot and not server.members >> other & 1 and expires >= group.now:
+                return group.now
+    return due
+
+
+@compiled
+def next_leaving(lists: Lists, group: Group, settings: Settings, drift: Words) -> int:
+    """Zab: a follower or a leader has heard nothing for the timeout; any round in which a majority looks for a leader."""
+    due, looking = FOREVER, 0
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        if not runs(lists, slot):
+            continue
+        if server.leader == NOBODY:
+            looking += 1
+        elif server.leader == slot:
+            due = min(due, next_silence(lists, group, slot, settings.timeout_rounds, drift))
+        elif drift.servers[slot, HEARD] != 1:
+            due = min(due, at_or_never(group.now, server.heard_round + settings.timeout_rounds))
+    return due if looking < group.copies // 2 + 1 else group.now
+
+
+@compiled
+def next_view(lists: Lists, group: Group, settings: Settings, drift: Words) -> int:
+    """VR: a backup has heard nothing for the timeout."""
+    due = FOREVER
+    for slot in range(group.copies):
+        server = lists.servers[slot]
+        is_backup = server.role != LEADER and server.role != RECOVERING and runs(lists, slot)
+        if is_backup and drift.servers[slot, HEARD] != 1:
+            due = min(due, at_or_never(group.now, server.heard_round + settings.timeout_rounds))
+    return due
+
+
+@compiled
+def next_roll(lists: Lists, group: Group, settings: Settings) -> int:
+    """HDFS: a writer's segment is old enough."""
+    due = FOREVER
+    for slot in range(group.copies):
+        if lists.servers[slot].role == LEADER and runs(lists, slot):
+            due = min(due, at_or_never(group.now, lists.servers[slot].segment_round + settings.roll_rounds))
+    return due

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import pkgutil
@@ -46,6 +47,8 @@ from emulator import compiled_cache
 print(numba.config.CACHE_DIR)
 print(compiled_cache.cache_folder())
 """
+
+OUR_PACKAGES = ("emulator", "datasets", "jobs", "benchmarks", "tests")
 
 PLAY_PARTITIONS = "emulator.rounds.kafka.play_partitions.play_partitions"
 
@@ -117,6 +120,24 @@ def test_systems_of_rounds_import_nothing_of_each_other() -> None:
         first, *others = path.relative_to(compiled_cache.SOURCES).parts
         named = set(re.findall(r"emulator\.rounds\.(\w+)", path.read_text(encoding="utf-8"))) & systems
         assert first == compiled_cache.NOT_COMPILED or named <= ({first} if others else set()), path
+
+
+def test_rounds_take_nothing_from_elsewhere() -> None:
+    """A constant of another folder would be in compiled code and in no digest; and rounds know neither Spark nor Numba."""
+    for path in compiled_cache.SOURCES.rglob("*.py"):
+        first = path.relative_to(compiled_cache.SOURCES).parts[0]
+        if first not in (compiled_cache.NOT_COMPILED, "__init__.py"):  # `play`, which is of Spark, is all of the latter
+            modules = {name for node in ast.walk(ast.parse(path.read_text("utf-8"))) for name in modules_of(node)}
+            ours = {name for name in modules if name.partition(".")[0] in OUR_PACKAGES} - {"emulator.compiled"}
+            assert all(f"{name}.".startswith("emulator.rounds.") for name in ours), (path, ours)
+            assert not {name.partition(".")[0] for name in modules} & {"pyspark", "numba"}, path
+
+
+def modules_of(node: ast.AST) -> list[str]:
+    """What an import statement names; a dot stands for what is next to the file."""
+    if isinstance(node, ast.ImportFrom):
+        return ["." * node.level + (node.module or "")]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
 
 
 def test_the_cache_is_another_for_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

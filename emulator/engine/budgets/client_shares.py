@@ -169,11 +169,10 @@ def quotas_of_producers(asked: ClientDemands, shares: ClientShares, waiting_roun
 
 def quotas_of_consumers(asked: ClientDemands, shares: ClientShares) -> np.ndarray:
     """By reader likewise; who reads remotely, or from a disk, waits for what its broker gets of that, too."""
-    own = asked["consumers"]
-    part = np.ones(len(own.demand))
-    for party in OF_GROUPS:
-        of_party = asked[party]
-        part = np.where(of_party.demand > 0, np.minimum(part, shares.part[of_party.row, of_party.broker]), part)
+    own, *others = (asked[party] for party in OF_GROUPS)
+    part = shares.part[own.row, own.broker]
+    for other in others:
+        part = np.where(other.demand > 0, np.minimum(part, shares.part[other.row, other.broker]), part)
     found = np.where(part < 1, np.floor(own.demand * part).astype(np.int64), UNKNOWN)
     return _within_quotas(found, shares.asked, own.row)
 

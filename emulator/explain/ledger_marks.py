@@ -45,7 +45,7 @@ def ledger_marks(history: LedgerHistory, round_: int, first_shown: bool) -> list
     marks = [mark for fault in history.faults for mark in fault_marks(fault, round_, first_shown)]
     marks += [event_mark(event) for event in history.events.get(round_, ())]
     marks += _of_writer(history, round_)
-    marks += _of_recoveries(history, round_)
+    marks += recovery_marks(history, round_)
     marks += reader_marks(history.rows.readers, round_, CONTROLLER)
     for broker in history.columns:
         marks += _of_bookie(history, round_, broker)
@@ -94,7 +94,8 @@ def _of_writer(history: LedgerHistory, round_: int) -> Iterator[Mark]:
         yield Mark(AFTER_FETCHES, "writer", CONTROLLER, f"wants {' '.join(map(str, now['replacing']))} replaced")
 
 
-def _of_recoveries(history: LedgerHistory, round_: int) -> Iterator[Mark]:
+def recovery_marks(history: LedgerHistory, round_: int) -> Iterator[Mark]:
+    """Recoveries that begin, fail, write back or end in a round."""
     now, before = history.ledgers.get(round_), history.ledgers.get(round_ - 1)
     if now is None or before is None:
         return
@@ -104,6 +105,8 @@ def _of_recoveries(history: LedgerHistory, round_: int) -> Iterator[Mark]:
             yield Mark(AFTER_FETCHES, "recovery", CONTROLLER, f"recovery {number} is over")
         elif number not in then:
             yield Mark(LEADING, "recovery", CONTROLLER, f"recovery {number} begins")
+        elif there[number]["phase"] == "mark" != then[number]["phase"]:
+            yield Mark(AFTER_FETCHES, "recovery", CONTROLLER, f"recovery {number}: its attempt fails")
         elif there[number]["lac"] > then[number]["lac"] and then[number]["phase"] != "fence":
             yield Mark(AFTER_FETCHES, "recovery", CONTROLLER, f"recovery {number} has written back {there[number]['lac']}")
 

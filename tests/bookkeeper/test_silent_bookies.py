@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from emulator.explain.ledger_marks import recovery_marks
+from emulator.explain.ledger_story import recovery_words
 from tests.bookkeeper.by_reference import of_reference, run_of_cases
 from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played
 from tests.reference.bookkeeper.given import adds, command, crash, fault
@@ -14,6 +17,7 @@ from tests.reference.bookkeeper.given import case as given_case
 from tests.reference.bookkeeper.simulate import simulate
 from tests.reference.bookkeeper.topics import play_topic
 from tests.rounds.bookkeeper.compared import Played, differences, list_of, of_rounds, played
+from tests.rounds.bookkeeper.test_traced_rounds import rows_of
 from tests.rounds.bookkeeper.topics_compared import of_rounds_of_topic, played_topics
 
 FOREVER = None
@@ -96,6 +100,17 @@ def test_opening_without_recovery_waits(tmp_path: Path) -> None:
         ("dead", (crash(1, 8), crash(2, 8)), (None, "ReadException")),
     ):
         assert play(tmp_path / name, case(*faults, **reads))[1]["openings"] == [told]
+
+
+def test_the_story_says_whom_a_recovery_waits_for(tmp_path: Path) -> None:
+    """By `emulator explain`, from the ledger's rounds."""
+    given = case(away(1), away(2), commands=[command("recover_ledger", 9)])
+    ledgers, _ = rows_of(run_of_cases({"case": given}, tmp_path).scenarios)
+    rounds: Any = SimpleNamespace(ledgers={round_: row for (_, round_), (row,) in ledgers.items()})
+    told = {at: [recovery_words(one) for one in rounds.ledgers[at]["recoveries"]] for at in (12, 19)}
+    assert told == {12: ["recovery 0: fence, lac -1, waits for bookies 1 2"], 19: ["recovery 0: mark, lac -1"]}
+    marks = {at: [mark.text for mark in recovery_marks(rounds, at)] for at in (9, 12, 19)}
+    assert marks == {9: ["recovery 0 begins"], 12: [], 19: ["recovery 0: its attempt fails"]}
 
 
 def test_readers_of_a_deleted_ledger_go_on(tmp_path: Path) -> None:

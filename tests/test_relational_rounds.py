@@ -282,3 +282,62 @@ def test_every_table_equals_the_usual_engine(spark: SparkSession, tmp_path: Path
     path.write_text(text)
     _, told = emulate_both(spark, path, tmp_path, by_spark)
     assert f"relational, by {'Spark' if by_spark else 'DuckDB'}" in told[0]
+
+
+AT_ITS_MOMENT = """
+name = "at its moment"
+rounds = 10
+round_ms = 500
+mode = "plain"
+[cluster]
+brokers = 7
+session_timeout_rounds = 2
+[[topics]]
+name = "quiet"
+assignment = [[1, 2]]
+[[topics]]
+name = "written"
+assignment = [[3, 4]]
+[[topics]]
+name = "moved"
+assignment = [[5, 6, 7]]
+[[workload]]
+topic = "*"
+records_per_round = 3
+to_round = 2
+[[workload]]
+topic = "written"
+records_per_round = 1
+[[faults]]
+kind = "power_loss"
+broker = 1
+from_round = 6
+[[faults]]
+kind = "broker_crash"
+broker = 5
+from_round = 2
+[[commands]]
+round = 4
+kind = "alter_config"
+topic = "*"
+config = { "flush.messages" = 1 }
+[[commands]]
+round = 4
+kind = "reassign"
+topic = "moved"
+partition = 0
+replicas = [7, 5]
+"""
+
+
+def test_logs_are_flushed_and_elections_told_at_their_moment(spark: SparkSession, tmp_path: Path) -> None:
+    """flush.messages is looked at when a log takes something (UnifiedLog.append), not when it is altered: the quiet log is lost.
+
+    Broker 6 is elected, and dropped in the same round: its election tells where its log ended then.
+    """
+    path = tmp_path / "moment.toml"
+    path.write_text(AT_ITS_MOMENT)
+    usual, _ = emulate_both(spark, path, tmp_path)
+    assert [row["leo"] for row in usual["trace"] if (row["topic"], row["broker"], row["round"]) == ("quiet", 1, 6)] == [0]
+    elected = [row for row in usual["events"] if (row["topic"], row["kind"]) == ("moved", "election")]
+    assert sorted((row["round"], row["broker"], row["from_offset"]) for row in elected) == [(4, 6, 6), (4, 7, 6)]

@@ -130,9 +130,9 @@ def _moment_of_follower(partition: Partition, broker: int, moment: Moment) -> Mo
     """Up to when the follower fetched, at the latest until the leader died."""
     status = partition.status(broker)
     own = moment_of(partition, broker) if status.offline else None
-    if own is not None:
-        return min(moment, own, key=lambda of: of.millionths)
-    return Moment(0, True) if status.paused or status.offline else moment
+    if own is None and (status.paused or status.offline):
+        own = Moment(0, True)
+    return moment if own is None else min(moment, own, key=lambda of: of.millionths)
 
 
 def _lacks(partition: Partition, follower: Replica, leader: Replica, moment: Moment, batch: Batch) -> int:

@@ -64,6 +64,19 @@ def test_seed_table_before_the_first_fetch() -> None:
     assert [_seed_row(result, round_) for round_ in range(3)] == [(1, 0, 0, 0, 0), (1, 0, 0, 1, 0), (1, 1, 1, 1, 1)]
 
 
+@pytest.mark.parametrize("kind", ["broker_pause", "controlled_shutdown"])
+def test_who_stops_with_its_leader_had_fetched_until_then(kind: str) -> None:
+    """At the start of round 3: of 1,000 records a round broker 2 lacks 2 ms, 4 records, and broker 3, which is far, 60."""
+    faults = [
+        {"kind": "broker_crash", "broker": 1, "from_round": 3},
+        {"kind": kind, "broker": 2, "from_round": 3},
+        {"kind": "slow_link", "broker": 1, "peer": 3, "round_trip_ms": 60, "from_round": 0},
+    ]
+    rows = [_rows(0, 4, 1000, "1")]
+    result = simulate(_case(rounds=4, replicas=[1, 2, 3], workload=rows, faults=faults, fetch_round_trip_ms=4))
+    assert [row["leo"] for row in result.trace if row["round"] == 3] == [3060, 3056, 3000]
+
+
 @pytest.mark.parametrize(("acks", "lost"), [("1", 8), ("all", 3)])
 def test_records_lost_by_an_unclean_election(acks: str, lost: int) -> None:
     """Kafka PR #9533: replicas with LEO 10, 5 and 2, of which the last is left."""

@@ -116,8 +116,8 @@ OF_CONTROLLERS: tuple[Verb | str, ...] = (
 """Verbs without which a calm round does (`RunInputs.calm`)."""
 
 
-def play_round(tables: Tables, inputs: RoundInputs) -> Round:
-    """The round at its end: `tables_after` gives the state of it."""
+def play_round(tables: Tables, inputs: RoundInputs, look: Callable[[str, Round], None] = lambda verb, now: None) -> Round:
+    """The round at its end: `tables_after` gives the state of it. `look`: is shown the round after each verb, by its name."""
     now = begin_round(tables, inputs)
     before = now
     # Estimates of sizes grow from join to join: past some dozens in a row Spark is busy with numbers of thousands of digits.
@@ -129,6 +129,7 @@ def play_round(tables: Tables, inputs: RoundInputs) -> Round:
             now = before = _settled(now, before, to_stay=verb == SETTLE_TO_STAY or joins_much)
         else:
             now = verb(now)
+            look(verb.__name__, now)
     return now
 
 

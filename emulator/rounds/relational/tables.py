@@ -217,7 +217,7 @@ NOTHING_DECIDED = {
     **dict.fromkeys(("fenced_out", "is_elected", "is_unclean", "is_lost", "is_preferred", "begins", "is_told"), "false"),
     **dict.fromkeys(("is_dropped", "completes", "is_moved", "is_lost_to_move"), "false"),
     **dict.fromkeys(("election_epoch", "lost_epoch", "preferred_epoch"), "leader_epoch"),
-    "old_cause": "CAST(null AS INT)", "ended_start": "lead_start", "ended_hw": "lead_hw", "elected_at": "CAST(null AS BIGINT)",
+    "old_cause": "CAST(null AS INT)", "ended_start": "lead_start", "ended_hw": "lead_hw",
 }  # fmt: skip
 """What a controller's verbs say of a round in which it does nothing."""
 

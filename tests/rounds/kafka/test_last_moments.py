@@ -182,6 +182,14 @@ def test_who_stops_earlier_has_what_came_until_then(tmp_path: Path, kind: str, o
     assert leos_after(game) == [3500, 3246 if own else 3000, 3496]
 
 
+@pytest.mark.parametrize("kind", ["broker_pause", "controlled_shutdown"])
+def test_who_stops_with_the_leader_at_the_start_of_the_round_lacks_only_its_own_lag(tmp_path: Path, kind: str) -> None:
+    """Broker 3 is far: the leader has 60 records that it lacks, of which broker 2 had all but 4 before both stopped."""
+    far = '\n[[faults]]\nkind = "slow_link"\nbroker = 1\npeer = 3\nround_trip_ms = 60\nfrom_round = 0\n'
+    game = game_of(dying(appends(1000), death() + death(2, kind=kind) + far, "fetch_round_trip_ms = 4"), tmp_path)
+    assert leos_after(game) == [3060, 3056, 3000]
+
+
 def test_who_stops_later_has_all(tmp_path: Path) -> None:
     game = game_of(dying(appends(1000), death(moment=0.5) + death(2, 0.75), "fetch_round_trip_ms = 4"), tmp_path)
     assert leos_after(game) == [3500, 3496, 3496]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from emulator.errors import InputError, did_you_mean, listing
 from emulator.rounds.relational.kafka_round import OF_CONTROLLERS, VERBS
+from emulator.rounds.relational.page.example import one_round
 from emulator.rounds.relational.page.head import PAGE_HEAD
 from emulator.rounds.relational.page.sources import Piece, pieces_of
 from emulator.rounds.relational.tables import begin_round
@@ -82,6 +83,12 @@ ONLY = {
     **dict.fromkeys(("read_metadata", "build_remote_state", "forget_stale_questions", "run_tier_tasks"), _TIERS),
 }
 """Verbs that do nothing in most runs or rounds, and where they do: they stand behind the others on the page."""
+AT_A_GLANCE = """## The round at a glance
+
+In the order in which a round plays them. Steps are those of [kafka_rounds.md](kafka_rounds.md). A verb stands
+where what it needs is there, and where it is needed: epochs and segments follow their logs twice, when all of
+steps 1 to 3 is done, since followers ask for them in step 4, and at the end.
+"""
 BEHIND = """## What only some runs or rounds have
 
 The verbs from here on do nothing elsewhere. In a round they stand where the table at the top has them.
@@ -110,7 +117,7 @@ def page(wanted: str | None = None) -> str:
     used = {function: [piece for piece in pieces_of(function) if piece.name not in names] for function in functions}
     times = Counter(piece for pieces in used.values() for piece in pieces)
     shared = list(dict.fromkeys(piece for pieces in used.values() for piece in pieces if times[piece] > 1))
-    sections, shown = [] if wanted is not None else [PAGE_HEAD, _at_a_glance()], set[Piece]()
+    sections, shown = [] if wanted is not None else [PAGE_HEAD, one_round(), _at_a_glance()], set[Piece]()
     for function, pieces in used.items():
         own = [piece for piece in pieces if times[piece] == 1 or (wanted is not None and piece not in shown)]
         shown.update(own)
@@ -134,7 +141,7 @@ def _at_a_glance() -> str:
         calm = "not in calm rounds" if verb in OF_CONTROLLERS else ""
         anchor = _title(name).replace(",", "").replace(" ", "-")
         rows.append(f"| {step or ''} | [{name}](#{anchor}) | {does} | {ONLY.get(name, calm)} |")
-    return "\n".join(["## The round at a glance", "", *rows, ""])
+    return "\n".join([AT_A_GLANCE, *rows, ""])
 
 
 def _title(name: str) -> str:

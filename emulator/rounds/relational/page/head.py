@@ -10,15 +10,19 @@ worked out until a line says `settled`, which is `localCheckpoint`.
 
 What to look for:
 
-| what | where |
-|---|---|
-| the fetch: replicas joined with replicas, followers with their leaders | `requests.join(leaders, ...)`, `request_fetch` |
-| the high watermark: a group_by of replicas, the least of their logs' ends | `.group_by(...)`, `advance_high_watermark` |
-| where an epoch ends: a window over the epochs of a replica's log | `lead(start_offset)`, `epoch_ends` |
-| an election: a window over a partition's replicas, the first that may lead | `over("min_by(broker, ...)")`, `_elect_unless` |
-| the ISR, the flag `in_isr`: leaders drop who lags, controllers whose broker is gone | `shrink_and_expand_isr`, `fence` |
-| how much a follower gets: batches in order, as many as fit each fetch | `in_bins`, `choose_batches` |
-| a fault: rows of brokers, each for some rounds, joined with their replicas | `inputs.brokers`, `begin_round` |
+| what | how | verb |
+|---|---|---|
+| the fetch: followers joined with their leaders | `requests.join(leaders, ...)` | [request_fetch](#request_fetch-step-4) |
+| where an epoch ends: a window over a log's epochs | `lead(start_offset)` | [epoch_ends](#what-several-of-them-use) |
+| what that is asked for: whether logs part | `answer = 'diverging'` | [answer_fetches](#answer_fetches-step-4) |
+| the high watermark: the least of log ends | `.group_by(...)` | [advance_high_watermark](#advance_high_watermark-step-6) |
+| an election: of a partition's replicas the first that may lead | `over("min_by(broker, ...)")` | [elect](#elect-step-2) |
+| the ISR: leaders drop who lags | `in_isr` | [shrink_and_expand_isr](#shrink_and_expand_isr-step-5) |
+| and the controller whose broker is gone | `in_isr` | [fence](#fence-step-2) |
+| how much a follower gets: batches in order, as many as fit a fetch | `in_bins` | [choose_batches](#choose_batches-step-7) |
+| a fault: rows of brokers, joined with their replicas | `inputs.brokers` | [begin_round](#begin_round-before-the-first-verb) |
+
+[One round of one partition](#one-round-of-one-partition) has the rows of the first four.
 
 Tables that stay between two rounds; offsets are exclusive ends, rounds count from 0:
 
@@ -61,11 +65,14 @@ Words, for who knows Spark and not Kafka:
 | ISR, `in_isr` | the replicas that keep up, of which the controller elects; `in_elr`: those that left while it was too small |
 | controller, `leader`, `leader_epoch` | who decides who leads, and its decisions, numbered |
 | T, `client_leader`, `client_epoch` | whom clients take for the leader, and with which epoch it was elected |
+| `client_works`, `confirms` | T runs and knows that it leads; and what it decides of the ISR holds at once |
 | `believed_leader`, `believed_epoch` | what the replica itself takes for true: it may be late |
 | `leads` | it thinks that it leads, in `believed_epoch`; several may, one of them is T |
 | `remote_leo`, `caught_up_round` | what T has noted of a follower at its fetches: its LEO, and when it was level last |
-| `known_in_isr`, `join_pends`, `shrink_pends` | the ISR as T knows it; what T has decided and could not tell the controller yet |
+| `known_in_isr`, `join_pends`, `shrink_pends` | the ISR as T knew it last; what T decided and could not tell the controller yet |
+| `is_known`, `in_first_isr`, `in_second_isr` | the ISR that T goes by in this round; with who joins; then without who leaves |
 | `source` | whom a follower fetches from: the leader that it believes in |
+| `floor_epoch`, `end_offset` | of an epoch that is looked up: the largest up to it that the log has, and where that ends |
 | `waits` | a fetch waits for data (`replica.fetch.wait.max.ms` is not 0) |
 | `allowance`, `credit_bytes` | what a slow disk or link lets through in this round, and what it left of that before |
 | `flushed`, `hw_checkpoint` | what a power loss leaves of the log, and a restart of the high watermark |
@@ -80,7 +87,7 @@ Of the columns in one `with_columns` all see the values before.
 
 Where the table below says *settled*, all tables that changed are worked out and cut off from what led to them
 (in Spark `localCheckpoint`; Kafka's own checkpoints are `write_checkpoints`). A round makes some 150 columns,
-one of others, by dozens of joins: as one plan it would take long to analyze, and longer in every round. So it
+each of others, by dozens of joins: as one plan it would take long to analyze, and longer in every round. So it
 is cut where many tables need what was made so far: what leaders appended before followers fetch, requests
 before they are noted, the ISR before the high watermark, what was cut before anything is appended. Some verbs
 settle a table of their own that they use more than once. Spark works them out (with `--master`, `--remote` or

@@ -34,7 +34,7 @@ def keep_caches_of_leaders(now: Round) -> Round:
     changed = now.replicas.where("cut_to IS NOT NULL OR is_dropped OR new_log_start IS NOT NULL")
     changes = changed.select(*REPLICA, "is_dropped AS clears", "cut_to", "CAST(null AS BIGINT) AS cut_after", "new_log_start")
     told = now.replicas.where(f"is_told AND {ENTERS_EPOCH}").select(
-        *REPLICA, "client_epoch AS epoch", "elected_at AS start_offset"
+        *REPLICA, "client_epoch AS epoch", "leo_at_start AS start_offset"
     )
     return _follow(now, changes, told)
 

@@ -115,7 +115,6 @@ def begin_leadership(now: Round) -> Round:
         previous_round="IF(begins, null, previous_round)",
         previous_leader_leo="IF(begins, null, previous_leader_leo)",
         is_told="begins AND broker = leader AND running AND NOT untold",
-        elected_at="leo",
     )
 
 

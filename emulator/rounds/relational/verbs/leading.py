@@ -79,7 +79,7 @@ def _append_one(now: Round, number: int) -> Round:
         taken_on_append=f"taken_on_append + IF(accepts AND {acked}, {sent}, 0)",
         refused_now=f"refused_now + IF(appends AND NOT accepts, coalesce({sent}, 0), 0)",
     )
-    return flush_messages(now)
+    return flush_messages(now, "accepts")
 
 
 def roll_segment(now: Round, when: str, rolled: str, newest: str) -> Round:
@@ -104,9 +104,9 @@ def roll_segment(now: Round, when: str, rolled: str, newest: str) -> Round:
     )
 
 
-def flush_messages(now: Round) -> Round:
-    """flush.messages is looked at after every chunk."""
-    return now.with_columns(flushed="IF(coalesce(leo - flushed >= flush_messages, false), leo, flushed)")
+def flush_messages(now: Round, when: str) -> Round:
+    """flush.messages is looked at after every chunk, of a log that has taken one (UnifiedLog.append)."""
+    return now.with_columns(flushed=f"IF(({when}) AND coalesce(leo - flushed >= flush_messages, false), leo, flushed)")
 
 
 def keep_batches(now: Round) -> Round:

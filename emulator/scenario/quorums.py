@@ -19,8 +19,8 @@ from emulator.scenario.rates import EVEN_ALLOWED
 
 UNUSED = ("consumers", "initial", "initial_file", "remote_storage")
 """Tables that groups have no use for."""
-CHANGING = ("raft", "kraft")
-"""Protocols whose groups may be asked for other members."""
+COMMANDS_OF = {"raft": ("reassign", "preferred_leader_election"), "kraft": ("reassign",)}
+"""Protocols whose groups have commands -> their kinds."""
 UNUSED_OF_CLUSTER = (
     *("import", "scale", "network_bytes_per_second", "disk_bytes_per_second", "page_cache_bytes", "quota_window_rounds"),
     *("fetch_round_trip_ms", "fetch_bytes_per_second", "fetches_per_round", "features", "session_timeout_rounds"),
@@ -44,7 +44,7 @@ def has_groups(protocol: str) -> bool:
 
 def group_commands(protocol: str) -> Mapping[str, CommandKind]:
     """The commands that groups of a protocol have."""
-    return {"reassign": COMMAND_KINDS["reassign"]} if without_mutant(protocol) in CHANGING else {}
+    return {kind: COMMAND_KINDS[kind] for kind in COMMANDS_OF.get(without_mutant(protocol), ())}
 
 
 def refuse_unused_by_groups(places: Places, protocol: str) -> None:

@@ -1,4 +1,4 @@
-"""The members of groups over time: what the commands `reassign` ask for."""
+"""The members of groups over time, and who is to lead: what the commands `reassign` and `preferred_leader_election` ask for."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ def asked_of(commands: Sequence[Command], topic: str, partitions: int) -> dict[i
     return asked
 
 
+def transfers_of(commands: Sequence[Command], topic: str, partition: int) -> set[int]:
+    """The rounds in which the leader of a partition is asked to hand over to its first server."""
+    own = (command for command in commands if command.kind == "preferred_leader_election")
+    return {one.round for one in own if fnmatchcase(topic, one.topic or "") and one.partition in (None, partition)}
+
+
 def servers_over_time(commands: Sequence[Command], topic: Topic) -> tuple[np.ndarray, list[Spans]]:
     """(broker ids by partition, those that come later behind its first members by id, then -1; by partition rows of
     WantedSpan, the last one at FOREVER).
@@ -30,12 +36,20 @@ def servers_over_time(commands: Sequence[Command], topic: Topic) -> tuple[np.nda
     servers = [[int(broker) for broker in row if broker >= 0] for row in topic.assignment] if asked else []
     wanted: list[Spans] = []
     for partition, first in enumerate((topic.assignment >= 0).sum(axis=1)):
-        spans = [(0, (1 << int(first)) - 1)]
         own = servers[partition] if asked else []
         own += sorted({broker for _, brokers in asked.get(partition, ()) for broker in brokers} - set(own))
-        spans += [(round_, sum(1 << own.index(broker) for broker in brokers)) for round_, brokers in asked.get(partition, ())]
-        wanted.append((*spans, (FOREVER, 0)))
+        changes = [(round_, sum(1 << own.index(broker) for broker in brokers)) for round_, brokers in asked.get(partition, ())]
+        wanted.append(wanted_spans((1 << int(first)) - 1, changes, transfers_of(commands, topic.name, partition)))
     if not asked:
         return topic.assignment, wanted
     most = max(map(len, servers))
     return np.array([own + [-1] * (most - len(own)) for own in servers], topic.assignment.dtype), wanted
+
+
+def wanted_spans(first: int, changes: Sequence[tuple[int, int]], transfers: set[int]) -> Spans:
+    """Rows of WantedSpan: the mask of the first members, (round, mask) of what is asked for later, rounds of transfers."""
+    members, now, spans = dict(changes), first, [(0, first, 0)]
+    for round_ in sorted({*members, *transfers}):
+        now = members.get(round_, now)
+        spans.append((round_, now, int(round_ in transfers)))
+    return (*spans, (FOREVER, 0, 0))

@@ -112,7 +112,8 @@ class PreparedGroups:
                 columns.append(own)
                 played.append(played_rounds(scenario, topic, arrays, by_group) if leaps else np.full(len(own), scenario.rounds))
                 own.wanted = [gathered["wanted"].put(spans) for spans in wanted]
-                own.initial, own.changes = [spans[0][1] for spans in wanted], [len(spans) > 2 for spans in wanted]
+                own.initial = [spans[0][1] for spans in wanted]
+                own.changes = [len({span[1] for span in spans[:-1]}) > 1 for spans in wanted]
                 brokers = brokers_of[present].astype(np.int64)
                 at = np.searchsorted(arrays.ids, brokers)
                 servers.append((brokers, at, spans[at]))

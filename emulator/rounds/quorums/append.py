@@ -13,10 +13,13 @@ from emulator.rounds.quorums.records import Group, Lists
 
 @compiled
 def append_records(lists: Lists, inputs: Inputs, group: Group) -> None:
-    """The round's records, at the end of the log of the leader that clients reach; no more than its disk takes."""
+    """The round's records, at the end of the log of the leader that clients reach; no more than its disk takes.
+
+    None while it hands over.
+    """
     group.sent_records = inputs.workload[group.workload].records
     slot = leader_of_clients(lists, group)
-    if slot != NOBODY and group.sent_records > 0:
+    if slot != NOBODY and group.sent_records > 0 and not lists.servers[slot].hands_over:
         server = lists.servers[slot]
         taken = min(group.sent_records, inputs.settings[group.settings].records_limit)
         group.refused += group.sent_records - taken

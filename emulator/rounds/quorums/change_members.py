@@ -62,7 +62,7 @@ def may_begin(lists: Lists, group: Group, settings: Settings, rules: Rules, slot
     Source: thesis 4.1; Ongaro on raft-dev, 10 July 2015, for the term.
     """
     leader = lists.servers[slot]
-    if not is_committed and rules.wait_for_change:
+    if leader.hands_over or (not is_committed and rules.wait_for_change):
         return False
     first_record = lists.leaderships[group.leaderships.start + leader.leadership].first_record
     return not settings.one_at_a_time or leader.commit >= first_record or not rules.own_term_first

@@ -112,6 +112,7 @@ class WantedSpan(Record):
 
     from_round: int = constant("its first round")
     members: int = constant("mask of its servers")
+    hands_over: int = constant("1: in its first round its leader is asked to hand over to the first server")
 
 
 class WorkloadSpan(Record):

@@ -42,6 +42,7 @@ def follow(lists: Lists, group: Group, slot: int) -> None:
     if server.role == LEADER:
         tell_of_server(lists, group, STEP_DOWN, slot, server.term, server.cause)
     server.role = FOLLOWER
+    server.hands_over = 0
 
 
 @compiled

@@ -78,6 +78,7 @@ def forget_memory(server: Server, protocol: int) -> None:
     """
     server.role = RECOVERING if protocol == VIEWSTAMPED else FOLLOWER
     server.joining = 0
+    server.hands_over = 0
     if protocol != KRAFT:  # its quorum-state file has it
         server.leader = NOBODY
     server.commit = 0

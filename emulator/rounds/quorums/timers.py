@@ -79,6 +79,8 @@ def next_stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, d
             if drift.servers[slot, HEARD] != 1 and may_stand(lists, group, slot):
                 wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
                 due = min(due, server.heard_round + wait)
+        elif server.hands_over:
+            return group.now
         elif group.protocol == KRAFT:
             due = min(due, next_silence(lists, group, slot, resigns_after(settings), drift))
         elif settings.check_quorum:

@@ -28,6 +28,8 @@ class Case:
 
     `first_members`: so many servers are members at the start, None: all; `changes`: (round, the members asked for from then on).
 
+    `transfers`: rounds in which the leader is asked to hand over to server 0.
+
     `lacking`: the guards that a mutant is without, as docs/quorum_rounds.md has them under Mutants.
     """
 
@@ -56,6 +58,7 @@ class Case:
     first_members: int | None = None
     changes: tuple[tuple[int, tuple[int, ...]], ...] = ()
     one_at_a_time: bool = False
+    transfers: tuple[int, ...] = ()
     lacking: frozenset[str] = field(default_factory=frozenset)
 
 

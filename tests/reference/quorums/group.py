@@ -96,6 +96,7 @@ class Group:
             server.is_isolated, server.has_clients = bool(isolations), not any(f.clients for f in isolations)
             if server.is_down and not was_down:
                 server.role, server.commit, server.heard_leader, server.joining = FOLLOWER, 0, None, frozenset()
+                server.handing_over_since = None
             if was_down and not server.is_down:
                 server.heard = self.round
                 if self.lacks("keep_vote"):
@@ -152,7 +153,7 @@ class Group:
         """A server is a follower."""
         if server.role == LEADER:
             self.tell("step_down", server, server.term, None, None, server.cause)
-        server.role = FOLLOWER
+        server.role, server.handing_over_since = FOLLOWER, None
 
     def lead(self, server: Server, anew: bool = True) -> None:
         """A server is the leader of its term; `anew`: it knows nothing of the others yet, and appends an empty entry."""
@@ -199,7 +200,7 @@ class Group:
     def append(self) -> None:
         """Step 3."""
         leader = self.leader_of_clients()
-        if leader is not None:
+        if leader is not None and leader.handing_over_since is None:
             new = Entry(self.elections[leader.election][0], leader.election, True)
             offered, limit = self.records(), self.case.records_limit
             taken = offered if limit is None or offered < limit else limit

@@ -80,7 +80,8 @@ def begin_or_end(group: Group, leader: Server, is_asked: bool) -> Configuration 
     if now.before != now.members:
         return Configuration(now.members, now.members) if is_committed else None
     target = wanted(group)
-    if not is_asked or target == now.members or not (is_committed or group.lacks("wait_for_change")):
+    is_busy = leader.handing_over_since is not None
+    if not is_asked or is_busy or target == now.members or not (is_committed or group.lacks("wait_for_change")):
         return None
     one_by_one = group.case.one_at_a_time
     if one_by_one:

@@ -60,6 +60,7 @@ def row_of(group: Group, number: int) -> dict[str, Any]:
         "segment": (server.segment, int(server.finalized), server.accepted),
         "takes_over": (server.stage, server.chosen),
         "voters": voters_of(group, server) if group.case.protocol in ("raft", "kraft") else None,
+        "transfer": (server.handing_over_since is not None, server.told_in),
         "synced": server.synced if is_leader else None,
         "under_way": [
             (r.receiver, r.arrives, r.previous, r.previous + len(r.entries), r.commit)

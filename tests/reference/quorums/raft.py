@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tests.reference.quorums.draws import drawn
 from tests.reference.quorums.group import Group
-from tests.reference.quorums.members import agree, audience, change_members, commit_entries, may_stand
+from tests.reference.quorums.members import agree, audience, change_members, commit_entries, in_force, may_stand
 from tests.reference.quorums.replicate import replicate
 from tests.reference.quorums.server import CANDIDATE, LEADER, Server
 
@@ -29,9 +29,11 @@ def play_raft_round(group: Group) -> None:
     group.take_inputs()
     check_quorum(group)
     elect(group)
+    begin_transfer(group)
     change_members(group)
     group.append()
     replicate(group, audience)
+    tell_first_server(group)
     commit_entries(group)
     group.end_round(acked_before)
     group.round += 1
@@ -53,11 +55,13 @@ def elect(group: Group) -> None:
     standing = []
     for server in group.servers:
         wait = case.timeout_rounds + drawn(case.seed, case.number, server.id, server.stood, case.jitter_rounds)
-        if server.runs and server.role != LEADER and group.round - server.heard >= wait and may_stand(group, server):
+        server.is_told, server.told_in = server.told_in == server.term, None
+        is_due = server.is_told or group.round - server.heard >= wait
+        if server.runs and server.role != LEADER and is_due and may_stand(group, server):
             standing.append(server)
             server.heard, server.stood, server.leader = group.round, server.stood + 1, None
     if case.pre_vote:
-        standing = [server for server in standing if would_win(group, server)]
+        standing = [server for server in standing if server.is_told or would_win(group, server)]
     requests = []
     for server in standing:
         server.term, server.vote, server.role = server.term + 1, server.id, CANDIDATE
@@ -78,6 +82,29 @@ def elect(group: Group) -> None:
         else:
             group.tell("campaign", server, term, None, None, server.cause)
             group.counts["campaigns"] += 1
+
+
+def begin_transfer(group: Group) -> None:
+    """Who is asked to hand over begins to; who did not come to it in the time of an election stops."""
+    for leader in group.servers:
+        if leader.role != LEADER or not leader.runs:
+            continue
+        since = leader.handing_over_since
+        if since is not None and group.round >= since + group.case.timeout_rounds:
+            leader.handing_over_since = None
+        is_asked = group.round in group.case.transfers and leader is group.leader_of_clients()
+        if is_asked and leader.id > 0 and 0 in in_force(group, leader).members:
+            leader.handing_over_since = group.round
+
+
+def tell_first_server(group: Group) -> None:
+    """Server 0 is told to stand in the next round, if it has all."""
+    first = group.servers[0]
+    for leader in group.servers:
+        is_at_it = leader.role == LEADER and leader.runs and leader.handing_over_since is not None
+        is_heard = is_at_it and group.gets_through(leader, first) and first.term == leader.term
+        if is_heard and leader.followers[0].match == len(leader.log):
+            first.told_in = leader.term
 
 
 def hears_leader(group: Group, server: Server) -> bool:
@@ -110,7 +137,8 @@ def would_win(group: Group, server: Server) -> bool:
 
 def answer(group: Group, voter: Server, request: Request) -> bool:
     """A voter takes a request; whether it votes for the candidate."""
-    if group.case.check_quorum and group.case.protocol == "raft" and hears_leader(group, voter):
+    is_sticky = group.case.check_quorum and group.case.protocol == "raft" and not request.candidate.is_told
+    if is_sticky and hears_leader(group, voter):
         return False
     grants = False
     if request.term >= voter.term:

@@ -37,7 +37,7 @@ def random_case(protocol: str, seed: int, rounds: int = 60, disks: float = 0.0) 
         workload=tuple((at, draw.choice((0, 1, 1, 2, 5))) for at in workload),
         faults=tuple(random_fault(draw, kinds, copies, rounds) for _ in range(draw.randrange(3, 16))),
     )
-    case = replace(case, **changes_of(case, seed))
+    case = replace(case, **changes_of(case, seed), transfers=transfers_of(case, seed))
     if case.flush_rounds != 1:
         case = replace(case, fsync_rounds=0)
     return case if case.fsync_rounds else replace(case, records_limit=None)
@@ -77,6 +77,14 @@ def changes_of(case: Case, seed: int) -> dict[str, Any]:
         "changes": tuple(zip(rounds, sets, strict=True)),
         "one_at_a_time": draw.random() < 0.5 or case.protocol == "kraft",
     }
+
+
+def transfers_of(case: Case, seed: int) -> tuple[int, ...]:
+    """Four cases in ten of raft ask for server 0 as the leader, once to three times."""
+    draw = random.Random(f"transfers of {case.protocol} {seed}")
+    if case.protocol != "raft" or draw.random() < 0.6:
+        return ()
+    return tuple(sorted({draw.randrange(case.rounds) for _ in range(draw.randrange(1, 4))}))
 
 
 def random_fault(draw: random.Random, kinds: tuple[str, ...], copies: int, rounds: int) -> Fault:

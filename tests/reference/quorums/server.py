@@ -86,6 +86,9 @@ class Server:
     segment_round: int = 0
     told: set[int] = field(default_factory=set)
     changes: set[int] = field(default_factory=set)
+    handing_over_since: int | None = None
+    told_in: int | None = None
+    is_told: bool = False
     is_down: bool = False
     is_paused: bool = False
     is_isolated: bool = False

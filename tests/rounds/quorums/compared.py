@@ -9,6 +9,7 @@ import numpy as np
 
 from emulator.faults.kinds import FAULT_KINDS, FaultRow
 from emulator.inputs.ledger_arrays.gather import RowsOf
+from emulator.inputs.quorum_arrays.members import wanted_spans
 from emulator.inputs.quorum_arrays.prepare import NUMBERS
 from emulator.inputs.quorum_arrays.servers import ServerArrays
 from emulator.inputs.quorum_arrays.start import start_groups
@@ -101,8 +102,8 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         group.elector_span = elector
         group.changes = bool(case.changes)
         group.initial = (1 << (case.first_members or case.copies)) - 1
-        asked = ((at, sum(1 << server for server in members)) for at, members in case.changes)
-        group.wanted = gathered["wanted"].put(((0, int(group.initial)), *asked, (FOREVER, 0)))
+        asked = [(at, sum(1 << server for server in members)) for at, members in case.changes]
+        group.wanted = gathered["wanted"].put(wanted_spans(int(group.initial), asked, set(case.transfers)))
         group.protocol = NUMBERS[case.protocol]
         group.number, group.copies, group.end = case.number, case.copies, case.rounds
         brokers += range(case.copies)
@@ -175,6 +176,7 @@ OUTCOMES = (
 SERVER = (
     "role", "term", "members", "joining", "voted_for", "flushed_to", "commit", "heard_round", "heard_leader", "stood", "leader",
     "log_term", "leadership", "end", "segment", "finalized", "accepted", "stage", "chosen",
+    "hands_over", "told_term",
 )  # fmt: skip
 PEER = ("next_entry", "match_to", "answered_round", "in_sync")
 RUN = ("first_entry", "leadership", "term")
@@ -236,6 +238,7 @@ def rows_of(
                 "segment": server[14:17],
                 "takes_over": server[17:19],
                 "voters": configured.of(log) if protocol in ("raft", "kraft") else None,
+                "transfer": (server[19] == 1, null(server[20], 0)),
                 "synced": own[slot][1] if is_leader else None,
                 "under_way": [(m[1], *m[5:]) for m in waited_for if m[0] == slot],
                 "followers": {

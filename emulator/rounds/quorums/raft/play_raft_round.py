@@ -10,6 +10,7 @@ from emulator.rounds.quorums.inputs import Inputs
 from emulator.rounds.quorums.raft.check_quorum import check_quorum
 from emulator.rounds.quorums.raft.commit_entries import commit_entries
 from emulator.rounds.quorums.raft.stand import stand
+from emulator.rounds.quorums.raft.transfer import begin_transfer, send_timeout_now
 from emulator.rounds.quorums.raft.vote import vote
 from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.replicate import replicate
@@ -26,9 +27,11 @@ def play_raft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
         check_quorum(lists, group, settings, rules)
     if stand(lists, inputs, group, settings, rules):
         vote(lists, group, settings, rules)
-    change_members(lists, inputs, group, settings, rules)  # 3. append
+    begin_transfer(lists, inputs, group, settings, rules)  # 3. append
+    change_members(lists, inputs, group, settings, rules)
     append_records(lists, inputs, group)
     replicate(lists, inputs, group, settings, rules)  # 4. replicate
+    send_timeout_now(lists, group)
     commit_entries(lists, group, settings, rules)  # 5. commit
     end_changes(lists, group)
     end_round(lists, group, settings)  # 6. end of the round

@@ -15,21 +15,24 @@ from emulator.rounds.quorums.records import Group, Lists
 
 @compiled
 def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules: Rules) -> bool:
-    """Servers whose timer ran out stand for election, each in the term after its own; whether any does.
+    """Servers whose timer ran out, or that are told to, stand for election, each in the term after its own; whether any does.
 
-    Source: Raft 5.2; thesis 9.6 for the question before.
+    Source: Raft 5.2; thesis 9.6 for the question before, 3.10 for who is told to and asks none.
     """
     seed, anybody = inputs.scenarios[group.scenario].seed, False
     for slot in range(group.copies):
         server = lists.servers[slot]
         server.asked_term = 0
         server.votes = 0
+        server.is_told = int(server.told_term > 0 and server.told_term == server.term)  # thesis 3.10: in that term
+        server.told_term = 0
         if server.role == LEADER or not runs(lists, slot):
             continue
-        if group.now - server.heard_round < settings.timeout_rounds or not may_stand(lists, group, slot):
+        is_due = server.is_told or group.now - server.heard_round >= settings.timeout_rounds
+        if not is_due or not may_stand(lists, group, slot):
             continue
         wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
-        if group.now - server.heard_round >= wait:
+        if server.is_told or group.now - server.heard_round >= wait:
             server.heard_round = group.now
             server.leader = NOBODY
             server.asked_term = server.term + 1
@@ -39,7 +42,8 @@ def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules:
         return False
     if settings.pre_vote:
         for slot in range(group.copies):
-            if lists.servers[slot].asked_term and not would_be_elected(lists, group, settings, rules, slot):
+            asks = lists.servers[slot].asked_term and not lists.servers[slot].is_told
+            if asks and not would_be_elected(lists, group, settings, rules, slot):
                 lists.servers[slot].asked_term = 0
     anybody = False
     for slot in range(group.copies):

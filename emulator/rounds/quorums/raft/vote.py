@@ -57,7 +57,7 @@ def take_request(lists: Lists, group: Group, settings: Settings, rules: Rules, s
     """A request for a vote, and its answer."""
     voter, asker = lists.servers[slot], lists.servers[candidate]
     hears_leader = voter.role == LEADER or group.now - voter.heard_leader < settings.timeout_rounds
-    if settings.check_quorum and hears_leader and group.protocol != KRAFT:
+    if settings.check_quorum and hears_leader and group.protocol != KRAFT and not asker.is_told:
         return
     votes = False
     if asker.asked_term >= voter.term:

@@ -81,6 +81,11 @@ def tables_of(run: Run) -> dict[str, list[dict[str, Any]]]:
     return {name: table.to_pylist() for name, table in tables.items()}
 
 
+def example(name: str) -> Run:
+    """A scenario file that the pages name."""
+    return load_run(str(Path(__file__).parents[1] / "datasets" / "examples" / f"{name}.toml"))
+
+
 def load(folder: Path, text: str) -> Run:
     path = folder / "scenario.toml"
     path.write_text(text)
@@ -216,13 +221,37 @@ def test_protocols(tmp_path: Path) -> None:
 @pytest.mark.skipif(not is_compiling(), reason="half an hour as ordinary Python")
 def test_every_choice_of_five() -> None:
     """Of one run over the same faults those choices lose committed records whose sum is not above five, and no other."""
-    run = load_run(str(Path(__file__).parents[1] / "datasets" / "examples" / "quorum_choices.toml"))
+    run = example("quorum_choices")
     lost = {scenario.name: 0 for scenario in run.scenarios}
     for row in tables_of(run)["outcomes"]:
         lost[run.scenarios[row["scenario_id"]].name] += row["committed_lost"]
     choices = {f"acks.to.commit = {a}, logs.compared = {v}": a + v > 5 for a in range(1, 6) for v in range(1, 6)}
     assert {name: count == 0 for name, count in lost.items() if name != "base"} == choices
     assert lost["acks.to.commit = 2, logs.compared = 3"] == 366
+
+
+@pytest.mark.skipif(not is_compiling(), reason="thousands of schedules as ordinary Python")
+def test_every_choice_up_to_five() -> None:
+    """The example with all N, A and V, a fifth of it: those with A + V <= N lose what is committed, and no other."""
+    run = example("all_quorum_choices")
+    (whole,) = run.scenarios
+    topics = tuple(replace(topic, assignment=topic.assignment[::5]) for topic in whole.topics)
+    lost = {topic.name: 0 for topic in topics}
+    for row in tables_of(replace(run, scenarios=(replace(whole, topics=topics),)))["outcomes"]:
+        lost[row["topic"]] += row["committed_lost"]
+    choices = [(n, a, v) for n in range(1, 6) for a in range(1, n + 1) for v in range(1, n + 1)]
+    assert {name: count == 0 for name, count in lost.items()} == {f"n{n}a{a}v{v}": a + v > n for n, a, v in choices}
+
+
+@pytest.mark.skipif(not is_compiling(), reason="80,000 rounds as ordinary Python")
+def test_the_disruptive_server() -> None:
+    """The example: whoever leads steps down again and again, but with pre-vote or a check of the quorum never."""
+    run = example("disruptive_server")
+    elections = {scenario.name: 0 for scenario in run.scenarios}
+    for row in tables_of(run)["outcomes"]:
+        elections[run.scenarios[row["scenario_id"]].name] += row["elections"]
+    assert elections.pop("base") == 1499
+    assert set(elections.values()) == {0}
 
 
 def test_rounds_are_compiled_once(tmp_path: Path) -> None:
@@ -307,7 +336,7 @@ def test_members_are_changed_by_command(tmp_path: Path) -> None:
 
 def test_the_bug_of_one_at_a_time() -> None:
     """The example: what is committed is lost where a change does not wait for a commit, and the change is of one server."""
-    tables = tables_of(load_run(str(Path(__file__).parents[1] / "datasets" / "examples" / "one_at_a_time.toml")))
+    tables = tables_of(example("one_at_a_time"))
     assert {row["scenario_id"] for row in tables["violations"]} == {1}
     assert "LeaderCompleteness" in {row["invariant"] for row in tables["violations"]}
 

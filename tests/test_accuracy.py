@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from emulator.configs import KEYS
-from emulator.report.limits import APPROXIMATE, NOT_ANSWERED
+from emulator.report.limits import APPROXIMATE, NOT_ANSWERED, limits
 from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.shapes import ClusterShape, ScenarioShape
@@ -89,3 +89,12 @@ def test_the_report_has_a_sentence_for_every_limit() -> None:
     assert re.findall(r"^\| \*\*(.+?)\*\*", approximate, re.MULTILINE) == list(APPROXIMATE)
     points = re.findall(r"^\* (.+)", cannot, re.MULTILINE)
     assert [point for point, name in zip(points, NOT_ANSWERED, strict=True) if not point.startswith(name)] == []
+
+
+def test_limits_of_ledgers_are_their_own() -> None:
+    """A scenario of ledgers is told nothing of Kafka; one without a silent or slow bookie nothing of clients that wait."""
+    row = {"scenario_id": 0, "protocol": "bookkeeper", "round_ms": 500}
+    waits, no_waits = (list(limits(row, [{"kind": kind}], None)) for kind in ("broker_pause", "disk_loss"))
+    (of_clients,) = (text for text in waits if text not in no_waits)
+    assert of_clients.startswith("Clients of ledgers time out in the round in which they may")
+    assert not any("Kafka" in text for text in waits)

@@ -128,7 +128,15 @@ def _client_quotas(case: Case) -> str | None:
     return "Quotas of clients hold in every round, not over 11 s; who writes a topic is one client, and a group is one."
 
 
-def _excuses(_: Case) -> str:
+def _clients_of_ledgers(case: Case) -> str | None:
+    if not case.of_ledgers or not case.kinds & {"broker_pause", "isolation", "slow_bookie"}:
+        return None
+    return "Clients of ledgers time out in the round in which they may: real ones look every 2 s, and connect for up to 10 s."
+
+
+def _excuses(case: Case) -> str:
+    if case.of_ledgers:
+        return "Checks of invariants don't look for copies in a ledger of which a bookie lost an entry, or its fence."
     return "Checks of invariants pass over what a rule of Kafka allows, each with its source; violations are lower bounds."
 
 
@@ -186,6 +194,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Remote reads": _remote_reads,
     "Producers, consumers and copies": _clients_traffic,
     "Quotas of clients": _client_quotas,
+    "Clients of ledgers": _clients_of_ledgers,
     "Excuses of invariants": _excuses,
     "Drawn faults": _draws,
     "Prices": _prices,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -144,6 +145,15 @@ def test_hundreds_of_brokers(large: Path, report: Callable[..., Page]) -> None:
     assert len(page.rows("broker-table")) == 20
     assert "The first 20 of 300" in " ".join(page.words)
     assert "saturation-figure_1" in page.ids
+
+
+def test_failure_domains_are_drawn(small: Path, large: Path, report: Callable[..., Page]) -> None:
+    """With the worst sets of brokers, in the picture's legend and where they are pointed at."""
+    for folder, told in ((small, "6 brokers, 2 racks, 42 partitions"), (large, "300 brokers, 3 racks, 600 partitions")):
+        words = report(folder, "--stories", "0").words
+        assert told in words
+        worst = [word for word in words if re.fullmatch(r"\d+, \d+(, \d+)?: lose \d+ partitions?", word)]
+        assert len(worst) == 2 * len(set(worst)) == 6
 
 
 def test_trials_of_placements_stand_beside_their_chances(

@@ -52,14 +52,14 @@ def read_table(folder: Path) -> list[Row]:
 
 
 def emulate_both(
-    spark: SparkSession, scenario: Path, folder: Path, by_spark: bool = False
+    spark: SparkSession, run: Run, folder: Path, by_spark: bool = False
 ) -> tuple[dict[str, list[Row]], Sequence[str]]:
-    """The tables of a scenario file, every cell of which relational rounds must give as well, and what these say at their end.
+    """The tables of a run, every cell of which relational rounds must give as well, and what these say at their end.
 
     Tables `runs` and `invariants` are of an engine's own.
     """
-    usual = emulate(spark, load_run(str(scenario)), folder / "usual")
-    told = run_relational(load_run(str(scenario)), str(folder / "relational"), spark, trace="all", by_spark=by_spark)
+    usual = emulate(spark, run, folder / "usual")
+    told = run_relational(run, str(folder / "relational"), spark, trace="all", by_spark=by_spark)
     for name in OUTPUT_TABLES.keys() - {"runs", "invariants"}:
         first, second = (sorted(map(repr, rows)) for rows in (usual[name], read_table(folder / "relational" / name)))
         assert first == second, name

@@ -87,7 +87,7 @@ def test_relational_rounds_play_the_first_three(spark: SparkSession, tmp_path: P
     lines = SCENARIO.read_text().replace("rounds = 24", f'mode = "plain"\nrounds = {ROUNDS_OF_THREE}').splitlines()
     path = tmp_path / "three.toml"
     path.write_text("\n".join(line for line in lines if not any(f"scenario-{number}" in line for number in (4, 5))))
-    emulate_both(spark, path, tmp_path)
+    emulate_both(spark, load_run(str(path)), tmp_path)
 
 
 def test_relational_rounds_refuse_the_others_by_name() -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -19,6 +20,7 @@ from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.rounds.relational.check import Checked, Difference, check_run, compare
 from emulator.rounds.relational.kafka_round import VERBS
 from emulator.rounds.relational.page.explain import BEHIND, ONLY, SENTENCES, page, verbs
+from emulator.scenario import load_run
 from tests.engine_helpers import emulate, emulate_both
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -162,7 +164,7 @@ def test_replicas_may_begin_beyond_their_leader(spark: SparkSession, tmp_path: P
     """
     path = tmp_path / "beyond.toml"
     path.write_text(BEYOND.replace("rounds = 3", f'rounds = 12\nprotocol = "{protocol}"'))
-    usual, _ = emulate_both(spark, path, tmp_path)
+    usual, _ = emulate_both(spark, load_run(str(path)), tmp_path)
     size = {row["broker"]: row["local_bytes"] for row in usual["replicas"] if row["partition"] == 0}
     assert size[1] == size[2] == size[3] + 30 - 7
 
@@ -197,6 +199,12 @@ def test_what_else_a_run_has_is_left_out_by_name(spark: SparkSession, tmp_path: 
         check_run(str(tmp_path / "only"), spark, 20)
 
 
+@cache
+def whole_page() -> str:
+    """Making it takes seconds."""
+    return page()
+
+
 def test_every_verb_has_a_sentence_of_the_rules() -> None:
     rules = " ".join(" ".join((DOCS / page).read_text().split()) for page in ("kafka_rounds.md", "tiered_rounds.md"))
     assert {verb.__name__ for verb in verbs()} == SENTENCES.keys()
@@ -205,7 +213,7 @@ def test_every_verb_has_a_sentence_of_the_rules() -> None:
 
 def test_the_page_shows_the_round_at_a_glance() -> None:
     """In its order, with where tables are settled; what does nothing in most rounds stands behind the rest."""
-    glance, _, rest = page().partition("## The round at a glance")[2].partition("## begin_round")
+    glance, _, rest = whole_page().partition("## The round at a glance")[2].partition("## begin_round")
     rows = [line.split(" | ")[1].split("]")[0].strip("[") for line in glance.splitlines() if "](#" in line]
     assert rows == [verb.__name__ for verb in VERBS if not isinstance(verb, str)]
     assert glance.count("*settled*") == len(VERBS) - len(rows)
@@ -216,11 +224,11 @@ def test_the_page_shows_the_round_at_a_glance() -> None:
 
 
 def test_the_page_of_queries_is_current() -> None:
-    assert (DOCS / "kafka_queries.md").read_text() == page()
+    assert (DOCS / "kafka_queries.md").read_text() == whole_page()
 
 
 def test_the_page_has_all_that_verbs_are_made_of_once() -> None:
-    defined = re.findall(r"^(?:def (\w+)\(|(\w+)(?:: [^=]+)? = )", page(), re.MULTILINE)
+    defined = re.findall(r"^(?:def (\w+)\(|(\w+)(?:: [^=]+)? = )", whole_page(), re.MULTILINE)
     names = [function or constant for function, constant in defined]
     assert [name for name, times in Counter(names).items() if times > 1] == []
     assert {verb.__name__ for verb in verbs()} | {"begin_round", "epoch_ends", "BY_START", "over", "SERVES", "in_bins"} <= {
@@ -231,7 +239,7 @@ def test_the_page_has_all_that_verbs_are_made_of_once() -> None:
 
 def test_verbs_are_joins_windows_and_groups() -> None:
     """There are no lists, no higher-order functions, and a round brings nothing to the driver."""
-    code = "\n".join(re.findall(r"```python\n(.*?)```", page(), re.DOTALL))
+    code = "\n".join(re.findall(r"```python\n(.*?)```", whole_page(), re.DOTALL))
     for name in ("collect_list", "aggregate(", "transform(", "filter(", "reduce(", "udf", ".rows()", ".arrow(", "toArrow"):
         assert name not in code, name
     assert ("collect()" in code, "._j" in code) == (False, False)

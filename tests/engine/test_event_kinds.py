@@ -1,4 +1,7 @@
-"""`events = [kinds]`: every engine writes these events only, counts all of them, and who asks for the others is told."""
+"""`events = [kinds]`: every engine writes these events only, counts all of them, and who asks for the others is told.
+
+Steps of shared budgets do so in budgets/test_steps.py.
+"""
 
 from __future__ import annotations
 
@@ -167,14 +170,6 @@ def test_compiled(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monke
     check(tables, few=FEW, none=[])
     check(tables, "narrow", narrow_few=FEW)
     assert [row["event_kinds"] for row in tables["scenarios"]] == [None, FEW, [], None, FEW]
-
-
-def test_steps_of_shared_budgets(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled_engine, "MOST_TOGETHER", 1)
-    few = ["isr_shrink", "log_damaged"]
-    narrow = NARROW.replace('"unfenced", "election", "leader_lost"', '"isr_shrink", "log_damaged"')
-    sooner = CORE.replace("rounds = 60", "rounds = 9").replace("from_round = 1", "from_round = ")  # 8 and 7 instead of 18 and 17
-    check(emulate(spark, sooner + narrow, tmp_path / "out", trace="none"), "narrow", narrow_few=few)
 
 
 def test_tiers(spark: SparkSession, tmp_path: Path) -> None:

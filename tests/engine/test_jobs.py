@@ -126,28 +126,10 @@ def blocks_by_file(out: Path, folder: str = FOLDER) -> dict[str, list[int]]:
 
 
 @pytest.mark.usefixtures("three_jobs")
-def test_jobs_give_the_tables_of_the_driver(
+def test_jobs_of_a_resumed_run_give_the_tables_of_the_driver(
     run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]]
 ) -> None:
-    """And each task plays one block."""
-    found: dict[str, list[int]] = {}
-    progress = Stops(at_end=lambda: found.update(blocks_by_file(tmp_path)))
-    run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress, state_at=STATE_AT)
-    assert progress.jobs == 3
-    told = {"events", "trace", "trace_partitions", "leader_epochs", "replica_states"}
-    assert {name for name, rows in in_driver.items() if rows} >= told
-    tables = tables_of(tmp_path)
-    for name, rows in in_driver.items():
-        assert tables[name] == rows, name
-    assert all(len(blocks) == 1 for blocks in found.values())
-    assert len(found) >= 3 * 2 * 4
-    assert not (tmp_path / "_checkpoint").exists()
-
-
-@pytest.mark.usefixtures("three_jobs")
-def test_a_resumed_run_plays_no_block_twice(
-    run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]]
-) -> None:
+    """Each task plays one block, and no block is played twice."""
     with pytest.raises(Ended):
         run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=Stops(after=2), state_at=STATE_AT)
     kept = blocks_by_file(tmp_path)
@@ -156,11 +138,17 @@ def test_a_resumed_run_plays_no_block_twice(
     found: dict[str, list[int]] = {}
     progress = Stops(at_end=lambda: found.update(blocks_by_file(tmp_path)))
     run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress, resume=True, state_at=STATE_AT)
+    assert progress.jobs == 3
     assert kept.items() <= found.items()
     assert set(Counter(block for blocks in found.values() for block in blocks).values()) == {1}
+    assert all(len(blocks) == 1 for blocks in found.values())
+    assert len(found) >= 3 * 2 * 4
+    told = {"events", "trace", "trace_partitions", "leader_epochs", "replica_states"}
+    assert {name for name, rows in in_driver.items() if rows} >= told
     tables = tables_of(tmp_path)
     for name, rows in in_driver.items():
         assert tables[name] == rows, name
+    assert not (tmp_path / "_checkpoint").exists()
 
 
 @pytest.mark.usefixtures("three_jobs")

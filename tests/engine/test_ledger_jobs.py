@@ -112,28 +112,10 @@ def three_jobs(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
 
 
 @pytest.mark.usefixtures("three_jobs")
-def test_jobs_give_the_tables_of_the_driver(
+def test_jobs_of_a_resumed_run_give_the_tables_of_the_driver(
     run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]]
 ) -> None:
-    """And each task plays one block."""
-    found: dict[str, list[int]] = {}
-    progress = Stops(at_end=lambda: found.update(blocks_by_file(tmp_path, FOLDER)))
-    run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress)
-    assert progress.jobs == 3
-    told = {"events", "ledgers", "fragments", "bookies", "ledger_clients", "topics", "entries", "violations", "broker_rounds"}
-    assert {name for name, rows in in_driver.items() if rows} >= told
-    tables = tables_of(tmp_path)
-    for name, rows in in_driver.items():
-        assert tables[name] == rows, name
-    assert all(len(blocks) == 1 for blocks in found.values())
-    assert len(found) >= 3 * 2 * 4
-    assert not (tmp_path / "_checkpoint").exists()
-
-
-@pytest.mark.usefixtures("three_jobs")
-def test_a_resumed_run_plays_no_block_twice(
-    run: Run, spark: SparkSession, tmp_path: Path, in_driver: dict[str, list[str]]
-) -> None:
+    """Each task plays one block, and no block is played twice."""
     with pytest.raises(Ended):
         run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=Stops(after=2))
     kept = blocks_by_file(tmp_path, FOLDER)
@@ -144,11 +126,17 @@ def test_a_resumed_run_plays_no_block_twice(
     found: dict[str, list[int]] = {}
     progress = Stops(at_end=lambda: found.update(blocks_by_file(tmp_path, FOLDER)))
     run_emulation(run, str(tmp_path), spark, trace=TRACED, progress=progress, resume=True)
+    assert progress.jobs == 3
     assert kept.items() <= found.items()
     assert set(Counter(block for blocks in found.values() for block in blocks).values()) == {1}
+    assert all(len(blocks) == 1 for blocks in found.values())
+    assert len(found) >= 3 * 2 * 4
+    told = {"events", "ledgers", "fragments", "bookies", "ledger_clients", "topics", "entries", "violations", "broker_rounds"}
+    assert {name for name, rows in in_driver.items() if rows} >= told
     tables = tables_of(tmp_path)
     for name, rows in in_driver.items():
         assert tables[name] == rows, name
+    assert not (tmp_path / "_checkpoint").exists()
 
 
 def test_a_list_of_too_many_ledgers_in_jobs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

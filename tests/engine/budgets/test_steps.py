@@ -43,6 +43,7 @@ from_round = 4
 to_round = 10
 [[variants]]
 name = "narrow"
+events = ["isr_shrink", "unfenced"]
 cluster = { network_bytes_per_second = 50000 }
 [[variants]]
 name = "ample"
@@ -133,6 +134,10 @@ def test_steps_give_the_tables_of_the_driver(
     for name, rows in in_driver.items():
         assert tables[name] == rows, name
     assert not (tmp_path / "_checkpoint").exists()
+    told, counted = (
+        {row["kind"] for row in read_table(tmp_path / name) if row["scenario_id"] == 1} for name in ("events", "event_counts")
+    )
+    assert told == {"isr_shrink", "unfenced"} < counted
 
 
 @pytest.mark.usefixtures("stepped")

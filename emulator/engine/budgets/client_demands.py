@@ -10,14 +10,13 @@ import numpy as np
 from emulator.bandwidth.client_quotas import NO_CLIENT, ClientQuotas
 from emulator.engine.budgets.copy_demands import CopyDemands
 from emulator.engine.budgets.demands import Layout, bytes_of_workload, due_bytes, in_force, sums_of
-from emulator.engine.budgets.read_demands import ReadDemands, bytes_at
+from emulator.engine.budgets.read_demands import ReadDemands, bytes_at, readers_of
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_CAUSE, NO_POSITION, Reader
+from emulator.rounds.kafka.reading.records import EARLIEST, LATEST, NO_CAUSE, NO_POSITION
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NO_SEGMENT
-from emulator.rounds.packed import entries_of
 
 PARTIES = ("producers", "consumers", "uploads", "downloads", "disk_reads")
 """Who sends to a broker, or has it send, beside followers; `downloads`, `disk_reads`: what it reads of remote storage, and of its
@@ -160,7 +159,7 @@ def _of_consumers(
         return {party: PartyDemand(nothing, nothing, nothing, nothing) for party in OF_GROUPS}
     local, is_on_disk = _of_local_reads(state, inputs, reads, shared.window_rounds, round_)
     wants = np.asarray(inputs.wants)
-    client = shared.clients.reader[wants["group"][np.asarray(entries_of(Reader, state.readers))["want"]]]
+    client = shared.clients.reader[wants["group"][readers_of(state)[0]["want"]]]
     demands = (reads.demand + local, reads.demand, np.where(is_on_disk, local, 0))
     return {
         party: _each_by_itself(rows.of(party, client), reads.broker, demand)
@@ -178,8 +177,7 @@ def _of_local_reads(state: State, inputs: Inputs, reads: ReadDemands, window: in
 
     Who reads remotely may get to the local log before the next edge.
     """
-    readers = np.asarray(entries_of(Reader, state.readers))
-    of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
+    readers, of = readers_of(state)
     parts, replicas, wants = np.asarray(state.partitions)[of], np.asarray(state.replicas)[reads.replica], np.asarray(inputs.wants)
     want, appends = wants[in_force(wants["from_round"], readers["want"], round_)], due_bytes(inputs, parts["workload"], round_)
     begins = np.where(want["begins_at"] == EARLIEST, replicas["log_start"], want["begins_at"])

@@ -72,9 +72,9 @@ class CopiesOfBlock:
         """Nobody waits for the quota either."""
         self.tiers["copy_starts"] = ANY_STARTS
 
-    def hold_back(self, ruled: np.ndarray) -> None:
-        """Nobody begins a segment on these brokers."""
-        self.tiers["copy_starts"][ruled[self.broker]] = 0
+    def hold_back(self, brokers: np.ndarray) -> None:
+        """Nobody begins a segment on these brokers, given as flags."""
+        self.tiers["copy_starts"][brokers[self.broker]] = 0
 
     def let_begin(self, place: int, course: Course) -> None:
         """A replica may do what was forecast."""

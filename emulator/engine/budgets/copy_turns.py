@@ -29,7 +29,7 @@ class CopyTurns:
         self._blocks = [CopiesOfBlock(block, first) for block, first in placed if len(block.stretches.state.tiers)]
         brokers = budgets.threads.shape[1]
         self._replicas = sum((one.per_broker(brokers) for one in self._blocks), np.zeros(brokers, np.int64))
-        self._ruled = np.zeros(brokers, bool)
+        self._queued = np.zeros(brokers, bool)
         self._courses: list[tuple[CopiesOfBlock, int, CopyTask, Course]] = []
         self._before: list[State] = []
         self._turns: list[tuple[CopiesOfBlock, int, Turn]] = []
@@ -43,7 +43,7 @@ class CopyTurns:
         copying = np.zeros(len(threads), np.int64)
         for block in self._blocks:
             copying += np.bincount(block.broker[block.takes_thread(round_)], minlength=len(threads))
-        self._ruled, self._courses = np.zeros(len(threads), bool), []
+        self._queued, self._courses = np.zeros(len(threads), bool), []
         for block in self._blocks:
             block.let_go()
         for broker in np.flatnonzero(self._replicas > 1).tolist():
@@ -55,15 +55,15 @@ class CopyTurns:
             nobody_waits = not any(task.sizes and not task.copies for *_, task in tasks) and copying[broker] <= threads[broker]
             if nobody_waits and sum(size for _, size in begun) <= most[broker]:
                 continue
-            if not self._ruled.any():  # of a broker that stops it cannot be seen afterwards what its tasks waited for
+            if not self._queued.any():  # of a broker that stops it cannot be seen afterwards what its tasks waited for
                 until = min([until, *self._changes[self._changes > round_][:1].tolist()])
-            self._ruled[broker] = True
+            self._queued[broker] = True
             rest = (int(threads[broker]), begun, self._window, most[broker], round_, until)
             courses, end = forecast([task for *_, task in tasks], *rest)
             until = min(until, end)
             self._courses += [(*one, course) for one, course in zip(tasks, courses, strict=True)]
         for block in self._blocks:
-            block.hold_back(self._ruled)
+            block.hold_back(self._queued)
         for block, place, _, course in self._courses:
             block.let_begin(place, course)
         self._before = [block.state for block in self._blocks]
@@ -87,14 +87,14 @@ class CopyTurns:
                 broker = int(block.broker[place])
                 last[broker] = max(last.get(broker, (0, 0)), task.place_in_line)
         known = {(id(block), place): (task, course) for block, place, task, course in self._courses}
-        for broker in np.flatnonzero(self._ruled).tolist():
+        for broker in np.flatnonzero(self._queued).tolist():
             for block in self._blocks:
                 for place, task in block.line(to_round - 1, broker):
                     found = min(found, self._came(known.get((id(block), place)), task, last.get(broker), to_round, half))
-        crowded = (self._replicas > threads) & ~self._ruled
+        crowded = (self._replicas > threads) & ~self._queued
         if crowded.any():
             found = min(found, self._first_crowded(from_round, to_round, threads, crowded))
-        for broker in np.flatnonzero((self._replicas > 1) & ~self._ruled).tolist():
+        for broker in np.flatnonzero((self._replicas > 1) & ~self._queued).tolist():
             if most[broker] != UNLIMITED:
                 found = min(found, self._first_over(broker, from_round, to_round, most[broker], bool(crowded[broker])))
         return max(found, from_round)

@@ -155,16 +155,18 @@ def in_force(from_round: np.ndarray, at: np.ndarray, round_: int) -> np.ndarray:
 def flows_of(asked: Demands) -> Flows:
     """The sums by flow."""
     has_flow = np.flatnonzero(asked.flow != NO_FLOW)
-    flow, of_flow = np.unique(asked.flow[has_flow], return_inverse=True)
-    sums = [sums_of(of_flow, of_replica[has_flow], len(flow)) for of_replica in (asked.demand, asked.follows)]
-    return Flows(flow, *sums)
+    return _summed(*(of_replica[has_flow] for of_replica in (asked.flow, asked.demand, asked.follows)))
 
 
 def joined_flows(parts: Sequence[Flows]) -> Flows:
     """The flows of all blocks."""
-    flow, of_flow = np.unique(np.concatenate([part.flow for part in parts]), return_inverse=True)
-    names = ("demand", "followers")
-    return Flows(flow, *(sums_of(of_flow, np.concatenate([getattr(p, name) for p in parts]), len(flow)) for name in names))
+    names = ("flow", "demand", "followers")
+    return _summed(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _summed(number: np.ndarray, *columns: np.ndarray) -> Flows:
+    flow, of_flow = np.unique(number, return_inverse=True)
+    return Flows(flow, *(sums_of(of_flow, column, len(flow)) for column in columns))
 
 
 def sums_of(group: np.ndarray, values: np.ndarray, groups: int) -> np.ndarray:

@@ -50,12 +50,13 @@ def calm_edges(shared: SharedBudgets) -> list[Edge]:
         edge = following
 
 
-def windows_of(shared: SharedBudgets) -> list[Edge]:
-    """The edges at which windows of the first play begin; the last one ends with the run."""
+def windows_of(shared: SharedBudgets) -> list[tuple[Edge, int]]:
+    """The edges at which windows of the first play begin, and where each ends; the last one ends with the run."""
     edges = calm_edges(shared)
     rounds = np.array([edge.round for edge in edges])
     wanted = np.arange(WINDOWS) * shared.rounds // WINDOWS
-    return [edges[at] for at in np.unique(np.searchsorted(rounds, wanted)).tolist() if at < len(edges)]
+    begins = [edges[at] for at in np.unique(np.searchsorted(rounds, wanted)).tolist() if at < len(edges)]
+    return list(zip(begins, [*(edge.round for edge in begins[1:]), shared.rounds], strict=True))
 
 
 def forget_use(state: State) -> None:

@@ -82,9 +82,7 @@ def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge |
         return None
     if shared.limits_clients:
         return first_edge(shared)
-    windows = windows_of(shared)
-    ends = [*(edge.round for edge in windows[1:]), shared.rounds]
-    for edge, end in zip(windows, ends, strict=True):
+    for edge, end in windows_of(shared):
         each(SharedBlock.begin_window)
         in_turn.play(edge.round, end)
         if is_exceeded(each(partial(SharedBlock.use, from_round=edge.round, to_round=end)), shared, edge.round, end):

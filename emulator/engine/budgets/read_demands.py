@@ -59,8 +59,7 @@ def read_demands(
     that it asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter: when
     it is back, shares are in place.
     """
-    readers = np.asarray(entries_of(Reader, state.readers))
-    of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
+    readers, of = readers_of(state)
     parts, tier = np.asarray(state.partitions)[of], np.asarray(state.tier)[of]
     slot = np.where(readers["asked"] == NOBODY, np.maximum(parts["client_leader"], 0), readers["asked"])
     replica = parts["first_replica"] + slot
@@ -89,6 +88,12 @@ def read_demands(
     for group, of_partition in fetches.items():
         fetch = np.where(want["group"] == group, of_partition[of], fetch)
     return ReadDemands(replica, slot, layout.broker[replica], fetch, demand, np.where(demand > 0, most, 0), tiered)
+
+
+def readers_of(state: State) -> tuple[np.ndarray, np.ndarray]:
+    """(records of a block's readers, places of their partitions)."""
+    partition = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
+    return np.asarray(entries_of(Reader, state.readers)), partition
 
 
 def bytes_at(state: State, inputs: Inputs, replica: np.ndarray, offset: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.engine.budgets.demands import Layout
-from emulator.engine.budgets.read_demands import ReadDemands, ReadFlows
+from emulator.engine.budgets.read_demands import ReadDemands, ReadFlows, readers_of
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.reading.records import Reader
@@ -61,7 +61,7 @@ def read_shares_of(flows: ReadFlows, limits: ReadLimits, round_: int) -> ReadSha
 
 def limit_reads(state: State, layout: Layout, asked: ReadDemands, shares: ReadShares) -> None:
     """Set what readers get from now on at the replica that they ask, and what at others that they may come to ask."""
-    of = np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))
+    _, of = readers_of(state)
     turn, quota = _parts(shares, asked.broker, asked.fetch)
     in_turn = asked.most * turn
     share = np.where(quota < 1, np.minimum(asked.demand, in_turn) * quota, in_turn)

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from emulator.engine.budgets.demands import in_force
-from emulator.engine.budgets.read_demands import ReadDemands, read_demands
+from emulator.engine.budgets.read_demands import ReadDemands, read_demands, readers_of
 from emulator.engine.budgets.read_queue import ReadTask, reads_of
 from emulator.engine.budgets.shared_block import SharedBlock, with_first_places
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.reading.records import ALONE, IS_MADE, Reader
 from emulator.rounds.kafka.state import State
-from emulator.rounds.packed import entries_of
 from emulator.rounds.records import word_of
 
 TURN, TURN_BYTES = word_of(Reader, "turn"), word_of(Reader, "turn_bytes")
@@ -119,30 +118,31 @@ class _Reads:
 
     def has_asked(self, before: State) -> np.ndarray:
         """Flags of readers that read remotely since then, or were refused, or waited for a thread."""
-        old, new = _readers(before), _readers(self.state)
+        (old, _), (new, _) = readers_of(before), readers_of(self.state)
         return (old["remote_requests"] != new["remote_requests"]) | (old["remote_errors"] != new["remote_errors"])
 
     def has_moved(self, before: State, which: np.ndarray) -> bool:
         """Whether one of these readers asks another replica than then."""
-        return bool((_readers(before)["asked"] != _readers(self.state)["asked"])[which].any())
+        (old, _), (new, _) = readers_of(before), readers_of(self.state)
+        return bool((old["asked"] != new["asked"])[which].any())
 
     def wants(
         self, before: State, which: np.ndarray, first: int, last: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(broker, partition, fetch, bytes that a round brings it at the most) of these readers, from a round to another."""
         wants, places = np.asarray(self._block.block.inputs.wants), np.flatnonzero(which)
-        begin = in_force(wants["from_round"], _readers(before)["want"][places], first)
+        readers, of = readers_of(before)
+        begin = in_force(wants["from_round"], readers["want"][places], first)
         end = in_force(wants["from_round"], begin, last)
         most = np.array(
             [wants["remote_bytes"][low : high + 1].max() for low, high in zip(begin.tolist(), end.tolist(), strict=True)], float
         )
-        of = _partitions(self.state)[places]
         broker = self._demands(first).broker[places]
-        return broker, self._first + of, self._fetch(begin, of), most
+        return broker, self._first + of[places], self._fetch(begin, of[places]), most
 
     def done(self, before: State) -> list[tuple[int, int, ReadTask]]:
         """(place of the reader, of the broker, what it read) of who read remotely in a round that was played as of `ask`."""
-        old, new, of = _readers(before), _readers(self.state), _partitions(before)
+        (old, of), (new, _) = readers_of(before), readers_of(self.state)
         read = np.flatnonzero(old["remote_requests"] != new["remote_requests"])
         slots = new["asked"]
         replica = np.asarray(before.partitions)["first_replica"][of] + slots
@@ -175,12 +175,3 @@ class _Reads:
         for number, of_partition in reads.fetches.items():
             fetch = np.where(group == number, of_partition[of], fetch)
         return fetch
-
-
-def _readers(state: State) -> np.ndarray:
-    return np.asarray(entries_of(Reader, state.readers))
-
-
-def _partitions(state: State) -> np.ndarray:
-    """By reader the place of its partition."""
-    return np.repeat(np.arange(len(state.readers.offsets) - 1), np.diff(state.readers.offsets))

@@ -67,9 +67,7 @@ class Steps:
         """As play_shared.first_exceeded."""
         if not self._shared.has_first_play:
             return first_edge(self._shared)
-        windows = windows_of(self._shared)
-        ends = [*(edge.round for edge in windows[1:]), self._shared.rounds]
-        for edge, end in zip(windows, ends, strict=True):
+        for edge, end in windows_of(self._shared):
             self._step(Step(edge.round, end, None, end == self._shared.rounds), keeps=False)
             use = use_from(table_of(self._files.told([self._count - 1]), "use"), len(self._shared.brokers))
             if is_exceeded([use], self._shared, edge.round, end):

@@ -173,4 +173,4 @@ def test_edges(edge: Edge, is_short: bool, following: Edge | None, tmp_path: Pat
     assert edge.following(shared, is_short) == following
     assert first_edge(shared) == Edge(0, 10)
     assert {0, 5, 25} <= set(shared.changes.tolist())
-    assert [edge.round for edge in windows_of(shared)] == [0, 10, 20, 30, 40]
+    assert [edge.round for edge, _ in windows_of(shared)] == [0, 10, 20, 30, 40]

@@ -95,6 +95,18 @@ def test_a_shrunk_isr(spark: SparkSession, tmp_path: Path) -> None:
     assert report["raft"]["acked_lost"] == 0
 
 
+def test_who_needs_stable_storage(spark: SparkSession, tmp_path: Path) -> None:
+    """A majority loses what it committed with a server that comes back without it; not if it flushes, or re-syncs first."""
+    report = report_of(spark, "stable_storage", tmp_path)
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    assert [line_of(row) for row in report.values() if line_of(row) not in page] == []
+    loses = {name: row["acked_lost"] > 0 for name, row in report.items()}
+    assert {name for name, lost in loses.items() if lost} == {"raft, no flush", "raft, a flush every 10 s"}
+    every_write, fsynced = report["raft, every write"]["acked"], report["raft, an fsync of 10 ms a record"]["acked"]
+    assert every_write == pytest.approx(100 * fsynced, rel=0.01)
+    assert report["raft, an fsync of 10 ms for 1000"]["acked"] == every_write
+
+
 def test_a_picture(compared: dict[str, Row], tmp_path: Path) -> None:
     """Bars for each scenario: two a scenario, of losses one."""
     pytest.importorskip("matplotlib")

@@ -194,7 +194,7 @@ def test_what_else_a_run_has_is_left_out_by_name(spark: SparkSession, tmp_path: 
     assert found.left_out == [f"scenario {name}: {what}" for name, what in of.items()]
     only = SYSTEMS.replace("rounds = 3", 'rounds = 3\nprotocol = "raft"').split("[[variants]]")[0]
     emulate(spark, only, tmp_path / "only", trace="none")
-    told = "nothing of this run can be replayed in relational rounds: scenario base: protocol raft"
+    told = "nothing of this run can be replayed in relational rounds: scenario base: protocol raft; allowed: a run with a "
     with pytest.raises(InputError, match=told):
         check_run(str(tmp_path / "only"), spark, 20)
 

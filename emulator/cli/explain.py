@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--ledger", metavar="N", type=click.IntRange(min=0), help="Of a topic that is a list of ledgers, one of these.")
 @click.option("--scenario", metavar="NAME_OR_ID", help="Default: base, or the only one.")
 @click.option("--rounds", metavar="A-B", callback=parse_rounds_option, help="Rounds to tell of, both included, or only one.")
+@click.option("--fewest-faults", is_flag=True, help="Tell it with the fewest faults that still do to it what the run's do.")
 @click.option("--html", metavar="FILE", help="Write the story as a page with a drawing as well.")
 @with_engine
 @on_spark
@@ -46,6 +47,7 @@ def explain_command(
     ledger: int | None,
     scenario: str | None,
     rounds: tuple[int, int] | None,
+    fewest_faults: bool,
     html: str | None,
     engine: str | None,
     master: str | None,
@@ -56,6 +58,7 @@ def explain_command(
     Rounds in which nothing but steady fetching, or writing, went on are told of in one line. What compiled rounds play is played
     again if the run did not trace it; any other partition has to be traced to be told of round by round.
     """
+    from emulator.explain.fewest_faults import with_fewest_faults
     from emulator.explain.reading import find_subject, read_partition, read_run
     from emulator.explain.replay import with_replay
     from emulator.explain.story import tell
@@ -70,14 +73,20 @@ def explain_command(
         subject = find_subject(tables, topic, partition, scenario, rounds)
         unwritten = unwritten_kinds(subject.scenario["protocol"], subject.scenario["event_kinds"])
         lacks = f"the run did not write events of these kinds, which the story lacks: {', '.join(unwritten)}"
-        if subject.scenario["protocol"] in LEDGER_PROTOCOLS:
+        if subject.scenario["protocol"] in LEDGER_PROTOCOLS and not fewest_faults:
             _tell_of_ledger(tables, subject, ledger, html, lacks if unwritten else None)
             return DONE
         if ledger is not None:
             raise InputError(f"--ledger: {topic}:{partition} is no ledger; allowed: no --ledger")
         rows, first, last = read_partition(tables, subject)
-        run = None if rows.trace and not unwritten else read_run(tables)
-    if run is not None:
+        run = None if rows.trace and not unwritten and not fewest_faults else read_run(tables)
+    if fewest_faults:
+        if run is None:
+            raise InputError(f"--fewest-faults: {folder} has no table runs; allowed: DIR of emulator run SCENARIO.toml --out DIR")
+        with Progress() as progress:
+            rows, found = with_fewest_faults(rows, run, first, last, progress)
+        print_lines([found])
+    elif run is not None:
         try:
             with Progress() as progress:
                 rows = with_replay(rows, run, first, last, progress)

@@ -51,7 +51,7 @@ def with_replays(
         raise InputError(f"groups of {scenario.protocol} are told of from their events alone")
     if not also_sharing and shares_budgets(scenario):
         raise InputError("partitions share what their brokers have, and all of them would have to be played again")
-    played = _play(replace(scenario, events=None), [(rows.topic, rows.partition) for rows, _, _ in told], progress)
+    played = play_again(replace(scenario, events=None), [(rows.topic, rows.partition) for rows, _, _ in told], progress)
     return [_replayed(rows, first, last, scenario, tables) for (rows, first, last), tables in zip(told, played, strict=True)]
 
 
@@ -59,9 +59,13 @@ def _replayed(rows: PartitionRows, first: int, last: int, scenario: Scenario, ta
     written = written_rows(tables["events"], [scenario])
     stored = {"outcomes": [rows.outcome], "replicas": rows.ends, "leader_epochs": rows.leader_epochs}
     refuse_others({**tables, "events": written}, stored | {"events": rows.events, "violations": rows.violations})
-    trace, controllers = _trace(tables["trace"], first, last), _controllers(tables, first, last)
     events = rows.events if scenario.events is None else tables["events"].to_pylist()
-    return replace(rows, events=events, trace=trace, controllers=controllers)
+    return replace(traced_rows(rows, tables, first, last), events=events)
+
+
+def traced_rows(rows: PartitionRows, tables: Mapping[str, pa.Table], first: int, last: int) -> PartitionRows:
+    """The rows with a trace of rounds `first` - 1 to `last`."""
+    return replace(rows, trace=_trace(tables["trace"], first, last), controllers=_controllers(tables, first, last))
 
 
 def stored_scenario(run: Row, told: Sequence[StoryRows]) -> Scenario:
@@ -76,13 +80,15 @@ def stored_scenario(run: Row, told: Sequence[StoryRows]) -> Scenario:
     return scenario
 
 
-def _play(scenario: Scenario, chosen: Sequence[tuple[str, int]], progress: Progress) -> list[Mapping[str, pa.Table]]:
-    """All tables of each of these partitions, with a trace of every round."""
+def play_again(
+    scenario: Scenario, chosen: Sequence[tuple[str, int]], progress: Progress, is_traced: bool = True
+) -> list[Mapping[str, pa.Table]]:
+    """All tables of each of these partitions, with a trace of every round if `is_traced`."""
     sizes = [one.partitions for one in scenario.topics]
     starts = dict(zip((one.name for one in scenario.topics), np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
     places = np.unique([starts[topic] + partition for topic, partition in chosen])
     traced = np.zeros(sum(sizes), bool)
-    traced[places] = True
+    traced[places] = is_traced
     shares = shares_budgets(scenario)
     prepared = prepare([scenario], {scenario.scenario_id: traced}, shares, scenario.rounds)
     if shares:

@@ -57,7 +57,7 @@ def scenario_rows(scenarios: Iterable[ScenarioChoices], mode: str) -> tuple[Stru
             s.rounds,
             s.round_ms,
             mode,
-            dict(s.overrides),
+            dict(sorted(s.overrides.items())),
             None if s.events is None else list(s.events),
             *map(s.overrides.get, paths),
         )

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from emulator.errors import InputError
-from emulator.rounds.relational.inputs.refusals import lacking
+from emulator.rounds.relational.inputs.refusals import PROTOCOLS, lacking
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.inputs.workload import Place
 from emulator.rounds.relational.outputs.tables import output_tables
@@ -40,6 +40,7 @@ PLACE = ("scenario_id", "topic", "partition")
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 MISSING = "no row"
+ALLOWED = f"allowed: a run with a scenario of {', '.join(PROTOCOLS)} that has none of this"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def check_run(folder: str, spark: SparkSession, sample: int, seed: int = 0) -> C
     run = _stored_run(spark, output, folder)
     scenarios, left_out = _replayable(run)
     if not scenarios:
-        raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {'; '.join(left_out)}")
+        raise InputError(f"{folder}: nothing of this run can be replayed in relational rounds: {'; '.join(left_out)}; {ALLOWED}")
     inputs = RunInputs(scenarios)
     chosen = _draw(inputs.places, sample, seed)
     scenarios = [s for s in scenarios if any(place[0] == s.scenario_id for place in chosen)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from emulator.outcomes.prices import PricesShape
+    from emulator.outcomes.sql import TablesOnSpark
 
 Answer = tuple[list[str], Iterator[tuple[Any, ...]]]
 
@@ -29,6 +30,7 @@ class Asker:
         self.uri = uri
         self._engine = engine
         self._start_spark = start_spark
+        self._on_spark: dict[int, TablesOnSpark] = {}
 
     def ask(self, query: str, prices: PricesShape | None = None) -> Answer:
         """Returns the column names of a query's answer and an iterator over its rows.
@@ -48,9 +50,11 @@ class Asker:
                 if self._engine == "duckdb":
                     problem = f"DuckDB does not answer this as Spark does: {error}"
                     raise InputError(f"SQL: {problem}; allowed: --engine spark") from error
-        from emulator.outcomes.sql import run_sql
+        from emulator.outcomes.sql import TablesOnSpark
 
-        return run_sql(self.uri, query, self._start_spark(), prices)
+        if id(prices) not in self._on_spark:
+            self._on_spark[id(prices)] = TablesOnSpark(self.uri, self._start_spark(), prices)
+        return self._on_spark[id(prices)].ask(query)
 
 
 def resolve(query: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from functools import cache
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -95,7 +96,7 @@ def connect(folder: str, names: Collection[str], prices: PricesShape | None) -> 
 def add_helper_view(connection: duckdb.DuckDBPyConnection, name: str, prices: PricesShape | None = None) -> None:
     """Adds a helper view to a connection that has what the view builds on; one that several add up is worked out at once."""
     kind = "TABLE" if name in WORKED_OUT_ONCE else "VIEW"
-    connection.execute(f"CREATE {kind} {_quoted(name)} AS {_view_sql(name, prices)}")
+    connection.execute(f"CREATE {kind} {_quoted(name)} AS {_translated(helper_view_sql(name, prices))}")
 
 
 def is_unfinished(folder: str) -> bool:
@@ -104,10 +105,12 @@ def is_unfinished(folder: str) -> bool:
     return any(name.startswith(begin) and os.path.exists(os.path.join(folder, name, commit)) for name in os.listdir(folder))
 
 
-def _view_sql(name: str, prices: PricesShape | None) -> str:
-    query = parse_reading(helper_view_sql(name, prices))
+@cache
+def _translated(view: str) -> str:
+    """The SQL of a helper view in DuckDB's dialect: it takes longer than most answers."""
+    query = parse_reading(view)
     if query is None:
-        raise Untranslatable(name)
+        raise Untranslatable(view)
     return translate(query).sql
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -31,11 +31,23 @@ def run_sql(
     Structs and maps come as dict, timestamps in UTC.
     Raises `InputError`, from the iterator as well, when the folder has no tables, or the SQL is wrong or does more than read.
     """
-    sql = resolve(query)
-    parse_reading(sql)
-    own = own_session(spark)
-    register_run(own, uri, sql, prices, query.startswith("@"))
-    return ask_registered(own, sql)
+    return TablesOnSpark(uri, spark, prices).ask(query)
+
+
+class TablesOnSpark:
+    """The tables of a run for several queries, in a session of their own; a view is made when one first asks for it."""
+
+    def __init__(self, uri: str, spark: SparkSession, prices: PricesShape | None = None) -> None:
+        self.uri, self.prices = uri, prices
+        self._session = own_session(spark)
+        self._made: set[str] = set()
+
+    def ask(self, query: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+        """As `run_sql`."""
+        sql = resolve(query)
+        parse_reading(sql)
+        self._made.update(register_run(self._session, self.uri, sql, self.prices, query.startswith("@"), self._made))
+        return ask_registered(self._session, sql)
 
 
 def ask_registered(session: SparkSession, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
@@ -81,9 +93,16 @@ def own_session(spark: SparkSession) -> SparkSession:
 
 
 def register_run(
-    spark: SparkSession, uri: str, sql: str = "", prices: PricesShape | None = None, is_bundled: bool = False
+    spark: SparkSession,
+    uri: str,
+    sql: str = "",
+    prices: PricesShape | None = None,
+    is_bundled: bool = False,
+    made: Collection[str] = (),
 ) -> list[str]:
     """Makes the temporary views that a query asks for, all of them if it names none, and returns their names.
+
+    But for those that are `made`.
 
     Raises InputError for a folder without tables of a run, or whose tables cannot be read.
     """
@@ -99,7 +118,7 @@ def register_run(
             refuse_without_graph(uri, sql, present)
         # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
         with quiet_query_errors():
-            return register(spark, uri, names_in(sql) or None, prices)
+            return register(spark, uri, names_in(sql) or None, prices, made)
     except SPARK_ERRORS as error:
         raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:

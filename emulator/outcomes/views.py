@@ -19,17 +19,23 @@ from emulator.table_columns import OPEN_TABLES
 ALL_TABLES = OUTPUT_TABLES | GRAPH_TABLES
 
 
-def register(spark: SparkSession, uri: str, names: Collection[str] | None = None, prices: PricesShape | None = None) -> list[str]:
+def register(
+    spark: SparkSession,
+    uri: str,
+    names: Collection[str] | None = None,
+    prices: PricesShape | None = None,
+    made: Collection[str] = (),
+) -> list[str]:
     """Makes a temporary view of every table of a run and of a graph under `uri`, and the helper views; returns their names.
 
-    `names`: only these, and what they build on. `prices`: the price table, None for the bundled one. A table that is not there
-    is an empty view with the columns of its schema. A publishing that a kill cut short is finished first. Raises `InputError`
-    for an address that cannot be opened, `OSError` when its files cannot be read.
+    `names`: only these, and what they build on, but those that are `made`. `prices`: the price table, None for the bundled one.
+    A table that is not there is an empty view with the columns of its schema. A publishing that a kill cut short is finished
+    first. Raises `InputError` for an address that cannot be opened, `OSError` when its files cannot be read.
     """
     directory = OutputDirectory(spark, uri, tables=ALL_TABLES)
     directory.recover()
     present = set(directory.tables())
-    wanted = {*ALL_TABLES, *HELPER_VIEWS} if names is None else with_sources(names)
+    wanted = ({*ALL_TABLES, *HELPER_VIEWS} if names is None else with_sources(names)) - {*made}
     tables = [name for name in ALL_TABLES if name in wanted]
     helpers = [name for name in HELPER_VIEWS if name in wanted]
     for name in tables:

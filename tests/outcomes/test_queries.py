@@ -17,12 +17,14 @@ from emulator.outcomes import how_to_read, queries
 from emulator.outcomes.ask import Asker
 from emulator.outcomes.compare import compare_sql
 from emulator.outcomes.formats import write_answer
+from emulator.outcomes.protocol_report import protocol_report_sql
 from emulator.outcomes.quorum_report import quorum_report_sql
 from emulator.outcomes.sql import run_sql
 from emulator.outcomes.tiering_picture import OVER_TIME
 from emulator.outcomes.tiering_report import tiering_report_sql
 from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, helper_view_sql
 from emulator.outcomes.views import ALL_TABLES, register
+from tests.asked import ask
 from tests.outcomes.asked_of_both import SAME
 
 AskSpark = Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]
@@ -35,6 +37,7 @@ REPORTS = {
     "tiering by topic": tiering_report_sql(["topic"]),
     "quorums": quorum_report_sql(),
     "quorums by topic": quorum_report_sql(["topic"]),
+    "protocols": protocol_report_sql(),
     "over time": OVER_TIME,
 }
 
@@ -126,23 +129,21 @@ def test_helper_views_say_what_they_hold() -> None:
     assert all(helper_view_sql(name).startswith("-- ") for name in HELPER_VIEWS)
 
 
-def test_isr_that_begins_short_counts_as_full_until_it_has_grown(
-    spark: SparkSession, tmp_path: Path, write_tables: WriteTables
-) -> None:
+def test_isr_that_begins_short_counts_as_full_until_it_has_grown(tmp_path: Path, write_tables: WriteTables) -> None:
     changes = [(10, "isr_expand", 2), (20, "isr_shrink", 2), (25, "isr_shrink", 3), (30, "isr_expand", 2)]
     base = {"scenario_id": 0, "topic": "t", "partition": 0}
     scenario = {"scenario_id": 0, "name": "base", "protocol": "kafka", "rounds": 50, "round_ms": 500, "mode": "plain"}
     events = [{**base, "round": r, "kind": kind, "broker": broker} for r, kind, broker in changes]
     write_tables({"scenarios": [{**scenario, "overrides": {}}], "events": events}, tmp_path)
     sql = "SELECT from_round, to_round, rounds, most_lacking FROM isr_recoveries"
-    assert list(run_sql(str(tmp_path), sql, spark)[1]) == [(20, None, 30, 2)]
+    assert ask(tmp_path, sql)[1] == [(20, None, 30, 2)]
 
 
 @pytest.mark.parametrize(
     ("elected", "lost", "full"), [("election", True, 40), ("unclean_election", True, 40), ("unclean_election", False, 45)]
 )
 def test_who_is_elected_into_an_empty_isr_is_back(
-    spark: SparkSession, tmp_path: Path, write_tables: WriteTables, elected: str, lost: bool, full: int
+    tmp_path: Path, write_tables: WriteTables, elected: str, lost: bool, full: int
 ) -> None:
     """With eligible leader replicas the leader leaves the ISR as its last member; else it stays there until 2 takes its place."""
     last = [(20, "isr_shrink", 1)] if lost else []
@@ -154,4 +155,4 @@ def test_who_is_elected_into_an_empty_isr_is_back(
     events = [{**base, "round": r, "kind": kind, "broker": broker} for r, kind, broker in sorted(changes + begins)]
     write_tables({"scenarios": [{**scenario, "overrides": {}}], "events": events}, tmp_path)
     sql = "SELECT from_round, to_round, most_lacking FROM isr_recoveries"
-    assert list(run_sql(str(tmp_path), sql, spark)[1]) == [(10, full, 2)]
+    assert ask(tmp_path, sql)[1] == [(10, full, 2)]

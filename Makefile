@@ -88,7 +88,7 @@ fuzz-relational: setup
 fuzz-relational-on-spark: setup
 	FUZZ_BATCHES_ON_SPARK=1 $(BIN)/python -m pytest -q tests/test_relational_rounds.py -k "equal_reference and True"
 
-# Random scenarios by leaps and by plain rounds: 2,000 and 100 tiered ones for each of FUZZ_LEAPS.
+# Random scenarios by leaps and by plain rounds: 2,000 and 200 tiered ones, half of which groups read, for each of FUZZ_LEAPS.
 fuzz-leaps: setup
 	FUZZ_LEAPS=$(FUZZ_LEAPS) $(BIN)/python -m pytest -q tests/test_random_leaps.py
 

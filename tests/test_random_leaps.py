@@ -1,14 +1,15 @@
 """Random scenarios, eventful ones and drawn out ones, by leaps and by plain rounds: every row of every table is equal.
 
 Each case is a scenario of its own: a partition on brokers that no other has, with its own workload, faults and commands; those
-of tiered storage have their own store and settings as well. `FUZZ_LEAPS=n` takes n runs of 10 batches of 200 cases, and n of
-100 cases of tiered storage.
+of tiered storage have their own store and settings as well, and half of them groups that read, segments and what is left on disks
+larger. `FUZZ_LEAPS=n` takes n runs of 10 batches of 200 cases, and n of 200 cases of tiered storage.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from tests.engine_helpers import run_of
 from tests.reference.random_scenarios import random_batch, to_toml
 from tests.reference.stretched import stretched
 from tests.reference.tiered.schedules import schedule
+from tests.rounds.kafka.test_tier_leaps import drawn_out
+from tests.test_consumers_differential import as_run as as_read_run
+from tests.test_consumers_differential import case_of
 from tests.test_leaps import differing, tables
 from tests.test_tiered_differential import as_run
 
@@ -45,11 +49,14 @@ def _batches(folder: Path, fuzzed: int | None) -> Run:
 
 
 def _tiered(folder: Path, fuzzed: int | None) -> Run:
-    """A scenario for each schedule; some have their store's metadata by LIST."""
+    """A scenario for each schedule, and for each that groups read; some have their store's metadata by LIST."""
     seeds, longest = range(40, 46), 2
     if fuzzed is not None:
         seeds, longest = range(5000 + fuzzed * TIERED_CASES, 5000 + (fuzzed + 1) * TIERED_CASES), LONGEST_STRETCH
-    return as_run({f"s{seed}": stretched(schedule(seed), 1 + seed % longest) for seed in seeds}, folder)
+    run = as_run({f"s{seed}": stretched(schedule(seed), 1 + seed % longest) for seed in seeds}, folder)
+    read = as_read_run({f"r{seed}": drawn_out(case_of(seed), 4 + 4 * (seed % longest), True) for seed in seeds}, folder)
+    scenarios = [replace(one, scenario_id=number) for number, one in enumerate((*run.scenarios, *read.scenarios))]
+    return replace(run, scenarios=tuple(scenarios))
 
 
 Cases = Callable[[Path, int | None], Run]

@@ -43,6 +43,17 @@ def until_equal(ahead: int, ahead_drift: int, behind: int, behind_drift: int) ->
 
 
 @compiled
+def meeting(now: int, one: int, one_drift: int, other: int, other_drift: int) -> int:
+    """The round in which two offsets may meet, whichever is ahead; now, if they have just met, or are about to."""
+    if one_drift == other_drift:
+        return FOREVER
+    if abs(one - other) <= abs(one_drift) + abs(other_drift):
+        return now
+    due = min(until_equal(one, one_drift, other, other_drift), until_equal(other, other_drift, one, one_drift))
+    return FOREVER if due >= FOREVER else now + due
+
+
+@compiled
 def horizon(
     lists: Lists,
     inputs: Inputs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.reading.records import CachedIndex
+from emulator.rounds.kafka.reading.records import CachedIndex, RemoteRead
 from emulator.rounds.lists import List, append, every, keep_first, last
 from emulator.rounds.records import Rows
 
@@ -20,10 +20,7 @@ def bytes_of_indexes(segment_bytes: int, interval_bytes: int) -> int:
 @compiled
 def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes: int, limit_bytes: int) -> bool:
     """Look a segment's indexes up and keep them, as long as all fit; whether they were there."""
-    place = -1
-    for at in every(entries):
-        if cached[at].segment == segment:
-            place = at
+    place = place_behind(cached, entries, entries.start - 1, segment)
     found = place >= 0
     if found and place < last(entries):
         remove_index(cached, entries, place)
@@ -39,6 +36,29 @@ def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes
         total -= cached[entries.start].size_bytes
         remove_index(cached, entries, entries.start)
     return found
+
+
+@compiled
+def used_last(cached: Rows[CachedIndex], entries: List, rows: Rows[RemoteRead], reads: List, slot: int) -> bool:
+    """Whether the reads of a replica use, in their order, the last indexes that its broker keeps, which are as before then."""
+    place = last(entries)
+    for at in range(reads.start + reads.count - 1, reads.start - 1, -1):
+        read = rows[at]
+        if read.slot != slot or read.waits or place_behind(cached, entries, place, read.segment) >= 0:
+            continue
+        if place < entries.start or cached[place].segment != read.segment:
+            return False
+        place -= 1
+    return True
+
+
+@compiled
+def place_behind(cached: Rows[CachedIndex], entries: List, place: int, segment: int) -> int:
+    """Where a segment's indexes stand behind a place, -1: nowhere."""
+    for at in range(place + 1, entries.start + entries.count):
+        if cached[at].segment == segment:
+            return at
+    return -1
 
 
 @compiled

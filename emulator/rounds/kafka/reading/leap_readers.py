@@ -1,6 +1,6 @@
 """Leaps of readers: in quiet rounds a reader moves linearly, or waits; where it may behave otherwise is a horizon.
 
-As long as somebody reads remotely, every round is played.
+Those of remote reads beside what all reads have: leap_remote.py.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import numpy as np
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER, NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, until_equal
+from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, meeting
 from emulator.rounds.kafka.log import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.probe import look_at, masks_of, move, take_drift
+from emulator.rounds.kafka.reading.leap_remote import until_read_otherwise
 from emulator.rounds.kafka.reading.read_ranges import first_ending_above, range_at_or_ending
 from emulator.rounds.kafka.reading.records import (
     NO_CAUSE,
@@ -135,17 +136,6 @@ def reader_horizon(
 
 
 @compiled
-def meeting(now: int, one: int, one_drift: int, other: int, other_drift: int) -> int:
-    """The round in which two offsets may meet, whichever is ahead; now, if they have just met, or are about to."""
-    if one_drift == other_drift:
-        return FOREVER
-    if abs(one - other) <= abs(one_drift) + abs(other_drift):
-        return now
-    due = min(until_equal(one, one_drift, other, other_drift), until_equal(other, other_drift, one, one_drift))
-    return FOREVER if due >= FOREVER else now + due
-
-
-@compiled
 def until_leader_knows_end(part: Partition, replicas: Rows[Replica], reader: Reader, drifts: np.ndarray) -> int:
     """The round in which T's high watermark may reach the start of its epoch, for which "latest" waits (KIP-207)."""
     if reader.position != NO_POSITION and reader.reset_cause == NO_CAUSE:
@@ -186,8 +176,11 @@ def until_served_otherwise(
             due = min(due, meeting(now, replicas[other].remote_leo, drifts[other, REMOTE_LEO], position, gained))
             due = min(due, meeting(now, readers.served[other].log_start_before, 0, position, gained))
     replica = replicas[slot]
-    if position - gained < replica.local_start:  # the last read was a remote one, or the next one is
-        return now
+    is_remote = position - gained < replica.local_start  # the last read was a remote one, or the next one is
+    if is_remote:
+        rules = inputs.rules[inputs.scenarios[part.scenario].rules]
+        rest = (part, replica, tiers.replicas[slot], reader, gained, drifts[slot, HW], rules)
+        due = min(due, until_read_otherwise(lists, tiers, readers, *rest))
     due = min(due, meeting(now, replica.hw, drifts[slot, HW], position, gained))
     due = min(due, meeting(now, replica.leo, drifts[slot, LEO], position, gained))
     due = min(due, meeting(now, replicas[leader].hw, drifts[leader, HW], position, gained))
@@ -196,9 +189,10 @@ def until_served_otherwise(
     if gained == 0:
         return due
     due = min(due, meeting(now, reader.accounted_to, moved[ACCOUNTED_TO], position, gained))
-    due = min(due, meeting(now, readers.served[slot].cold_below, 0, position, gained))
-    due = min(due, until_other_records(lists, inputs, now, replica, position, gained, drifts[slot, LEO]))
-    due = min(due, until_other_memory(lists, readers, inputs, part, replica, slot, reader, moved, drifts))
+    if not is_remote:
+        due = min(due, meeting(now, readers.served[slot].cold_below, 0, position, gained))
+        due = min(due, until_other_records(lists, inputs, now, replica, position, gained, drifts[slot, LEO]))
+        due = min(due, until_other_memory(lists, readers, inputs, part, replica, slot, reader, moved, drifts))
     return min(due, until_other_range(readers, now, position, gained))
 
 

@@ -11,7 +11,7 @@ from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
 from emulator.rounds.kafka.reading.choose_replica import out_of_range
-from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, use_index
+from emulator.rounds.kafka.reading.index_cache import bytes_of_indexes, use_index, used_last
 from emulator.rounds.kafka.reading.place_reader import committed_end, end_for
 from emulator.rounds.kafka.reading.records import (
     ALONE,
@@ -32,11 +32,11 @@ from emulator.rounds.kafka.reading.records import (
 from emulator.rounds.kafka.reading.shared_reads import within_share
 from emulator.rounds.kafka.reading.stretches import wait
 from emulator.rounds.kafka.reading.take_records import take_records
+from emulator.rounds.kafka.reading.within_segment import bytes_between, end_of_lineage, end_within, epoch_within
 from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
 from emulator.rounds.kafka.tier.duties import store_is_up
-from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
+from emulator.rounds.kafka.tier.lineage import epoch_of_offset
 from emulator.rounds.kafka.tier.metadata import look_up
-from emulator.rounds.kafka.tier.records import RemoteSegment
 from emulator.rounds.lists import append, every
 from emulator.rounds.records import Rows
 
@@ -84,59 +84,6 @@ def ask_remote(
 
 
 @compiled
-def end_of_lineage(lists: Lists, tiers: TierLists, segment: RemoteSegment, replica: Replica, position: int) -> int:
-    """Up to where a segment and a log that agree on a position give offsets the same epochs."""
-    first = tiers.whole[0].epochs.start + segment.first_epoch
-    offset = position
-    while offset <= segment.end_offset:
-        at = epoch_within(tiers, segment, offset)
-        there = place_in_cache(lists, replica, offset)
-        if at < first or there < 0 or tiers.remote_epochs[at].epoch != lists.epochs[there].epoch:
-            return offset
-        end = segment.end_offset + 1 if at + 1 == first + segment.epochs else tiers.remote_epochs[at + 1].start_offset
-        offset = min(end, max(offset + 1, end_of_cached(lists.epochs, replica.epochs, there, end)))
-    return offset
-
-
-@compiled
-def epoch_within(tiers: TierLists, segment: RemoteSegment, offset: int) -> int:
-    """Where the epoch of an offset stands among a segment's own, before the first below it."""
-    first = tiers.whole[0].epochs.start + segment.first_epoch
-    at = first + segment.epochs - 1
-    while at >= first and tiers.remote_epochs[at].start_offset > offset:
-        at -= 1
-    return at
-
-
-@compiled
-def place_in_cache(lists: Lists, replica: Replica, offset: int) -> int:
-    """Where the entry of an offset stands in a replica's epoch cache, -1 below its first."""
-    found = -1
-    for at in every(replica.epochs):
-        if lists.epochs[at].start_offset <= offset:
-            found = at
-    return found
-
-
-@compiled
-def bytes_between(segment: RemoteSegment, from_offset: int, to_offset: int) -> int:
-    """Bytes of a segment's records [from, to): the first k of its n have floor(bytes * k / n)."""
-    records = segment.end_offset - segment.base_offset + 1
-    end = segment.size_bytes * (to_offset - segment.base_offset) // records
-    return end - segment.size_bytes * (from_offset - segment.base_offset) // records
-
-
-@compiled
-def end_within(segment: RemoteSegment, position: int, end: int, limit_bytes: int) -> int:
-    """Where a read ends that may have so many bytes, one record at least."""
-    if bytes_between(segment, position, end) <= limit_bytes:
-        return end
-    records = segment.end_offset - segment.base_offset + 1
-    most = segment.size_bytes * (position - segment.base_offset) // records + limit_bytes
-    return max(position + 1, segment.base_offset + ((most + 1) * records - 1) // segment.size_bytes)
-
-
-@compiled
 def give_up(
     lists: Lists,
     readers: ReaderLists,
@@ -180,9 +127,13 @@ def read_remote(
     for slot in range(part.slots):
         wait_for_threads(lists, readers, inputs, part, replicas, slot)
         share_quota(lists, tiers, readers, inputs, part, replicas, slot)
+        cached = readers.served[slot].cached
+        count, changes, is_alike = cached.count, cached.changes, used_last(readers.cached, cached, readers.reads, reads, slot)
         for at in every(reads):
             if readers.reads[at].slot == slot and not readers.reads[at].waits:
                 read_segment(lists, tiers, readers, inputs, part, replicas, readers.reads[at], rules)
+        if is_alike and cached.count == count:
+            cached.changes = changes  # a leap may go on: it is in the order in which it was
 
 
 @compiled
@@ -265,8 +216,8 @@ def share_quota(
             count += 1
             segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
             position = readers.readers[read.reader].position
-            end = end_within(segment, position, read.end, read.limit_bytes)
-            read.wanted_bytes = bytes_between(segment, position, end)
+            read.wanted_end = end_within(segment, position, read.end, read.limit_bytes)
+            read.wanted_bytes = bytes_between(segment, position, read.wanted_end)
             read.granted_bytes = read.wanted_bytes
             reader = readers.readers[read.reader]
             if reader.turn != ALONE:
@@ -316,7 +267,7 @@ def read_segment(
         readers.served[slot].downloaded_bytes += index_bytes
     position = reader.position
     end = end_within(segment, position, read.end, read.granted_bytes)
-    if end < end_within(segment, position, read.end, read.limit_bytes):
+    if end < read.wanted_end:
         reader.throttled_rounds += 1
     check_begin(lists, inputs, part, replicas, reader, slot)
     begin, at = position, epoch_within(tiers, segment, position)

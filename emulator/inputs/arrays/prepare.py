@@ -8,32 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.inputs.arrays.blocks import pack
 from emulator.inputs.arrays.brokers import READ_BY_BROKERS, BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
 from emulator.inputs.arrays.joined_brokers import JoinedBrokers
-from emulator.inputs.arrays.rules import RULES_PLACES, rules_records
-from emulator.inputs.arrays.scenarios import (
-    ScenarioColumns,
-    all_but_faults,
-    quiet_from,
-    scenario_columns,
-    with_faults_of,
-)
+from emulator.inputs.arrays.rules import rules_records
+from emulator.inputs.arrays.scenario_rows import scenario_rows
+from emulator.inputs.arrays.scenarios import ScenarioColumns, all_but_faults, scenario_columns, with_faults_of
 from emulator.inputs.arrays.shared import SharedBudgets, shared_budgets
-from emulator.inputs.arrays.stale import StaleTable, has_late_news
+from emulator.inputs.arrays.stale import StaleTable
 from emulator.inputs.arrays.throttled import ThrottledReplicas, throttled_replicas
-from emulator.inputs.consumers import reads_per_thread
-from emulator.inputs.fetch_waits import fetch_wait_us
-from emulator.rounds.kafka.input_records import ScenarioRow
-from emulator.rounds.kafka.last_moments import draws_of_seed
-from emulator.rounds.records import rows
-from emulator.scenario import ELR_FEATURE, Scenario
+from emulator.scenario import Scenario
 from emulator.scenario.event_kinds import bits_of_kinds
-
-DELIVERY_TIMEOUT_MS = 120_000
-"""delivery.timeout.ms of a producer: its default (ProducerConfig)."""
 
 _NUMBERED = {
     "settings": "settings",
@@ -63,7 +49,7 @@ class Prepared:
         counts = np.array([part.places.partition_count for part in parts], np.int64)
         self.first_place = offsets_of(counts)
         self.rules = rules_records()
-        self.scenarios = _scenario_rows(scenarios, leaps, bucket_rounds)
+        self.scenarios = scenario_rows(scenarios, leaps, bucket_rounds)
         self.scenarios["some_tiered"] = int(any(part.has_tiers for part in parts))
         self.weights = np.concatenate([part.weights for part in parts]).astype(float)
         self._columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
@@ -255,39 +241,6 @@ def _numbered(values: Sequence[Any]) -> list[int]:
                 distinct.append(value)
         found.append(numbers[key])
     return found
-
-
-def _scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: int) -> Any:
-    """Records; `first_bucket` differs from block to block."""
-    records = rows(ScenarioRow, len(scenarios))
-    for i, scenario in enumerate(scenarios):
-        values = {
-            "rules": RULES_PLACES[scenario.protocol],
-            "rounds": scenario.rounds,
-            "elr": int(scenario.features[ELR_FEATURE] > 0),
-            "shares": int(limits_bandwidth(scenario)),
-            "late_news": int(has_late_news(scenario)),
-            "leaps": int(leaps),
-            "session_timeout_rounds": scenario.session_timeout_rounds,
-            "quiet_from": quiet_from(scenario),
-            "bucket_rounds": bucket_rounds,
-            "buckets": -(-scenario.rounds // bucket_rounds),
-            "by_list": int(scenario.remote_storage.metadata == "list"),
-            "metadata_lag": scenario.remote_storage.metadata_lag_rounds,
-            "finishes": int(scenario.remote_storage.on_leadership_lost == "finish"),
-            "from_leader": int(scenario.remote_storage.aux_state == "leader"),
-            "reads_per_thread": reads_per_thread(scenario) or 0,
-            "round_us": scenario.round_ms * 1000,
-            "round_trip_us": scenario.fetching.round_trip_us,
-            "fetch_wait_us": fetch_wait_us(scenario),
-            "fetch_bytes_per_second": scenario.fetching.bytes_per_second,
-            "delivery_rounds": max(1, -(-DELIVERY_TIMEOUT_MS // scenario.round_ms)),
-            "fetches_per_round": scenario.fetching.per_round or 0,
-            "draws": draws_of_seed(scenario.seed),
-        }
-        for name, value in values.items():
-            records[name][i] = value
-    return records
 
 
 def _joined_stores(parts: Sequence[ScenarioColumns]) -> list[PackedLists]:

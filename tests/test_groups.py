@@ -63,6 +63,8 @@ def scenario_text(case: Case, protocol: str) -> str:
     behind_the_end = ((case.rounds, range(case.copies)),) if case.changes else ()  # so that all are servers of the group
     for round_, members in (*case.changes, *behind_the_end):
         lines.append(f'[[commands]]\nkind = "reassign"\ntopic = "t"\npartition = 0\nround = {round_}\nreplicas = {list(members)}')
+    for round_ in case.transfers:
+        lines.append(f'[[commands]]\nkind = "preferred_leader_election"\ntopic = "t"\npartition = 0\nround = {round_}')
     for fault in case.faults:
         rows = {"broker": fault.broker, "peer": fault.peer, "from_round": fault.from_round, "to_round": fault.to_round}
         lines.append(f'[[faults]]\nkind = "{fault.kind}"')

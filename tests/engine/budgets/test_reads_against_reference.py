@@ -139,4 +139,4 @@ def test_positions_of_fifty_partitions_round_by_round(tmp_path: Path) -> None:
         for place in range(50):
             found |= {(place, end - 1, group): row["position"] for group, row in consumer_groups_of(game, place).items()}
     assert {key: found[key] for key in expected} == expected
-    assert sum(row["remote_requests"] for one in results for row in one.consumer_groups) > 100
+    assert sum(row["remote_requests"] for one in results for row in one.consumer_groups) > 50

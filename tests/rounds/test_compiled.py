@@ -110,6 +110,8 @@ def test_the_cache_is_another_after_an_edit(tmp_path: Path, monkeypatch: pytest.
     assert changed("lists.py") == ["kafka", "raft"]
     assert changed("kafka/rule.py") == ["kafka"]
     assert changed("raft/rule.py") == ["raft"]
+    monkeypatch.setattr(compiled_cache, "DECORATORS", tmp_path / "options.txt")
+    assert changed("options.txt") == ["kafka", "raft"]
 
 
 def test_systems_of_rounds_import_nothing_of_each_other() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -58,9 +59,14 @@ class PartyRows:
 
 def party_rows(clients: ClientQuotas) -> PartyRows:
     """The rows of a scenario."""
-    writers = np.arange(clients.producers)
-    groups = clients.producers + np.arange(clients.groups)
-    parts = (("producers", writers), *((name, groups) for name in OF_GROUPS))
+    return _rows_of(clients.producers, clients.groups)
+
+
+@cache
+def _rows_of(producers: int, groups: int) -> PartyRows:
+    """Of so many clients; they are asked for at every edge."""
+    readers = producers + np.arange(groups)
+    parts = (("producers", np.arange(producers)), *((name, readers) for name in OF_GROUPS))
     party = [np.arange(len(PARTIES)), *(np.full(len(own), PARTIES.index(name)) for name, own in parts)]
     client = [np.full(len(PARTIES), NO_CLIENT), *(own for _, own in parts)]
     return PartyRows(np.concatenate(party), np.concatenate(client))

@@ -56,6 +56,14 @@ def at_or_never(now: int, due: int) -> int:
     return due if due >= now else FOREVER
 
 
+@compiled_into_callers
+def next_unheard(lists: Lists, group: Group, slot: int, settings: Settings, drift: Words) -> int:
+    """The round in which a server has heard nobody for the timeout; FOREVER: it goes on hearing, or that is long over."""
+    if drift.servers[slot, HEARD] == 1:
+        return FOREVER
+    return at_or_never(group.now, lists.servers[slot].heard_round + settings.timeout_rounds)
+
+
 @compiled
 def next_silence(lists: Lists, group: Group, slot: int, rounds: int, drift: Words) -> int:
     """The round in which a server has not answered a leader for so many rounds; FOREVER: all go on answering."""
@@ -97,8 +105,7 @@ def next_lease(lists: Lists, group: Group, settings: Settings, drift: Words) -> 
         if not runs(lists, slot):
             continue
         if server.role != LEADER:
-            if drift.servers[slot, HEARD] != 1:
-                due = min(due, at_or_never(group.now, server.heard_round + settings.timeout_rounds))
+            due = min(due, next_unheard(lists, group, slot, settings, drift))
             continue
         due = min(due, next_silence(lists, group, slot, settings.lease_rounds, drift))
         for other in range(group.copies):
@@ -121,8 +128,8 @@ def next_leaving(lists: Lists, group: Group, settings: Settings, drift: Words) -
             looking += 1
         elif server.leader == slot:
             due = min(due, next_silence(lists, group, slot, settings.timeout_rounds, drift))
-        elif drift.servers[slot, HEARD] != 1:
-            due = min(due, at_or_never(group.now, server.heard_round + settings.timeout_rounds))
+        else:
+            due = min(due, next_unheard(lists, group, slot, settings, drift))
     return due if looking < group.copies // 2 + 1 else group.now
 
 
@@ -132,9 +139,8 @@ def next_view(lists: Lists, group: Group, settings: Settings, drift: Words) -> i
     due = FOREVER
     for slot in range(group.copies):
         server = lists.servers[slot]
-        is_backup = server.role != LEADER and server.role != RECOVERING and runs(lists, slot)
-        if is_backup and drift.servers[slot, HEARD] != 1:
-            due = min(due, at_or_never(group.now, server.heard_round + settings.timeout_rounds))
+        if server.role != LEADER and server.role != RECOVERING and runs(lists, slot):
+            due = min(due, next_unheard(lists, group, slot, settings, drift))
     return due
 
 

@@ -263,7 +263,8 @@ class CompiledEngine:
             seconds = round_ * scenario.round_ms / 1000
             jobs.playing.progress.note(f"resuming at round {round_} ({duration(seconds)}) of scenario {scenario.name}")
 
-        steps = Steps(spark, files, self._prepared, at, blocks, names, self._state_at, is_done, resumes)
+        at_once = max(1, (len(plan.bounds) - 1) // plan.job_count)
+        steps = Steps(spark, files, self._prepared, at, blocks, at_once, names, self._state_at, is_done, resumes)
         rows, saturated = steps.play()
         return rows.select(*self._told), saturated
 

@@ -38,6 +38,9 @@ CLIENT_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("place", "deman
 USE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("budget", "asked", "followers", "needed")])
 """What it used in the step at most, as of budgets.first_play.Use."""
 
+COPIES_SCHEMA = pa.schema([(name, pa.int64()) for name in ("window", "broker", "copies")])
+"""How many copies of a block a broker had at once in a window of the run, at most (budgets/first_copies.py)."""
+
 BETWEEN_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("state", pa.binary())])
 """What is kept of it between two steps: number, one of budgets.shared_block.block_payloads, its state; null before round 0."""
 
@@ -47,6 +50,7 @@ STEP_TABLES = {
     "read_flows": READ_FLOWS_SCHEMA,
     "client_flows": CLIENT_FLOWS_SCHEMA,
     "use": USE_SCHEMA,
+    "copies": COPIES_SCHEMA,
     "between": BETWEEN_SCHEMA,
 }
 """What goes from one step of a run to the next (budgets/steps.py)."""

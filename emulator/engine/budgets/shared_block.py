@@ -18,6 +18,7 @@ from emulator.engine.budgets.read_shares import limit_reads
 from emulator.engine.budgets.shares import quotas_of
 from emulator.engine.stretches import Stretches
 from emulator.inputs.arrays import Prepared, read_block
+from emulator.rounds.kafka.state import State
 
 
 def block_payloads(prepared: Prepared, scenario: int, blocks: Sequence[np.ndarray]) -> list[bytes]:
@@ -61,6 +62,11 @@ class SharedBlock:
         """A window of the first play begins: what is used is counted anew, and the window may be taken back."""
         forget_use(self.stretches.state)
         self._begin = self.stretches.mark()
+
+    @property
+    def begin(self) -> State:
+        """Its state where the window began."""
+        return self._begin.state
 
     def use(self, from_round: int, to_round: int) -> Use:
         """What the window used, of these rounds."""

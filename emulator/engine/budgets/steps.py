@@ -14,6 +14,7 @@ from emulator.engine.budgets.all_budgets import AllFlows, AllShares, all_flows_o
 from emulator.engine.budgets.client_demands import ClientFlows, joined_client_flows, places_of
 from emulator.engine.budgets.copy_demands import CopyFlows, joined_copy_flows
 from emulator.engine.budgets.demands import Flows, joined_flows
+from emulator.engine.budgets.first_copies import can_play_first, copies_at_once
 from emulator.engine.budgets.first_play import Use
 from emulator.engine.budgets.read_demands import ReadFlows, joined_read_flows
 from emulator.engine.budgets.shared_block import SharedBlock
@@ -66,7 +67,7 @@ def play_step(
 
 
 def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state: Any) -> tuple[dict[str, pa.Table], pa.Table]:
-    """(what a block tells in a step, its row of `between`)."""
+    """(what a block tells in a step, its row of `between`, none behind the last one)."""
     block = SharedBlock(payload, [at for at in state_at if step.from_round <= at < step.to_round])
     compile_rounds(block.block)
     stretches = block.stretches
@@ -81,8 +82,13 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
         tables |= stretches.end_tables()
     else:
         tables |= flow_rows(all_flows_of(block.demands(step.to_round)))
-    tables["use"] = _use_rows(block.use(step.from_round, step.to_round))
+    if step.shares is None:
+        tables["use"] = _use_rows(block.use(step.from_round, step.to_round))
+    if step.is_last and step.from_round == 0 and can_play_first(block.shared):
+        tables["copies"] = copies_at_once(block, step.to_round)
     tables["blocks"] = blocks_row(number, len(block.block.partition), stretches.seconds)
+    if step.is_last:
+        return tables, BETWEEN_SCHEMA.empty_table()
     row = ([number], [bytes(payload)], [pack_state(stretches.state)])
     return tables, pa.table([pa.array(v, f.type) for v, f in zip(row, BETWEEN_SCHEMA, strict=True)], schema=BETWEEN_SCHEMA)
 

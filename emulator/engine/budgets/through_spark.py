@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from emulator.arrow_frames import frame_of
 from emulator.engine.budgets.all_budgets import all_shares_of
 from emulator.engine.budgets.edges import Edge, first_edge
+from emulator.engine.budgets.first_copies import can_play_first, may_have_waited
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import block_payloads
@@ -22,8 +23,8 @@ from emulator.inputs.arrays import Prepared
 
 
 class Steps:
-    """The steps of a scenario, given by its place. `blocks`: places of partitions; `names`: the tables that are told; `done`: is
-    called with the rounds that are, `resumes` with the round that a run goes on at.
+    """The steps of a scenario, given by its place. `blocks`: places of partitions, of which `at_once` are about a minute's work;
+    `names`: the tables that are told; `done`: is called with the rounds that are, `resumes` with the round that a run goes on at.
 
     A step that is done already, in a run that was interrupted, is not played again.
     """
@@ -35,6 +36,7 @@ class Steps:
         prepared: Prepared,
         scenario: int,
         blocks: Sequence[np.ndarray],
+        at_once: int,
         names: Sequence[str],
         state_at: Sequence[int],
         done: Callable[[int], None],
@@ -42,7 +44,7 @@ class Steps:
     ) -> None:
         self._spark, self._files, self._names, self._state_at, self._done = spark, files, names, state_at, done
         self._resumes, self._found = resumes, 0
-        self._prepared, self._scenario, self._blocks = prepared, scenario, blocks
+        self._prepared, self._scenario, self._blocks, self._at_once = prepared, scenario, blocks, at_once
         self._shared, _ = prepared.shared_of(scenario)
         self._count = 0
         self.kept: list[int] = []
@@ -51,6 +53,8 @@ class Steps:
     def play(self) -> tuple[DataFrame, pa.Table]:
         """Play all rounds: (what was told, the rows of `saturated`)."""
         saturated = SaturatedRounds(self._shared)
+        if can_play_first(self._shared) and self._nobody_waited():
+            return self._files.told(self.kept), saturated.rows()
         self._step(Step(0, 0, None, False))
         edge = self._first_exceeded()
         while edge is not None:
@@ -62,6 +66,20 @@ class Steps:
             self._step(Step(edge.round, end, shares, following is None))
             edge = following
         return self._files.told(self.kept), saturated.rows()
+
+    def _nobody_waited(self) -> bool:
+        """Play the whole run as if no copy waited for a thread, some blocks after others; whether that was so. If not, it is
+        forgotten.
+        """
+        whole, shared = Step(0, self._shared.rounds, None, True), self._shared
+        for first in range(0, len(self._blocks), self._at_once):
+            end = min(first + self._at_once, len(self._blocks))
+            self._step(whole, range(first, end), shared.rounds * end // len(self._blocks))
+        copies = table_of(self._files.told(self.kept), "copies")
+        if not may_have_waited(copies, shared):
+            return True
+        self.kept = []
+        return False
 
     def _first_exceeded(self) -> Edge | None:
         """As play_shared.first_exceeded."""
@@ -75,35 +93,39 @@ class Steps:
             self._keep(self._count - 1)
         return None
 
-    def _step(self, step: Step, keeps: bool = True) -> None:
-        """Play one more step from where the last one that was kept ended."""
+    def _step(self, step: Step, blocks: range | None = None, done: int | None = None, keeps: bool = True) -> None:
+        """Play one more step from where the last one that was kept ended. `blocks`: these only, from round 0, so that `done` of
+        the run's rounds are played; None: all of them.
+        """
         number = self._count
         if not self._files.is_done(number):
             if number and number == self._found:
-                self._resumes(step.from_round)
-            self._files.write(number, self._played(step))
+                self._resumes(step.from_round if done is None else done)
+            self._files.write(number, self._played(step, blocks))
         else:
             self._found = number + 1
         self._count += 1
         if keeps:
             self._keep(number)
-        self._done(step.to_round)
+        self._done(step.to_round if done is None else done)
 
     def _keep(self, number: int) -> None:
         if self.kept:
             self._files.forget_states(self.kept[-1])
         self.kept.append(number)
 
-    def _played(self, step: Step) -> DataFrame:
+    def _played(self, step: Step, blocks: range | None) -> DataFrame:
         """The rows of a step, each block in a Spark partition of its own."""
-        blocks = self._files.states(self.kept[-1]) if self.kept else self._start()
-        placed = blocks.repartitionByRange(len(self._blocks), "block")
+        meant = range(len(self._blocks)) if blocks is None else blocks
+        begins = blocks is not None or not self.kept
+        frame = self._start(meant) if begins else self._files.states(self.kept[-1])
+        placed = frame.repartitionByRange(len(meant), "block")
         return placed.mapInArrow(partial(play_step, step, self._state_at, self._names), self._files.schema)
 
-    def _start(self) -> DataFrame:
-        """The blocks before round 0."""
-        payloads = block_payloads(self._prepared, self._scenario, self._blocks)
-        columns = (range(len(payloads)), payloads, [None] * len(payloads))
+    def _start(self, blocks: range) -> DataFrame:
+        """These blocks before round 0."""
+        payloads = block_payloads(self._prepared, self._scenario, [self._blocks[block] for block in blocks])
+        columns = (blocks, payloads, [None] * len(payloads))
         arrays = [pa.array(column, field.type) for column, field in zip(columns, BETWEEN_SCHEMA, strict=True)]
         return frame_of(self._spark, pa.table(arrays, schema=BETWEEN_SCHEMA))
 

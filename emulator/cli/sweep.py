@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 QUESTIONS = {"case": "@which_case_is_worst", "topic": "@which_setting_suits_which_topic"}
 MOST_ROWS = 20
-WHEN = r"[0-9]{1,10}(?:\.[0-9]{1,9})?(?:ms|s|m|h|d)?"
+NUMBER = r"[0-9]{1,10}(?:\.[0-9]{1,9})?"
+WHEN = rf"(?:{NUMBER}(?:ms|s|m|h|d))+|{NUMBER}"
 FAULT = re.compile(rf"(?P<kind>[a-z_]+)(:(?P<first>{WHEN})(-(?P<end>{WHEN}))?)?(?P<clients>\+clients)?")
-FAULT_ALLOWED = "KIND:FROM-TO, as in power_loss:100-220 or power_loss:10m-12m, KIND:FROM, until the end"
+FAULT_ALLOWED = "KIND:FROM-TO, as in power_loss:100-220, power_loss:10m-12m or power_loss:1h30m-2h, or KIND:FROM, until the end"
 
 
 @click.command("sweep")

@@ -1,9 +1,10 @@
-"""Times in a scenario file: "500ms", "90s", "10m", "36h" or "7d" wherever a number of rounds may stand."""
+"""Times in a scenario file: "500ms", "90s", "10m", "26h20m" or "7d" wherever a number of rounds may stand."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -14,19 +15,26 @@ DEFAULT_ROUND_MS = 500
 ROUND_MS = "round_ms"
 """What a shape is told when it is checked: the milliseconds of a round."""
 
-ALLOWED = 'a number of rounds, or a time such as "500ms", "90s", "10m", "36h" or "7d"'
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?(ms|s|m|h|d)\Z")
+ALLOWED = 'a number of rounds, or a time such as "500ms", "90s", "10m", "26h20m" or "7d"'
+_UNITS_MS = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+_PART = re.compile(r" ?([0-9]{1,18}(?:\.[0-9]{1,9})?) ?(ms|s|m|h|d)")
 
 
 def milliseconds(text: str) -> Fraction | None:
-    """The milliseconds of a time such as "1.5h"; None for a text that is none.
+    """The milliseconds of a time such as "1.5h" or "26h20m"; None for a text that is none.
 
-    >>> milliseconds("1.5s"), milliseconds("a while")
-    (Fraction(1500, 1), None)
+    Units fall from part to part, each at most once, and only the last part may have a fraction.
+
+    >>> milliseconds("1.5s"), milliseconds("1m30s"), milliseconds("a while")
+    (Fraction(1500, 1), Fraction(90000, 1), None)
     """
-    found = _DURATION.match(text)
-    return Fraction(found[1]) * _UNITS_MS[found[2]] if found else None
+    parts = _PART.findall(text)
+    lengths = [_UNITS_MS[unit] for _, unit in parts]
+    falling = all(longer > shorter for longer, shorter in pairwise(lengths))
+    whole = not any("." in number for number, _ in parts[:-1])
+    if not parts or _PART.sub("", text) or text.startswith(" ") or not falling or not whole:
+        return None
+    return sum((Fraction(number) * length for (number, _), length in zip(parts, lengths, strict=True)), Fraction(0))
 
 
 def rounds_of(ms: Fraction | int, round_ms: int) -> int:

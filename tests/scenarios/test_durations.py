@@ -55,13 +55,18 @@ def scenarios(folder: Path, cluster: str = "", more: str = "", text: str = FILE)
 
 @pytest.mark.parametrize(
     ("text", "ms"),
-    [("500ms", 500), ("90s", 90_000), ("1.5h", 5_400_000), ("7d", 604_800_000), ("0.25ms", Fraction(1, 4)), ("10 m", 600_000)],
+    [("500ms", 500), ("90s", 90_000), ("1.5h", 5_400_000), ("7d", 604_800_000), ("0.25ms", Fraction(1, 4)), ("10 m", 600_000)]
+    + [("26h20m", 94_800_000), ("1d12h", 129_600_000), ("1m1.5s", 61_500), ("1d 2h 3m 4s 5ms", 93_784_005), ("0h5m", 300_000)],
 )
 def test_durations(text: str, ms: Fraction) -> None:
     assert milliseconds(text) == ms
 
 
-@pytest.mark.parametrize("text", ["", "10", "m", "1e3s", "-1s", "1w", "1h30m", "10 minutes", "1.s", "٣s"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "10", "m", "1e3s", "-1s", "1w", "10 minutes", "1.s", "٣s", "h30m"]
+    + ["30m1h", "1h1h", "1.5h30m", "1h30", "1h and 30m", "1h  30m", " 1h", "1h ", "1h-30m", "26:20"],
+)
 def test_what_is_no_duration(text: str) -> None:
     assert milliseconds(text) is None
 
@@ -122,6 +127,18 @@ def test_other_texts_of_generators_are_refused(tmp_path: Path, key: str) -> None
     lines = "".join(f'{name} = "{value}"\n' for name, value in given.items())
     with pytest.raises(InputError, match=key):
         scenarios(tmp_path, more=f'[[fault_generators]]\nkind = "independent_crashes"\n{lines}')
+
+
+def test_times_of_several_units(tmp_path: Path) -> None:
+    """In a scenario file, of generators and of a sweep's fault alike."""
+    text = FILE.replace('"10m"', '"9m60s"').replace('"1.5s"', '"1s500ms"')
+    sweep = '[[sweeps]]\neach = "broker"\nfault = { kind = "power_loss", from_round = "1m2s", to_round = "2m" }\n'
+    drawn = '[[fault_generators]]\nkind = "rolling_restart"\ndown_rounds = "7s"\npause_between_rounds = "0m60s"\n'
+    base, *cases = scenarios(tmp_path, more=sweep + drawn, text=text)
+    assert (base.rounds, base.workload["from_round"][0].as_py()) == (300, 1)
+    stops = [row["from_round"] for row in base.faults.to_pylist() if row["kind"] == "controlled_shutdown"]
+    assert stops == [0, 34, 68]
+    assert cases[0].faults.to_pylist()[-1]["from_round"] == 31
 
 
 def test_an_interval_that_rounds_to_nothing_is_refused(tmp_path: Path) -> None:

@@ -75,6 +75,22 @@ def test_faults_without_effect_on_ledgers(tmp_path: Path) -> None:
     assert notes(tmp_path, more=f"{slow}bytes_per_second = 9\n{variant}") == []
 
 
+def test_ledgers_with_a_queue_are_told(tmp_path: Path) -> None:
+    """Kafka's producers are not limited, so that the note is of the ledgers alone."""
+    ledgers = '[[variants]]\nname = "l"\nprotocol = "bookkeeper"\n'
+    only = "to a ledger a round at most, the rest of a round's waits"
+    assert notes(tmp_path, more=workload("records_per_round = 1") + ledgers) == []
+    assert notes(tmp_path, more=workload("records_per_second = 2") + ledgers) == []
+    for more in (workload("records_per_round = 5"), workload("records_per_second = 4"), workload("records_per_round = 2") * 2):
+        assert notes(tmp_path, more=more + ledgers) == [f"max_in_flight = 1 of topic t: one entry goes {only} (scenario l)"]
+    of_ledgers = CLUSTER.replace("CLUSTER", "").replace("replication_factor = 3\nTOPIC", "")
+    limited = 'protocol = "bookkeeper"\n' + of_ledgers + workload("records_per_round = 5\nmax_in_flight = LIMIT")
+    path = tmp_path / "of_ledgers.toml"
+    for limit, told in ((5, []), (4, [f"max_in_flight = 4 of topic t: 4 entries go {only}"])):
+        path.write_text(limited.replace("LIMIT", str(limit)))
+        assert notes_of(load_run(str(path))) == told
+
+
 def workload(*rows: str) -> str:
     """Rows of the workload of topic t that say so."""
     return "".join(f'[[workload]]\ntopic = "*"\nrecord_bytes = 10\n{row}\n' for row in rows)

@@ -70,6 +70,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
             yield f"no effect on {scenario.protocol}: {listing(faults)}"
     if has_ledgers(scenario.protocol):
         yield from _faults_without_effect(scenario)
+        yield from _queues(scenario)
     yield from _late_faults(scenario)
 
 
@@ -84,6 +85,25 @@ def _faults_without_effect(scenario: Scenario) -> Iterator[str]:
         kinds |= {"slow_link to a peer, out of a bookie, or with round_trip_ms alone"} if pc.any(idle).as_py() else set()
     if kinds:
         yield f"{listing(sorted(kinds))}: no effect on ledgers, whose bookies answer clients only"
+
+
+def _queues(scenario: Scenario) -> Iterator[str]:
+    """Ledgers to which more entries a round come than they may have in flight (docs/bookkeeper_rounds.md, send)."""
+    names = dict.fromkeys(topic.name for topic in scenario.topics)
+    most_due, in_flight = dict.fromkeys(names, 0.0), dict.fromkeys(names, 1)
+    for row in scenario.workload.to_pylist():
+        due = row["records_per_round"] or (row["records_per_second"] or 0) * scenario.round_ms / 1000
+        for topic in matching_topics(row["topic"], names):
+            most_due[topic] = max(most_due[topic], float(due))
+            in_flight[topic] = max(in_flight[topic], row["max_in_flight"] or 1)
+    waiting: dict[int, list[str]] = {}
+    for topic in names:
+        if most_due[topic] > in_flight[topic]:
+            waiting.setdefault(in_flight[topic], []).append(topic)
+    for limit, topics in waiting.items():
+        what = f"max_in_flight = {limit} of {_some('topic', topics)}"
+        entries = "one entry goes" if limit == 1 else f"{limit} entries go"
+        yield f"{what}: {entries} to a ledger a round at most, the rest of a round's waits"
 
 
 def _session_timeout(scenario: Scenario) -> Iterator[str]:

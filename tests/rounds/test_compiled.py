@@ -183,12 +183,30 @@ FORMS = {
 """What rounds run as besides the form that is shipped, and what chooses it; references are counted together with bounds."""
 
 
+RULE_TESTS = [
+    f"tests/rounds/kafka/test_{rule}.py" for rule in ("epochs", "fetches_of_round", "leaders_by_local_log", "shrinking")
+]
+"""Tests of rules by hand arithmetic, of the core alone: another form of tiers would be compiled for minutes."""
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_300_cases_in_another_form(form: str) -> None:
     """With warnings as errors: an overflow of ordinary Python, or an array where a number should be, is one."""
-    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "tests.rounds.kafka.reference_cases"]
-    done = subprocess.run(command, env={**os.environ, **FORMS[form]}, cwd=Path.cwd(), check=False, capture_output=True, text=True)
+    done = in_form(form, "tests.rounds.kafka.reference_cases")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rules_in_another_form(form: str) -> None:
+    done = in_form(form, "pytest", "-q", "-p", "no:cacheprovider", *RULE_TESTS)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert int(re.findall(r"(\d+) passed", done.stdout)[0]) >= 60
+
+
+def in_form(form: str, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of Python in one of FORMS."""
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", module, *arguments]
+    return subprocess.run(command, env={**os.environ, **FORMS[form]}, cwd=Path.cwd(), check=False, capture_output=True, text=True)
 
 
 def test_bounds_are_checked_where_asked_for(tmp_path: Path) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
 from benchmarks.measuring import one_run
+from benchmarks.measuring.memory import proportional_mib, with_descendants
 from benchmarks.measuring.stopwatch import Stopwatch
 from benchmarks.scaling import BASE, replace, write_scenario
 from emulator.engine.play_blocks import play_payload
@@ -23,3 +29,18 @@ def test_a_run_is_measured_by_phase(tmp_path: Path) -> None:
 
 def test_spark_is_sent_the_player_without_its_watch() -> None:
     assert pickle.loads(pickle.dumps(one_run._InDriver(play_payload, Stopwatch(), {}))) is play_payload
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory by process is Linux'")
+def test_memory_is_of_a_process_and_all_that_it_started() -> None:
+    child = "import sys; held = bytearray(64 << 20); print(flush=True); sys.stdin.read()"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    with subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = with_descendants(process.pid)
+        own, *others = [proportional_mib(pid) or 0 for pid in found]
+        process.communicate()
+    assert found[0] == process.pid and os.getpid() not in found
+    assert own < 64 <= sum(others)
+    assert proportional_mib(process.pid) is None

@@ -32,7 +32,8 @@ def advance_high_watermark(
     if part.size_joined >= settings.min_insync_replicas or not rules.hold_below_min_isr:
         leader.hw = max(leader.hw, part.hw_limit)
     if part.size_shrunk >= settings.min_insync_replicas or not rules.hold_below_min_isr:
-        leader.hw = max(leader.hw, held_by(part, replicas, held_after))
+        limit_after = part.hw_limit if held_after == held else held_by(part, replicas, held_after)
+        leader.hw = max(leader.hw, limit_after)
 
 
 @compiled_into_callers

@@ -17,7 +17,7 @@ from emulator.rounds.slots import size
 
 
 @compiled_into_callers
-def append(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> int:
+def append(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, rules: Rules) -> int:
     """Step 3, for a T that is ready. Returns records refused, with NOT_ENOUGH_REPLICAS or RECORD_TOO_LARGE.
 
     acks=all is refused while the ISR that T knows is smaller than min.insync.replicas; acks 1 is acknowledged now, acks 0 never.
@@ -26,7 +26,7 @@ def append(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica
     replica = replicas[part.client_leader]
     if replica.status & CLIENTS_CUT:
         return 0
-    settings, workload = inputs.settings[part.settings], inputs.workload[part.workload]
+    workload = inputs.workload[part.workload]
     delete_records(lists, inputs, part, replica)
     if part.produce_quota_bytes == UNKNOWN:
         refused = append_round(lists, inputs, part, replica, settings, rules, workload)

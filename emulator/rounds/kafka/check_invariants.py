@@ -149,9 +149,10 @@ def broken_of_leader(inputs: Inputs, part: Partition, replicas: Rows[Replica], s
     """The mask of invariants that a T that is ready breaks."""
     broken = 0
     settings = inputs.settings[part.settings]
-    for slot in range(part.slots):
-        if slot != part.client_leader and has(superseded, slot) and replicas[slot].leading_epoch == part.client_epoch:
-            broken |= 1 << ELECTION_SAFETY
+    if superseded:
+        for slot in range(part.slots):
+            if slot != part.client_leader and has(superseded, slot) and replicas[slot].leading_epoch == part.client_epoch:
+                broken |= 1 << ELECTION_SAFETY
     least = settings.min_insync_replicas
     # A shrink of this round counts once it is confirmed (K).
     rises_alone = part.size_joined < least or part.leader_hw > part.hw_limit

@@ -6,7 +6,7 @@ from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.append import records_due, unconditional_due
 from emulator.rounds.kafka.constants import CLIENTS_CUT, ISR_EXPAND, ISR_SHRINK, LOG_DAMAGED, NOBODY, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready
-from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import note_refusals, tell
 from emulator.rounds.records import Rows
@@ -14,9 +14,10 @@ from emulator.rounds.slots import has, size
 
 
 @compiled_into_callers
-def count_outcomes(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], refused: int) -> None:
+def count_outcomes(
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, refused: int
+) -> None:
     """Step 10."""
-    settings = inputs.settings[part.settings]
     ready = is_ready(part, replicas)
     serves = False
     rose = False

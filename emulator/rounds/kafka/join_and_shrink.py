@@ -6,20 +6,19 @@ from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
 from emulator.rounds.kafka.constants import NEVER, UNKNOWN, UNTOLD
 from emulator.rounds.kafka.eligible_leaders import change_isr
-from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
+from emulator.rounds.kafka.input_records import Rules, ScenarioRow, Settings
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size
 
 
 @compiled_into_callers
-def join_and_shrink(inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
+def join_and_shrink(part: Partition, replicas: Rows[Replica], scenario: ScenarioRow, settings: Settings, rules: Rules) -> None:
     """Steps 5 and 6, for a T that is ready: the high watermark is taken with who joins, and again without who leaves.
 
     Changes of the ISR are confirmed in this round if the controller is up and T in touch with it, else they stay pending
     (KIP-497, AlterPartition).
     """
-    settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
     pending = part.pending_joins
     joiners = joiners_of(part, replicas, rules, part.known_isr | pending | part.pending_shrinks)
     shrunk = 0
@@ -31,7 +30,8 @@ def join_and_shrink(inputs: Inputs, part: Partition, replicas: Rows[Replica], ru
         leaving = part.pending_shrinks | shrunk
     else:
         joins, leaving = 0, 0
-    beyond = caught_up_outside(part, replicas, settings) | joiners | (pending & (part.unfenced if confirms else -1))
+    beyond = caught_up_outside(part, replicas, settings, part.known_isr & ~leaving) | joiners
+    beyond |= pending & (part.unfenced if confirms else -1)
     isr_joined = part.isr | joins if confirms else part.known_isr
     isr_after = isr_joined & ~leaving if confirms else part.known_isr
     held, held_after = part.known_isr, part.known_isr & ~leaving
@@ -101,11 +101,13 @@ def is_caught_up(part: Partition, replicas: Rows[Replica], settings: Settings, s
 
 
 @compiled_into_callers
-def caught_up_outside(part: Partition, replicas: Rows[Replica], settings: Settings) -> int:
-    """Unfenced replicas that are about to join: they hold the high watermark back as members do."""
+def caught_up_outside(part: Partition, replicas: Rows[Replica], settings: Settings, members: int) -> int:
+    """Unfenced replicas that are about to join: they hold the high watermark back as `members`, who stay, do."""
+    outside = part.unfenced & part.assigned & ~(members | 1 << part.client_leader)
+    if outside == 0:
+        return 0
     mask = 0
     for slot in range(part.slots):
-        is_heard = slot != part.client_leader and has(part.unfenced & part.assigned, slot)
-        if is_heard and is_caught_up(part, replicas, settings, slot):
+        if has(outside, slot) and is_caught_up(part, replicas, settings, slot):
             mask |= 1 << slot
     return mask

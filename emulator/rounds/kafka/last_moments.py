@@ -13,7 +13,7 @@ from emulator.rounds.kafka.fetch import answer, answer_without_epochs, message_p
 from emulator.rounds.kafka.fetches_of_round import round_trip_us
 from emulator.rounds.kafka.input_records import Batch, Inputs, Rules
 from emulator.rounds.kafka.leaderships import acknowledge_on_append
-from emulator.rounds.kafka.log import begin_chunk, end_chunk, extend_log
+from emulator.rounds.kafka.log import begin_chunk, bytes_at, end_chunk, extend_log, run_with
 from emulator.rounds.kafka.moments import MOMENTS, NOT_GIVEN, NOT_STOPPED
 from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.respond import append_chunk
@@ -220,7 +220,9 @@ def fetch_moments(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[
     follower.compares = 1
     if end_offset > follower.leo:
         follower.fetch_epoch = follower.believed_epoch
-        append_chunk(lists, inputs, part, follower, leader, inputs.settings[part.settings], end_offset)
+        at = run_with(lists.runs, leader.runs, follower.leo)
+        begin_bytes = bytes_at(lists.runs, inputs, leader, follower.leo)
+        append_chunk(lists, inputs, part, follower, leader, inputs.settings[part.settings], at, begin_bytes, end_offset)
 
 
 def draws_of_seed(seed: int) -> int:

@@ -50,14 +50,15 @@ def keep_response(
     is_data = follower.answer == DATA
     follower.answer = kept
     limit = fetch_limit(inputs.settings[part.settings], follower)
-    end = chunk_end(lists.runs, inputs, leader, follower.leo, limit, UNKNOWN)
-    if not is_data or end <= follower.leo:
+    if not is_data or follower.leo >= leader.leo:
         return
+    at = run_with(lists.runs, leader.runs, follower.leo)
+    begin = bytes_below(inputs, lists.runs[at], follower.leo)
+    end = chunk_end(lists.runs, inputs, leader, at, follower.leo, begin, limit, UNKNOWN)
     follower.late_leader = believed
     follower.late_offset = follower.leo
     follower.late_end = end
     follower.late_hw = part.leader_hw if believed == part.client_leader else leader.hw
-    begin = bytes_at(lists.runs, inputs, leader, follower.leo)
     follower.late_bytes = bytes_at(lists.runs, inputs, leader, end) - begin
     copy_runs(lists, inputs, follower, leader, end, begin)
 

@@ -7,7 +7,7 @@ from emulator.rounds.kafka.constants import BEFORE_THE_RUN, DEAF, NO_EPOCH, NOBO
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.fence_and_elect import is_ready, take_lead
 from emulator.rounds.kafka.follow import begin_to_follow
-from emulator.rounds.kafka.input_records import Inputs, Rules
+from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.late_response import keep_response
 from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.traffic import settle_traffic
@@ -93,9 +93,8 @@ def believe(
 
 
 @compiled_into_callers
-def checkpoint_and_flush(inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+def checkpoint_and_flush(part: Partition, replicas: Rows[Replica], settings: Settings) -> None:
     """Step 9: in rounds divisible by their periods running replicas write the high watermark checkpoint, and flush."""
-    settings = inputs.settings[part.settings]
     checkpoints = part.now % settings.checkpoint_rounds == 0
     flushes = settings.flush_rounds and part.now % settings.flush_rounds == 0
     if not (checkpoints or flushes):

@@ -115,19 +115,26 @@ def end_of_batch(runs: Rows[Run], inputs: Inputs, entries: List, at: int, leo: i
 
 
 @compiled_into_callers
-def chunk_end(runs: Rows[Run], inputs: Inputs, leader: Replica, offset: int, max_bytes: int, allowance: int) -> int:
+def chunk_end(
+    runs: Rows[Run], inputs: Inputs, leader: Replica, at: int, offset: int, begin: int, max_bytes: int, allowance: int
+) -> int:
     """The end of what one response brings from an offset on: whole batches within `max_bytes`, at least one, if it is allowed.
 
-    `allowance`: bytes that slow links and disks let through, below which not even one batch may come; -1: any.
+    `at`: where the run stands that holds the offset; `begin`: bytes of the log below it; `allowance`: bytes that slow links and
+    disks let through, below which not even one batch may come; -1: any.
     """
-    leo = leader.leo
-    if offset >= leo:
-        return offset
-    at = run_with(runs, leader.runs, offset)
-    begin = bytes_below(inputs, runs[at], offset)
     limit = max_bytes if allowance < 0 else min(max_bytes, allowance)
     if leader.log_bytes - begin <= limit:
-        return leo
+        return leader.leo
+    return end_within(runs, inputs, leader, at, offset, begin, limit, allowance)
+
+
+@compiled
+def end_within(
+    runs: Rows[Run], inputs: Inputs, leader: Replica, at: int, offset: int, begin: int, limit: int, allowance: int
+) -> int:
+    """As `chunk_end`, where not all of the log is within the limit."""
+    leo = leader.leo
     end = end_of_batch(runs, inputs, leader.runs, at, leo, offset)
     if 0 <= allowance < bytes_below(inputs, runs[at], end) - begin:
         return offset

@@ -12,7 +12,7 @@ from emulator.rounds.kafka.delete_topic import delete_topic, is_deleted_now
 from emulator.rounds.kafka.eligible_leaders import ask_for_recovery
 from emulator.rounds.kafka.fence_and_elect import fence_and_elect, is_ready, know_isr
 from emulator.rounds.kafka.fetch import answer_questions, fetch
-from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
 from emulator.rounds.kafka.last_moments import last_moments, slots_without
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
@@ -59,6 +59,7 @@ def play_round(
             cut_at_start(lists, inputs, part, replicas)
         last_moments(lists, inputs, part, replicas, rules, ran, in_touch)
         take_inputs(lists, inputs, part, replicas, rules)
+    settings = inputs.settings[part.settings]
     if scenario.shares:
         note_what_is_lacked(part, replicas)
     if tiers is not None:
@@ -75,7 +76,7 @@ def play_round(
     note_high_watermarks(part, replicas)
     if rules.asks:
         answer_questions(lists, part, replicas, rules)
-    if changed or may_elect(inputs, part):  # 2. fence and elect
+    if changed or may_elect(part, settings):  # 2. fence and elect
         fence_and_elect(lists, inputs, part, replicas, rules)
     know_isr(part, replicas)
     if tiers is not None:
@@ -84,13 +85,13 @@ def play_round(
     if part.client_leader != NOBODY:
         part.hw_before = replicas[part.client_leader].hw
     if ready:  # 3. append
-        refused = append(lists, inputs, part, replicas, rules)
+        refused = append(lists, inputs, part, replicas, settings, rules)
     if scenario.elr:
-        ask_for_recovery(lists, part, replicas, inputs.settings[part.settings])
+        ask_for_recovery(lists, part, replicas, settings)
     fetch(lists, inputs, part, replicas, rules)  # 4. fetch
     mark_superseded(part, replicas)
     if ready:  # 5. join and shrink, 6. high watermark
-        join_and_shrink(inputs, part, replicas, rules)
+        join_and_shrink(part, replicas, scenario, settings, rules)
     if part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw
     respond(lists, inputs, part, replicas, rules)  # 7. response
@@ -99,14 +100,14 @@ def play_round(
     learn(lists, inputs, part, replicas, rules)  # 8. learn
     if tiers is not None:  # 9. tier tasks
         run_tier_tasks(lists, tiers, inputs, part, replicas, rules)
-    delete_segments(lists, inputs, part, replicas, rules)  # 9. local retention, then
+    delete_segments(lists, inputs, part, replicas, settings, rules)  # 9. local retention, then
     if tiers is not None:
         report_local_logs(lists, inputs, part, replicas)
         if part.tiered:
             check_tiers(lists, tiers, inputs, part, replicas, rules)
-    checkpoint_and_flush(inputs, part, replicas)  # checkpoint and flush
+    checkpoint_and_flush(part, replicas, settings)  # checkpoint and flush
     check_invariants(lists, inputs, part, replicas)
-    count_outcomes(lists, inputs, part, replicas, refused)  # 10. outcomes
+    count_outcomes(lists, inputs, part, replicas, settings, refused)  # 10. outcomes
     if changed:
         tell_of_damage(lists, part, replicas)
     if part.traced:
@@ -154,9 +155,8 @@ def note_high_watermarks(part: Partition, replicas: Rows[Replica]) -> None:
 
 
 @compiled_into_callers
-def may_elect(inputs: Inputs, part: Partition) -> bool:
+def may_elect(part: Partition, settings: Settings) -> bool:
     """Whether the controller may have something to decide in a round in which no input changes."""
     if part.leader == NOBODY or part.target or part.commands_now:
         return True
-    rebalance_rounds = inputs.settings[part.settings].rebalance_rounds
-    return rebalance_rounds > 0 and part.now % rebalance_rounds == 0
+    return settings.rebalance_rounds > 0 and part.now % settings.rebalance_rounds == 0

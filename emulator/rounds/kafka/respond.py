@@ -31,6 +31,7 @@ from emulator.rounds.kafka.late_response import take_late_response
 from emulator.rounds.kafka.log import (
     begin_chunk,
     bytes_at,
+    bytes_below,
     chunk_end,
     empty_log,
     end_chunk,
@@ -184,10 +185,12 @@ def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, 
     waits = follower.leo < leader.leo
     while waits:
         left = UNKNOWN if allowance == UNKNOWN else allowance - size_bytes
-        end = chunk_end(lists.runs, inputs, leader, follower.leo, limit, left)
+        at = run_with(lists.runs, leader.runs, follower.leo)
+        begin_bytes = bytes_below(inputs, lists.runs[at], follower.leo)
+        end = chunk_end(lists.runs, inputs, leader, at, follower.leo, begin_bytes, limit, left)
         if end == follower.leo:
             break
-        size_bytes += append_chunk(lists, inputs, part, follower, leader, settings, end)
+        size_bytes += append_chunk(lists, inputs, part, follower, leader, settings, at, begin_bytes, end)
         fetches += 1
         waits = end < leader.leo
         if waits and fetches >= fetches_in_round(inputs, scenario, leader, follower, slot, limit):
@@ -208,12 +211,21 @@ def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, 
 
 @compiled_into_callers
 def append_chunk(
-    lists: Lists, inputs: Inputs, part: Partition, follower: Replica, leader: Replica, settings: Settings, end: int
+    lists: Lists,
+    inputs: Inputs,
+    part: Partition,
+    follower: Replica,
+    leader: Replica,
+    settings: Settings,
+    at: int,
+    begin_bytes: int,
+    end: int,
 ) -> int:
-    """Append the leader's records from the follower's LEO up to an offset as one chunk. Returns its bytes."""
+    """Append the leader's records from the follower's LEO up to an offset as one chunk. Returns its bytes.
+
+    `at`: where the leader's run with that LEO stands; `begin_bytes`: of the leader's log below it.
+    """
     runs = lists.runs
-    at = run_with(runs, leader.runs, follower.leo)
-    begin_bytes = bytes_at(runs, inputs, leader, follower.leo)
     chunk_bytes = bytes_at(runs, inputs, leader, end) - begin_bytes
     begin_chunk(lists, inputs, part, follower, settings, chunk_bytes, follower.fetch_epoch)
     before = follower.log_bytes

@@ -21,6 +21,9 @@ from emulator.faults.steps import Interval, Steps, append_step, one_round_later,
 StalePartition = tuple[str | None, int | None, int | None]  # (topic glob, partition, lag_rounds), null for all or no news
 Cause = tuple[int, int]  # (rank, fault_id): the least is the strongest, then the first row
 
+_Link = tuple[Interval[int], Interval[tuple[int, int]] | None, Interval[tuple[int, int]] | None]
+"""Of messages to a broker: that they are cut, their bytes per second, a fetch's microseconds; None where nothing is said."""
+
 NO_FAULT = -1
 
 
@@ -153,6 +156,17 @@ class _Touching:
     stale: list[Interval[StalePartition]] = field(default_factory=list)
     causes: list[Interval[Cause]] = field(default_factory=list)
 
+    def add_link(self, kind: str, link: _Link) -> None:
+        """What a link_cut or slow_link makes of this broker's messages to another."""
+        cut, slow, far = link
+        if kind == "link_cut":
+            self.cuts.append(cut)
+            return
+        if slow is not None:
+            self.slow.append(slow)
+        if far is not None:
+            self.far.append(far)
+
 
 _UNTOUCHED = _Touching()
 
@@ -202,23 +216,30 @@ def _place(grouped: _Grouped, row: FaultRow, of_rack: Mapping[str, Sequence[int]
 
 
 def _place_link(grouped: _Grouped, row: FaultRow) -> None:
-    """Notes the row at both ends of each of its links, and what it does at the sender."""
+    """Notes the row at both ends of each of its links, and what it does at the sender.
+
+    What all peers have of a row is one object: a fault of all links of all brokers notes millions.
+    """
     peers = [peer for peer in ((row.peer,) if row.peer is not None else grouped.of_broker) if peer != row.broker]
-    if peers:
-        grouped.touching(row.broker, row)
+    if row.broker is None or not peers:
+        return
+    own = grouped.touching(row.broker, row)
+    cause = own.causes[-1]
+    towards = _link_to(row, row.broker)
     for peer in peers:
-        grouped.touching(peer, row)
-        for direction, sender, receiver in (("out", row.broker, peer), ("in", peer, row.broker)):
-            if sender is None or receiver is None or row.direction not in (direction, "both"):
-                continue
-            group = grouped.of_broker[sender]
-            if row.kind == "link_cut":
-                group.cuts.append((row.from_round, row.to_round, receiver))
-                continue
-            if row.bytes_per_second is not None:
-                group.slow.append((row.from_round, row.to_round, (receiver, row.bytes_per_second)))
-            if row.round_trip_ms is not None:
-                group.far.append((row.from_round, row.to_round, (receiver, microseconds(row.round_trip_ms))))
+        at_peer = grouped.of_broker[peer]
+        at_peer.causes.append(cause)
+        if row.direction in ("out", "both"):
+            own.add_link(row.kind, _link_to(row, peer))
+        if row.direction in ("in", "both"):
+            at_peer.add_link(row.kind, towards)
+
+
+def _link_to(row: FaultRow, receiver: int) -> _Link:
+    start, end = row.from_round, row.to_round
+    slow = None if row.bytes_per_second is None else (start, end, (receiver, row.bytes_per_second))
+    far = None if row.round_trip_ms is None else (start, end, (receiver, microseconds(row.round_trip_ms)))
+    return (start, end, receiver), slow, far
 
 
 def _first_row(rows: Collection[int]) -> int:
@@ -234,10 +255,12 @@ def _distinct(covered: Collection[StalePartition]) -> tuple[StalePartition, ...]
 
 
 def _by_peer(links: Collection[tuple[int, int]], worse: Callable[[int, int], int]) -> tuple[tuple[int, int], ...]:
-    worst: dict[int, int] = {}
-    for peer, number in links:
-        worst[peer] = worse(number, worst.get(peer, number))
-    return tuple(sorted(worst.items()))
+    worst: dict[int, tuple[int, int]] = {}
+    for link in links:
+        peer, number = link
+        if peer not in worst or worse(number, worst[peer][1]) != worst[peer][1]:
+            worst[peer] = link
+    return tuple(sorted(worst.values()))
 
 
 def _isolated_brokers(states: Mapping[int, Steps[BrokerState]]) -> Steps[tuple[int, ...]]:

@@ -8,7 +8,7 @@ import click
 
 from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM
-from emulator.cli.sessions import refuse_missing_folder
+from emulator.cli.sessions import refuse_missing_folder, refuse_other_contents
 from emulator.errors import InputError
 from emulator.exits import DONE
 from emulator.options import (
@@ -58,6 +58,7 @@ def graph_command(
     """
     if not out.strip():
         raise InputError("--out: no folder is given; allowed: a local path or a Hadoop URI")
+    refuse_other_contents(out)
     from emulator.graphs.backends.in_driver import InDriver
     from emulator.graphs.backends.in_graphframes import InGraphFrames
     from emulator.graphs.build import write_graph

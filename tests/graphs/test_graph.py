@@ -277,3 +277,12 @@ def test_the_graph_command_hands_everything_on(tmp_path: Path, monkeypatch: pyte
     assert told[0] == ("local[3]", {"spark.a": "b"}, "emulator graph")
     assert told[2] == (None, {"spark.a": "b", "spark.remote": "sc://here"}, "emulator graph")
     assert (told[1][1], told[1][4:6]) == ("o", (3, 9))
+
+
+def test_a_folder_that_holds_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "letter.txt").write_text("dear")
+    assert main(["graph", "datasets/examples/tutorial.toml", "--out", str(mine)]) == 2
+    assert "mine: holds something else than tables of a run: letter.txt; allowed: " in capsys.readouterr().err
+    assert [path.name for path in mine.iterdir()] == ["letter.txt"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import merged_into_caller
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.change_members import change_members, end_changes
 from emulator.rounds.quorums.end_round import end_round
@@ -16,7 +16,7 @@ from emulator.rounds.quorums.records import Group, Lists
 from emulator.rounds.quorums.take_inputs import begin_round
 
 
-@compiled
+@merged_into_caller
 def play_kraft_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: votes as Raft's, followers fetch, the leader learns from fetches what they have."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]

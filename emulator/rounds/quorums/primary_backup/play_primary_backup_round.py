@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import merged_into_caller
 from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.constants import PRIMARY_BACKUP_SYNC
@@ -14,7 +14,7 @@ from emulator.rounds.quorums.replicate import replicate
 from emulator.rounds.quorums.take_inputs import begin_round
 
 
-@compiled
+@merged_into_caller
 def play_primary_backup_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: the primary takes writes and tells its backups; all of them commit, or itself alone does."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import merged_into_caller
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.end_round import end_round
 from emulator.rounds.quorums.inputs import Inputs
@@ -13,7 +13,7 @@ from emulator.rounds.quorums.viewstamped.prepare import commit_operations, prepa
 from emulator.rounds.quorums.viewstamped.recover import forget_state, recover
 
 
-@compiled
+@merged_into_caller
 def play_viewstamped_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: views have their primaries in turn, and no disk has anything."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import merged_into_caller
 from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.end_round import end_round
@@ -16,7 +16,7 @@ from emulator.rounds.quorums.zab.leave_leaders import leave_leaders
 from emulator.rounds.quorums.zab.synchronize import synchronize
 
 
-@compiled
+@merged_into_caller
 def play_zab_round(lists: Lists, inputs: Inputs, group: Group) -> None:
     """Play round `group.now`: discovery, synchronization, broadcast."""
     rules = inputs.rules[inputs.scenarios[group.scenario].rules]

@@ -31,13 +31,14 @@ END = 1 << 40
 
 
 class Mark(NamedTuple):
-    """Where a block stands: its state, what it has told, how many events, and rounds of which it is still to tell."""
+    """Where a block stands: its state, what it has told, how many events, rounds of which it is still to tell, its round."""
 
     state: State
     told: list[Told]
     counts: np.ndarray
     states: list[pa.Table]
     state_at: list[int]
+    reached: int
 
 
 class Stretches:
@@ -56,14 +57,30 @@ class Stretches:
         self._scratch = Scratch(block.inputs)
         self._told: list[Told] = []
         self._states: list[pa.Table] = []
+        self._reached = 0
 
-    def play_to(self, round_: int) -> None:
-        """Play the rounds before this one, END for all. Leaps end with a stretch, so that its last round is played."""
+    def play_to(self, round_: int, may_stay: np.ndarray | None = None) -> None:
+        """Play the rounds before this one, END for all. Leaps end with a stretch, so that its last round is played.
+
+        `may_stay`: partitions that may stay where they are as long as their rounds are quiet (Partition.quiet_until); they are
+        played on in a later stretch, or by `catch_up`.
+        """
         while self._state_at and self._state_at[0] < round_:
             at_round = self._state_at.pop(0)
             self._play(at_round + 1)
             self._states.append(replica_state_rows(self.names, self.block.inputs, self.state, at_round))
-        self._play(round_)
+        parts = np.asarray(self.state.partitions)
+        stays = None if may_stay is None else may_stay & (parts["quiet_until"] >= round_)
+        self._play(round_, stays)
+        self._reached = round_
+
+    def are_behind(self, meant: np.ndarray) -> bool:
+        """Whether some of these partitions stayed."""
+        return bool((np.asarray(self.state.partitions)["now"][meant] < self._reached).any())
+
+    def catch_up(self, meant: np.ndarray) -> None:
+        """Play those of these partitions that stayed up to where the others are."""
+        self._play(self._reached, ~meant)
 
     @property
     def told(self) -> Told:
@@ -72,12 +89,13 @@ class Stretches:
 
     def mark(self) -> Mark:
         """Where it stands."""
-        return Mark(self.state, list(self._told), self._counts, list(self._states), list(self._state_at))
+        return Mark(self.state, list(self._told), self._counts, list(self._states), list(self._state_at), self._reached)
 
     def go_back(self, mark: Mark) -> None:
         """Forget what was played since."""
         self.state, self._counts = mark.state, mark.counts
         self._told, self._states, self._state_at = list(mark.told), list(mark.states), list(mark.state_at)
+        self._reached = mark.reached
 
     def tables(self) -> dict[str, pa.Table]:
         """The rows of outcomes.compiled.BLOCK_TABLES, of a block that was played from its begin to its end."""
@@ -94,9 +112,14 @@ class Stretches:
         """Of these the rows that say how it ended."""
         return end_tables(self.names, self.block.inputs, self.state)
 
-    def _play(self, round_: int) -> None:
+    def _play(self, round_: int, stays: np.ndarray | None = None) -> None:
         began = time.perf_counter()
-        np.asarray(self.state.partitions)["end"] = np.minimum(self._rounds, round_)
+        parts, end = np.asarray(self.state.partitions), np.minimum(self._rounds, round_)
+        if stays is not None:
+            end = np.where(stays, parts["now"], end)
+            if (end <= parts["now"]).all():
+                return
+        parts["end"] = end
         self.state, told = play(self.state, self.block.inputs, self.block.traffic, self._scratch, written=self._written)
         self.seconds += time.perf_counter() - began
         self._told.append(told)

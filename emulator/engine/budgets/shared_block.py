@@ -47,10 +47,11 @@ class SharedBlock:
         self._first_workload = np.asarray(self.block.state.partitions)["workload"].copy()
         self.stretches = Stretches(self.block, state_at)
         self._begin = self.stretches.mark()
+        self._may_stay: np.ndarray | None = None
 
     def play_to(self, round_: int) -> None:
-        """Play the rounds before this one."""
-        self.stretches.play_to(round_)
+        """Play the rounds before this one. Partitions that the last edge gave what they had do not stop while they are quiet."""
+        self.stretches.play_to(round_, self._may_stay)
 
     def demands(self, round_: int, in_turn: bool = False) -> AllDemands:
         """What its partitions ask for at an edge; `in_turn`: copies and remote reads are not shared out there."""
@@ -60,6 +61,7 @@ class SharedBlock:
 
     def begin_window(self) -> None:
         """A window of the first play begins: what is used is counted anew, and the window may be taken back."""
+        self._may_stay = None
         forget_use(self.stretches.state)
         self._begin = self.stretches.mark()
 
@@ -80,6 +82,30 @@ class SharedBlock:
 
     def limit(self, asked: AllDemands, shares: AllShares) -> None:
         """Set what its followers may fetch, its leaders take and copy, and its readers read, from now on."""
+        before = self._limits()
+        self._set_limits(asked, shares)
+        state = self.stretches.state
+        if len(state.tiers) or len(state.reading):
+            return
+        (of_followers, of_producers), after = before, self._limits()
+        changed = of_producers != after[1]
+        changed[self.layout.partition[of_followers != after[0]]] = True
+        self._may_stay = ~changed
+        if self.stretches.are_behind(changed):
+            self._put_limits(before)
+            self.stretches.catch_up(changed)
+            self._put_limits(after)
+
+    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """By replica what it may fetch in a round, by partition what producers may append."""
+        state = self.stretches.state
+        return np.asarray(state.replicas)["quota_bytes"].copy(), np.asarray(state.partitions)["produce_quota_bytes"].copy()
+
+    def _put_limits(self, limits: tuple[np.ndarray, np.ndarray]) -> None:
+        state = self.stretches.state
+        np.asarray(state.replicas)["quota_bytes"], np.asarray(state.partitions)["produce_quota_bytes"] = limits
+
+    def _set_limits(self, asked: AllDemands, shares: AllShares) -> None:
         state = self.stretches.state
         if asked.fetches is not None and shares.fetches is not None:
             np.asarray(state.replicas)["quota_bytes"] = quotas_of(asked.fetches, shares.fetches)

@@ -28,6 +28,7 @@ UNACKED = word_of(Partition, "unacked")
 LEO, HW = word_of(Replica, "leo"), word_of(Replica, "hw")
 REMOTE_LEO = word_of(Replica, "remote_leo")
 CAUGHT_UP = word_of(Replica, "caught_up")
+LOG_BYTES = word_of(Replica, "log_bytes")
 ACTIVE_BYTES = word_of(Replica, "active_bytes")
 LEADER_HW = word_of(Partition, "leader_hw")
 """Places of fields among the words of their records."""
@@ -64,11 +65,11 @@ def horizon(
     part_drift: np.ndarray,
     drifts: np.ndarray,
 ) -> int:
-    """The next round, from `part.now` on, that has to be played."""
+    """The next round, from `part.now` on, that has to be played, wherever the stretch ends."""
     settings, scenario = inputs.settings[part.settings], inputs.scenarios[part.scenario]
     now = part.now
     # The last round of a time bucket is played: traffic is booked in it.
-    due = min(part.end - 1, next_multiple(scenario.bucket_rounds, now + 1) - 1)
+    due = min(scenario.rounds - 1, next_multiple(scenario.bucket_rounds, now + 1) - 1)
     due = earliest_due(PARTITION_DUES, part_words, now, due)
     if settings.rebalance_rounds and part.leader != slot_at(part.order, 0):
         due = min(due, next_multiple(settings.rebalance_rounds, now))
@@ -97,6 +98,15 @@ def horizon(
         due = min(due, until_high_watermark(now, part, replica.alike_again, part_drift))
         due = min(due, until_high_watermark(now, part, part.committed_before, part_drift))
     return max(due, now)
+
+
+@compiled
+def keep_distance(part: Partition, drifts: np.ndarray) -> bool:
+    """Whether all logs grow alike: what followers lack, and ask shared budgets for, stays the same."""
+    for slot in range(part.slots):
+        if drifts[slot, LOG_BYTES] != drifts[0, LOG_BYTES]:
+            return False
+    return True
 
 
 @compiled

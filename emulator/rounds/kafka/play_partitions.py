@@ -7,7 +7,7 @@ from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, UNKNOWN
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.leap import horizon, leap
+from emulator.rounds.kafka.leap import horizon, keep_distance, leap
 from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts
 from emulator.rounds.kafka.play_round import play_round
 from emulator.rounds.kafka.probe import CHANGED_APART, PROVEN, UNPROVEN, Probe, judge
@@ -35,8 +35,11 @@ from emulator.rounds.records import Rows
 from emulator.rounds.slots import MAX_SLOTS
 
 DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
-WORTH_LEAPING = 32
-"""Rounds of a stretch from which on it is looked for leaps: a look costs as much as three rounds."""
+WORTH_LEAPING = 8
+"""Rounds of a stretch from which on it is looked for leaps: before one, two rounds are played, and one at the stretch's end."""
+LONG = 32
+"""Rounds of a stretch from which on it is looked for them in every round; in a shorter one only in its first `LOOKS`."""
+LOOKS = 4
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -119,9 +122,11 @@ def play_partition(
     """A partition's rounds up to its end; they stop short where a list was full. One that is there already stays as it is."""
     if part.now >= part.end:
         return
+    part.quiet_until = part.now
     part_words = words.partitions[number]
     replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
     leaps = inputs.scenarios[part.scenario].leaps and not part.traced and part.end - part.now >= WORTH_LEAPING
+    looks_until = part.end if part.end - part.now >= LONG else part.now + LOOKS
     spans = lists.filled[0]
     if part.now == 0 and part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw
@@ -134,7 +139,7 @@ def play_partition(
         play_round(lists, tiers, readers, inputs, part, replicas)
         if part.now % CHECK_ROUNDS == 0 and is_full(tiers, readers, part, replicas, spans):
             return
-        if not leaps:
+        if not leaps or part.now > looks_until:
             continue
         found = look_at_all(tiers, part, part_words, replica_words, words, probe)
         if readers is not None:
@@ -154,6 +159,9 @@ def play_partition(
                 then = min(then, tier_horizon(lists, tiers, inputs, part, replicas, tier_words, words.tiers, *rest))
             if tiers is not None and readers is not None:
                 then = min(then, reader_horizon(lists, tiers, readers, inputs, part, replicas, probe.drifts))
+            if keep_distance(part, probe.drifts):
+                part.quiet_until = then
+            then = min(then, part.end - 1)
             if then > part.now:
                 if tiers is not None and part.tiered:
                     leap_tiers(tiers, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then)

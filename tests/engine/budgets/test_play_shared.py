@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from emulator.engine.budgets.first_play import calm_edges
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.budgets.shares import FlowShares
 from emulator.engine.budgets.turns import Each, InTurn
+from emulator.engine.stretches import Stretches
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.outcomes.written_events import summed_count_rows
@@ -66,9 +68,11 @@ def scenario_of(seed: int, folder: Path, **more: bool) -> Scenario:
     return load_run(str(folder / f"{seed}.toml")).scenarios[0]
 
 
-def played(scenario: Scenario, leaps: bool = True, state_at: tuple[int, ...] = ()) -> dict[str, pa.Table]:
+def played(
+    scenario: Scenario, leaps: bool = True, state_at: tuple[int, ...] = (), bucket_rounds: int = 25
+) -> dict[str, pa.Table]:
     partitions = sum(topic.partitions for topic in scenario.topics)
-    prepared = prepare([scenario], {scenario.scenario_id: np.zeros(partitions, bool)}, leaps, 25)
+    prepared = prepare([scenario], {scenario.scenario_id: np.zeros(partitions, bool)}, leaps, bucket_rounds)
     return playing.play_shared(0, playing.shared_payload(prepared, 0), state_at)
 
 
@@ -151,6 +155,61 @@ def test_leaps_and_blocks_change_nothing(seed: int, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(playing, "PARTITIONS_A_THREAD", 3)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert whole == texts(played(scenario, True, state_at))
+
+
+THROTTLED = """
+rounds = 900
+round_ms = 500
+[cluster]
+brokers = 6
+network_bytes_per_second = 10000000
+config = { "leader.replication.throttled.rate" = 90000, "follower.replication.throttled.rate" = 90000 }
+[[topics]]
+name = "t"
+partitions = 12
+replication_factor = 3
+config = { "leader.replication.throttled.replicas" = "*", "follower.replication.throttled.replicas" = "*" }
+[[workload]]
+topic = "t"
+records_per_round = 10
+record_bytes = 1000
+[[faults]]
+kind = "disk_loss"
+broker = 4
+from_round = 100
+to_round = 150
+[[commands]]
+kind = "alter_config"
+round = 500
+broker = 1
+config = { "leader.replication.throttled.rate" = 30000 }
+"""
+"""Broker 4 begins anew and cannot keep up; its partitions are never quiet again, while nothing happens to the others."""
+
+
+def test_quiet_partitions_do_not_stop_at_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are played up to an edge that gives them less or more; no table changes, also where states are told in between."""
+    (tmp_path / "s.toml").write_text(THROTTLED)
+    scenario = load_run(str(tmp_path / "s.toml")).scenarios[0]
+    state_at, blocks, caught_up = (3, 333, 340), [], []
+
+    class Kept(SharedBlock):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            blocks.append(self)
+
+    def catch_up(stretches: Stretches, meant: np.ndarray) -> None:
+        caught_up.append(int(meant.sum()))
+        found(stretches, meant)
+
+    found = Stretches.catch_up
+    plain = texts(played(scenario, False, state_at, 300))
+    monkeypatch.setattr(playing, "SharedBlock", Kept)
+    monkeypatch.setattr(Stretches, "catch_up", catch_up)
+    assert plain == texts(played(scenario, True, state_at, 300))
+    rounds = np.asarray(blocks[0].stretches.state.partitions)["played"]
+    assert sorted(rounds < 250) == [False] * 6 + [True] * 6, rounds
+    assert caught_up
 
 
 def test_edges_are_those_of_changes_of_inputs(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.rounds.kafka.compared import scenarios_of
 from tests.rounds.kafka.test_leaps import fields
 
 STOPS_A_LEAP = (COMPARED, APART, DUE, COUNTER)
-SET_AT_THE_END = ("played", "local_bytes", "end_epoch", "end_offset")
+SET_AT_THE_END = ("played", "quiet_until", "local_bytes", "end_epoch", "end_offset")
 """Scratch that is the end's: nothing in a round reads it."""
 
 QUIET = """

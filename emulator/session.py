@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import socket
-import socketserver
 import subprocess
 import sys
 import tempfile
@@ -261,8 +260,6 @@ def end_java() -> None:
     """Ends the Java process that this one started, if any, and waits for it a little: what it says comes before our last line."""
     process = java_process()
     if process is not None:
-        # pyspark's accumulators are sent by Java over a socket: that it closes is no error here, and no stack to show.
-        socketserver.BaseServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         process.stdin.close()  # what Spark's gateway takes for the end of its parent
         with suppress(subprocess.TimeoutExpired):
             process.wait(JAVA_END_SECONDS_MAX)

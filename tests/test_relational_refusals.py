@@ -62,6 +62,13 @@ LACKING = {
     "quotas of clients": scenario(of_topic='"producer_byte_rate" = 5'),
     "replication throttles": scenario(of_topic=THROTTLE),
     "command delete_topic": scenario(more=command("delete_topic")),
+    "command cancel_reassignment": scenario(more=command("cancel_reassignment", "partition = 0")),
+    "two commands reassign of a partition in one round": scenario(
+        more=command("reassign", "partition = 0\nreplicas = [2, 3]") + command("reassign", "partition = 0\nreplicas = [3, 1]")
+    ),
+    "copier, unread, moved_bytes of initial remote segments": tiered(
+        '[[initial.remote_segments]]\ntopic = "t"\npartition = 0\nbase_offset = 0\nend_offset = 4\nbytes = 9\nunread = true\n'
+    ),
     "fault open_transaction": scenario(more=fault("open_transaction", 'topic = "t"')),
     "table remote_storage": tiered("[remote_storage]\ncopy_bytes_per_second = 5000\n"),
     "total retention in remote storage, which deletes segments there in this run": scenario(

@@ -60,16 +60,15 @@ def slots_in(order: int) -> int:
 
 
 @compiled
-def order_with_rest(target: int, order: int) -> int:
-    """The slots of `target`, then those of `order` that it lacks."""
-    named = slots_in(target)
-    place = size(named)
-    joined = target
-    for other in range(MAX_SLOTS):
-        slot = slot_at(order, other)
+def order_within(order: int, mask: int) -> int:
+    """The slots of an order that the mask holds, in that order."""
+    within = 0
+    place = 0
+    for at in range(MAX_SLOTS):
+        slot = slot_at(order, at)
         if slot < 0:
             break
-        if not has(named, slot):
-            joined |= (slot + 1) << (place * ORDER_BITS)
+        if has(mask, slot):
+            within |= (slot + 1) << (place * ORDER_BITS)
             place += 1
-    return joined
+    return within

@@ -28,6 +28,7 @@ class CommandKind:
 COMMAND_KINDS: Mapping[str, CommandKind] = {
     "preferred_leader_election": CommandKind("the first replica leads, if it may", ("topic",), ("partition",)),
     "reassign": CommandKind("the partition moves to these replicas", ("topic", "partition", "replicas")),
+    "cancel_reassignment": CommandKind("what a reassignment under way adds goes again", ("topic", "partition")),
     "delete_records": CommandKind("the log starts at the offset; -1: at the HW", ("topic", "partition", "offset")),
     "delete_topic": CommandKind("the topic goes, with all of its remote data", ("topic",)),
     "alter_config": CommandKind(

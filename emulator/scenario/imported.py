@@ -111,7 +111,9 @@ def read_import(folder: str, files: TableFiles) -> Imported:
     if exists(folder, "remote_segments.parquet"):
         remote = files.rows(posixpath.join(folder, "remote_segments.parquet"), REMOTE_COLUMNS, extra=True)
         check_segment_rows(remote, layout)
-        remote_segments = remote.table.select(INITIAL_REMOTE_SEGMENTS_SCHEMA.names).cast(INITIAL_REMOTE_SEGMENTS_SCHEMA)
+        none = INITIAL_REMOTE_SEGMENTS_SCHEMA.empty_table()
+        remote_segments = pa.concat_tables([none, remote.table.select(list(REMOTE_COLUMNS))], promote_options="permissive")
+        remote_segments = remote_segments.cast(INITIAL_REMOTE_SEGMENTS_SCHEMA)
     partitions = rows.table.select(INITIAL_PARTITIONS_SCHEMA.names).take(order).cast(INITIAL_PARTITIONS_SCHEMA)
     return Imported(brokers, topics, partitions.combine_chunks(), replicas, remote_segments.combine_chunks())
 

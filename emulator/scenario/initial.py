@@ -75,8 +75,10 @@ def resolve_initial(
         if file is not None:
             replicas.append(file.logs_of_others([*replicas, tables[1].table], layout))
         said = pa.concat_tables([*partitions, tables[0].table])
-        for rows in (*([file.replicas] if file is not None else []), tables[1]):
+        for rows in (*([file.replicas, file.logs] if file is not None else []), tables[1]):
             _check_leader_epochs(rows, said, layout)
+        for rows in (*([file.remote_segments] if file is not None else []), tables[2]):
+            _check_copies(rows, said, layout)
     whole = [pa.concat_tables([*parts, rows.table]) for parts, rows in zip(before, tables, strict=True)]
     return whole[0], whole[1], whole[2]
 
@@ -146,6 +148,38 @@ def _check_leader_epochs(rows: Rows, partitions: pa.Table, layout: Layout) -> No
         shown = [[entry["epoch"], entry["start_offset"]] for entry in caches[row].as_py()]
         problem = f"{quoted(shown)}: an epoch is above the partition's leader_epoch"
         raise rows.error(row, "epochs", problem, f"epochs up to {limit[row]}")
+
+
+def _check_copies(rows: Rows, partitions: pa.Table, layout: Layout) -> None:
+    """Raises InputError for the first remote segment copied by no replica, or under way as no copy can be.
+
+    `partitions`: what is said of leaders; the others lead by their first replicas.
+    """
+    table = rows.table
+    if table.column("copier").null_count == table.column("moved_bytes").null_count == table.num_rows:
+        return
+    keys = layout.keys(table.column("topic"), table.column("partition"))
+    copier = pc.fill_null(table.column("copier"), -1).to_numpy()
+    rows.refuse(pa.array((copier >= 0) & ~layout.holds(keys, copier)), "copier", "broker {value} holds no replica",
+                REPLICA_ALLOWED)  # fmt: skip
+    leaders = layout.replicas[:, 0].astype(np.int64)
+    said = partitions.filter(pc.is_valid(partitions.column("leader")))
+    leaders[layout.keys(said.column("topic"), said.column("partition"))] = said.column("leader").to_numpy()
+    is_copied = pc.is_valid(table.column("moved_bytes")).to_numpy()
+    moved = pc.fill_null(table.column("moved_bytes"), 0).to_numpy()
+    of_started = pc.equal(table.column("state"), "COPY_STARTED").to_numpy()
+    is_unread = pc.fill_null(table.column("unread"), False).to_numpy()
+    led = leaders[keys]
+    again = np.zeros(len(keys), bool)
+    again[is_copied] = repeated(keys[is_copied])
+    for bad, problem, allowed in (
+        (~of_started, "{value}: the copy is not under way", 'it with state = "COPY_STARTED"'),
+        (moved >= table.column("bytes").to_numpy(), "{value} is all of the segment", "less than bytes"),
+        ((led < 0) | ((copier >= 0) & (copier != led)), "{value}: its copier does not lead", "copies of the leader"),
+        (is_unread, "{value}: its copier knows of it", "moved_bytes without unread"),
+        (again, "{value}: another copy of the partition is under way", "one copy under way for a partition"),
+    ):
+        rows.refuse(pa.array(is_copied & bad), "moved_bytes", problem, allowed)
 
 
 def _check_segment_bases(rows: Rows) -> None:

@@ -53,6 +53,8 @@ _RANGES = {
     "leader": (-1, None),
     "leader_epoch": (0, None),
     "end_offset": (0, LONG_MAX),
+    "copier": (0, None),
+    "moved_bytes": (0, LONG_MAX),
 }
 
 

@@ -72,9 +72,12 @@ INITIAL_REMOTE_SEGMENTS_SCHEMA: pa.Schema = pa.schema(
         ("epochs", EPOCHS),
         ("bytes", pa.int64()),
         ("state", pa.string()),
+        ("copier", pa.int32()),
+        ("unread", pa.bool_()),
+        ("moved_bytes", pa.int64()),
     ]
 )
-"""Segments in remote storage at the start; end_offset is inclusive."""
+"""Segments in remote storage at the start, in their order; end_offset is inclusive. Null: the leader copied it; read; no copy."""
 
 FRAGMENTS: pa.DataType = pa.list_(pa.struct([("first_entry", pa.int64()), ("ensemble", pa.list_(pa.int32()))]))
 

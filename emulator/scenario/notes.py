@@ -121,17 +121,24 @@ def _compaction(scenario: Scenario) -> Iterator[str]:
 
 
 def _starts(scenario: Scenario) -> Iterator[str]:
-    """Logs given with a local log start above their log start, of partitions of which nothing is remote."""
+    """Logs given with a local log start above their log start, of partitions of which nothing is remote, or only from later on."""
     logs, remote = scenario.initial_replicas, scenario.initial_remote_segments
     parted = logs.filter(pc.greater(logs.column("local_log_start_offset"), logs.column("log_start_offset")))
     if parted.num_rows:
-        lacking = parted.select(["topic", "partition"]).join(
-            remote.select(["topic", "partition"]), ["topic", "partition"], join_type="left anti"
-        )
+        there = remote.filter(pc.not_equal(remote.column("state"), "DELETE_FINISHED"))
+        first = there.group_by(["topic", "partition"]).aggregate([("base_offset", "min")])
+        parted = parted.select(["topic", "partition", "log_start_offset"]).join(first, ["topic", "partition"])
+        lacking = parted.filter(pc.is_null(parted.column("base_offset_min")))
         if topics := sorted(set(lacking.column("topic").to_pylist())):
             yield (
                 f"nothing is remote below given local log starts of {_some('topic', topics)}: without remote storage such a log"
                 " begins on disk at its log start, with it the leader raises its log start to the local one"
+            )
+        late = parted.filter(pc.greater(parted.column("base_offset_min"), parted.column("log_start_offset")))
+        if topics := sorted(set(late.column("topic").to_pylist())):
+            yield (
+                f"given log starts of {_some('topic', topics)} lie below the first remote segment: leaders raise theirs to where"
+                " it begins"
             )
 
 

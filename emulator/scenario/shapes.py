@@ -246,6 +246,9 @@ class InitialRemoteSegmentShape(Shape):
     epochs: list[EpochEntry] = []
     bytes: Offset
     state: SegmentState = "COPY_FINISHED"
+    copier: BrokerId | None = None
+    unread: bool | None = None
+    moved_bytes: Offset | None = None
 
 
 class FragmentShape(Shape):

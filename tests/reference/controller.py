@@ -4,10 +4,14 @@ Choices where docs/kafka_rounds.md is silent:
 
 * preferred_leader_election and reassign that are given while the controller is down are lost, not kept.
 * Commands run after both election stages and count a returning broker as unfenced: first the preferred election
-  (once, by command or by rebalance), then the reassign commands of the round in file order, then the check for
-  completion.
-* A reassign while one is unfinished replaces its target; brokers that the old one was adding and the new one keeps
-  are still being added, with their logs; others that it was adding stay until completion.
+  (once, by command or by rebalance), then the reassignments and cancellations of the round in file order, with the
+  check for completion after each, then that check once more.
+* A reassign while one is unfinished looks at the replicas of now, those under way included: brokers that the old one
+  was adding and the new one keeps are none that it adds; others that it was adding stay until completion. Where nobody
+  is to be added, or nobody to be removed, the builder keeps whom the old one had (PartitionChangeBuilder begins with
+  them).
+* A cancellation that needs an unclean election where these are not enabled, or while nothing is under way, is nothing.
+  With ELR and a recovery strategy it elects nobody from outside of the ISR: that is left to recovery.
 * Completion looks at the ISR as fencing and elections of this round left it.
 * Brokers are told only the outcome of the step: a leader elected and replaced within it never knows.
 * An epoch that rises from no leader to no leader writes no event.
@@ -47,9 +51,14 @@ def fence_and_elect(partition: Partition) -> None:
         partition.coverage["returning_considered"] += 1
         _elect_if_needed(partition, fenced)
     _elect_preferred(partition)
-    commands = [c for c in partition.case.get("commands", []) if c["round"] == partition.now and c["kind"] == "reassign"]
-    if commands:
-        _start_reassignment(partition, list(commands[-1]["replicas"]))
+    for command in partition.case.get("commands", []):
+        if command["round"] != partition.now:
+            continue
+        if command["kind"] == "reassign":
+            _start_reassignment(partition, list(command["replicas"]))
+            _complete_reassignment(partition)
+        elif command["kind"] == "cancel_reassignment":
+            _cancel_reassignment(partition)
     _complete_reassignment(partition)
     if returning:
         partition.coverage["returning"] += 1
@@ -160,47 +169,96 @@ def _elect_preferred(partition: Partition) -> None:
 
 
 def _start_reassignment(partition: Partition, target: list[int]) -> None:
+    """The request as the controller takes it: replicas are the target, then who is to be removed, by id."""
     controller = partition.controller
-    settled = [broker for broker in controller.replicas if broker not in controller.adding]
-    controller.adding = {broker for broker in target if broker not in settled}
-    for broker in target:
-        if broker not in partition.replicas:
-            partition.replicas[broker] = Replica(broker, partition.empty_log())
-            if partition.leadership is not None:
-                partition.leadership.progress[broker] = Progress()
-    controller.replicas = target + [broker for broker in controller.replicas if broker not in target]
-    controller.target = target
-    if controller.adding:
+    removing = sorted(set(controller.replicas) - set(target))
+    adding = set(target) - set(controller.replicas)
+    controller.replicas = target + removing
+    controller.removing = set(removing) or controller.removing
+    controller.adding = adding or controller.adding
+    for broker in adding:
+        partition.replicas[broker] = Replica(broker, partition.empty_log())
+        if partition.leadership is not None:
+            partition.leadership.progress[broker] = Progress()
+    if adding:
         partition.oldest_news = partition.now + 1
     partition.coverage["reassign_started"] += 1
+    if not controller.removing and not controller.adding:
+        change_isr(partition, controller.isr)
+        partition.coverage["reassign_kept_epoch"] += 1
+        partition.coverage["reassign_completed"] += 1
 
 
 def _complete_reassignment(partition: Partition) -> None:
     controller = partition.controller
-    target = controller.target
-    if target is None or not controller.adding <= controller.isr or not controller.isr & set(target):
+    staying = [broker for broker in controller.replicas if broker not in controller.removing]
+    if not (controller.removing or controller.adding) or not set(staying) <= controller.isr:
         return
-    dropped = [broker for broker in controller.replicas if broker not in target]
-    controller.replicas = target
-    change_isr(partition, controller.isr & set(target))
-    controller.target, controller.adding = None, set()
-    for broker in dropped:
-        _drop_replica(partition, broker)
-    if controller.leader in target and not dropped:
+    dropped = controller.removing
+    _keep_replicas(partition, staying, set(staying))
+    if controller.leader in staying and not dropped:
         partition.coverage["reassign_kept_epoch"] += 1
-    elif controller.leader in target:
+    elif controller.leader in staying:
         _change_leader(partition, controller.leader, "election")
         partition.coverage["reassign_kept_leader"] += 1
     else:
-        heirs = [broker for broker in target if broker in controller.isr and partition.is_unfenced(broker)]
-        if heirs:
-            _change_leader(partition, partition.preferred_first(heirs)[0], "election")
-        elif controller.leader != NO_LEADER:
-            _change_leader(partition, NO_LEADER, "leader_lost", partition.cause_of(controller.leader))
-        else:
-            controller.epoch += 1
+        heirs = [broker for broker in staying if partition.is_unfenced(broker)]
+        _lead_by(partition, partition.preferred_first(heirs)[0] if heirs else NO_LEADER)
         partition.coverage["reassign_moved_leader"] += 1
     partition.coverage["reassign_completed"] += 1
+
+
+def _cancel_reassignment(partition: Partition) -> None:
+    """Who was being added goes; the others stay in the order that they have now."""
+    controller, unclean_allowed = partition.controller, partition.settings.unclean_election
+    original = [broker for broker in controller.replicas if broker not in controller.adding]
+    left = controller.isr - controller.adding
+    if not (controller.removing or controller.adding) or not (left or unclean_allowed):
+        return
+    dropped, forced = controller.adding, not left
+    isr = left or {original[0]}
+    able = [broker for broker in original if broker in isr and partition.is_unfenced(broker)]
+    anybody = [broker for broker in original if partition.is_unfenced(broker)]
+    recovers = partition.has_elr and partition.settings.recovery_strategy in BALANCED_OR_AGGRESSIVE
+    leader, kind = NO_LEADER, "unclean_election" if forced else "election"
+    from_outside = False
+    if controller.leader in able:
+        leader, kind = controller.leader, "election"
+    elif able:
+        leader = partition.preferred_first(able)[0]
+    elif anybody and unclean_allowed and not recovers:
+        leader, kind, from_outside = anybody[0], "unclean_election", True
+        isr = {leader}
+    _keep_replicas(partition, original, isr)
+    if from_outside:
+        controller.elr = set()
+    if partition.has_elr and leader != NO_LEADER and not recovers:
+        controller.last_known_elr = set()
+    if dropped or leader != controller.leader:
+        _lead_by(partition, leader, kind)
+    partition.coverage["reassign_cancelled"] += 1
+
+
+def _keep_replicas(partition: Partition, staying: list[int], isr: set[int]) -> None:
+    """Nothing is under way any more; who does not stay loses its log."""
+    controller = partition.controller
+    dropped = [broker for broker in controller.replicas if broker not in staying]
+    controller.replicas = staying
+    change_isr(partition, isr)
+    controller.removing, controller.adding = set(), set()
+    for broker in dropped:
+        _drop_replica(partition, broker)
+
+
+def _lead_by(partition: Partition, leader: int, kind: str = "election") -> None:
+    """The leader of after a reassignment, in a new epoch."""
+    controller = partition.controller
+    if leader != NO_LEADER:
+        _change_leader(partition, leader, kind)
+    elif controller.leader != NO_LEADER:
+        _change_leader(partition, NO_LEADER, "leader_lost", partition.cause_of(controller.leader))
+    else:
+        controller.epoch += 1
 
 
 def _drop_replica(partition: Partition, broker: int) -> None:

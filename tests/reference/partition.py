@@ -90,7 +90,7 @@ class Leadership:
 
 @dataclass
 class Controller:
-    """What the controller holds of the partition; `target` is the list of an unfinished reassignment.
+    """What the controller holds of the partition; an unfinished reassignment has `adding` or `removing`.
 
     `recovery_answers` are (last epoch, LEO) of the replicas that it asked in the round before (elr.py).
     """
@@ -99,8 +99,8 @@ class Controller:
     isr: set[int]
     leader: int
     epoch: int
-    target: list[int] | None = None
     adding: set[int] = field(default_factory=set)
+    removing: set[int] = field(default_factory=set)
     elr: set[int] = field(default_factory=set)
     last_known_elr: set[int] = field(default_factory=set)
     recovery_answers: dict[int, tuple[int, int]] = field(default_factory=dict)

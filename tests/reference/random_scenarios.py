@@ -40,7 +40,13 @@ def random_case(seed: int, elr: bool = False, late_news: bool = False) -> dict[s
 
 
 def random_batch(
-    seed: int, n: int, elr: bool = False, late_news: bool = False, fetching: bool = False, moments: bool = False
+    seed: int,
+    n: int,
+    elr: bool = False,
+    late_news: bool = False,
+    fetching: bool = False,
+    moments: bool = False,
+    reassigned: bool = False,
 ) -> dict[str, Any]:
     """A cluster and `n` cases on it: {"seed", "cluster": ..., "cases": [...]}."""
     cluster = random_cluster(seed)
@@ -56,7 +62,19 @@ def random_batch(
     if moments:
         cluster = {**cluster, "faults": _with_moments(random.Random(f"moments/{seed}"), cluster["faults"])}
         cases = [_case_with_moments(random.Random(f"moments/{seed}/{i}"), case) for i, case in enumerate(cases)]
+    if reassigned:
+        cases = [_case_with_reassignments(random.Random(f"moves/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
     return {"seed": seed, "cluster": cluster, "cases": cases}
+
+
+def moved_once_a_round(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """The batch with the last reassignment of each partition and round only, as relational rounds have them."""
+    cases = []
+    for case in batch["cases"]:
+        last = {c["round"]: at for at, c in enumerate(case["commands"]) if c["kind"] == "reassign"}
+        kept = [c for at, c in enumerate(case["commands"]) if c["kind"] != "reassign" or last[c["round"]] == at]
+        cases.append({**case, "commands": kept})
+    return {**batch, "cases": cases}
 
 
 def random_cluster(seed: int) -> dict[str, Any]:
@@ -355,6 +373,24 @@ def _case_with_late_news(rng: random.Random, case: Mapping[str, Any], cluster: M
                 commands.append({"round": round_, "kind": "reassign", "replicas": order})
             commands.append({"round": round_, "kind": "preferred_leader_election"})
     return {**case, "faults": faults, "commands": commands}
+
+
+def _case_with_reassignments(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with reassignments one after the other, some in one round, some while another is under way, some cancelled."""
+    brokers, replicas, commands = case["brokers"][:7], case["replicas"], list(case["commands"])
+    round_ = rng.randrange(cluster["rounds"])
+    for _ in range(rng.choice((2, 3, 4, 6))):
+        command: dict[str, Any] = {"round": round_, "kind": "cancel_reassignment"}
+        if rng.random() < 0.7:
+            wanted = replicas if rng.random() < 0.3 else brokers
+            some = rng.sample(wanted, rng.randint(1, min(len(wanted), len(replicas) + 2)))
+            command = {"round": round_, "kind": "reassign", "replicas": some}
+        commands.append(command)
+        round_ = min(round_ + rng.choice((0, 0, 1, 2, 5)), cluster["rounds"] - 1)
+    topic_config = dict(case["topic_config"])
+    if rng.random() < 0.4:
+        topic_config["unclean.leader.election.enable"] = True
+    return {**case, "commands": commands, "topic_config": topic_config}
 
 
 def _case_with_far_links(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def _case_tables(case: Mapping[str, Any]) -> list[str]:
         lines += table("faults", fault)
     for command in case["commands"]:
         place = {} if "broker" in command else {"topic": topic}
-        if command["kind"] in ("reassign", "delete_records"):
+        if command["kind"] in ("reassign", "cancel_reassignment", "delete_records"):
             place = {"topic": topic, "partition": 0}
         lines += table("commands", {**command, **place})
     initial = case["initial"] or {}

@@ -14,10 +14,12 @@ from emulator.rounds.slots import ORDER_BITS
 from emulator.scenario import Command, Scenario
 
 KINDS = ("preferred_leader_election", "reassign", "delete_records", "delete_topic")
+CANCEL = "cancel_reassignment"
+"""A reassignment to nothing: it has no order."""
 
 
 class CommandsOfPartitions:
-    """Who gets which commands: `of_topic` by index of the topic, `own` by partition_id; by glob, then in the file's order."""
+    """Who gets which commands: `of_topic` by index of the topic, `own` by partition_id, in the file's order."""
 
     def __init__(self, scenario: Scenario, places: TopicPlaces) -> None:
         self._rounds = scenario.rounds
@@ -39,6 +41,9 @@ class CommandsOfPartitions:
                     elif command.partition < counts[index]:
                         self.own[first[index] + command.partition].append(command)
                         self._topic[first[index] + command.partition] = index
+        place = {id(command): at for at, command in enumerate(commands)}
+        for listed in self.own.values():
+            listed.sort(key=lambda command: place[id(command)])
 
     @property
     def moves(self) -> dict[int, list[int]]:
@@ -59,24 +64,28 @@ class CommandsOfPartitions:
         return of_partition, PackedLists.of(list(numbers), 4)
 
     def _rows(self, listed: Sequence[Command], brokers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """Rows in the order of the fields of Command, by round; of reassignments and elections of one round the last counts."""
+        """Rows in the order of the fields of Command, by round; of elections of one round one counts."""
         by_round: dict[int, dict[int, list[tuple[int, ...]]]] = defaultdict(lambda: defaultdict(list))
         for command in listed:
-            if command.kind in KINDS and command.round < self._rounds:
-                by_round[command.round][KINDS.index(command.kind)].append(_row(command, brokers))
+            if command.kind in (*KINDS, CANCEL) and command.round < self._rounds:
+                by_round[command.round][_kind(command)].append(_row(command, brokers))
         rows: list[tuple[int, ...]] = []
         for round_ in sorted(by_round):
             for kind in (PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS, DELETE_TOPIC):
                 found = by_round[round_][kind]
-                rows += found if kind == DELETE_RECORDS else found[-1:]
+                rows += found if kind in (REASSIGN, DELETE_RECORDS) else found[-1:]
         return (*rows, (FOREVER, 0, 0, 0))
+
+
+def _kind(command: Command) -> int:
+    return REASSIGN if command.kind == CANCEL else KINDS.index(command.kind)
 
 
 def _row(command: Command, brokers: Sequence[int]) -> tuple[int, ...]:
     order = 0
     for place, broker in enumerate((command.replicas or ()) if command.kind == "reassign" else ()):
         order |= (brokers.index(broker) + 1) << (place * ORDER_BITS)
-    return command.round, KINDS.index(command.kind), 0 if command.offset is None else command.offset, order
+    return command.round, _kind(command), 0 if command.offset is None else command.offset, order
 
 
 assert (KINDS.index("preferred_leader_election"), KINDS.index("reassign")) == (PREFERRED_ELECTION, REASSIGN)

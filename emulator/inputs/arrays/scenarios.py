@@ -75,7 +75,7 @@ def scenario_columns(
     given = given_start(scenario, places, brokers.ids, placement)
     settings_of_topic, settings = settings_of_topics(scenario)
     store_of, stores, transactions = stores_of_partitions(scenario, places)
-    remote_of, remotes, remote_epochs = given_remote(scenario, places)
+    remote_of, remotes, remote_epochs = given_remote(scenario, places, brokers.ids, placement)
     command_of, command_lists = commands.lists(places, slots)
     workload = workloads(scenario, places)
     reading = consumers(scenario, places, brokers.rack_numbers)

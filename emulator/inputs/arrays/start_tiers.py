@@ -16,6 +16,7 @@ from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
     COPY_STARTED,
     DELETE_FINISHED,
+    LEADER_DUTY,
     NO_SEGMENT,
     NOT_DELETED,
     NOT_LOOKED_UP,
@@ -86,14 +87,18 @@ def tiers_at_start(
         **{name: packed_empty(width_of(record), partitions) for name, (record, _) in TIER_PARTITION_LISTS.items()},
         **{name: packed_empty(width_of(record), replicas) for name, (record, _) in TIER_REPLICA_LISTS.items()},
     }
-    given = _given_remote(columns, caches, remotes, remote_epochs) if has and remotes.counts.any() else {}
-    return {"tier": tier, "tiers": filled(TierReplica, replicas, _TIER_REPLICA), **empty, **given}
+    tiers = filled(TierReplica, replicas, _TIER_REPLICA)
+    given = _given_remote(columns, caches, remotes, remote_epochs, tiers) if has and remotes.counts.any() else {}
+    return {"tier": tier, "tiers": tiers, **empty, **given}
 
 
 def _given_remote(
-    columns: Mapping[str, np.ndarray], caches: Packed, remotes: PackedLists, remote_epochs: PackedLists
+    columns: Mapping[str, np.ndarray], caches: Packed, remotes: PackedLists, remote_epochs: PackedLists, tiers: Any
 ) -> dict[str, Packed]:
-    """Remote segments of the start, copied by the first leader: each went through all states before its own, known to all."""
+    """Remote segments of the start: each went through all states before its own, known to all, or to nobody yet.
+
+    Of those unread it is as if they did in round 0. Into `tiers` goes the copy that is under way.
+    """
     first_slot = np.cumsum(columns["slots"]) - columns["slots"]
     segments: list[list[Any]] = []
     epochs: list[list[tuple[int, int]]] = []
@@ -102,9 +107,10 @@ def _given_remote(
         segments.append([])
         epochs.append([])
         events.append([])
+        unread: list[tuple[int, int, int, int]] = []
         leader = int(columns["leader"][partition])
         own = remote_epochs.rows[remote_epochs.offsets[number] : remote_epochs.offsets[number + 1]].tolist()
-        for base, end, size, state, count in remotes.rows[remotes.offsets[number] : remotes.offsets[number + 1]].tolist():
+        for base, end, size, state, count, slot, is_unread, moved in remotes.rows[remotes.offsets[number] : remotes.offsets[number + 1]].tolist():
             cache, own = own[:count], own[count:]
             if not count and leader >= 0:
                 at = int(first_slot[partition]) + leader
@@ -112,19 +118,25 @@ def _given_remote(
             checkpoint = [(epoch, start) for epoch, start in cache if start <= end]
             inside = [(epoch, max(start, base)) for epoch, start in _from(checkpoint, base)]
             row = {
-                "base_offset": base, "end_offset": end, "size_bytes": size, "slot": leader, "state": state,
+                "base_offset": base, "end_offset": end, "size_bytes": size, "slot": leader if slot == NOBODY else slot, "state": state,
                 "first_epoch": len(epochs[-1]), "epochs": len(inside),
                 "first_checkpoint": len(epochs[-1]) + len(inside), "checkpoints": len(checkpoint),
                 "leader_epoch": inside[-1][0] if inside else 0,
                 "was_finished": int(state >= COPY_FINISHED),
                 "stored_bytes": 0 if state in (COPY_STARTED, DELETE_FINISHED) else size,
-                "started_round": UNKNOWN, "copied_round": UNKNOWN, "deleted_epoch": UNKNOWN,
+                "moved_bytes": max(moved, 0), "started_round": UNKNOWN, "copied_round": UNKNOWN, "deleted_epoch": UNKNOWN,
                 "deleted_round": BEFORE_THE_RUN if state == DELETE_FINISHED else NOT_DELETED,
             }  # fmt: skip
-            told = [(BEFORE_THE_RUN, len(segments[-1]), entered, NOBODY) for entered in range(COPY_STARTED, state + 1)]
+            at_round = 0 if is_unread else BEFORE_THE_RUN
+            told = [(at_round, len(segments[-1]), entered, NOBODY) for entered in range(COPY_STARTED, state + 1)]
+            if moved != UNKNOWN:
+                copying = tiers[int(first_slot[partition]) + leader]
+                copying.duty, copying.duty_epoch = LEADER_DUTY, int(columns["epoch"][partition])
+                copying.copying, copying.left_bytes = len(segments[-1]), size - moved
             segments[-1].append(filled(RemoteSegment, 1, row))
             epochs[-1] += [*inside, *checkpoint]
-            events[-1] += told
+            (unread if is_unread else events[-1]).extend(told)
+        events[-1] += unread
     return {
         "remote": packed(width_of(RemoteSegment), [_joined(RemoteSegment, one) for one in segments]),
         "remote_epochs": packed(width_of(EpochEntry), [_rows(EpochEntry, one) for one in epochs]),

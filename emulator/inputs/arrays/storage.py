@@ -12,9 +12,10 @@ import numpy as np
 
 from emulator import configs
 from emulator.faults.kinds import FaultRow
-from emulator.inputs.arrays.columns import PackedLists
+from emulator.inputs.arrays.columns import PackedLists, integers
 from emulator.inputs.arrays.commands import CommandsOfPartitions
 from emulator.inputs.arrays.given import partition_ids
+from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.topics import Alterations, TopicPlaces
 from emulator.inputs.consumers import MOST_BYTES
 from emulator.inputs.remote_store import store_bytes, store_is_up
@@ -26,7 +27,7 @@ from emulator.inputs.storage_settings import (
     may_delete,
     store_faults,
 )
-from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
+from emulator.rounds.kafka.constants import FOREVER, NOBODY, UNKNOWN
 from emulator.rounds.kafka.tier.records import STATE_NAMES, StoreSpan
 from emulator.rounds.records import fields_of
 from emulator.scenario import Scenario
@@ -90,32 +91,39 @@ def tiers_of_topics(scenario: Scenario, places: TopicPlaces) -> dict[str, np.nda
     return {name: np.repeat(rows[:, at], places.counts) for at, name in enumerate(names)}
 
 
-def given_remote(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, PackedLists, PackedLists]:
+def given_remote(
+    scenario: Scenario, places: TopicPlaces, ids: np.ndarray, placement: Placement
+) -> tuple[np.ndarray, PackedLists, PackedLists]:
     """What partitions have in remote storage at the start: (by partition_id which list, the lists, their epochs).
 
-    A list: rows of base offset, end offset, bytes, state, number of epochs, by base offset; list 0 is empty. Epochs of a list:
-    those of its segments, one after the other; a segment without any has the first leader's.
+    A list: rows of base offset, end offset, bytes, state, number of epochs, slot of the copier (NOBODY: the leader), 1 if nobody
+    has read of it yet, bytes that its copy under way has moved (UNKNOWN: none is), in the order of the file; list 0 is empty.
+    Epochs of a list: those of its segments, one after the other; a segment without any has the first leader's.
     """
     of_partition = np.zeros(places.partition_count, np.int64)
     table = scenario.initial_remote_segments
-    at = partition_ids(table, places).tolist() if table.num_rows else []
+    at = partition_ids(table, places) if table.num_rows else np.zeros(0, np.int64)
+    copier = integers(table, "copier", -1) if table.num_rows else at
+    slots = np.where(copier < 0, NOBODY, placement.slot_of(at, np.searchsorted(ids, np.maximum(copier, ids[0]))))
     by_partition: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for partition, row in zip(at, table.to_pylist(), strict=True):
-        by_partition[partition].append(row)
+    for partition, row, slot in zip(at.tolist(), table.to_pylist(), slots.tolist(), strict=True):
+        by_partition[partition].append({**row, "slot": slot})
     lists: list[list[tuple[int, ...]]] = [[]]
     epochs: list[list[tuple[int, int]]] = [[]]
     for partition, rows in by_partition.items():
         of_partition[partition] = len(lists)
-        rows.sort(key=lambda row: int(row["base_offset"]))
         caches = [[(e["epoch"], e["start_offset"]) for e in row["epochs"] or ()] for row in rows]
         lists.append(
             [
-                (row["base_offset"], row["end_offset"], row["bytes"], STATE_NAMES.index(row["state"]), len(cache))
+                (
+                    *(row["base_offset"], row["end_offset"], row["bytes"], STATE_NAMES.index(row["state"]), len(cache)),
+                    *(row["slot"], int(row["unread"] or False), UNKNOWN if row["moved_bytes"] is None else row["moved_bytes"]),
+                )
                 for row, cache in zip(rows, caches, strict=True)
             ]
         )
         epochs.append([entry for cache in caches for entry in cache])
-    return of_partition, PackedLists.of(lists, 5), PackedLists.of(epochs, 2)
+    return of_partition, PackedLists.of(lists, 8), PackedLists.of(epochs, 2)
 
 
 def keeps_segments(scenario: Scenario, places: TopicPlaces, commands: CommandsOfPartitions) -> np.ndarray:

@@ -22,7 +22,7 @@ from emulator.rounds.kafka.eligible_leaders import fence_one_by_one, recovered_l
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.leaderships import begin_leadership
-from emulator.rounds.kafka.reassign import begin_reassignment, complete_reassignment
+from emulator.rounds.kafka.reassign import reassign
 from emulator.rounds.kafka.records import Lists, Partition, Replica
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.local_leaders import may_take_over, preferred
@@ -48,8 +48,7 @@ def fence_and_elect(lists: Lists, inputs: Inputs, part: Partition, replicas: Row
         part.isr_shrinks += size(part.fenced_out)
         is_unclean = elect_if_needed(lists, part, replicas, settings, scenario.elr)
         elect_preferred(lists, inputs, part, replicas, settings)
-        begin_reassignment(inputs, part)
-        complete_reassignment(lists, inputs, part, replicas, settings, scenario.elr)
+        is_unclean |= reassign(lists, inputs, part, replicas, settings, scenario.elr)
         announce(lists, part, scenario.late_news)
         if part.leader != NOBODY and part.epoch != part.epoch_at_start:
             begin_leading(lists, inputs, part, replicas, rules, is_unclean)

@@ -192,7 +192,7 @@ class Command(Record):
     at_round: int = constant("round")
     kind: int = constant("PREFERRED_ELECTION, REASSIGN, DELETE_RECORDS or DELETE_TOPIC")
     offset: int = constant("delete_records: the new log start; -1: the high watermark")
-    order: int = constant("reassign: the new replica list, an order of slots")
+    order: int = constant("reassign: the new replica list, an order of slots; 0: what is under way is cancelled")
 
 
 class Inputs(NamedTuple):

@@ -31,7 +31,7 @@ it knows that it leads from `lead_start` on, and committed up to `lead_hw`. `mov
 `refusing_...`: T turns this many records away in each round, since when. `keeps_segments`: one of its may be deleted."""
 
 REPLICA_COLUMNS = {
-    "pid": "bigint", "broker": "int", "is_first": "boolean", "position": "int", "target_position": "int", "adding": "boolean",
+    "pid": "bigint", "broker": "int", "is_first": "boolean", "position": "int", "target_position": "int",
     "in_isr": "boolean", "in_elr": "boolean", "in_last_known_elr": "boolean", "answer_epoch": "int", "answer_leo": "bigint",
     "leads": "boolean", "believed_leader": "int", "believed_epoch": "int", "truncating": "boolean",
     "log_start": "bigint", "leo": "bigint", "hw": "bigint", "hw_checkpoint": "bigint", "flushed": "bigint",
@@ -42,6 +42,7 @@ REPLICA_COLUMNS = {
     **dict.fromkeys(REPLICA_COUNTERS, "bigint"),
 }  # fmt: skip
 """`position`: place in the replica list, null: no replica (any more, or not yet). `is_first`: one row of every partition.
+`target_position`: place in the replica list that a reassignment comes to, null: it goes.
 `answer_...`: what it told the controller that looks for a leader. `leads`: it thinks that it leads, in `believed_epoch`.
 `segment_...`: base, bytes, round of its first chunk and of its newest record (null: it is empty) of the active segment.
 `known_in_isr` to `previous_leader_leo`: what T knows of it, null: nothing."""

@@ -276,11 +276,12 @@ def _give_up(partition: TieredPartition, broker: int, tier: Tier) -> None:
 def _count_bytes(partition: TieredPartition, copy: Copy) -> None:
     segment, counts = copy.segment, partition.ledger.counts
     moved = segment.size_bytes - copy.left_bytes
+    of_run = moved - segment.moved_bytes  # without what was in the store before the run
     segment.moved_bytes = moved
-    counts["remote_copy_bytes"] += moved
+    counts["remote_copy_bytes"] += of_run
     earlier = [one for one in partition.segments if one.id < segment.id and _share_records(one, segment)]
     if any(one.was_finished or one.moved_bytes > 0 for one in earlier):
-        counts["remote_copied_again_bytes"] += moved
+        counts["remote_copied_again_bytes"] += of_run
 
 
 def _share_records(one: RemoteSegment, other: RemoteSegment) -> bool:

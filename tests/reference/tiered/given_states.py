@@ -97,3 +97,23 @@ def _command(rng: random.Random) -> dict[str, Any]:
     value = max(value, -1) if key == "retention.bytes" else value
     command: dict[str, Any] = {"round": round_, "kind": "alter_config", "config": {key: value}}
     return {**command, "broker": rng.choice(BROKERS)} if key.startswith("remote.log.manager") else command
+
+
+def with_late_metadata(case: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The schedule with segments that no broker has read of, others of another copier, a copy under way, in another order."""
+    rng, initial = random.Random(f"late metadata/{seed}"), case["initial"]
+    brokers = list(initial["replicas"])
+    leader = initial.get("leader", case["replicas"][0])
+    segments = [dict(row) for row in initial["remote_segments"]]
+    for row in segments:
+        if rng.random() < 0.5:
+            row["copier"] = rng.choice(brokers)
+        if rng.random() < 0.3:
+            row["unread"] = True
+    started = [row for row in segments if row.get("state") == "COPY_STARTED"]
+    if started and leader != -1 and rng.random() < 0.8:
+        row = rng.choice(started)
+        row.pop("unread", None)
+        row["copier"], row["moved_bytes"] = leader, rng.randrange(row["bytes"])
+    rng.shuffle(segments)
+    return {**case, "initial": {**initial, "remote_segments": segments}}

@@ -208,10 +208,10 @@ def _remote_serves_lineage(watch: Watch) -> Iterator[str]:
 
 
 def _remote_below_last_stable(watch: Watch) -> Iterator[str]:
-    """What a copy begins with was committed, and lies below every open transaction."""
+    """What a copy of this run begins with was committed, and lies below every open transaction."""
     pins = watch.partition.pins.values()
     for event in watch.new_events:
-        if event.state != COPY_STARTED:
+        if event.state != COPY_STARTED or event.segment.started_round is None:
             continue
         segment = event.segment
         for offset in range(segment.base_offset, segment.end_offset + 1):

@@ -33,7 +33,7 @@ class RemoteSegment:
     """One attempt to copy a segment. `epochs` are those inside it, `checkpoint` all of its log up to its end.
 
     `state` is that of the last event, whoever knows of it; `stored_bytes` is what lies in the store, `moved_bytes` what got
-    there in this run.
+    there; while a copy of before the run goes on, what it had moved then.
     """
 
     id: int

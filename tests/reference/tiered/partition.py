@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..log import Log, Record
-from ..partition import DEFAULT_RECORD_BYTES, Leadership, Partition, Replica
+from ..partition import DEFAULT_RECORD_BYTES, NO_LEADER, Leadership, Partition, Replica
 from . import election, following
 from .lineage import epochs_in_range
 from .metadata import (
@@ -239,17 +239,33 @@ class TieredPartition(Partition):
     def _put_initial_segments(self) -> None:
         initial = self.case.get("initial") or {}
         leader = self.replicas[self.leadership.broker] if self.leadership is not None else None
-        for row in sorted(initial.get("remote_segments", ()), key=lambda row: int(row["base_offset"])):
+        unread: list[tuple[RemoteSegment, str]] = []
+        for row in initial.get("remote_segments", ()):
             whole = [(epoch, start) for epoch, start in row.get("epochs") or (leader.log.cache.entries if leader else ())]
             base, end, broker = row["base_offset"], row["end_offset"], leader.broker if leader else -1
             checkpoint = [entry for entry in whole if entry[1] <= end]
             epochs = epochs_in_range(whole, base, end + 1)
-            segment = RemoteSegment(len(self.segments), base, end, epochs, checkpoint, row["bytes"], 0, broker, epochs[-1][0])
+            copier = row.get("copier", broker)
+            segment = RemoteSegment(len(self.segments), base, end, epochs, checkpoint, row["bytes"], 0, copier, epochs[-1][0])
             self.segments.append(segment)
             state = row.get("state", COPY_FINISHED)
             way = [COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED]
             for entered in way[: way.index(state) + 1]:
-                self.metadata.write(BEFORE_THE_RUN, segment, entered, broker)
+                if row.get("unread"):
+                    unread.append((segment, entered))
+                else:
+                    self.metadata.write(BEFORE_THE_RUN, segment, entered, broker)
+            if row.get("moved_bytes") is not None:
+                assert leader is not None and self.leadership is not None
+                segment.moved_bytes = row["moved_bytes"]
+                tier = self.tier_of(leader.broker)
+                tier.take_duty(LEADER, self.leadership.epoch, 0)
+                tier.copy = Copy(segment, segment.size_bytes - segment.moved_bytes)
             segment.stored_bytes = 0 if state in (COPY_STARTED, DELETE_FINISHED) else row["bytes"]
+        for segment, entered in unread:  # as if of round 0, by nobody who is asked
+            self.metadata.write(0, segment, entered, NO_LEADER)
+            segment.copied_round = segment.deleted_round = None
+            if entered == DELETE_FINISHED:
+                segment.deleted_round = BEFORE_THE_RUN
         for replica in self.replicas.values():
             self.metadata.read(replica.broker, 0)

@@ -14,7 +14,7 @@ import pytest
 from emulator.errors import InputError
 from emulator.outcomes.compiled.violations import VIOLATION_KINDS
 from emulator.rounds.kafka.invariants import NAMES, OF_TIERS
-from tests.reference.tiered.given_states import given_schedule
+from tests.reference.tiered.given_states import given_schedule, with_late_metadata
 from tests.reference.tiered.rules import MUTANTS
 from tests.reference.tiered.scenario_file import to_toml
 from tests.reference.tiered.schedules import schedule
@@ -98,6 +98,12 @@ def test_schedules(tmp_path: Path, seeds: Iterable[int]) -> None:
 
 def test_given_states(tmp_path: Path) -> None:
     cases = {f"given-{seed}": given_schedule(seed) for seed in range(60)}
+    found = differing(cases, tmp_path)
+    assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
+
+
+def test_late_metadata_and_a_copy_under_way(tmp_path: Path) -> None:
+    cases = {f"late-{seed}": with_late_metadata(given_schedule(seed), seed) for seed in range(40)}
     found = differing(cases, tmp_path)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
 

@@ -133,11 +133,15 @@ def give_up_copy(lists: Lists, tiers: TierLists, tier: TierReplica) -> None:
 
 @compiled
 def count_copied(lists: Lists, tiers: TierLists, number: int, moved_bytes: int) -> None:
-    """Bytes of an attempt that is over; *again* when an earlier one that moved any has some of the same records."""
+    """Bytes of an attempt that is over; *again* when an earlier one that moved any has some of the same records.
+
+    Those that were in the store before the run are not of the run.
+    """
     whole = tiers.whole[0]
     segment = tiers.remote[whole.segments.start + number]
+    of_run_bytes = moved_bytes - segment.moved_bytes
     segment.moved_bytes = moved_bytes
-    whole.copy_bytes += moved_bytes
+    whole.copy_bytes += of_run_bytes
     whole.segments.changes += 1
     for at in range(whole.segments.start, whole.segments.start + number):
         other = tiers.remote[at]
@@ -148,7 +152,7 @@ def count_copied(lists: Lists, tiers: TierLists, number: int, moved_bytes: int) 
         for one in range(whole.epochs.start + segment.first_epoch, whole.epochs.start + segment.first_epoch + segment.epochs):
             for two in range(whole.epochs.start + other.first_epoch, whole.epochs.start + other.first_epoch + other.epochs):
                 if tiers.remote_epochs[one].epoch == tiers.remote_epochs[two].epoch:
-                    whole.copied_again_bytes += moved_bytes
+                    whole.copied_again_bytes += of_run_bytes
                     return
 
 

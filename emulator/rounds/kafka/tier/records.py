@@ -51,7 +51,7 @@ class RemoteSegment(Record):
     state: int = compared("of its last event, whoever knows of it")
     was_finished: int = compared("1: it was copied")
     stored_bytes: int = compared("bytes in the store")
-    moved_bytes: int = compared("bytes that got there in this run")
+    moved_bytes: int = compared("bytes that got there; while it is copied, those of before the run")
     started_round: int = constant("round; UNKNOWN: before the run")
     copied_round: int = compared("round; UNKNOWN: null")
     deleted_round: int = compared("round; NOT_DELETED: not yet")

@@ -60,8 +60,12 @@ def lacking(scenario: Scenario) -> Iterator[str]:
     if any(config.get("remote.storage.enable") for config in given) or scenario.initial_remote_segments.num_rows:
         yield from _lacking_of_tiers(scenario, given)
     kinds = {command.kind for command in scenario.commands}
-    if "delete_topic" in kinds:
-        yield "command delete_topic"
+    for kind in sorted(kinds & {"cancel_reassignment", "delete_topic"}):
+        yield f"command {kind}"
+    asked = [command for command in scenario.commands if command.kind == "reassign"]
+    moves = [(t.name, c.partition, c.round) for c in asked for t in scenario.topics if fnmatchcase(t.name, c.topic or "")]
+    if len(set(moves)) < len(moves):
+        yield "two commands reassign of a partition in one round"
     if set(scenario.faults.column("kind").to_pylist()) & {"open_transaction"}:
         yield "fault open_transaction"
 
@@ -70,6 +74,8 @@ def _lacking_of_tiers(scenario: Scenario, given: list[Mapping[str, Any]]) -> Ite
     """What of tiered storage: these rounds have what KIP-405's scenarios 1 to 3 need."""
     if scenario.remote_storage != RemoteStorage():
         yield "table remote_storage"
+    if any(scenario.initial_remote_segments.column(name).null_count < scenario.initial_remote_segments.num_rows for name in NEWS):
+        yield f"{', '.join(NEWS)} of initial remote segments"
     kinds = set(scenario.faults.column("kind").to_pylist()) & TIER_FAULTS
     kinds |= {command.kind for command in scenario.commands} & {"delete_records"}
     for kind in sorted(kinds):
@@ -85,6 +91,7 @@ def _lacking_of_tiers(scenario: Scenario, given: list[Mapping[str, Any]]) -> Ite
         yield "command that turns remote storage on or off"
 
 
+NEWS = ("copier", "unread", "moved_bytes")
 TIER_FAULTS = {
     "power_loss", "disk_loss", "isolation", "remote_storage_outage", "slow_remote_storage", "remote_metadata_lag",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Step 2, reassignments: new replicas start empty and join the ISR, then the old ones go (PartitionChangeBuilder)."""
+"""Step 2, reassignments: new replicas start empty and join the ISR, then the old ones go (PartitionReassignmentReplicas)."""
 
 from __future__ import annotations
 
@@ -15,45 +15,52 @@ EMPTY_REPLICA = {
 
 
 def start_reassignment(now: Round) -> Round:
-    """On command the replica list becomes the target, with those of now that it lacks behind; new ones are added empty."""
+    """On command the replica list becomes the target, then those of now that it lacks, by broker; new ones are added empty.
+
+    If nobody is to go those go who were to go before; if nobody is to come or to go at all, the order holds at once.
+    """
     if now.inputs.reassignments is None:
-        return now
+        return now.with_columns(reorders="false") if now.inputs.moves_partitions else now
     asked = now.inputs.reassignments.renamed(command_round="round")
     replicas = now.replicas.join(asked, [*REPLICA, "round"], "left")
     now = (
         now.with_replicas(replicas)
-        .with_columns(starts=f"controller_up AND {over('bool_or(place IS NOT NULL)')}", targets=over("count(place)"))
         .with_columns(
-            was_settled="position IS NOT NULL AND NOT adding",
-            stays_behind="IF(place IS NULL AND position IS NOT NULL, position, null)",
+            comes="place IS NOT NULL AND position IS NULL",
+            goes="place IS NULL AND position IS NOT NULL",
+            was_to_go="moves AND position IS NOT NULL AND target_position IS NULL",
+        )
+        .with_columns(
+            starts=f"controller_up AND {over('bool_or(place IS NOT NULL)')}",
+            targets=over("count(place)"),
+            some_come=over("bool_or(comes)"),
+            some_go=over("bool_or(goes)"),
         )
     )
-    behind = "targets + count(stays_behind) OVER (PARTITION BY pid ORDER BY position ROWS UNBOUNDED PRECEDING) - 1"
+    behind = "targets + count_if(goes) OVER (PARTITION BY pid ORDER BY broker ROWS UNBOUNDED PRECEDING) - 1"
     position = f"CASE WHEN NOT starts THEN position WHEN place IS NOT NULL THEN place WHEN position IS NOT NULL THEN {behind} END"
-    now = now.with_columns(
+    return now.with_columns(
         new_position=f"CAST({position} AS INT)",
-        target_position="IF(starts, place, target_position)",
-        adding="IF(starts, place IS NOT NULL AND NOT was_settled, adding)",
-        moves="moves OR starts",
-    )
-    adds = f"starts AND {over('bool_or(adding)')}"
-    return now.with_columns(position="new_position", oldest_news=f"IF({adds}, round + 1, oldest_news)")
+        target_position="IF(starts, IF(was_to_go AND NOT some_go, null, place), target_position)",
+        reorders="starts AND NOT (moves OR some_come OR some_go)",
+        moves="moves OR starts AND (some_come OR some_go)",
+        oldest_news="IF(starts AND some_come, round + 1, oldest_news)",
+    ).with_columns(position="new_position")
 
 
 def complete_reassignment(now: Round) -> Round:
-    """Once all that are added are in the ISR the others go, with their logs.
+    """Once all who stay are in the ISR the others go, with their logs.
 
     The leader stays if it is of the target, else the first of it leads that may; a new epoch, but if nothing was dropped.
     """
     if not now.inputs.moves_partitions:
         return now
-    ready = (
-        f"controller_up AND moves AND NOT {over('bool_or(adding AND NOT in_isr)')}"
-        f" AND {over('bool_or(in_isr AND target_position IS NOT NULL)')}"
-    )
-    now = now.with_columns(completes=ready).with_columns(
+    ready = f"controller_up AND (reorders OR moves AND NOT {over('bool_or(target_position IS NOT NULL AND NOT in_isr)')})"
+    place = "count(target_position) OVER (PARTITION BY pid ORDER BY target_position ROWS UNBOUNDED PRECEDING) - 1"
+    place = f"CAST(IF(target_position IS NULL, null, {place}) AS INT)"
+    now = now.with_columns(completes=ready, new_place=place).with_columns(
         is_dropped="completes AND position IS NOT NULL AND target_position IS NULL",
-        position="IF(completes, target_position, position)",
+        position="IF(completes, new_place, position)",
     )
     members = "in_isr AND target_position IS NOT NULL"
     if now.inputs.has_elr:
@@ -64,7 +71,10 @@ def complete_reassignment(now: Round) -> Round:
         drops=over("bool_or(is_dropped)"),
         leader_stays=over("bool_or(broker = leader AND target_position IS NOT NULL)"),
         heir=over("min_by(broker, IF(in_isr AND NOT fenced, position, null))"),
-    ).with_columns(heir="IF(leader_stays, leader, coalesce(heir, -1))", new_epoch="completes AND (drops OR NOT leader_stays)")
+    ).with_columns(
+        heir="IF(leader_stays, leader, coalesce(heir, -1))",
+        new_epoch="completes AND NOT reorders AND (drops OR NOT leader_stays)",
+    )
     if now.inputs.has_elr:
         holds_leader = "new_epoch AND elr AND recovery = 'none'"
         now = now.with_columns(isr_size=over("count_if(in_isr)")).with_columns(
@@ -83,5 +93,4 @@ def complete_reassignment(now: Round) -> Round:
         elections="elections + IF(new_epoch AND heir >= 0, 1, 0)",
         moves="moves AND NOT completes",
         target_position="IF(completes, null, target_position)",
-        adding="adding AND NOT completes",
     )

@@ -241,11 +241,11 @@ class OnePartition:
 
     def _commands(self, round_: int) -> dict[str, Any]:
         now = [c for c in self.commands if c.round == round_]
-        reassign = [c for c in now if c.kind == "reassign"]
+        moves = [c for c in now if c.kind in ("reassign", "cancel_reassignment")]
         altered = [c for c in self.alterations if c.round == round_]
         return {
             "preferred_election": any(c.kind == "preferred_leader_election" for c in now),
-            "reassign_order": order_of([self.brokers.index(b) for b in reassign[-1].replicas or []]) if reassign else 0,
+            "reassign_orders": [order_of([self.brokers.index(b) for b in c.replicas or []]) for c in moves],
             "delete_before": [c.offset for c in now if c.kind == "delete_records"] or None,
             "clears_elr": any("min.insync.replicas" in (c.config or {}) for c in altered),
         }

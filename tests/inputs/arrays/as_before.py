@@ -101,11 +101,9 @@ class Told:
             if self.inputs.commands[at].at_round == round_:
                 now.append(self.inputs.commands[at])
             at += 1
-        orders = [int(command.order) for command in now if command.kind == kc.REASSIGN]
-        assert len(orders) < 2
         return {
             "preferred_election": any(command.kind == kc.PREFERRED_ELECTION for command in now),
-            "reassign_order": orders[0] if orders else 0,
+            "reassign_orders": [int(command.order) for command in now if command.kind == kc.REASSIGN],
             "delete_before": [int(command.offset) for command in now if command.kind == kc.DELETE_RECORDS] or None,
         }
 

@@ -19,8 +19,10 @@ def start_reassignment(now: Round) -> Round:
 
     If nobody is to go those go who were to go before; if nobody is to come or to go at all, the order holds at once.
     """
+    if not now.inputs.moves_partitions:
+        return now
     if now.inputs.reassignments is None:
-        return now.with_columns(reorders="false") if now.inputs.moves_partitions else now
+        return now.with_columns(reorders="false")
     asked = now.inputs.reassignments.renamed(command_round="round")
     replicas = now.replicas.join(asked, [*REPLICA, "round"], "left")
     now = (

@@ -121,7 +121,7 @@ def _compaction(scenario: Scenario) -> Iterator[str]:
 
 
 def _starts(scenario: Scenario) -> Iterator[str]:
-    """Logs given with a local log start above their log start, of partitions of which nothing is remote, or only from later on."""
+    """Logs given with a local log start above their log start, where nothing is remote, or only from later on."""
     logs, remote = scenario.initial_replicas, scenario.initial_remote_segments
     parted = logs.filter(pc.greater(logs.column("local_log_start_offset"), logs.column("log_start_offset")))
     if parted.num_rows:

@@ -110,7 +110,8 @@ def _given_remote(
         unread: list[tuple[int, int, int, int]] = []
         leader = int(columns["leader"][partition])
         own = remote_epochs.rows[remote_epochs.offsets[number] : remote_epochs.offsets[number + 1]].tolist()
-        for base, end, size, state, count, slot, is_unread, moved in remotes.rows[remotes.offsets[number] : remotes.offsets[number + 1]].tolist():
+        given = remotes.rows[remotes.offsets[number] : remotes.offsets[number + 1]]
+        for base, end, size, state, count, slot, is_unread, moved in given.tolist():
             cache, own = own[:count], own[count:]
             if not count and leader >= 0:
                 at = int(first_slot[partition]) + leader
@@ -118,7 +119,8 @@ def _given_remote(
             checkpoint = [(epoch, start) for epoch, start in cache if start <= end]
             inside = [(epoch, max(start, base)) for epoch, start in _from(checkpoint, base)]
             row = {
-                "base_offset": base, "end_offset": end, "size_bytes": size, "slot": leader if slot == NOBODY else slot, "state": state,
+                "base_offset": base, "end_offset": end, "size_bytes": size, "state": state,
+                "slot": leader if slot == NOBODY else slot,
                 "first_epoch": len(epochs[-1]), "epochs": len(inside),
                 "first_checkpoint": len(epochs[-1]) + len(inside), "checkpoints": len(checkpoint),
                 "leader_epoch": inside[-1][0] if inside else 0,

@@ -60,12 +60,17 @@ def undo_rows(scenario: str, name: str, table: Table) -> list[str]:
     if not lines:
         return []
     columns, problems = list(table.columns), []
-    by_text = {json.dumps(row): row for row in table.rows}
+    by_text: dict[str, list[list[Any]]] = {}  # a row may be there twice
+    for row in table.rows:
+        by_text.setdefault(json.dumps(row), []).append(row)
     places = [columns.index(column) for column in KEYS.get(name, ())]
     by_key = {tuple(row[at] for at in places): row for row in table.rows}
     for line in lines:
-        if "come" in line and by_text.pop(json.dumps(line["come"]), None) is None:
-            problems.append(f"{path.name}: {name} has no such row: {line['come']}")
+        if "come" in line:
+            if not (alike := by_text.get(json.dumps(line["come"]))):
+                problems.append(f"{path.name}: {name} has no such row: {line['come']}")
+            else:
+                alike.pop()
         if "key" in line:
             row = by_key.get(tuple(line["key"]))
             for column, (old, new) in line["cells"].items():
@@ -73,6 +78,7 @@ def undo_rows(scenario: str, name: str, table: Table) -> list[str]:
                     problems.append(f"{path.name}: {name}: {column} of {line['key']} is not {new}")
                     continue
                 row[columns.index(column)] = old
-    table.rows[:] = [*by_text.values(), *(line["gone"] for line in lines if "gone" in line)]
+    kept = [row for alike in by_text.values() for row in alike]
+    table.rows[:] = [*kept, *(line["gone"] for line in lines if "gone" in line)]
     table.sort()
     return problems

@@ -103,7 +103,7 @@ def horizon(
 @compiled
 def keep_distance(part: Partition, drifts: np.ndarray) -> bool:
     """Whether all logs grow alike: what followers lack, and ask shared budgets for, stays the same."""
-    for slot in range(part.slots):
+    for slot in range(part.slots):  # noqa: SIM110
         if drifts[slot, LOG_BYTES] != drifts[0, LOG_BYTES]:
             return False
     return True

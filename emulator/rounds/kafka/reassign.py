@@ -31,9 +31,7 @@ from emulator.rounds.slots import ORDER_BITS, first_in_order, has, order_within,
 
 
 @compiled
-def reassign(
-    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, has_elr: int
-) -> int:
+def reassign(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, has_elr: int) -> int:
     """The commands of this round in turn, each to its end if it has come to it. Returns 1 for an unclean election."""
     part.adds_replicas = 0
     is_unclean = 0

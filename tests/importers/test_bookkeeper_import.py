@@ -262,6 +262,15 @@ def test_a_topic_comes_in_as_its_list(tmp_path: Path) -> None:
     assert ended["losses"] == (0, 0, 0) and ended["violations"] == {}
 
 
+def test_offloaded_ledgers_without_metadata_are_not_said_to_be_taken(tmp_path: Path) -> None:
+    """Without --as-lists the first of the two offloaded ledgers is left out, so that one is taken."""
+    ledgers, stats = _with_offloaded(tmp_path)
+    summary = import_bookkeeper([ledgers], {TOPIC: stats}, str(tmp_path / "out"))
+    assert len(rows(tmp_path / "out", "ledgers")) == 3
+    assert "1 offloaded ledgers: taken as if bookies still had them" in summary.notes
+    assert any(note.startswith("1 ledgers of topics without metadata: left out") for note in summary.notes)
+
+
 def test_lists_need_one_size(tmp_path: Path) -> None:
     ledgers, stats = _with_offloaded(tmp_path)
     text = Path(ledgers).read_text().replace("ackQuorumSize=2", "ackQuorumSize=1", 1)

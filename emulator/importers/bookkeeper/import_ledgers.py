@@ -147,8 +147,6 @@ def _add_stats(
         if not is_topic_name(_topic_name(topic)):
             raise InputError.at(path, "--internal-stats", f"{topic!r} is no topic", "TENANT/NAMESPACE/TOPIC, or its name")
         for at, ledger in enumerate(of_topic):
-            if ledger.offloaded and not as_lists:
-                notes["offloaded ledgers: taken as if bookies still had them"] += 1
             if ledger.metadata is not None:
                 text = parse_metadata(path, f"ledgers[{at}], metadata", ledger.ledger_id, ledger.metadata)
                 texts.setdefault(ledger.ledger_id, (text, path))
@@ -157,6 +155,8 @@ def _add_stats(
             if ledger.ledger_id not in texts:
                 notes["ledgers of topics without metadata: left out (stats-internal --metadata, or --ledgers)"] += 1
                 continue
+            if ledger.offloaded and not as_lists:
+                notes["offloaded ledgers: taken as if bookies still had them"] += 1
             owners[ledger.ledger_id] = _topic_name(topic)
             held[ledger.ledger_id] = ledger
     return held

@@ -228,6 +228,22 @@ class CopiesOfBlock:
         return entries, replica, at - remote.offsets[partition]
 
 
+def under_way(
+    broker: np.ndarray, begin: np.ndarray, end: np.ndarray, from_round: int, to_round: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(broker, round, copies): where spans within these rounds begin, or are over, how many a broker has from there on; by both.
+
+    Spans as of `CopiesOfBlock.spans`.
+    """
+    width = to_round - from_round + 2
+    keys, of_key = np.unique(
+        np.concatenate([broker * width + begin - from_round, broker * width + end + 1 - from_round]), return_inverse=True
+    )
+    copies = np.zeros(len(keys), np.int64)
+    np.add.at(copies, of_key.reshape(-1), np.repeat([1, -1], len(begin)))
+    return keys // width, from_round + keys % width, np.cumsum(copies)
+
+
 def _ever_copies(settings: np.ndarray, first: int) -> bool:
     """Whether settings from a place on, up to a partition's last ones, are ever those of a topic that copies."""
     last = first

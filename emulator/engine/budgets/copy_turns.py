@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from emulator.engine.budgets.copies_of_block import CopiesOfBlock
+from emulator.engine.budgets.copies_of_block import CopiesOfBlock, under_way
 from emulator.engine.budgets.copy_forecast import Course, forecast
 from emulator.engine.budgets.copy_queue import CopyTask, Turn, turns_of
 from emulator.engine.budgets.shared_block import SharedBlock, with_first_places
@@ -150,15 +150,9 @@ class CopyTurns:
         """The first round in which a broker had more copies than threads."""
         spans = [block.spans(old, from_round, to_round, crowded) for block, old in zip(self._blocks, self._before, strict=True)]
         broker, begin, end = (np.concatenate(columns) for columns in zip(*spans, strict=True))
-        width = to_round - from_round + 2
-        keys, of_key = np.unique(
-            np.concatenate([broker * width + begin - from_round, broker * width + end + 1 - from_round]), return_inverse=True
-        )
-        steps = np.concatenate([np.ones(len(begin), np.int64), -np.ones(len(end), np.int64)])
-        copies = np.zeros(len(keys), np.int64)
-        np.add.at(copies, of_key.reshape(-1), steps)
-        over = keys[np.cumsum(copies) > threads[keys // width]]
-        return to_round if not len(over) else from_round + int((over % width).min())
+        at_broker, at_round, copies = under_way(broker, begin, end, from_round, to_round)
+        over = at_round[copies > threads[at_broker]]
+        return to_round if not len(over) else int(over.min())
 
     def _first_over(self, broker: int, from_round: int, to_round: int, most: int, crowded: bool) -> int:
         """The first round in which copies began that the broker's quota perhaps did not let begin."""

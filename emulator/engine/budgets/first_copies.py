@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from emulator.engine.budgets.copies_of_block import CopiesOfBlock
+from emulator.engine.budgets.copies_of_block import CopiesOfBlock, under_way
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.rows import COPIES_SCHEMA
 from emulator.inputs.arrays.copy_budgets import UNLIMITED
@@ -28,25 +28,18 @@ def can_play_first(shared: SharedBudgets) -> bool:
 
 def copies_at_once(block: SharedBlock, rounds: int) -> pa.Table:
     """Rows of COPIES_SCHEMA of a block that was played from round 0 to the run's end, windows without copies left out."""
-    begins = _windows(rounds)
     if not len(block.stretches.state.tiers):
         return COPIES_SCHEMA.empty_table()
-    every = np.ones(len(block.shared.brokers), bool)
-    broker, first, last = CopiesOfBlock(block, 0).spans(block.begin, 0, rounds, every)
-    known = np.unique(broker)
+    begins, brokers = _windows(rounds), len(block.shared.brokers)
+    spans = CopiesOfBlock(block, 0).spans(block.begin, 0, rounds, np.ones(brokers, bool))
+    at_broker, at_round, copies = under_way(*spans, 0, rounds)
     # A window begins with the copies that are under way.
-    at_broker = np.concatenate([broker, broker, np.repeat(known, len(begins))])
-    at_round = np.concatenate([first, last + 1, np.tile(begins, len(known))])
-    more = np.concatenate([np.ones(len(broker)), -np.ones(len(broker)), np.zeros(len(known) * len(begins))]).astype(np.int64)
-    order = np.lexsort((more, at_round, at_broker))  # who ends before a round, before who begins in it
-    at_once = np.cumsum(more[order])
-    at_broker, at_round = at_broker[order], at_round[order]
-    is_within = at_round < rounds
-    own, at_once = (at_broker * len(begins) + np.searchsorted(begins, at_round, "right") - 1)[is_within], at_once[is_within]
-    windows, starts = np.unique(own, return_index=True)
-    most = np.maximum.reduceat(at_once, starts) if len(starts) else at_once
-    columns = (windows % len(begins), windows // len(begins), most)
-    return pa.table([pa.array(column[most > 0]) for column in columns], schema=COPIES_SCHEMA)
+    places, starts = at_broker * (rounds + 1) + at_round, np.arange(brokers)[:, None] * (rounds + 1) + begins
+    most = np.append(0, copies)[np.searchsorted(places, starts, "right")]
+    within = at_round < rounds
+    np.maximum.at(most, (at_broker[within], np.searchsorted(begins, at_round[within], "right") - 1), copies[within])
+    broker, window = np.nonzero(most)
+    return pa.table([pa.array(column) for column in (window, broker, most[broker, window])], schema=COPIES_SCHEMA)
 
 
 def may_have_waited(copies: pa.Table, shared: SharedBudgets) -> bool:

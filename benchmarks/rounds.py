@@ -3,7 +3,8 @@
 Defaults: 30,000 partitions, 40 rounds; the scenario is SCENARIO below. They run one after the other; in this process:
 
 * compiled rounds on one core, in blocks as a task plays them: every phase of docs/kafka_rounds.md, faults and elections included;
-  on the scenario's partitions, and once more where each has a rate and a log end of its own;
+  on the scenario's partitions, and once more where each has a rate and a log end of its own; these last also by leaps, as runs
+  are played by default: all the other lines play every round;
 * the relational rounds on the same partitions, but only the first RELATIONAL_ROUNDS rounds (each runs every join, whatever
   happens in it);
 * the reference of tests/reference on a sample of the partitions, one core; LEO and HW of the others must equal its.
@@ -111,10 +112,10 @@ def load_scenario(partitions: int, rounds: int, different: bool = False) -> Run:
         return load_run(str(path))
 
 
-def measure_compiled(name: str, scenario: Scenario, sample: list[int]) -> tuple[list[Measured], ReplicaEnds]:
+def measure_compiled(name: str, scenario: Scenario, sample: list[int], leaps: bool = False) -> tuple[list[Measured], ReplicaEnds]:
     """Plays all partitions by compiled rounds, block after block; returns its lines and the sampled logs."""
     partitions = len(scenario.topics[0].assignment)
-    prepared = prepare([scenario], {}, False, scenario.rounds)
+    prepared = prepare([scenario], {}, leaps, scenario.rounds)
     first = read_block(prepared.block(np.arange(1)))
     play(first.state, first.inputs, first.traffic)  # compiled, or read from the cache
     seconds, ends = 0.0, {}
@@ -241,7 +242,9 @@ def main() -> None:
     print(f"compiled rounds and reference agree on LEO and HW of {len(ends)} replicas after the last round")
     different = load_scenario(given.partitions, given.rounds, different=True).scenarios[0]
     of_different, ends_of_different = measure_compiled("each with its own rate and log", different, sample)
-    compiled += of_different
+    by_leaps, ends_by_leaps = measure_compiled("the same, by leaps", different, sample, leaps=True)
+    assert ends_by_leaps == ends_of_different, "leaps and plain rounds differ"
+    compiled += [*of_different, *by_leaps]
     on_spark = [] if given.no_spark else measure_on_spark(scenario, sample, results)
     kernels = measure_kernels(scenario, different, sample, results, [ends, ends_of_different])
     lines = [*compiled, *on_spark, *reference, *kernels]

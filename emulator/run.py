@@ -14,10 +14,11 @@ from datetime import datetime, timezone
 import numpy as np
 import pyarrow
 import pyspark
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
+from emulator.arrow_packs import PackedRows
 from emulator.engine.choice import NAMES, engines_of
 from emulator.engine.estimate import estimate_lines, joined, refuse_full_disk
 from emulator.engine.identity import FOLDER, fingerprint, source_digest
@@ -138,9 +139,11 @@ def _tables(spark: SparkSession, parts: Sequence[Tables]) -> tuple[Tables, Obser
     names = [name for name in OUTPUT_TABLES if name not in OF_EVERY_RUN]
     tables = joined_tables(spark, parts, names)
     violations = tables["violations"]
-    if not isinstance(violations, DataFrame):
+    if isinstance(violations, pyarrow.Table):
         kinds = violations.column("kind").to_pylist()
         return tables, (len(kinds) - kinds.count("suspect"), kinds.count("suspect"))
+    if isinstance(violations, PackedRows):
+        violations = violations.rows()
     observed = Observation("violations")
     is_suspect = F.col("kind") == "suspect"
     counts = {"violations": F.count(F.when(~is_suspect, 1)), "suspects": F.count(F.when(is_suspect, 1))}

@@ -15,12 +15,13 @@ from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
+from emulator.engine.early_workers import start_workers
 from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGMENT, WEIGHT_PER_SECOND, Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_payload
-from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, rows_of, table_of
+from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, packed_rows_of, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
 from emulator.inputs.arrays.copy_budgets import limits_copying
@@ -176,6 +177,8 @@ class CompiledEngine:
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
         progress, longest = playing.progress, max(self._scenarios, key=lambda scenario: scenario.rounds)
+        if not self.is_small:
+            start_workers(playing.spark)
         warm_up(self._prepared, progress, in_one_block=self.is_small)
         progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
         tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
@@ -230,12 +233,15 @@ class CompiledEngine:
         players: list[Player] = [partial(played, state_at=self._state_at) for played in (play_payload, play_shared)]
         jobs.play(self._payloads, partial(play_blocks, players, self._told))
         frames, saturated = jobs.rows(), []
-        for at in self._stepped:
-            rows, used_up = self._in_steps(jobs, at)
+        share = jobs.share
+        for at, (first, end) in self._stepped.items():
+            own = float(self._weights[first:end].sum() / self._weights.sum())
+            rows, used_up = self._in_steps(jobs, at, share, own)
+            share += own
             frames.append(rows)
             saturated.append(used_up)
         rows = reduce(DataFrame.unionByName, frames)
-        tables: Tables = {name: rows_of(rows, name) for name in TABLES if name in self._told}
+        tables: Tables = {name: packed_rows_of(rows, name) for name in TABLES if name in self._told}
         tables["event_counts"] = summed_counts(rows_of(rows, "event_counts"))
         traffic = rows_of(rows, "traffic").groupBy("scenario_id", "broker_place", "bucket")
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
@@ -248,13 +254,15 @@ class CompiledEngine:
         together = [places for at, places in self._shared.items() if at not in self._stepped]
         return plan_blocks(self._weights, cores, JOB_WEIGHT, most, together, list(self._stepped.values()))
 
-    def _in_steps(self, jobs: Jobs, at: int) -> tuple[DataFrame, pa.Table]:
-        """A scenario that no task holds: (what it told, as of _told; the rows of `saturated`)."""
+    def _in_steps(self, jobs: Jobs, at: int, before: float, own: float) -> tuple[DataFrame, pa.Table]:
+        """A scenario that no task holds: (what it told, as of _told; the rows of `saturated`).
+
+        `before`: the part of the run that was played before it; `own`: its part.
+        """
         scenario, (first, end) = self._scenarios[at], self._stepped[at]
         names, plan, spark = [*self._told, *STEP_TABLES], jobs.plan, jobs.playing.spark
         files = StepFiles(spark, self._files.uri, self._files.folder, scenario.scenario_id, names)
         blocks = [plan.places_of(block) for block, bound in enumerate(plan.bounds[:-1]) if first <= bound < end]
-        before, own = jobs.share, float(self._weights[first:end].sum() / self._weights.sum())
 
         def is_done(rounds: int) -> None:
             jobs.advance(len(jobs.done), before + own * rounds / scenario.rounds)

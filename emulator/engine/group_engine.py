@@ -7,7 +7,6 @@ from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from emulator import compiled
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
@@ -15,7 +14,7 @@ from emulator.engine.interface import Playing, Size
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import payload_rows, play_blocks
 from emulator.engine.play_group_blocks import compile_groups, group_payload, play_group_payload
-from emulator.engine.rows import GROUP_TABLES, rows_of
+from emulator.engine.rows import GROUP_TABLES, packed_rows_of
 from emulator.engine.warm_up import check_numba, compile_all
 from emulator.engine.weighed_engine import WeighedEngine
 from emulator.inputs.quorum_arrays.prepare import PreparedGroups, read_group_block
@@ -75,7 +74,7 @@ class GroupEngine(WeighedEngine):
         jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
         jobs.play(self._payloads, partial(play_blocks, (play_group_payload,), names))
         (rows,) = jobs.rows()
-        tables: dict[str, DataFrame] = {name: rows_of(rows, name) for name in TABLES}
+        tables: Tables = {name: packed_rows_of(rows, name) for name in TABLES}
         return {**tables, "broker_rounds": empty_table("broker_rounds")}
 
     def _plan(self, cores: int) -> Plan:

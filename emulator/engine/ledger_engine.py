@@ -23,7 +23,7 @@ from emulator.engine.play_ledger_blocks import (
     play_topic_payload,
     topic_payload,
 )
-from emulator.engine.rows import LEDGER_TABLES, rows_of
+from emulator.engine.rows import LEDGER_TABLES, packed_rows_of, rows_of
 from emulator.engine.warm_up import check_numba, compile_all
 from emulator.engine.weighed_engine import WeighedEngine
 from emulator.errors import InputError
@@ -115,9 +115,9 @@ class LedgerEngine(WeighedEngine):
         jobs = Jobs(playing, self._files, self._weights, names, advance, self._plan)
         jobs.play(self._payloads, partial(play_blocks, PLAYERS, names))
         (rows,) = jobs.rows()
-        tables: dict[str, DataFrame] = {name: rows_of(rows, name) for name in TABLES}
+        tables: Tables = {name: packed_rows_of(rows, name) for name in TABLES}
         if limits := self._limits:
-            many = tables["topics"].where(F.col("ledgers_created") > min(limits.values()))
+            many = rows_of(rows, "topics").where(F.col("ledgers_created") > min(limits.values()))
             self._check_counts(tuple(row) for row in many.select(*LEDGERS_CREATED).collect())
         return {**tables, "broker_rounds": self._broker_rounds(traffic_of_jobs(rows))}
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from emulator.arrow_schemas import from_arrow_schema
+from emulator.arrow_packs import PackedRows, pack, unpack
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
 from emulator.outcomes.compiled_groups import BLOCK_TABLES as GROUP_BLOCK_TABLES
@@ -76,8 +76,6 @@ ROWS_PER_PACK = 50_000
 OF_PACKS = {"compression": "none", "parquet.enable.dictionary": "false", "parquet.page.size.row.check.min": "1"}
 """How Parquet stores packs: as they are, and looking after each whether its buffers are full, not after a hundred."""
 
-_PACKING = pa.ipc.IpcWriteOptions(compression="lz4")
-
 
 def blocks_row(block: int, partitions: int, seconds: float) -> pa.Table:
     """The row of BLOCKS_SCHEMA of a block."""
@@ -103,39 +101,29 @@ def batches_of(tables: Mapping[str, pa.Table], names: Collection[str] = tuple(TA
 def _packs(table: pa.Table, kind: pa.Schema) -> list[bytes]:
     """The rows of a table as Arrow streams."""
     whole = table.select(kind.names).cast(kind).combine_chunks()
-    return [_pack(whole.slice(start, ROWS_PER_PACK)) for start in range(0, whole.num_rows, ROWS_PER_PACK)]
+    return [pack(whole.slice(start, ROWS_PER_PACK)) for start in range(0, whole.num_rows, ROWS_PER_PACK)]
 
 
-def _pack(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=_PACKING) as stream:
-        stream.write_table(table)
-    return sink.getvalue().to_pybytes()
+def packed_rows_of(rows: DataFrame, table: str) -> PackedRows:
+    """The rows of one table, of a frame of `rows_schema`, as they are packed there."""
+    return PackedRows(_packed(rows, table), TABLES[table])
 
 
 def rows_of(rows: DataFrame, table: str) -> DataFrame:
-    """The rows of one table, of a frame of `rows_schema`."""
-    return _packed(rows, table).mapInArrow(_unpack, from_arrow_schema(TABLES[table]))
+    """Likewise, unpacked by Spark."""
+    return packed_rows_of(rows, table).rows()
 
 
 def table_of(rows: DataFrame, table: str) -> pa.Table:
-    """The same in the driver, for a table that is small there."""
+    """Likewise in the driver, for a table that is small there."""
     return unpacked(_packed(rows, table).toArrow().to_batches(), table)
 
 
 def unpacked(batches: Iterable[pa.RecordBatch], table: str) -> pa.Table:
     """The rows of one table, of batches of `batches_of`."""
     packs = (batch.select([table]) for batch in batches)
-    return pa.Table.from_batches(_unpack(packs), TABLES[table])
+    return pa.Table.from_batches(unpack(packs), TABLES[table])
 
 
 def _packed(rows: DataFrame, table: str) -> DataFrame:
     return rows.select(table).where(F.col(table).isNotNull())
-
-
-def _unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows in the only column of these batches."""
-    for batch in batches:
-        for packed in batch.column(0).drop_null():
-            with pa.ipc.open_stream(packed.as_buffer()) as stream:
-                yield from stream

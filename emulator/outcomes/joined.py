@@ -9,10 +9,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.arrow_frames import frame_of
+from emulator.arrow_packs import PackedRows
 from emulator.arrow_schemas import to_arrow_schema
 from emulator.schema import OUTPUT_TABLES
 
-Tables = dict[str, DataFrame | pa.Table]
+Tables = dict[str, DataFrame | PackedRows | pa.Table]
 
 OF_SYSTEMS = ("invariants",)
 """Tables whose rows several engines of one system have, and that are there once."""
@@ -28,8 +29,8 @@ def joined_tables(spark: SparkSession, of_systems: Sequence[Tables], names: Coll
     return {name: _joined(spark, name, [tables[name] for tables in of_systems if name in tables]) for name in names}
 
 
-def _joined(spark: SparkSession, name: str, parts: list[DataFrame | pa.Table]) -> DataFrame | pa.Table:
-    filled = [part for part in parts if isinstance(part, DataFrame) or part.num_rows > 0]
+def _joined(spark: SparkSession, name: str, parts: list[DataFrame | PackedRows | pa.Table]) -> DataFrame | PackedRows | pa.Table:
+    filled = [part for part in parts if not isinstance(part, pa.Table) or part.num_rows > 0]
     if not filled:
         return empty_table(name)
     arrow = [part for part in filled if isinstance(part, pa.Table)]
@@ -38,8 +39,16 @@ def _joined(spark: SparkSession, name: str, parts: list[DataFrame | pa.Table]) -
     if len(arrow) == len(filled):
         columns = arrow[0].schema.names
         return pa.concat_tables([part.select(columns).cast(arrow[0].schema) for part in arrow])
-    frames = [part if isinstance(part, DataFrame) else frame_of(spark, part) for part in filled]
-    return reduce(DataFrame.unionByName, frames)
+    packed = [part for part in filled if isinstance(part, PackedRows)]
+    if len(packed) == len(filled):
+        return reduce(PackedRows.and_those_of, packed)
+    return reduce(DataFrame.unionByName, (_frame(spark, part) for part in filled))
+
+
+def _frame(spark: SparkSession, part: DataFrame | PackedRows | pa.Table) -> DataFrame:
+    if isinstance(part, PackedRows):
+        return part.rows()
+    return part if isinstance(part, DataFrame) else frame_of(spark, part)
 
 
 def _distinct(parts: list[pa.Table]) -> pa.Table:

@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from emulator.arrow_packs import PackedRows
 from emulator.arrow_schemas import to_arrow_schema
+from emulator.outcomes.joined import Tables
 from emulator.scenario import Scenario
 from emulator.schema import OUTPUT_TABLES
 
@@ -25,11 +27,13 @@ def written_events(events: DataFrame, scenarios: Iterable[Scenario]) -> DataFram
     return events
 
 
-def counted_and_written(events: DataFrame | pa.Table, scenarios: Iterable[Scenario]) -> dict[str, DataFrame | pa.Table]:
+def counted_and_written(events: DataFrame | PackedRows | pa.Table, scenarios: Iterable[Scenario]) -> Tables:
     """Tables `events` and `event_counts` of a run with these events."""
     if isinstance(events, pa.Table):
         return {"events": written_rows(events, scenarios), "event_counts": counted_rows(events)}
-    return {"events": written_events(events, scenarios), "event_counts": counted_events(events)}
+    frame = events.rows() if isinstance(events, PackedRows) else events
+    written = written_events(frame, scenarios) if _selections(scenarios) else events
+    return {"events": written, "event_counts": counted_events(frame)}
 
 
 def written_rows(events: pa.Table, scenarios: Iterable[Scenario]) -> pa.Table:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
+from emulator.arrow_files import ArrowFiles
 from emulator.session import is_connect
 
 
@@ -61,12 +62,11 @@ class Files(Protocol):
 def files_of(spark: SparkSession, root_uri: str) -> Files:
     """The files under `root_uri`: by Hadoop's Java API where the session has a JVM, else by pyarrow's file systems.
 
-    Raises `InputError` for an address that cannot be opened.
+    Those of this machine by pyarrow, too: for each file and folder that it makes, Hadoop starts a process that sets permissions,
+    which is most of what a small run costs. Raises `InputError` for an address that cannot be opened.
     """
     if is_connect(spark):
-        from emulator.arrow_files import ArrowFiles
-
         return ArrowFiles(root_uri)
-    from emulator.hadoop_files import HadoopFiles
+    from emulator.hadoop_files import HadoopFiles, is_of_this_machine
 
-    return HadoopFiles(spark, root_uri)
+    return ArrowFiles(root_uri) if is_of_this_machine(spark, root_uri) else HadoopFiles(spark, root_uri)

@@ -14,6 +14,13 @@ from emulator.errors import InputError
 from emulator.spark.classic import java_of
 
 
+def is_of_this_machine(spark: SparkSession, uri: str) -> bool:
+    """Whether an address is a path of this machine, as Hadoop's settings have it, which say what an address without scheme is."""
+    if "://" in uri or uri.startswith("file:"):
+        return uri.startswith("file:") and (uri.startswith("file:///") or "://" not in uri)
+    return str(java_of(spark).hadoop_conf.get("fs.defaultFS", "file:///")).startswith("file:")
+
+
 class HadoopFiles:
     """The files under `root_uri`; names are relative to it, parts joined by "/", and "" is the root itself.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,15 @@ from emulator.arrow_files import ArrowFiles
 from emulator.errors import InputError
 from emulator.files import Files, files_of
 from emulator.hadoop_files import HadoopFiles
+from tests.engine_helpers import emulate
+
+RUN = """
+rounds = 12
+cluster = { brokers = 3 }
+topics = [{ name = "t", partitions = 4, replication_factor = 3 }]
+workload = [{ topic = "t", records_per_round = 5 }]
+faults = [{ kind = "broker_crash", broker = 1, from_round = 3, to_round = 9 }]
+"""
 
 KINDS = ("hadoop", "arrow", "arrow, file by file")
 
@@ -22,16 +32,36 @@ def files(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     """Files under "out [1]", which is not there yet; "file by file" renames folders as on an object store."""
     root = str(tmp_path / "out [1]")
     if request.param == "hadoop":
-        return files_of(request.getfixturevalue("spark"), root)
+        return HadoopFiles(request.getfixturevalue("spark"), root)
     if request.param == "arrow, file by file":
         monkeypatch.setattr(ArrowFiles, "_renames_folders", False)
     return ArrowFiles(root)
 
 
-def test_which_files_a_session_has(spark: SparkSession, tmp_path: Path) -> None:
-    assert isinstance(files_of(spark, str(tmp_path)), HadoopFiles)
+def test_which_files_a_session_has(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connect = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    for uri in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}", "a:b/c"):
+        assert isinstance(files_of(spark, uri), ArrowFiles), uri
     assert isinstance(files_of(connect, str(tmp_path)), ArrowFiles)
+    monkeypatch.setattr("emulator.hadoop_files.HadoopFiles", lambda _, uri: f"of Hadoop: {uri}")
+    for uri in ("hdfs://host/a", "s3a://bucket/file:", "file://host/a"):
+        assert files_of(spark, uri) == f"of Hadoop: {uri}"
+    hadoop_conf = {"fs.defaultFS": "hdfs://host"}
+    monkeypatch.setattr("emulator.hadoop_files.java_of", lambda _: SimpleNamespace(hadoop_conf=hadoop_conf))
+    assert files_of(spark, "a/b") == "of Hadoop: a/b"
+    assert isinstance(files_of(spark, f"file:{tmp_path}"), ArrowFiles)
+
+
+def test_a_run_writes_the_same_by_hadoop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the driver and as jobs, over tables that are there."""
+    tables = [emulate(spark, RUN, tmp_path / "arrow", trace="none")]
+    monkeypatch.setattr("emulator.hadoop_files.is_of_this_machine", lambda *_: False)
+    tables.append(emulate(spark, RUN, tmp_path / "hadoop", trace="none"))
+    monkeypatch.setattr("emulator.engine.compiled_engine.SMALL_WEIGHT", 0.0)
+    tables.append(emulate(spark, RUN, tmp_path / "hadoop", trace="none"))
+    first, *others = ({name: sorted(map(repr, rows)) for name, rows in seen.items() if name != "runs"} for seen in tables)
+    assert others == [first, first]
+    assert len(first["outcomes"]) == 4
 
 
 def test_addresses(files: Files, tmp_path: Path) -> None:

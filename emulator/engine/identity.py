@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def fingerprint(*values: object) -> str:
     return digest.hexdigest()
 
 
+@cache
 def source_digest() -> str:
     """A digest of this package's own files: what another version of it began it would not go on with alike."""
     package = Path(__file__).parents[1]

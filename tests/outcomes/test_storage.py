@@ -31,9 +31,9 @@ CHANGES = ("rename", "delete", "make_folders", "write_text")
 
 @pytest.fixture(params=["hadoop", "arrow"], autouse=True)
 def files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of this by Hadoop's Java API, and by pyarrow as over Spark Connect."""
-    if request.param == "arrow":
-        monkeypatch.setattr("emulator.storage.files_of", lambda _, uri: ArrowFiles(uri))
+    """All of this by Hadoop's Java API, and by pyarrow as on this machine and over Spark Connect."""
+    made = (lambda _, uri: ArrowFiles(uri)) if request.param == "arrow" else HadoopFiles
+    monkeypatch.setattr("emulator.storage.files_of", made)
 
 
 def put(folder: Path, text: str) -> None:

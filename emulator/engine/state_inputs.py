@@ -17,7 +17,7 @@ from emulator.inputs.storage_settings import may_delete
 from emulator.scenario import Scenario, Topic, parse_partitions
 from emulator.scenario.faults import resolve_faults
 from emulator.scenario.globs import matching_topics
-from emulator.scenario.initial import check_partition_rows, check_replica_rows
+from emulator.scenario.initial_rows import check_partition_rows, check_replica_rows
 from emulator.scenario.load import scenario_of
 from emulator.scenario.model import INITIAL_PARTITIONS_SCHEMA, INITIAL_REPLICAS_SCHEMA, WORKLOAD_SCHEMA
 from emulator.scenario.places import Places

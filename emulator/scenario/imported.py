@@ -15,7 +15,8 @@ from emulator.configs import ConfigValue, parse_value
 from emulator.errors import InputError
 from emulator.placement.assignments import Assignment
 from emulator.scenario.faults import broker_ids_allowed
-from emulator.scenario.initial import check_partition_rows, check_replica_rows, check_segment_rows, fill_epochs
+from emulator.scenario.initial import fill_epochs
+from emulator.scenario.initial_rows import check_partition_rows, check_replica_rows, check_segment_rows
 from emulator.scenario.model import (
     EPOCHS,
     INITIAL_PARTITIONS_SCHEMA,

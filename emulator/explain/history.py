@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from emulator.explain.ledger_rows import LedgerRows
 from emulator.explain.rows import PartitionRows, Row
 
 DEAD_KINDS = frozenset({"broker_crash", "power_loss", "disk_loss", "controlled_shutdown", "rack_loss"})
@@ -35,23 +36,37 @@ class FaultInForce:
         return self.starts <= round_ and (self.ends is None or round_ < self.ends)
 
 
-class History:
+def by_round(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """Rows by their round; those of none, as violations of the end, are left out."""
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["round"] is not None:
+            found[row["round"]].append(row)
+    return found
+
+
+class RoundsTold:
+    """What is known of rounds of whatever a story is told of: what happened, and which faults were in force."""
+
+    def __init__(self, rows: PartitionRows | LedgerRows) -> None:
+        self.columns = rows.columns
+        self.events, self.violations = by_round(rows.events), by_round(rows.violations)
+        racks = {row["broker"]: row["rack"] for row in rows.brokers}
+        self.faults = [FaultInForce(row, brokers_of(row, self.columns, racks)) for row in rows.faults]
+
+    def faulty(self, round_: int) -> frozenset[int]:
+        """Brokers, or bookies, with a fault in force; an entry of -1 is none of the columns, as the controller."""
+        return frozenset(b for fault in self.faults if fault.holds(round_) for b in fault.brokers or (-1,))
+
+
+class History(RoundsTold):
     """Looks up what is known of a round and a broker."""
 
     def __init__(self, rows: PartitionRows) -> None:
+        super().__init__(rows)
         self.rows = rows
-        self.columns = rows.columns
         self.states: dict[tuple[int, int], Row] = {(row["round"], row["broker"]): row for row in rows.trace}
         self.controllers: dict[int, Row] = {row["round"]: row for row in rows.controllers}
-        self.events: dict[int, list[Row]] = defaultdict(list)
-        for event in rows.events:
-            self.events[event["round"]].append(event)
-        self.violations: dict[int, list[Row]] = defaultdict(list)
-        for violation in rows.violations:
-            if violation["round"] is not None:
-                self.violations[violation["round"]].append(violation)
-        racks = {row["broker"]: row["rack"] for row in rows.brokers}
-        self.faults = [FaultInForce(row, brokers_of(row, self.columns, racks)) for row in rows.faults]
         self._leaders = self._leaders_by_epoch()
 
     def leader_of(self, epoch: int) -> int | None:
@@ -78,10 +93,6 @@ class History:
         if before is not None:
             return int(before["leo"])
         return 0 if round_ - 1 in self.controllers else None  # a new replica starts empty
-
-    def faulty(self, round_: int) -> frozenset[int]:
-        """Brokers with a fault in force; an entry of -1 is the controller."""
-        return frozenset(b for fault in self.faults if fault.holds(round_) for b in fault.brokers or (-1,))
 
     def dead(self, round_: int) -> frozenset[int]:
         """Brokers that a fault keeps down."""

@@ -13,7 +13,7 @@ from emulator.explain.ledger_closing import (
     state_words,
 )
 from emulator.explain.ledger_rows import refuse_other_ledger
-from emulator.explain.reading import Subject, ask, read_faults
+from emulator.explain.reading import Subject, read_faults
 from emulator.explain.rows import Row
 from emulator.explain.times import time_of, times_of
 from emulator.outcomes.ask import Asker
@@ -49,7 +49,7 @@ def ledger_lines(tables: Asker, subject: Subject, number: int | None = None) -> 
     chosen, first, last = subject.scenario, subject.first, subject.last
 
     def rows(table: str, more: str = "") -> list[Row]:
-        return ask(tables, f"SELECT * FROM {table} WHERE {subject.here} {more}")
+        return tables.rows(f"SELECT * FROM {table} WHERE {subject.here} {more}")
 
     here, of_scenario = f"{subject.topic}:{subject.partition}", f"scenario {chosen['name']} ({chosen['protocol']})"
     heading = f"{here}, {of_scenario}, rounds {first} to {last} ({times_of(chosen, first, last)})"

@@ -6,51 +6,35 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from emulator.explain.fetches import offsets
-from emulator.explain.history import FaultInForce, brokers_of
+from emulator.explain.history import RoundsTold
 from emulator.explain.ledger_rows import LedgerRows
 from emulator.explain.rows import Row
 
 
-def by_round(rows: Sequence[Row]) -> dict[int, list[Row]]:
-    """Rows by their round; those of none, as violations of the end, are left out."""
-    found: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        if row["round"] is not None:
-            found[row["round"]].append(row)
-    return found
-
-
-class LedgerHistory:
+class LedgerHistory(RoundsTold):
     """Looks up what is known of a round and a bookie of a ledger."""
 
     def __init__(self, rows: LedgerRows) -> None:
+        super().__init__(rows)
         self.rows = rows
-        self.columns = rows.columns
         self.ledgers: dict[int, Row] = {row["round"]: row for row in rows.trace}
         self.bookies: dict[tuple[int, int], Row] = {(row["round"], row["broker"]): row for row in rows.bookie_trace}
-        self.events, self.violations = by_round(rows.events), by_round(rows.violations)
-        racks = {row["broker"]: row["rack"] for row in rows.brokers}
-        self.faults = [FaultInForce(row, brokers_of(row, self.columns, racks)) for row in rows.faults]
-
-    def faulty(self, round_: int) -> frozenset[int]:
-        """Bookies with a fault in force; an entry of -1: one that is about no bookie."""
-        return frozenset(b for fault in self.faults if fault.holds(round_) for b in fault.brokers or (-1,))
 
     def sent(self, round_: int) -> tuple[int, int] | None:
         """Returns [from, to) of what the writer sent first in a round; None: nothing."""
-        now, before = self.ledgers.get(round_), self.ledgers.get(round_ - 1)
-        if now is None:
-            return None
-        first = self.rows.first_own_entry if before is None else before["last_add_pushed"] + 1
-        return (first, now["last_add_pushed"] + 1) if now["last_add_pushed"] >= first else None
+        return self._gone_beyond("last_add_pushed", round_)
 
     def acknowledged(self, round_: int) -> tuple[int, int] | None:
         """Returns [from, to) of what the writer acknowledged in a round; None: nothing."""
+        return self._gone_beyond("writer_lac", round_)
+
+    def _gone_beyond(self, last: str, round_: int) -> tuple[int, int] | None:
+        """Returns [from, to) of the entries by which a last one moved on in a round; None: by none."""
         now, before = self.ledgers.get(round_), self.ledgers.get(round_ - 1)
         if now is None:
             return None
-        first = self.rows.first_own_entry if before is None else before["writer_lac"] + 1
-        return (first, now["writer_lac"] + 1) if now["writer_lac"] >= first else None
+        first = self.rows.first_own_entry if before is None else before[last] + 1
+        return (first, now[last] + 1) if now[last] >= first else None
 
     def taken(self, round_: int, broker: int) -> list[int]:
         """Entries that a bookie newly has at the end of a round."""

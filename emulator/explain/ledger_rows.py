@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from emulator.errors import InputError
-from emulator.explain.reading import Subject, ask, read_faults
+from emulator.explain.reading import Subject, read_faults
 from emulator.explain.rows import Row
 from emulator.outcomes.ask import Asker
 
@@ -79,7 +79,7 @@ def read_ledger_or_topic(tables: Asker, subject: Subject, number: int | None) ->
 
 
 def _rows(tables: Asker, subject: Subject, table: str, more: str = "") -> list[Row]:
-    return ask(tables, f"SELECT * FROM {table} WHERE {subject.here} {more}")
+    return tables.rows(f"SELECT * FROM {table} WHERE {subject.here} {more}")
 
 
 def refuse_other_ledger(here: str, topic: Sequence[Row], number: int | None) -> None:

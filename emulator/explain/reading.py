@@ -39,11 +39,11 @@ def find_subject(tables: Asker, topic: str, partition: int, scenario: str | None
 
     `scenario`: name or id, None for the only one or base; `rounds`: first and last, None for all.
     """
-    chosen = choose_scenario(ask(tables, "SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
+    chosen = choose_scenario(tables.rows("SELECT * FROM scenarios ORDER BY scenario_id"), scenario)
     subject = Subject(chosen, topic, partition, *choose_rounds(chosen, rounds))
     of_scenario = f"FROM partitions WHERE {subject.in_scenario}"
     topics = f"SELECT topic, max(partition) AS last {of_scenario} GROUP BY topic ORDER BY topic"
-    check_partition(ask(tables, topics), topic, partition)
+    check_partition(tables.rows(topics), topic, partition)
     return subject
 
 
@@ -55,7 +55,7 @@ def read_partition(tables: Asker, subject: Subject) -> tuple[PartitionRows, int,
     topic, partition, first, last = subject.topic, subject.partition, subject.first, subject.last
 
     def rows(table: str, columns: str = "*", more: str = "true") -> list[Row]:
-        return ask(tables, f"SELECT {columns} FROM {table} WHERE {subject.here} AND {more}")
+        return tables.rows(f"SELECT {columns} FROM {table} WHERE {subject.here} AND {more}")
 
     in_rounds = f"round BETWEEN {first - 1} AND {last} ORDER BY round"
     places, outcomes = rows("partitions"), rows("outcomes")
@@ -81,7 +81,7 @@ def read_partition(tables: Asker, subject: Subject) -> tuple[PartitionRows, int,
 def read_run(tables: Asker) -> Row | None:
     """Returns the row of table `runs`; None where there is none."""
     try:
-        found = ask(tables, "SELECT * FROM runs")
+        found = tables.rows("SELECT * FROM runs")
     except InputError:
         return None
     return found[0] if found else None
@@ -126,9 +126,9 @@ def check_partition(topics: Sequence[Row], topic: str, partition: int) -> None:
 def read_faults(tables: Asker, subject: Subject, brokers: Collection[int]) -> tuple[list[Row], list[Row]]:
     """Returns the racks of these brokers, and the faults that concern the subject, which lies on them, in their order."""
     ids = ", ".join(map(str, brokers)) or "-1"
-    racks = ask(tables, f"SELECT broker, rack FROM brokers WHERE {subject.in_scenario} AND broker IN ({ids})")
+    racks = tables.rows(f"SELECT broker, rack FROM brokers WHERE {subject.in_scenario} AND broker IN ({ids})")
     concerns = _concerns(subject.topic, subject.partition, brokers, racks)
-    return racks, ask(tables, f"SELECT * FROM faults WHERE {subject.in_scenario} AND {concerns} ORDER BY fault_id")
+    return racks, tables.rows(f"SELECT * FROM faults WHERE {subject.in_scenario} AND {concerns} ORDER BY fault_id")
 
 
 def _concerns(topic: str, partition: int, brokers: Collection[int], racks: Sequence[Row]) -> str:
@@ -143,12 +143,6 @@ def _concerns(topic: str, partition: int, brokers: Collection[int], racks: Seque
             f"(partition IS NULL OR partition = {partition})",
         ]
     )
-
-
-def ask(tables: Asker, sql: str) -> list[Row]:
-    """The rows of a query over the tables of a run."""
-    columns, rows = tables.ask(sql)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def literal(text: str) -> str:

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 
 from emulator.explain.fetches import offsets
-from emulator.explain.history import FaultInForce
+from emulator.explain.history import FaultInForce, by_round
 from emulator.explain.ledger_closing import topic_closing
-from emulator.explain.ledger_history import by_round
 from emulator.explain.ledger_marks import event_mark, reader_marks
 from emulator.explain.ledger_rows import TopicRows
 from emulator.explain.ledger_story import growth_words, waiting_words, with_quiet

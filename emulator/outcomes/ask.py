@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
@@ -55,6 +55,11 @@ class Asker:
         if id(prices) not in self._on_spark:
             self._on_spark[id(prices)] = TablesOnSpark(self.uri, self._start_spark(), prices)
         return self._on_spark[id(prices)].ask(query)
+
+    def rows(self, query: str, prices: PricesShape | None = None) -> list[Mapping[str, Any]]:
+        """The rows of an answer by the names of its columns."""
+        columns, rows = self.ask(query, prices)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def resolve(query: str) -> str:

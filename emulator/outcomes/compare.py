@@ -146,6 +146,11 @@ def check_groups(by: Sequence[str]) -> None:
             raise InputError(f"--by: {problem}; allowed: {listing(GROUPING_COLUMNS)}")
 
 
+def same_group(one: str, other: str, by: Sequence[str]) -> str:
+    """SQL: whether rows of two tables are of the same scenario and group of partitions."""
+    return f"{one}.scenario_id = {other}.scenario_id" + "".join(f" AND {one}.{name} <=> {other}.{name}" for name in by)
+
+
 def groups_sql(by: Sequence[str]) -> str:
     """SQL: scenario_id, group_topic, group_partition and the columns that partitions are grouped by: base's, else their own."""
     of_base = "".join(f", coalesce(base.{name}, o.{name}) AS {name}" for name in by)

@@ -108,7 +108,7 @@ def placement_report(tables: Asker) -> tuple[list[str], list[tuple[Any, ...]]]:
 
     Raises InputError for a run without scenarios of partitions, and as `Asker.ask` does.
     """
-    placements = _placements(_rows(tables, PLACED), _rows(tables, TRIALS))
+    placements = _placements(tables.rows(PLACED), tables.rows(TRIALS))
     if not placements:
         raise InputError(f"--report placement: {tables.uri} has no partitions; allowed: a run with a protocol of partitions")
     return list(COLUMNS), _report(tables, placements)
@@ -116,10 +116,10 @@ def placement_report(tables: Asker) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 def emulated_trials(tables: Asker) -> list[dict[str, Any]]:
     """The rows of the report that have trials, by column; none of a run in which nobody failed for good and at random."""
-    trials = _rows(tables, TRIALS)
+    trials = tables.rows(TRIALS)
     if not trials:
         return []
-    rows = _report(tables, _placements(_rows(tables, PLACED), trials))
+    rows = _report(tables, _placements(tables.rows(PLACED), trials))
     return [named for named in (dict(zip(COLUMNS, row, strict=True)) for row in rows) if named["trials"]]
 
 
@@ -166,14 +166,9 @@ def _placements(placed: Iterable[Mapping[str, Any]], trials: Iterable[Mapping[st
 def _copysets(tables: Asker, scenario_ids: Sequence[int]) -> dict[int, Sets]:
     """The copysets of each of these scenarios."""
     found: dict[int, list[list[int]]] = {number: [] for number in scenario_ids}
-    for row in _rows(tables, COPYSETS.format(", ".join(map(str, scenario_ids)))):
+    for row in tables.rows(COPYSETS.format(", ".join(map(str, scenario_ids)))):
         found[row["scenario_id"]].append(row["copyset"])
     return {number: copysets([pad_replicas(sets)]) for number, sets in found.items()}
-
-
-def _rows(tables: Asker, query: str) -> list[dict[str, Any]]:
-    columns, rows = tables.ask(query)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _rounded(share: float) -> float:

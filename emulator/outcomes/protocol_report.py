@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.outcomes.compare import check_groups, groups_sql, same_partition
+from emulator.outcomes.compare import check_groups, groups_sql, same_group, same_partition
 
 MAJORITY = ("raft", "zab", "viewstamped", "kraft", "hdfs-journal")
 """Protocols that commit by a majority: 2 f + 1 copies for f failures."""
@@ -29,9 +29,6 @@ def protocol_report_sql(by: Sequence[str] = ()) -> str:
     of_group = "".join(f", g.{name}" for name in by)
     names = "".join(f", {name}" for name in by)
     of_kept = "".join(f"k.{name}, " for name in by)
-
-    def joined(other: str) -> str:
-        return f"{other}.scenario_id = k.scenario_id" + "".join(f" AND {other}.{name} <=> k.{name}" for name in by)
 
     return f"""
 WITH groups_of AS ({groups_sql(by)}
@@ -145,7 +142,7 @@ SELECT
   coalesce(c.lost_by_cause, '') AS lost_by_cause
 FROM kept k
 JOIN scenarios s ON s.scenario_id = k.scenario_id
-LEFT JOIN latencies l ON {joined("l")}
-LEFT JOIN causes c ON {joined("c")}
+LEFT JOIN latencies l ON {same_group("l", "k", by)}
+LEFT JOIN causes c ON {same_group("c", "k", by)}
 ORDER BY {"".join(f"k.{name} NULLS LAST, " for name in by)}k.scenario_id
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.outcomes.compare import check_groups, groups_sql, same_partition
+from emulator.outcomes.compare import check_groups, groups_sql, same_group, same_partition
 
 
 def quorum_report_sql(by: Sequence[str] = ()) -> str:
@@ -17,7 +17,6 @@ def quorum_report_sql(by: Sequence[str] = ()) -> str:
     names = "".join(f", {name}" for name in by)
     of_group = "".join(f", g.{name}" for name in by)
     of_kept = "".join(f"k.{name}, " for name in by)
-    on = "".join(f" AND n.{name} <=> k.{name}" for name in by)
     return f"""
 WITH groups AS ({groups_sql(by)}
 ),
@@ -79,6 +78,6 @@ SELECT
 FROM kept k
 JOIN scenarios s ON s.scenario_id = k.scenario_id
 JOIN cluster c ON c.scenario_id = k.scenario_id
-LEFT JOIN nodes n ON n.scenario_id = k.scenario_id{on}
+LEFT JOIN nodes n ON {same_group("n", "k", by)}
 ORDER BY {"".join(f"k.{name} NULLS LAST, " for name in by)}k.scenario_id
 """

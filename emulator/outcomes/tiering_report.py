@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emulator.outcomes.compare import check_groups, groups_sql, same_partition
+from emulator.outcomes.compare import check_groups, groups_sql, same_group, same_partition
 from emulator.table_columns import TABLE_COLUMNS
 
 COST_ITEMS = {
@@ -36,9 +36,6 @@ def tiering_report_sql(by: Sequence[str] = ()) -> str:
     costs = ",\n  ".join(
         f"round(coalesce(c.{column}, 0), 2) AS {column}" for column in ("month_cost", "run_cost", *COST_ITEMS.values())
     )
-
-    def on(alias: str) -> str:
-        return f"{alias}.scenario_id = k.scenario_id" + "".join(f" AND {alias}.{name} <=> k.{name}" for name in by)
 
     fleet_only = " AND ".join(f"k.{name} IS NULL" for name in by) or "true"
     return f"""
@@ -134,9 +131,9 @@ SELECT
 FROM keys k
 JOIN scenarios s ON s.scenario_id = k.scenario_id
 CROSS JOIN sizing z
-LEFT JOIN held h ON {on("h")}
-LEFT JOIN joined j ON {on("j")}
-LEFT JOIN costs c ON {on("c")}
+LEFT JOIN held h ON {same_group("h", "k", by)}
+LEFT JOIN joined j ON {same_group("j", "k", by)}
+LEFT JOIN costs c ON {same_group("c", "k", by)}
 LEFT JOIN fleet f ON f.scenario_id = k.scenario_id AND {fleet_only}
 ORDER BY {"".join(f"k.{name} NULLS LAST, " for name in by)}k.scenario_id
 """

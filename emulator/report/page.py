@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulator.errors import InputError
-from emulator.explain.reading import ask, choose_scenario, read_run
+from emulator.explain.reading import choose_scenario, read_run
 from emulator.options import writing
 from emulator.outcomes.ask import Asker
 from emulator.progress import Progress
@@ -62,7 +62,7 @@ def write_report(tables: Asker, path: str, progress: Progress, scenario: str | N
 
 def page(tables: Asker, progress: Progress, wanted: str | None, told: int, prices: PricesShape) -> str:
     """Returns the report of a run; as `write_report` has it."""
-    scenarios = ask(tables, "SELECT * FROM scenarios ORDER BY scenario_id")
+    scenarios = tables.rows("SELECT * FROM scenarios ORDER BY scenario_id")
     scenario = choose_scenario(scenarios, wanted)
     run, stored, problem = read_run(tables), None, "the run keeps no scenario"
     if run is not None:
@@ -73,7 +73,7 @@ def page(tables: Asker, progress: Progress, wanted: str | None, told: int, price
     of = scenario["scenario_id"]
 
     def rows(query: str) -> list[Row]:
-        return ask(tables, query.format(s=of, rows=max(told, MOST_WORST)))
+        return tables.rows(query.format(s=of, rows=max(told, MOST_WORST)))
 
     topics, faults, came_to = rows(questions.TOPICS), rows(questions.FAULTS), rows(questions.SCENARIOS)
     worst = rows(questions.WORST)

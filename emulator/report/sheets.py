@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.explain.reading import ask
 from emulator.graphs.copysets import copysets, loss_probability
 from emulator.graphs.picture import svg
 from emulator.graphs.placed import NOBODY, Placed, padded, placed
@@ -59,7 +58,7 @@ _TRIALS = (
 def sheets(tables: Asker, scenarios: Sequence[Row], scenario: Row, prices: PricesShape) -> dict[str, str]:
     """Returns sections of the page by id, those that the run has something for."""
     found = {}
-    if ask(tables, questions.TIERED)[0]["segments"]:
+    if tables.rows(questions.TIERED)[0]["segments"]:
         found["tiering"] = _tiering(tables, prices)
     if any(each["protocol"] in LEDGER_PROTOCOLS for each in scenarios):
         found["quorums"] = _quorums(tables)
@@ -136,10 +135,10 @@ def _at_the_end(tables: Asker, scenario: Row) -> Placed | None:
     """Where the scenario's partitions lie; None for too many to draw, and none."""
     number = scenario["scenario_id"]
     of_scenario = f"FROM partitions WHERE scenario_id = {number}"
-    if not 0 < ask(tables, f"SELECT count(*) AS partitions {of_scenario}")[0]["partitions"] <= MOST_DRAWN_PARTITIONS:
+    if not 0 < tables.rows(f"SELECT count(*) AS partitions {of_scenario}")[0]["partitions"] <= MOST_DRAWN_PARTITIONS:
         return None
-    rows = ask(tables, questions.PLACED.format(s=number))
-    brokers = ask(tables, f"SELECT broker, rack FROM brokers WHERE scenario_id = {number}")
+    rows = tables.rows(questions.PLACED.format(s=number))
+    brokers = tables.rows(f"SELECT broker, rack FROM brokers WHERE scenario_id = {number}")
 
     def lists(name: str) -> np.ndarray:
         return padded(pa.array([row[name] for row in rows], pa.list_(pa.int32())))

@@ -6,6 +6,9 @@ import re
 from collections.abc import Collection, Iterable
 from fnmatch import translate
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 PARTITIONS_PATTERN = r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*"
 PARTITIONS_ALLOWED = 'partition numbers and ranges, as in "5", "0-99" or "0-3,7"'
 GLOB_CHARACTERS = frozenset("*?[")
@@ -40,6 +43,13 @@ def parse_partitions(text: str) -> list[tuple[int, int]]:
         if ranges[-1][1] < ranges[-1][0]:
             raise ValueError("has a range that runs backwards")
     return ranges
+
+
+def single_ranges(texts: pa.StringArray) -> tuple[pa.Int64Array, pa.Int64Array]:
+    """First and last of each text that is a number or one range; null of any other, for `parse_partitions`."""
+    one = pc.extract_regex(texts, r"^(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?$")
+    first, last = (pc.if_else(pc.equal(digits, ""), None, digits).cast(pa.int64()) for digits in (one.field(0), one.field(1)))
+    return first, pc.coalesce(last, first)
 
 
 def known_topics_listed(names: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.scenario.globs import PARTITIONS_ALLOWED, PARTITIONS_PATTERN, parse_partitions
+from emulator.scenario.globs import PARTITIONS_ALLOWED, PARTITIONS_PATTERN, parse_partitions, single_ranges
 from emulator.scenario.model import WORKLOAD_SCHEMA
 from emulator.scenario.rates import in_rounds
 from emulator.scenario.rows import Rows
@@ -72,9 +72,7 @@ def check_partitions(rows: Rows, limits: np.ndarray) -> None:
         PARTITIONS_ALLOWED,
     )
     # A number or one range, nearly always: all at once. A list of several: one by one.
-    one = pc.extract_regex(texts, r"^(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?$")
-    first = _integers(one.field("first"))
-    last = pc.coalesce(_integers(one.field("last")), first)
+    first, last = single_ranges(texts)
     several = pc.and_(pc.is_valid(texts), pc.is_null(first))
     if pc.any(several).as_py():
         firsts, lasts = first.to_pylist(), last.to_pylist()
@@ -96,7 +94,3 @@ def _ranges(rows: Rows, row: int, text: str) -> list[tuple[int, int]]:
         return parse_partitions(text)
     except ValueError as error:
         raise rows.error(row, "partitions", f'"{text}" {error}', PARTITIONS_ALLOWED) from None
-
-
-def _integers(digits: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(digits, ""), None, digits).cast(pa.int64())

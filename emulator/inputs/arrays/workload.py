@@ -15,7 +15,7 @@ from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
 from emulator.rounds.kafka.constants import ACKS_ALL, FOREVER
 from emulator.scenario import Scenario
-from emulator.scenario.globs import parse_partitions
+from emulator.scenario.globs import parse_partitions, single_ranges
 from emulator.scenario.rates import EVEN_ALLOWED, records_a_round
 
 FROM, TO, RECORDS, RECORD_BYTES, ACKS, MORE, OF, TOO_LARGE = range(8)
@@ -147,9 +147,7 @@ def ranges_of_rows(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray,
 
 def _partition_ranges(texts: pa.StringArray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(row, first partition, last) of all ranges of `partitions` texts such as "0-3,7", by row; null is all of `most`."""
-    one = pc.extract_regex(texts, r"^(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?$")
-    first = _integers(one.field("first"))
-    last = pc.coalesce(_integers(one.field("last")), first)
+    first, last = single_ranges(texts)
     is_null = pc.is_null(texts).to_numpy(zero_copy_only=False)
     several = np.flatnonzero(~is_null & pc.is_null(first).to_numpy(zero_copy_only=False))
     low = pc.fill_null(first, 0).to_numpy(zero_copy_only=False).copy()
@@ -162,7 +160,3 @@ def _partition_ranges(texts: pa.StringArray, most: int) -> tuple[np.ndarray, np.
         order = np.argsort(row, kind="stable")
         row, low, high = row[order], low[order], high[order]
     return row, low, high
-
-
-def _integers(digits: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(digits, ""), None, digits).cast(pa.int64())

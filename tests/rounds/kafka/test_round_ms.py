@@ -41,7 +41,7 @@ ROUNDS_OF = {
     "acked_lost": 1,
     "committed_lost": 0,
 }
-"""Rounds by which what is told may differ: the table of docs/kafka_rounds.md, Times in rounds."""
+"""Rounds by which what is told may differ: the list of docs/kafka_rounds.md, Times in rounds."""
 
 LAGS = ("cut from the leader",)
 ISR_CHECK_SECONDS = 15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
@@ -9,7 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import click
 
@@ -23,12 +24,31 @@ SHOW_CURSOR = b"\x1b[?25h"
 
 
 @dataclass
+class GoingOn:
+    """How an interrupted command goes on.
+
+    `command`: what goes on, empty where nothing does; `has_kept`: whether it finds anything.
+    """
+
+    command: str = ""
+    has_kept: Callable[[], bool] = lambda: False
+
+    def said(self, what: str = "interrupted") -> str:
+        """Returns what is said of an interrupt."""
+        if not self.command:
+            return what
+        if not self.has_kept():
+            return f"{what}; nothing was finished yet: the same command starts anew"
+        return f"{what}; go on with: {self.command}"
+
+
+@dataclass
 class Invocation:
     """What holds for a whole command line: whether stack traces are shown, its arguments, what goes on if it is interrupted."""
 
     verbose: bool = False
     arguments: Sequence[str] = ()
-    resume: str = ""
+    going_on: GoingOn = field(default_factory=GoingOn)
 
 
 def run_command_line(commands: click.Group, program: str, arguments: Sequence[str]) -> int:
@@ -60,30 +80,29 @@ def fail(code: int, message: str, shown: BaseException | None = None) -> int:
     return code
 
 
-def interrupted(resume: str, what: str = "interrupted") -> str:
-    """Returns what is said of an interrupt; `resume`: the command that goes on, empty where there is none."""
-    return f"{what}; go on with: {resume}" if resume else what
-
-
-def end_at_interrupts(end_java: Callable[[], None], resume: str = "") -> None:
+def end_at_interrupts(end_java: Callable[[], None], going_on: GoingOn) -> None:
     """From now on an interrupt (Ctrl-C) ends the process after `end_java`, with one line and code 130; a second at once.
 
-    SIGTERM does so with code 143. `resume`: as of `interrupted`.
+    SIGTERM does so with code 143.
 
-    For a process whose Spark has started: Spark's own handler asks Java to cancel in the midst of whatever is being asked, which
-    fails with stack traces. What is left behind is what a killed run leaves: no table, and checkpoints to resume from.
+    For a process that has a Spark, or is starting it: Spark's own handler asks Java to cancel in the midst of whatever is being
+    asked, which fails with stack traces. What is left behind is what a killed run leaves: no table, checkpoints to resume from.
     """
+
+    shown = os.dup(2)  # while Java starts, a pipe stands in the place of standard error
 
     def end(number: int, _: object) -> None:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_DFL)
-        logging.disable()  # threads that ask Java something now fail, and the bridge to it logs the stack
-        if sys.stderr.isatty():
-            os.write(2, SHOW_CURSOR)
-        end_java()
         is_term = number == signal.SIGTERM
-        said = interrupted(resume, "told to end" if is_term else "interrupted")
-        os.write(2, f"\nerror: {one_line(said, MAX_LINE_CHARS)}\n".encode(errors="backslashreplace"))
+        said = going_on.said("told to end" if is_term else "interrupted")
+        if sys.stderr.isatty():
+            os.write(shown, SHOW_CURSOR)
+        # Threads that ask Java something, or are asked, now fail: the bridge logs a stack, Spark's accumulators print theirs.
+        logging.disable()
+        sys.stderr = io.StringIO()
+        end_java()
+        os.write(shown, f"\nerror: {one_line(said, MAX_LINE_CHARS)}\n".encode(errors="backslashreplace"))
         os._exit(TERMINATED if is_term else INTERRUPTED)
 
     if threading.current_thread() is threading.main_thread():
@@ -109,7 +128,7 @@ def _invoke(commands: click.Group, program: str, arguments: list[str], invocatio
     except InputError as error:
         return fail(BAD_INPUT, str(error))
     except (KeyboardInterrupt, click.Abort):
-        return fail(INTERRUPTED, interrupted(invocation.resume))
+        return fail(INTERRUPTED, invocation.going_on.said())
     except BrokenPipeError:
         raise
     except EnvironmentProblem as error:
@@ -118,7 +137,7 @@ def _invoke(commands: click.Group, program: str, arguments: list[str], invocatio
         hint = "" if invocation.verbose else f" (--verbose or {DEBUG_VARIABLE}=1 shows the stack trace)"
         reason, shown = _reason(error), error if invocation.verbose else None
         if NO_SPACE in reason:
-            return fail(FAILED, interrupted(invocation.resume, "no space is left on the disk: make room"), shown)
+            return fail(FAILED, invocation.going_on.said("no space is left on the disk: make room"), shown)
         return fail(FAILED, f"the run failed: {reason}{hint}", shown)
 
 

@@ -36,6 +36,8 @@ class Progress:
         self._round_ms = 0
         self._jobs = 0
         self._before: tuple[int, int] = (0, 0)
+        self.has_kept = False
+        """Whether anything is done and written that the run would not have to do again."""
 
     def __enter__(self) -> Progress:
         return self
@@ -64,6 +66,10 @@ class Progress:
     def of_jobs(self, count: int) -> None:
         """Tells of how many jobs the run is; the iterations of `advance` are those that are done."""
         self._jobs = count
+
+    def keeps(self) -> None:
+        """Tells that something is done and written that the run would not have to do again."""
+        self.has_kept = True
 
     def resumed(self, rounds_done: int, replica_rounds: int) -> None:
         """Tells what an earlier run has done: rates and the time left are of what this one does."""

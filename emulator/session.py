@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -139,7 +141,7 @@ def _build(master: str | None, conf: dict[str, str], app_name: str) -> SparkSess
         refuse_java()
     try:
         with without_incubator_warning():
-            _ours = _started(app_name, _settings(master, conf, submitted))
+            _ours = _started_beside_handler(app_name, _settings(master, conf, submitted))
     except SPARK_ERRORS as error:
         raise EnvironmentProblem(f"Spark could not start: {_first_line(error)}") from error
     return _ours
@@ -179,6 +181,14 @@ def _started(app_name: str, settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _started_beside_handler(app_name: str, settings: Mapping[str, str]) -> SparkSession:
+    """A handler of interrupts that is there stays: in the main thread, only there, Spark puts its own in its place."""
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
+        return _started(app_name, settings)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_started, app_name, settings).result()
 
 
 def _refuse_unreachable(remote: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 from emulator import __version__
 from emulator.cli import main
 from emulator.errors import EnvironmentProblem, InputError
+from emulator.progress import Progress
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "datasets" / "examples"
@@ -296,10 +297,11 @@ def test_options_of_rounds_that_are_gone_are_taken(scenario: str, engine: FakeEn
             OSError(28, "No space left on device"),
             [],
             3,
-            "error: no space is left on the disk: make room; go on with: emulator run ",
+            "error: no space is left on the disk: make room; nothing was finished yet: the same command starts anew\n",
         ),
         (MemoryError(), [], 3, "error: the run failed: MemoryError: "),
-        (KeyboardInterrupt(), [], 130, "error: interrupted; go on with: emulator run "),
+        (KeyboardInterrupt(), [], 130, "error: interrupted; nothing was finished yet: the same command starts anew\n"),
+        (KeyboardInterrupt(), ["--resume"], 130, "error: interrupted; go on with: emulator run "),
     ],
 )
 def test_exit_codes_of_a_run(
@@ -319,6 +321,18 @@ def test_exit_codes_of_a_run(
     assert printed.out == "".join(f"{line}\n" for line in getattr(outcome, "lines", []))
     assert printed.err.startswith(error)
     assert printed.err.count("\n") == (1 if error else 0)
+
+
+def test_an_interrupted_run_that_has_kept_something_says_how_to_go_on(
+    scenario: str, engine: FakeEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted_later(*_: object, progress: Progress, **__: object) -> Summary:
+        progress.keeps()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("emulator.run.run_emulation", interrupted_later)
+    assert main(["run", scenario, "--out", "out"]) == 130
+    assert capsys.readouterr().err == f"error: interrupted; go on with: emulator run {scenario} --out out --resume\n"
 
 
 @pytest.mark.parametrize("variable", [True, False])

@@ -13,13 +13,14 @@ from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM, print_lines
 from emulator.cli.sessions import refuse_other_contents
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.exits import DONE, VIOLATED, Invocation, fail
+from emulator.exits import DONE, VIOLATED, GoingOn, Invocation, fail
 from emulator.options import (
     common,
     on_spark,
 )
 
 if TYPE_CHECKING:
+    from emulator.progress import Progress
     from emulator.scenario import Run
 
 
@@ -91,8 +92,9 @@ def run_command(
         return DONE
     from emulator.progress import Progress
 
-    resume_with = "" if engine == "relational" else _resume_with()
-    with sessions.session(master, conf, f"{PROGRAM} run {run.name}", resume_with) as spark, Progress() as progress:
+    progress = Progress()
+    going_on = GoingOn() if engine == "relational" else _going_on(progress)
+    with sessions.session(master, conf, f"{PROGRAM} run {run.name}", going_on) as spark, progress:
         if engine == "relational":
             from emulator.rounds.relational.run import run_relational
 
@@ -109,13 +111,14 @@ def run_command(
     return DONE
 
 
-def _resume_with() -> str:
-    """The command that goes on with this run, noted for an interrupt."""
+def _going_on(progress: Progress) -> GoingOn:
+    """How this run goes on after an interrupt, noted for one. What an earlier run kept is there for a second --resume as well."""
     invocation = click.get_current_context().find_object(Invocation)
     assert invocation is not None
-    asked = [*invocation.arguments, *([] if "--resume" in invocation.arguments else ["--resume"])]
-    invocation.resume = shlex.join([PROGRAM, *asked])
-    return invocation.resume
+    resumes = "--resume" in invocation.arguments
+    asked = [*invocation.arguments, *([] if resumes else ["--resume"])]
+    invocation.going_on = GoingOn(shlex.join([PROGRAM, *asked]), lambda: resumes or progress.has_kept)
+    return invocation.going_on
 
 
 def _tell_without_effect(engine: str | None, checkpoint_every: int | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from emulator.cli.printing import PROGRAM
 from emulator.errors import InputError, one_line
-from emulator.exits import end_at_interrupts
+from emulator.exits import GoingOn, end_at_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,14 +59,16 @@ def asking(folder: str, engine: str | None, master: str | None, conf: Mapping[st
 
 
 @contextmanager
-def session(master: str | None, conf: Mapping[str, str], app_name: str, resume: str = "") -> Iterator[SparkSession]:
-    """Holds a session for one command; one that was there before stays. `resume`: as of exits.interrupted."""
+def session(
+    master: str | None, conf: Mapping[str, str], app_name: str, going_on: GoingOn | None = None
+) -> Iterator[SparkSession]:
+    """Holds a session for one command; one that was there before stays. `going_on`: after an interrupt."""
     from emulator.session import end_java, get_session, is_there, stop_if_ours
 
     found = is_there()
-    spark = get_session(master, conf, app_name)
     if not found:
-        end_at_interrupts(end_java, resume)
+        end_at_interrupts(end_java, going_on or GoingOn())
+    spark = get_session(master, conf, app_name)
     try:
         yield spark
     finally:

@@ -265,6 +265,7 @@ class CompiledEngine:
         blocks = [plan.places_of(block) for block, bound in enumerate(plan.bounds[:-1]) if first <= bound < end]
 
         def is_done(rounds: int) -> None:
+            jobs.playing.progress.keeps()
             jobs.advance(len(jobs.done), before + own * rounds / scenario.rounds)
 
         def resumes(round_: int) -> None:

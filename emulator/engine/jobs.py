@@ -95,6 +95,7 @@ class Jobs:
                 with watching(self.playing.spark, len(blocks), partial(self._advance_within, job)):
                     self.files.write(job, placed.mapInArrow(play_blocks, self.schema))
                 self.done.add(job)
+                self.advance.progress.keeps()
             self.advance(len(self.done), self.share)
 
     def rows(self) -> list[DataFrame]:

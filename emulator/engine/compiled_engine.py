@@ -228,6 +228,7 @@ class CompiledEngine:
         return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if shares_budgets(s)}
 
     def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
+        pa.default_memory_pool().release_unused()  # of reading the files of large scenarios
         apart = list(self._stepped.values())
         jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart)
         players: list[Player] = [partial(played, state_at=self._state_at) for played in (play_payload, play_shared)]

@@ -95,5 +95,16 @@ def test_settings_given_win_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -
     assert "spark.driver.memory" not in remote
 
 
+@pytest.mark.parametrize(
+    ("cores", "chosen", "serial"), [(2, "", True), (4, "-Xss2m", True), (5, "", False), (2, "-XX:+UseParallelGC", False)]
+)
+def test_few_cores_collect_garbage_in_one_thread(monkeypatch: pytest.MonkeyPatch, cores: int, chosen: str, serial: bool) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", chosen)
+    options = session._settings("local[2]", {}, submitted=False)["spark.driver.extraJavaOptions"]
+    assert ("-XX:+UseSerialGC" in options.split()) == serial
+    assert "GC" not in session._settings("spark://host:7077", {}, submitted=False)["spark.driver.extraJavaOptions"]
+
+
 def test_driver_memory_is_at_most_half_of_the_machine() -> None:
     assert 0 < java.default_driver_memory_bytes() <= java.LARGEST_DEFAULT_DRIVER_MEMORY_BYTES

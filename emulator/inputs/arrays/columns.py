@@ -86,6 +86,11 @@ def _distinct_long(values: np.ndarray, begins: np.ndarray, length: int) -> tuple
     return np.array(first, np.int64), group
 
 
+def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays one after the other; a single one as it is, for it may be large."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 @dataclass(frozen=True, eq=False)
 class PackedLists:
     """Lists of rows of numbers: list i is rows[offsets[i]:offsets[i + 1]]."""
@@ -103,6 +108,8 @@ class PackedLists:
     @staticmethod
     def joined(parts: Sequence[PackedLists]) -> PackedLists:
         """The lists of all parts, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
         counts = np.concatenate([part.counts for part in parts])
         return PackedLists(np.concatenate([part.rows for part in parts]), offsets_of(counts))
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from emulator.inputs.arrays.blocks import pack
 from emulator.inputs.arrays.brokers import READ_BY_BROKERS, BrokerArrays
-from emulator.inputs.arrays.columns import PackedLists, offsets_of, spread
+from emulator.inputs.arrays.columns import PackedLists, joined, offsets_of, spread
 from emulator.inputs.arrays.joined_brokers import JoinedBrokers
 from emulator.inputs.arrays.rules import rules_records
 from emulator.inputs.arrays.scenario_rows import scenario_rows
@@ -52,7 +52,7 @@ class Prepared:
         self.scenarios = scenario_rows(scenarios, leaps, bucket_rounds)
         self.scenarios["some_tiered"] = int(any(part.has_tiers for part in parts))
         self.weights = np.concatenate([part.weights for part in parts]).astype(float)
-        self._columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
+        self._columns = {name: joined([part.columns[name] for part in parts]) for name in parts[0].columns}
         self._columns["scenario"] = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
         lists = {
             "settings": [part.settings for part in parts],
@@ -69,10 +69,10 @@ class Prepared:
                 self._columns[_NUMBERED[name]][self.first_place[i] : self.first_place[i + 1]] += before[i]
         self._transactions = PackedLists.joined([part.transactions for part in parts]).rows.reshape(-1)
         self._remote_epochs = PackedLists.joined([part.remote_epochs for part in parts])
-        self._first_acks = np.concatenate([part.first_acks for part in parts])
+        self._first_acks = joined([part.first_acks for part in parts])
         self._first_slot = offsets_of(self._columns["slots"].astype(np.int64))
-        self._broker_place = np.concatenate([part.placement.broker for part in parts])
-        self.page_cache_share = np.concatenate([part.page_cache_share for part in parts])
+        self._broker_place = joined([part.placement.broker for part in parts])
+        self.page_cache_share = joined([part.page_cache_share for part in parts])
         self._log_row, self._logs, self._epochs, self._bases = _joined_logs(parts)
         self._brokers = JoinedBrokers([part.brokers for part in parts])
 
@@ -264,7 +264,7 @@ def _with_traffic(scenarios: Any, brokers: np.ndarray) -> tuple[Any, int]:
 
 def _joined_logs(parts: Sequence[ScenarioColumns]) -> tuple[np.ndarray | None, np.ndarray, PackedLists, PackedLists]:
     """(by slot the row of its log, -1 for an empty one, or None for all empty; the logs; their epoch caches; their segments)."""
-    logs, epochs = np.concatenate([part.logs for part in parts]), PackedLists.joined([part.epochs for part in parts])
+    logs, epochs = joined([part.logs for part in parts]), PackedLists.joined([part.epochs for part in parts])
     bases = PackedLists.joined([part.bases for part in parts])
     if not len(logs):
         return None, logs, epochs, bases

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from emulator.scenario import Scenario
+from emulator.scenario.model import Scenario
 
 R = TypeVar("R")
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.outcomes import queries
+from emulator.errors import InputError
 from emulator.outcomes.only_reads import parse_reading
+from emulator.outcomes.resolve import resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,20 +60,6 @@ class Asker:
         """The rows of an answer by the names of its columns."""
         columns, rows = self.ask(query, prices)
         return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def resolve(query: str) -> str:
-    """Returns the SQL of a query, which may be the "@name" of a bundled question; raises InputError where there is none."""
-    if not query.strip():
-        raise InputError("SQL: the query is empty")
-    if not query.startswith("@"):
-        return query
-    name, known = query[1:], queries()
-    if name not in known:
-        raise InputError(
-            f"SQL: no bundled question is named {quoted(name)}{did_you_mean(name, known)}; allowed: {listing(known)}"
-        )
-    return known[name].sql
 
 
 def local_folder(uri: str) -> str | None:

@@ -10,9 +10,9 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from emulator.errors import InputError
-from emulator.outcomes.ask import resolve
 from emulator.outcomes.only_reads import parse_reading
 from emulator.outcomes.prices import PricesShape
+from emulator.outcomes.resolve import resolve
 from emulator.outcomes.view_texts import names_in, no_tables, refuse_without_graph
 from emulator.outcomes.views import ALL_TABLES, register
 from emulator.session import quiet_query_errors

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from emulator.outcomes.ask import Asker, resolve
+from emulator.outcomes.ask import Asker
+from emulator.outcomes.resolve import resolve
 from emulator.outcomes.view_texts import HELPER_VIEWS, helper_view_sql, names_in, with_sources, without_comments
 from emulator.scenario.event_kinds import LEDGER_EVENTS, PARTITION_EVENTS, unwritten_kinds
 

@@ -6,16 +6,15 @@ What of it can be is checked by initial_rows.py, row by row, and by initial_othe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from emulator.scenario.epoch_caches import epochs_or_first
+from emulator.scenario.initial_file import InitialFile
 from emulator.scenario.initial_others import check_copies, check_leader_epochs, check_once
 from emulator.scenario.initial_rows import check_partition_rows, check_replica_rows, check_segment_rows
 from emulator.scenario.model import (
-    EPOCHS,
     INITIAL_PARTITIONS_SCHEMA,
     INITIAL_REMOTE_SEGMENTS_SCHEMA,
     INITIAL_REPLICAS_SCHEMA,
@@ -25,9 +24,6 @@ from emulator.scenario.places import Places
 from emulator.scenario.rows import rows_of_list
 from emulator.scenario.shapes import InitialReplicaShape, InitialShape
 from emulator.scenario.topics import Layout
-
-if TYPE_CHECKING:
-    from emulator.scenario.initial_file import InitialFile
 
 
 def resolve_initial(
@@ -92,26 +88,3 @@ def _filled(entry: InitialReplicaShape) -> Mapping[str, Any]:
 
 def _epoch_entries(pairs: Sequence[Sequence[int]]) -> list[dict[str, int]]:
     return [{"epoch": min(epoch, 2**31 - 1), "start_offset": start} for epoch, start in pairs]
-
-
-def epochs_or_first(log_start_offset: int, leo: int) -> list[dict[str, int]]:
-    """The epoch cache of a log that came without one: epoch 0 from its start, nothing for an empty log."""
-    return [{"epoch": 0, "start_offset": log_start_offset}] if leo > log_start_offset else []
-
-
-def fill_epochs(caches: pa.ChunkedArray, start: pa.ChunkedArray, leo: pa.ChunkedArray) -> pa.Array:
-    """The epoch caches of logs; of those that came without one epochs_or_first."""
-    given = caches.combine_chunks()
-    lengths = pc.fill_null(pc.list_value_length(given), 0).to_numpy()
-    lacking = pc.is_null(given).to_numpy(zero_copy_only=False) & pc.greater(leo, start).to_numpy()
-    if not lacking.any():
-        return pc.if_else(pc.is_null(given), pa.scalar([], EPOCHS), given)
-    offsets = np.concatenate([[0], np.cumsum(lengths + lacking)]).astype(np.int32)
-    old = given.flatten()
-    epochs, starts = np.zeros(offsets[-1], np.int32), np.zeros(offsets[-1], np.int64)
-    first = offsets[:-1][lacking]
-    others = np.ones(offsets[-1], bool)
-    others[first] = False
-    epochs[others], starts[others] = old.field("epoch").to_numpy(), old.field("start_offset").to_numpy()
-    starts[first] = start.to_numpy()[lacking]
-    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([epochs, starts], fields=list(EPOCHS.value_type)))

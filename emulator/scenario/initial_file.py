@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from emulator.errors import did_you_mean, listing, quoted
-from emulator.scenario.initial import fill_epochs
+from emulator.scenario.epoch_caches import fill_epochs
 from emulator.scenario.initial_others import keys_of, pairs, repeated
 from emulator.scenario.initial_rows import check_keys, check_logs, check_partition_rows, check_replica_rows, check_segment_rows
 from emulator.scenario.model import (

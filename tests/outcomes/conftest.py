@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.outcomes.ask import resolve
+from emulator.outcomes.resolve import resolve
 from emulator.outcomes.sql import ask_registered, own_session, register_run
 from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS
 from tests import output_tables

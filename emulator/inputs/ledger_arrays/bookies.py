@@ -30,9 +30,9 @@ from emulator.rounds.bookkeeper.constants import (
     SILENT,
     UNREGISTERED,
 )
-from emulator.scenario import Scenario
 from emulator.scenario.bookie_places import region_of
 from emulator.scenario.ledgers import ADD_BOOKIE, DECOMMISSION
+from emulator.scenario.model import Scenario
 
 STATUS_BITS = {
     "dead": DEAD,

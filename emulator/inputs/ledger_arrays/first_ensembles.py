@@ -13,7 +13,7 @@ from emulator.rounds.bookkeeper.draw_first_ensembles import draw_first_ensembles
 from emulator.rounds.bookkeeper.play_block import Scratch
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.records import rows
-from emulator.scenario import Scenario, Topic
+from emulator.scenario.model import Scenario, Topic
 
 ROOM = 16
 """Of lists: enough for the bookies of one ensemble."""

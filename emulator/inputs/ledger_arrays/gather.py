@@ -26,7 +26,7 @@ from emulator.rounds.bookkeeper.inputs import (
     WorkloadSpan,
 )
 from emulator.rounds.records import fields_of, rows
-from emulator.scenario import Scenario
+from emulator.scenario.model import Scenario
 
 
 def draw_key_of(seed: int) -> int:

@@ -13,7 +13,7 @@ from emulator.faults.kinds import LEDGER_KINDS, FaultRow
 from emulator.inputs.remote_store import STORE_FAULTS
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
 from emulator.rounds.bookkeeper.constants import COMMAND_KINDS, DELAY_ADDS, DROP_ADDS, FOREVER, NO_LIMIT
-from emulator.scenario import Command, Scenario, Topic
+from emulator.scenario.model import Command, Scenario, Topic
 
 Spans = tuple[tuple[int, ...], ...]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from emulator.configs import ConfigValue
 from emulator.ledger_configs import effective
 from emulator.rounds.bookkeeper.constants import NO_LIMIT, POLICIES
-from emulator.scenario import Scenario, Topic
+from emulator.scenario.model import Scenario, Topic
 
 MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024
 

@@ -1,0 +1,48 @@
+"""How files use each other (docs/architecture.md, Where a rule lives)."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import networkx as nx
+
+import emulator
+
+ROOT = Path(emulator.__file__).parent.parent
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in (ROOT / "emulator").rglob("*.py")
+}
+
+
+def imported(module: str) -> set[str]:
+    """What a file imports, in functions and for types only as well: names of modules, or of what is in them."""
+    names = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {name if (name := f"{node.module}.{alias.name}") in FILES else node.module for alias in node.names}
+    return names
+
+
+IMPORTS = {module: imported(module) for module in FILES}
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    uses = nx.DiGraph((module, used) for module, names in IMPORTS.items() for used in names & FILES.keys())
+    assert len(uses) > 500
+    assert [sorted(circle) for circle in nx.strongly_connected_components(uses) if len(circle) > 1] == []
+
+
+def test_rounds_know_nothing_of_spark_but_for_the_relational_ones() -> None:
+    users = {module for module, names in IMPORTS.items() if any(f"{name}.".startswith("pyspark.") for name in names)}
+    of_rounds = {module for module in users if module.startswith("emulator.rounds.")}
+    assert {module for module in of_rounds if not module.startswith("emulator.rounds.relational.")} == set()
+    assert of_rounds
+
+
+def test_one_file_imports_numba() -> None:
+    assert [m for m, names in IMPORTS.items() if any(f"{name}.".startswith("numba.") for name in names)] == []
+    assert [m for m, path in FILES.items() if 'import_module("numba' in path.read_text("utf-8")] == ["emulator.compiled_cache"]

@@ -58,11 +58,8 @@ def explain_command(
     Rounds in which nothing but steady fetching, or writing, went on are told of in one line. What compiled rounds play is played
     again if the run did not trace it; any other partition has to be traced to be told of round by round.
     """
-    from emulator.explain.fewest_faults import with_fewest_faults
     from emulator.explain.reading import find_subject, read_partition, read_run
-    from emulator.explain.replay import with_replay
     from emulator.explain.story import tell
-    from emulator.progress import Progress
     from emulator.scenario.event_kinds import unwritten_kinds
     from emulator.scenario.protocols import LEDGER_PROTOCOLS, PARTITIONS, system_of
 
@@ -83,10 +80,16 @@ def explain_command(
     if fewest_faults:
         if run is None:
             raise InputError(f"--fewest-faults: {folder} has no table runs; allowed: DIR of emulator run SCENARIO.toml --out DIR")
+        from emulator.explain.fewest_faults import with_fewest_faults
+        from emulator.progress import Progress
+
         with Progress() as progress:
             rows, found = with_fewest_faults(rows, run, first, last, progress)
         print_lines([found])
     elif run is not None:
+        from emulator.explain.replay import with_replay  # a partition whose rounds are in the tables takes no rules
+        from emulator.progress import Progress
+
         try:
             with Progress() as progress:
                 rows = with_replay(rows, run, first, last, progress)

@@ -13,6 +13,7 @@ from emulator.outcomes.resolve import resolve
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from emulator.outcomes.duckdb_tables import OpenTables
     from emulator.outcomes.prices import PricesShape
     from emulator.outcomes.sql import TablesOnSpark
 
@@ -31,6 +32,7 @@ class Asker:
         self._engine = engine
         self._start_spark = start_spark
         self._on_spark: dict[int, TablesOnSpark] = {}
+        self._opened: dict[int, OpenTables] = {}
 
     def ask(self, query: str, prices: PricesShape | None = None) -> Answer:
         """Returns the column names of a query's answer and an iterator over its rows.
@@ -45,7 +47,7 @@ class Asker:
             from emulator.outcomes.duckdb_sql import OnlySpark, run_duckdb
 
             try:
-                return run_duckdb(self.uri, local_folder(self.uri), sql, tree, prices, query.startswith("@"))
+                return run_duckdb(self.uri, local_folder(self.uri), sql, tree, prices, query.startswith("@"), self._opened)
             except OnlySpark as error:
                 if self._engine == "duckdb":
                     problem = f"DuckDB does not answer this as Spark does: {error}"

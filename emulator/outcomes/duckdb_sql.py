@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.outcomes.column_names import Untranslatable
-from emulator.outcomes.duckdb_tables import NotHere, connect, is_unfinished
+from emulator.outcomes.duckdb_tables import NotHere, OpenTables, is_unfinished
 from emulator.outcomes.spark_to_duckdb import translate
 from emulator.outcomes.view_texts import ALL_COLUMNS, HELPER_VIEWS, names_in, no_tables, refuse_without_graph
 
@@ -27,12 +27,18 @@ class OnlySpark(Exception):
 
 
 def run_duckdb(
-    uri: str, folder: str | None, sql: str, tree: exp.Expr | None, prices: PricesShape | None, is_bundled: bool = False
+    uri: str,
+    folder: str | None,
+    sql: str,
+    tree: exp.Expr | None,
+    prices: PricesShape | None,
+    is_bundled: bool = False,
+    opened: dict[int, OpenTables] | None = None,
 ) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
     """Returns the column names of a query's answer and an iterator over its rows.
 
     `uri`: of the run; `folder`: its local path, None where it has none; `tree`: the query as `parse_reading` gives it;
-    `is_bundled`: it is a bundled question. Raises
+    `is_bundled`: it is a bundled question; `opened`: what queries before this one opened, by their prices' id. Raises
     OnlySpark before the first row for whatever Spark has to be asked, and InputError for a table or column that is not there.
     """
     if folder is None:
@@ -49,9 +55,13 @@ def run_duckdb(
     refuse_unknown_tables(tree)
     try:
         translation = translate(tree)
-        connection = connect(folder, names_in(sql), prices)
+        tables = {} if opened is None else opened
+        if id(prices) not in tables:
+            tables[id(prices)] = OpenTables(folder, prices)
+        tables[id(prices)].add(names_in(sql))
     except (Untranslatable, NotHere, duckdb.Error, OSError) as error:
         raise OnlySpark(_line(error)) from error
+    connection = tables[id(prices)].connection.cursor()
     try:
         connection.execute(translation.sql)
         described = [(str(name), str(kind)) for name, kind, *_ in connection.description or ()]

@@ -58,39 +58,55 @@ class NotHere(Exception):
     """Says why DuckDB cannot read the tables of a folder as Spark does."""
 
 
-def connect(folder: str, names: Collection[str], prices: PricesShape | None) -> duckdb.DuckDBPyConnection:
-    """Returns a connection that has these tables and helper views, and can open no other file, nor the network.
+class OpenTables:
+    """The tables of a folder and the helper views in one connection, which can open no other file, nor the network.
 
-    `prices`: the price table, None for the bundled one. Raises NotHere, and duckdb.Error for files that are damaged.
+    `prices`: the price table, None for the bundled one.
     """
-    wanted = with_sources(names)
-    tables = {name: _files(folder, name) for name in ALL_COLUMNS if name in wanted}
-    files = [file for found in tables.values() for file in found]
-    if sum(map(os.path.getsize, files)) > _memory_bytes() // MEMORY_SHARE_OF_FILES:
-        raise NotHere("the tables are larger than what fits this machine's memory")
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "allow_community_extensions": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        },
-    )
-    try:
+
+    def __init__(self, folder: str, prices: PricesShape | None) -> None:
+        self._folder, self._prices = folder, prices
+        self._there: set[str] = set()
+        files = [file for name in ALL_COLUMNS for file in _listed(folder, name)]
+        self.connection = duckdb.connect(
+            ":memory:",
+            config={
+                "allow_community_extensions": "false",
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+            },
+        )
         for macro in MACROS:
-            connection.execute(f"CREATE MACRO {macro}")
-        connection.execute("SET allowed_paths = ?", [[*files, *map(_without_patterns, files)]])
-        connection.execute("SET enable_external_access = false")
+            self.connection.execute(f"CREATE MACRO {macro}")
+        self.connection.execute("SET allowed_paths = ?", [[*files, *map(_without_patterns, files)]])
+        self.connection.execute("SET enable_external_access = false")
+        self.connection.execute("SET lock_configuration = true")
+
+    def add(self, names: Collection[str]) -> None:
+        """From now on these tables and helper views are there. Raises NotHere, and duckdb.Error for files that are damaged."""
+        wanted = with_sources(names)
+        tables = {name: _files(self._folder, name) for name in ALL_COLUMNS if name in wanted}
+        if sum(os.path.getsize(file) for found in tables.values() for file in found) > _memory_bytes() // MEMORY_SHARE_OF_FILES:
+            raise NotHere("the tables are larger than what fits this machine's memory")
         for name, found in tables.items():
-            connection.execute(f"CREATE VIEW {_quoted(name)} AS {_select(connection, name, found)}")
+            if name not in self._there:
+                self.connection.execute(f"CREATE VIEW {_quoted(name)} AS {_select(self.connection, name, found)}")
+                self._there.add(name)
         for name in HELPER_VIEWS:
-            if name in wanted:
-                add_helper_view(connection, name, prices)
-        connection.execute("SET lock_configuration = true")
+            if name in wanted - self._there:
+                add_helper_view(self.connection, name, self._prices)
+                self._there.add(name)
+
+
+def connect(folder: str, names: Collection[str], prices: PricesShape | None) -> duckdb.DuckDBPyConnection:
+    """Returns a connection that has these tables and helper views. Raises as `OpenTables.add`."""
+    opened = OpenTables(folder, prices)
+    try:
+        opened.add(names)
     except BaseException:
-        connection.close()
+        opened.connection.close()
         raise
-    return connection
+    return opened.connection
 
 
 def add_helper_view(connection: duckdb.DuckDBPyConnection, name: str, prices: PricesShape | None = None) -> None:
@@ -114,14 +130,18 @@ def _translated(view: str) -> str:
     return translate(query).sql
 
 
-def _files(folder: str, table: str) -> list[str]:
-    """The Parquet files of a table, in the order of their names; hidden ones are none."""
+def _listed(folder: str, table: str) -> list[str]:
+    """The files of a table, in the order of their names; hidden ones are none."""
     path = os.path.join(folder, table)
     if not os.path.isdir(path):
         return []
-    names = sorted(name for name in os.listdir(path) if not name.startswith(("_", ".")))
-    files = [os.path.join(path, name) for name in names]
-    if any(not name.endswith(".parquet") for name in names):
+    return [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith(("_", "."))]
+
+
+def _files(folder: str, table: str) -> list[str]:
+    """The Parquet files of a table; raises NotHere for one that has others."""
+    files = _listed(folder, table)
+    if any(not file.endswith(".parquet") for file in files):
         raise NotHere(f"the table {table} has other files than Parquet's")
     return files
 

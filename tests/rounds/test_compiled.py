@@ -197,7 +197,7 @@ def test_300_cases_in_another_form(form: str) -> None:
 
 
 def test_rules_as_ordinary_python() -> None:
-    done = in_form("ordinary Python", "pytest", "-q", "-p", "no:cacheprovider", *RULE_TESTS)
+    done = in_form("ordinary Python", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.quick_records", *RULE_TESTS)
     assert done.returncode == 0, done.stdout[-2000:]
     assert int(re.findall(r"(\d+) passed", done.stdout)[0]) >= 60
 

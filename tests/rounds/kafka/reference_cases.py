@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
+from emulator.compiled import is_compiling
 from tests.reference.kafka import simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.rounds.kafka.compared import all_known, differences, played, scenarios_of
@@ -21,6 +23,8 @@ ROOM = 2
 
 def main() -> int:
     """Prints what differs, the first column of each case; returns the cases that do."""
+    if not is_compiling():
+        import_module("tests.quick_records")
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
         for seed, knows in BATCHES:

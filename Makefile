@@ -17,7 +17,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-leaps fuzz-ledgers fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
+.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-bounds fuzz-leaps fuzz-ledgers fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -87,6 +87,10 @@ fuzz-relational: setup
 # 300 short scenarios of all kinds, 50 of each, as partitions of one run that Spark works out: minutes of an idle machine.
 fuzz-relational-on-spark: setup
 	FUZZ_BATCHES_ON_SPARK=1 $(BIN)/python -m pytest -q tests/test_relational_rounds.py -k "equal_reference and True"
+
+# 300 cases of the suite with every index of compiled rounds checked, and references counted: minutes of compiling, once.
+fuzz-bounds: setup
+	FUZZ_BOUNDS=1 $(BIN)/python -m pytest -q tests/rounds/test_compiled.py -k in_another_form
 
 # Random scenarios by leaps and by plain rounds: 2,000 and 200 tiered ones, half of which groups read, for each of FUZZ_LEAPS.
 fuzz-leaps: setup

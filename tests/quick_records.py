@@ -1,4 +1,4 @@
-"""Fields of NumPy's records in half the time, for rounds as ordinary Python: a module to import, or `pytest -p` it.
+"""Fields of NumPy's records in half the time, for rounds as ordinary Python: to be imported, as tests/conftest.py does.
 
 A record looks for a method of a name before its field, in Python and with an exception for each; that was three quarters of all
 time. Which of the two a name stands for, and how a value is converted, is as NumPy has it.
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 METHODS = frozenset(dir(np.record))
-_looked_up, _assigned = np.record.__getattribute__, np.record.__setattr__
+looked_up, assigned = np.record.__getattribute__, np.record.__setattr__
 _method, _field = np.void.__getattribute__, np.void.__getitem__
 _dtype, _set_field = np.void.dtype.__get__, np.void.setfield  # type: ignore[attr-defined]
 
@@ -22,14 +22,14 @@ def _get(record: np.record, name: str) -> Any:
     try:
         found = _field(record, name)
     except (KeyError, ValueError):  # no field of this name: NumPy says so
-        return _looked_up(record, name)
-    return _looked_up(record, name) if type(found) is np.void else found  # a record within it is for NumPy to make
+        return looked_up(record, name)
+    return looked_up(record, name) if type(found) is np.void else found  # a record within it is for NumPy to make
 
 
 def _set(record: np.record, name: str, value: Any) -> None:
     field = _dtype(record).fields.get(name)
     if field is None or name in METHODS:
-        _assigned(record, name, value)
+        assigned(record, name, value)
     else:
         _set_field(record, value, field[0], field[1])
 

@@ -28,6 +28,7 @@ def commands(*arguments: str) -> str:
         ("site", "-m sphinx -q -W --keep-going -b html"),
         ("bench", "benchmarks/"),
         ("fuzz FUZZ_BATCHES=7", "FUZZ_BATCHES=7 .venv/bin/python -m pytest -q tests/test_differential.py"),
+        ("fuzz-bounds", "FUZZ_BOUNDS=1 .venv/bin/python -m pytest -q tests/rounds/test_compiled.py"),
         ("fuzz-leaps FUZZ_LEAPS=3", "FUZZ_LEAPS=3 .venv/bin/python -m pytest -q tests/test_random_leaps.py"),
         (
             "fuzz-ledgers FUZZ_LEDGERS=9",
@@ -49,6 +50,7 @@ def test_targets(line: str, expected: str) -> None:
         "demo",
         "bench",
         "fuzz",
+        "fuzz-bounds",
         "fuzz-leaps",
         "fuzz-quorums",
         "fuzz-ledgers",

@@ -6,7 +6,7 @@ of (sets, width): a row has broker ids in ascending order, then -1 where a set i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
@@ -45,20 +45,18 @@ def copysets(assignments: Iterable[NDArray[Any]]) -> Sets:
     return distinct_sets(np.asarray(each, np.int32) for each in assignments)
 
 
-def blocking_sets(assignment: NDArray[Any], min_isr: int) -> Sets:
-    """Returns the distinct sets whose failure leaves some partition fewer than `min_isr` replicas, all of them needed for it.
+def blocking_rows(replicas: NDArray[Any], min_isr: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yields of each partition, a row of brokers or of their places, the sets whose failure leaves it fewer than `min_isr`.
 
     These are all its replicas but min.insync.replicas - 1. Where there are fewer replicas than that, all of them are needed
     (kafka.cluster.Partition.effectiveMinIsr).
     """
-    ordered = _ordered(np.asarray(assignment, np.int32))
-    replicas = (ordered >= 0).sum(axis=1)
-    found = []
-    for number in np.unique(replicas[replicas > 0]):
-        rows = distinct_sets([ordered[replicas == number]])[:, :number]
-        size = int(number) - min(max(min_isr, 1), int(number)) + 1
-        found += [rows[:, list(places)] for places in combinations(range(int(number)), size)]
-    return distinct_sets(found)
+    ordered = _ordered(np.asarray(replicas, np.int32))
+    count = (ordered >= 0).sum(axis=1)
+    needed = np.clip(min_isr, 1, np.maximum(count, 1))
+    for number, least in np.unique(np.stack([count, needed], axis=1)[count > 0], axis=0).tolist():
+        rows = ordered[(count == number) & (needed == least)]
+        yield from (rows[:, list(places)] for places in combinations(range(number), number - least + 1))
 
 
 def distinct_sets(rows: Iterable[NDArray[np.int32]]) -> Sets:

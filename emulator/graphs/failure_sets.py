@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from emulator.arrow_schemas import to_arrow_schema
-from emulator.graphs.copysets import Sets, counted_sets, loss_probability, sizes_of
+from emulator.graphs.copysets import Sets, blocking_rows, counted_sets, loss_probability, sizes_of
 from emulator.graphs.placed import NOBODY, Placed
 from emulator.graphs.schema import GRAPH_TABLES
 
@@ -20,18 +19,7 @@ DATA, WRITES = "data", "writes"
 
 def failure_sets(cluster: Placed) -> dict[str, tuple[Sets, NDArray[np.int64]]]:
     """Returns by what is lost the sets of places of brokers that take it, and of how many partitions each is one."""
-    return {DATA: counted_sets([cluster.replicas]), WRITES: counted_sets(_blocking(cluster))}
-
-
-def _blocking(cluster: Placed) -> Iterator[NDArray[np.int32]]:
-    """Of each partition, the sets without which it has fewer replicas than min.insync.replicas."""
-    replicas = (cluster.replicas >= 0).sum(axis=1)
-    ordered = np.sort(cluster.replicas, axis=1)[:, ::-1]
-    for number in np.unique(replicas[replicas > 0]).tolist():
-        for needed in np.unique(cluster.min_isr[replicas == number]).tolist():
-            rows = ordered[(replicas == number) & (cluster.min_isr == needed)]
-            for places in combinations(range(number), number - max(1, needed) + 1):
-                yield rows[:, list(places)]
+    return {DATA: counted_sets([cluster.replicas]), WRITES: counted_sets(blocking_rows(cluster.replicas, cluster.min_isr))}
 
 
 def copyset_rows(cluster: Placed, found: dict[str, tuple[Sets, NDArray[np.int64]]]) -> pa.Table:

@@ -29,7 +29,7 @@ from emulator.scenario.shapes import MAX_PARTITIONS, CommandShape, ScenarioShape
 DRAWN = POLICIES[2:]
 """Policies that draw bookies: BookKeeper's own."""
 REGION_AWARE = DRAWN[-1]
-DECOMMISSION, ADD_BOOKIE = OF_BOOKIES = ("decommission_bookie", "add_bookie")
+DECOMMISSION, ADD_BOOKIE = ("decommission_bookie", "add_bookie")
 """The commands that are about a bookie, not about ledgers."""
 ONLY_LISTS = ("take_over", "read_topic")
 """The commands that are about topics which are lists of ledgers."""

@@ -6,8 +6,9 @@ import pytest
 
 from emulator.graphs.copysets import (
     DRAWS,
-    blocking_sets,
+    blocking_rows,
     copysets,
+    distinct_sets,
     holds_a_set,
     loss_probability,
 )
@@ -25,9 +26,13 @@ def test_copysets_are_counted_by_hand() -> None:
 
 
 def test_sets_that_stop_writes_are_counted_by_hand() -> None:
-    assert blocking_sets(SIX, 2).tolist() == [[1, 3], [1, 4], [1, 5], [2, 4], [2, 6], [3, 5], [4, 5], [4, 6]]
-    assert blocking_sets(SIX, 1).tolist() == copysets([SIX]).tolist()
-    assert blocking_sets(SIX, 5).tolist() == blocking_sets(SIX, 3).tolist() == [[1], [2], [3], [4], [5], [6]]
+    def blocking_sets(min_isr: int) -> list[list[int]]:
+        sets: list[list[int]] = distinct_sets(blocking_rows(SIX, np.full(len(SIX), min_isr))).tolist()
+        return sets
+
+    assert blocking_sets(2) == [[1, 3], [1, 4], [1, 5], [2, 4], [2, 6], [3, 5], [4, 5], [4, 6]]
+    assert blocking_sets(1) == copysets([SIX]).tolist()
+    assert blocking_sets(5) == blocking_sets(3) == [[1], [2], [3], [4], [5], [6]]
 
 
 def test_sets_of_many_brokers_are_distinct_too() -> None:

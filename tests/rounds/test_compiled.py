@@ -22,6 +22,7 @@ from emulator import compiled, compiled_cache
 from emulator.engine.compile_all import ENTRY_POINTS
 from emulator.inputs.arrays import prepare, read_block
 from tests.reference.random_scenarios import random_batch, to_toml
+from tests.rounds.kafka import reference_cases
 from tests.rounds.kafka.compared import played, scenarios_of
 
 READS_BEHIND_THE_END = """
@@ -183,21 +184,38 @@ FORMS = {
 """What rounds run as besides the form that is shipped, and what chooses it; references are counted together with bounds."""
 
 
+OF_PARTITIONS, OF_GROUPS = (f"tests.rounds.{system}.reference_cases" for system in ("kafka", "quorums"))
+
 RULE_TESTS = [
     f"tests/rounds/kafka/test_{rule}.py" for rule in ("epochs", "fetches_of_round", "leaders_by_local_log", "shrinking")
 ]
 """Tests of rules by hand arithmetic. With bounds checked they would be compiled for a quarter of an hour, as some have tiers."""
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_300_cases_in_another_form(form: str) -> None:
-    """With warnings as errors: an overflow of ordinary Python, or an array where a number should be, is one."""
-    done = in_form(form, "tests.rounds.kafka.reference_cases")
+@pytest.mark.parametrize(
+    ("form", "cases"),
+    [
+        ("ordinary Python", OF_PARTITIONS),
+        ("bounds checked", OF_GROUPS),
+        *([("bounds checked", OF_PARTITIONS)] if os.environ.get("FUZZ_BOUNDS") else []),
+    ],
+)
+def test_300_cases_in_another_form(form: str, cases: str) -> None:
+    """With warnings as errors: an overflow of ordinary Python, or an array where a number should be, is one.
+
+    Ordinary Python has each bound of a partition's arrays checked, by NumPy. With bounds checked partitions are compiled for
+    minutes, which is for `make fuzz-bounds`; a protocol of groups shows that the form is right.
+    """
+    done = in_form(form, cases)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
 
 
+def test_300_cases_as_shipped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (reference_cases.main(), capsys.readouterr().out) == (0, "")
+
+
 def test_rules_as_ordinary_python() -> None:
-    done = in_form("ordinary Python", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.quick_records", *RULE_TESTS)
+    done = in_form("ordinary Python", "pytest", "-q", "-p", "no:cacheprovider", *RULE_TESTS)
     assert done.returncode == 0, done.stdout[-2000:]
     assert int(re.findall(r"(\d+) passed", done.stdout)[0]) >= 60
 

@@ -35,6 +35,16 @@ class Edge:
             return None
         return Edge(round_, unit if is_short or crossed else 2 * window)
 
+    def alike(self, shared: SharedBudgets, is_short: bool, until: int) -> tuple[list[Edge], Edge | None]:
+        """This edge and those behind it up to a round, if something is short at all of them, or at none; and the next one, None
+        where there is none.
+        """
+        edges, edge = [self], self.following(shared, is_short)
+        while edge is not None and edge.round <= until:
+            edges.append(edge)
+            edge = edge.following(shared, is_short)
+        return edges, edge
+
 
 def first_edge(shared: SharedBudgets) -> Edge:
     """The edge at round 0."""

@@ -59,9 +59,9 @@ def play_together(blocks: Sequence[SharedBlock]) -> SaturatedRounds:
             return list(pool.map(do, blocks)) if len(blocks) > 1 else [do(blocks[0])]
 
         in_turn = InTurn(each, blocks, _turns_of(blocks, shared))
-        edge = first_exceeded(each, in_turn, shared)
+        edge, ahead = first_exceeded(each, in_turn, shared), shared.window_rounds
         while edge is not None:
-            edge = _play_from(edge, each, in_turn, blocks, shared, saturated)
+            edge, ahead = _play_from(edge, ahead, each, in_turn, blocks, shared, saturated)
     return saturated
 
 
@@ -93,20 +93,47 @@ def first_exceeded(each: Each, in_turn: InTurn, shared: SharedBudgets) -> Edge |
 
 def _play_from(
     edge: Edge,
+    ahead: int,
     each: Each,
     in_turn: InTurn,
     blocks: Sequence[SharedBlock],
     shared: SharedBudgets,
     saturated: SaturatedRounds,
-) -> Edge | None:
-    """Share out at an edge and play up to the next one, which is returned; None: to the end."""
+) -> tuple[Edge | None, int]:
+    """Share out at an edge and play up to a next one, which is returned; None: to the end.
+
+    `ahead`: for so many rounds edges are passed over at which everybody would get what he has (steady.py). Also returned is what
+    it is at the next one: more and more as long as that was so.
+    """
     round_ = edge.round
     asked: list[AllDemands] = each(lambda block: block.demands(round_, in_turn=True))
     shares = all_shares_of(all_joined_flows([all_flows_of(one) for one in asked]), shared, round_)
+    until = round_ + ahead
     for block, own in zip(blocks, asked, strict=True):
         block.limit(own, shares)
-    following = edge.following(shared, shares.is_short)
-    end = shared.rounds if following is None else following.round
-    saturated.note(shares.used_up, round_, end)
-    in_turn.play(round_, end)
-    return following
+        until = min(until, block.steady_until(own, round_))
+    edges, following = edge.alike(shared, shares.is_short, until)
+    ahead = max(2 * ahead, shared.window_rounds)
+    if len(edges) > 1 and not _play_steadily(each, in_turn, edges, _begin_of(following, shared)):
+        edges, following, ahead = edges[:1], edges[1], 0
+    if len(edges) == 1:
+        in_turn.play(round_, _begin_of(following, shared))
+    for one, next_one in zip(edges, [*edges[1:], following], strict=True):
+        saturated.note(shares.used_up, one.round, _begin_of(next_one, shared))
+    return following, ahead
+
+
+def _play_steadily(each: Each, in_turn: InTurn, edges: Sequence[Edge], to_round: int) -> bool:
+    """Play from the first of these edges to a round behind the last, and look whether all partitions were steady; if not they are
+    taken back.
+    """
+    each(SharedBlock.begin_steady)
+    in_turn.play(edges[0].round, to_round)
+    if all(each(partial(SharedBlock.was_steady, last_edge=edges[-1].round, to_round=to_round))):
+        return True
+    each(SharedBlock.take_back)
+    return False
+
+
+def _begin_of(edge: Edge | None, shared: SharedBudgets) -> int:
+    return shared.rounds if edge is None else edge.round

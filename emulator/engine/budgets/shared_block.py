@@ -16,8 +16,10 @@ from emulator.engine.budgets.demands import layout_of
 from emulator.engine.budgets.first_play import Use, forget_use, most_appended, use_of
 from emulator.engine.budgets.read_shares import limit_reads
 from emulator.engine.budgets.shares import quotas_of
+from emulator.engine.budgets.steady import stayed_steady, steady_until
 from emulator.engine.stretches import Stretches
 from emulator.inputs.arrays import Prepared, read_block
+from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.state import State
 
 
@@ -79,6 +81,29 @@ class SharedBlock:
     def take_back(self) -> None:
         """Forget the window."""
         self.stretches.go_back(self._begin)
+
+    def steady_until(self, asked: AllDemands, round_: int) -> int:
+        """The last round before which its partitions ask for what they ask for at an edge, `round_` where that is not known; see
+        steady.py. Limits of the edge are set.
+        """
+        if self._may_stay is None or asked.fetches is None:
+            return round_
+        until = steady_until(self.stretches.state, self.block.inputs, self.layout, asked.fetches, self.shared, round_)
+        quiet = np.where(self._may_stay, np.asarray(self.stretches.state.partitions)["quiet_until"], round_)
+        return int(np.maximum(until, quiet).min())
+
+    def begin_steady(self) -> None:
+        """Rounds begin in which its partitions may be steady; they may be taken back."""
+        self._begin = self.stretches.mark()
+        np.asarray(self.stretches.state.replicas)["lacked_bytes"] = UNKNOWN
+
+    def was_steady(self, last_edge: int, to_round: int) -> bool:
+        """Whether its partitions were steady up to an edge that was passed over, after rounds up to a later one."""
+        before, after = self._begin.state, self.stretches.state
+        stayed = stayed_steady(before, after, self.block.inputs, self.layout, to_round - 1)
+        if self._may_stay is not None:
+            stayed |= self._may_stay & (np.asarray(before.partitions)["quiet_until"] >= last_edge)
+        return bool(stayed.all())
 
     def limit(self, asked: AllDemands, shares: AllShares) -> None:
         """Set what its followers may fetch, its leaders take and copy, and its readers read, from now on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from emulator.engine.budgets import play_shared as playing
+from emulator.engine.budgets.all_budgets import AllDemands
 from emulator.engine.budgets.demands import Demands
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import calm_edges
@@ -210,6 +212,54 @@ def test_quiet_partitions_do_not_stop_at_edges(tmp_path: Path, monkeypatch: pyte
     rounds = np.asarray(blocks[0].stretches.state.partitions)["played"]
     assert sorted(rounds < 250) == [False] * 6 + [True] * 6, rounds
     assert caught_up
+
+
+def never_alike(edge: Edge, shared: SharedBudgets, is_short: bool, until: int) -> tuple[list[Edge], Edge | None]:
+    return [edge], edge.following(shared, is_short)
+
+
+@pytest.mark.parametrize("page_cache_bytes", [None, 1, 4_000_000])
+def test_edges_that_change_nothing_are_passed_over(
+    page_cache_bytes: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who lacks more than its fetches bring asks for the same at every edge, until the throttle changes."""
+    fetches = 'fetches_per_round = 1\nconfig = { "replica.fetch.max.bytes" = 20000, '
+    if page_cache_bytes is not None:
+        fetches = f"page_cache_bytes = {page_cache_bytes}\n{fetches}"
+    (tmp_path / "s.toml").write_text(THROTTLED.replace("config = { ", fetches, 1))
+    scenario, state_at = load_run(str(tmp_path / "s.toml")).scenarios[0], (3, 333, 340)
+    demands, shared_out = SharedBlock.demands, []
+
+    def asked(block: SharedBlock, round_: int, in_turn: bool = False) -> AllDemands:
+        shared_out.append(round_)
+        return demands(block, round_, in_turn)
+
+    monkeypatch.setattr(SharedBlock, "demands", asked)
+    found = texts(played(scenario, True, state_at, 300))
+    few = [round_ for round_ in shared_out if round_ >= 200]
+    monkeypatch.setattr(Edge, "alike", never_alike)
+    shared_out.clear()
+    assert found == texts(played(scenario, False, state_at, 300))
+    assert [round_ for round_ in shared_out if round_ >= 200] == [*range(200, 900, 20)] and len(few) <= 12, few
+
+
+def test_passing_edges_over_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it turns out that somebody asked for something else."""
+    steadily, outcomes = playing._play_steadily, []
+
+    def noted(each: Each, in_turn: InTurn, edges: Sequence[Edge], to_round: int) -> bool:
+        outcomes.append(steadily(each, in_turn, edges, to_round))
+        return outcomes[-1]
+
+    monkeypatch.setattr(playing, "_play_steadily", noted)
+    alike = Edge.alike
+    for seed in SEEDS:
+        scenario = scenario_of(seed, tmp_path)
+        monkeypatch.setattr(Edge, "alike", alike)
+        found = texts(played(scenario))
+        monkeypatch.setattr(Edge, "alike", never_alike)
+        assert found == texts(played(scenario)), seed
+    assert outcomes.count(True) >= 5 and outcomes.count(False) >= 2, outcomes
 
 
 def test_edges_are_those_of_changes_of_inputs(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ from emulator.options import (
 @click.option(
     "--picture",
     metavar="FILE",
-    help="Of tiering: draw bills, bytes over time and risks as well; of protocols: what they cost and keep (.png, .svg, .pdf).",
+    help="Draw it as well: losses, refusals and time without writes; of tiering bills, bytes over time and risks; of protocols"
+    " what they cost and keep (.png, .svg, .pdf).",
 )
 @with_engine
 @on_spark
@@ -63,6 +64,7 @@ def compare_command(
     """
     from emulator.outcomes.compare import compare, compare_sql
     from emulator.outcomes.formats import write_answer, write_turned
+    from emulator.outcomes.losses_picture import write_losses_picture
     from emulator.outcomes.placement_report import placement_report
     from emulator.outcomes.prices import load_prices
     from emulator.outcomes.protocol_picture import write_protocol_picture
@@ -94,13 +96,16 @@ def compare_command(
         rows: Iterable[tuple[Any, ...]]
         if report == "losses":
             columns, rows = compare(tables.ask, groups)
+            if picture is not None:
+                rows = list(rows)
+                write_losses_picture([dict(zip(columns, row, strict=True)) for row in rows], picture)
         else:
             columns, rows = tables.ask(query, price_table)
         tell_unwritten(tables, query)
         if picture is not None and report == "protocols":
             rows = list(rows)
             write_protocol_picture([dict(zip(columns, row, strict=True)) for row in rows], picture)
-        elif picture is not None:
+        elif picture is not None and report == "tiering":
             rows = list(rows)
             over_time, points = tables.ask(OVER_TIME, price_table)
             named = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -115,8 +120,9 @@ def compare_command(
 def _refuse_picture(path: str, report: str, groups: Sequence[str]) -> None:
     from emulator.outcomes.tiering_picture import refuse_other_formats
 
-    if report not in ("tiering", "protocols"):
-        raise InputError(f"--picture: the report of {report} has no picture; allowed: with --report tiering or protocols")
+    if report not in ("losses", "tiering", "protocols"):
+        allowed = "with --report losses, tiering or protocols"
+        raise InputError(f"--picture: the report of {report} has no picture; allowed: {allowed}")
     if groups:
         raise InputError("--picture: is of whole scenarios; allowed: without --by")
     refuse_unwritable("--picture", path)

@@ -22,6 +22,7 @@ from emulator.options import (
 @click.command("report")
 @click.argument("folder", metavar="DIR")
 @click.option("--html", metavar="FILE", required=True, help="The page to write: one file, with nothing from elsewhere.")
+@click.option("--picture", metavar="FILE.svg", help="Write its chart over time as a file of its own as well.")
 @click.option("--scenario", metavar="NAME_OR_ID", help="Which one the page tells of. Default: base, or the only one.")
 @click.option(
     "--stories",
@@ -38,6 +39,7 @@ from emulator.options import (
 def report_command(
     folder: str,
     html: str,
+    picture: str | None,
     scenario: str | None,
     stories: int,
     prices: str | None,
@@ -50,12 +52,17 @@ def report_command(
     from emulator.progress import Progress
     from emulator.report.chart import refuse_without_matplotlib
     from emulator.report.page import write_report
+    from emulator.report.picture import refuse_picture, write_timeline
 
     refuse_missing_folder(folder, master, conf)
     refuse_unwritable("--html", html)
+    if picture is not None:
+        refuse_picture(picture)
     price_table = load_prices(prices)
     refuse_without_matplotlib()
     with sessions.asking(folder, engine, master, conf, f"{PROGRAM} report") as tables, Progress() as progress:
         write_report(tables, html, progress, scenario, stories, price_table)
+        if picture is not None:
+            write_timeline(tables, picture, scenario)
     click.echo(f"report written to {html}", err=True)
     return DONE

@@ -5,7 +5,7 @@ matplotlib draws it, and is imported only here, when a picture is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulator.options import writing
@@ -27,11 +27,16 @@ def write_protocol_picture(report: Sequence[Row], path: str) -> None:
 
     Raises InputError if the file cannot be written.
     """
+    write_figure(lambda: protocol_figure(report), path)
+
+
+def write_figure(draw: Callable[[], Figure], path: str) -> None:
+    """Draws a figure and writes it, in the format that the file's name ends in. Raises InputError if it cannot be written."""
     import matplotlib
 
     # Text stays text, and ids of parts do not change.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "emulator", "font.size": 9}):
-        drawn = protocol_figure(report)
+        drawn = draw()
         with writing("--picture", path):
             drawn.savefig(path, metadata=FORMATS[format_of(path)])
 
@@ -42,16 +47,16 @@ def protocol_figure(report: Sequence[Row]) -> Figure:
 
     figure = Figure(figsize=_INCHES, layout="constrained")
     (cost, latency), (away, lost) = figure.subplots(2, 2)
-    _draw(cost, report, {"written": "written_per_record", "sent": "sent_per_record"}, "Bytes a record, over all servers")
-    _draw(latency, report, {"median": "latency_p50", "of 99 %": "latency_p99"}, "Rounds until a record is acknowledged")
-    _draw(
+    draw_bars(cost, report, {"written": "written_per_record", "sent": "sent_per_record"}, "Bytes a record, over all servers")
+    draw_bars(latency, report, {"median": "latency_p50", "of 99 %": "latency_p99"}, "Rounds until a record is acknowledged")
+    draw_bars(
         away, report, {"all together": "unavailable_seconds", "the most of one": "most_unavailable_seconds"}, "Seconds unwritable"
     )
-    _draw(lost, report, {"acknowledged records lost": "acked_lost"}, "Acknowledged records lost")
+    draw_bars(lost, report, {"acknowledged records lost": "acked_lost"}, "Acknowledged records lost")
     return figure
 
 
-def _draw(axes: Axes, report: Sequence[Row], parts: Mapping[str, str], title: str) -> None:
+def draw_bars(axes: Axes, report: Sequence[Row], parts: Mapping[str, str], title: str) -> None:
     """A group of bars for each scenario, a bar for each column; what is not known has none."""
     most = max([float(row[column] or 0) for row in report for column in parts.values()] + [1.0])
     for number, (label, column) in enumerate(parts.items()):
@@ -66,4 +71,4 @@ def _draw(axes: Axes, report: Sequence[Row], parts: Mapping[str, str], title: st
     axes.set_xlim(0, most * 1.2)
     axes.invert_yaxis()
     if len(parts) > 1:
-        axes.legend(loc="lower right", framealpha=0.8)
+        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.1), ncols=len(parts), frameon=False)

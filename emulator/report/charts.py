@@ -33,6 +33,14 @@ def time_unit(total_seconds: float) -> tuple[float, str]:
 def timeline(
     scenario: Row, without_leader: Sequence[Row], short: Sequence[Row], losses: Sequence[Row], faults: Sequence[Row]
 ) -> str:
+    """Returns the chart of `timeline_figure` as a part of the page."""
+    figure = timeline_figure(scenario, without_leader, short, losses, faults)
+    return chart(figure, "timeline", "Partitions without a leader and under-replicated, losses, and faults over time")
+
+
+def timeline_figure(
+    scenario: Row, without_leader: Sequence[Row], short: Sequence[Row], losses: Sequence[Row], faults: Sequence[Row]
+) -> Figure:
     """Returns the chart of partitions without a leader and with a short ISR, of losses, and of faults, over time.
 
     `without_leader`, `short`: changes by round; `losses`: records by round; `faults`: rows of report/questions.py, FAULTS.
@@ -58,7 +66,7 @@ def timeline(
     above.set_xlabel("round", fontsize=8)
     above.tick_params(labelsize=8)
     above.xaxis.set_major_formatter("{x:,.0f}")
-    return chart(figure, "timeline", "Partitions without a leader and under-replicated, losses, and faults over time")
+    return figure
 
 
 def levels(changes: Sequence[Row], rounds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -66,6 +66,15 @@ def test_compare_in_money(run_folder: Path, capsys: Capture, tmp_path: Path) -> 
     assert "EUR" in picture.read_text("utf-8")
 
 
+def test_compare_draws_losses(run_folder: Path, capsys: Capture, tmp_path: Path) -> None:
+    """The same rows with and without the picture, which names every scenario."""
+    pytest.importorskip("matplotlib")
+    drawn = said(capsys, "compare", run_folder, "--format", "csv", "--picture", tmp_path / "losses.svg")
+    assert drawn == said(capsys, "compare", run_folder, "--format", "csv")
+    picture = (tmp_path / "losses.svg").read_text("utf-8")
+    assert all(text in picture for text in ("base", "tiered", "short", "Acknowledged records lost", "without a leader"))
+
+
 @pytest.mark.parametrize("command", [("compare",), ("sql", "SELECT name FROM scenarios")])
 def test_asked_of_spark(run_folder: Path, capsys: Capture, spark: Any, command: tuple[str, ...]) -> None:
     """With --master and --conf it is Spark that answers, as DuckDB does; with --verbose too."""

@@ -19,6 +19,7 @@ from datasets.placement_trials import placement_trials_toml
 from emulator.cli import main
 from emulator.outcomes.ask import Asker
 from emulator.outcomes.placement_report import COLUMNS, placement_report
+from emulator.report.chart import PLACEHOLDERS
 from emulator.report.charts import levels
 from emulator.report.style import DARK, LIGHT
 from emulator.run import run_emulation
@@ -128,6 +129,15 @@ def test_a_variant_and_its_names(small: Path, report: Callable[..., Page]) -> No
     assert "unclean.leader.election.enable = true" in words
     assert "a 'plug' \"pulled\"" in words
     assert "rack b & c" in words
+
+
+def test_its_chart_over_time_is_a_file_of_its_own(small: Path, report: Callable[..., Page], tmp_path: Path) -> None:
+    picture = tmp_path / "over_time.svg"
+    report(small, "--stories", "0", "--picture", str(picture))
+    drawn = picture.read_text("utf-8")
+    assert drawn.startswith("<?xml")
+    assert all(text in drawn for text in ("Partitions without a leader", "Faults in force", LIGHT["gone"]))
+    assert not [colour for colour in PLACEHOLDERS.values() if colour in drawn]
 
 
 def test_spark_gives_the_same_page(

@@ -39,13 +39,13 @@ def answers(out: Path, spark: SparkSession, names: Collection[str] = ()) -> dict
 
 def answers_by_duckdb(out: Path, spark: SparkSession, goldens: Path) -> dict[str, Table]:
     """The same by DuckDB, sooner, but for SETS; the names of types are Spark's, of the goldens in this folder."""
-    found = answers(out, spark, SETS)
+    found, tables = answers(out, spark, SETS), Asker(str(out), "duckdb", lambda: spark)
     for name, sql in asked().items():
         if name in found:
             continue
         golden = goldens / f"{name}.jsonl"
         kinds = json.loads(golden.read_text().partition("\n")[0])["columns"] if golden.exists() else {}
-        columns, rows = Asker(str(out), "duckdb", lambda: spark).ask(sql)
+        columns, rows = tables.ask(sql)
         kept = [at for at, column in enumerate(columns) if column not in LATER.get(name, ())]
         cells = [[_in_order(columns[at], rounded(row[at])) for at in kept] for row in rows]
         found[name] = Table({columns[at]: kinds.get(columns[at]) for at in kept}, cells)

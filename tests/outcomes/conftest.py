@@ -36,14 +36,20 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def ask_spark(spark: SparkSession, small_run: Path) -> Callable[[str], Answer]:
-    """Asks Spark of the hand-made run, in one session that has all views; a query that is asked again is not worked out again."""
+def all_views(spark: SparkSession, small_run: Path) -> SparkSession:
+    """A session of Spark that has all tables and views of the hand-made run."""
     session = own_session(spark)
     register_run(session, str(small_run), " ".join([*ALL_COLUMNS, *HELPER_VIEWS]))
+    return session
+
+
+@pytest.fixture(scope="session")
+def ask_spark(all_views: SparkSession) -> Callable[[str], Answer]:
+    """Asks Spark of the hand-made run; a query that is asked again is not worked out again."""
 
     @cache
     def ask(query: str) -> Answer:
-        columns, rows = ask_registered(session, resolve(query))
+        columns, rows = ask_registered(all_views, resolve(query))
         return columns, list(rows)
 
     return ask

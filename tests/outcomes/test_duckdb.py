@@ -62,11 +62,12 @@ def test_golden_answers_of_spark_are_duckdbs(tmp_path: Path) -> None:
         stored = {path.stem: path.read_text("utf-8").splitlines() for path in (TABLES / case.name).glob("*.jsonl")}
         whole = {name: rows for name, lines in stored.items() if (rows := _rows(lines)) is not None}
         write_tables({name: whole[name] for name in TABLE_COLUMNS if name in whole}, tmp_path / case.name)
+        tables = Asker(str(tmp_path / case.name), "duckdb", no_spark)
         asked = {name: f"SELECT * FROM {name}" for name in HELPER_VIEWS} | {f"ask_{n}": q.sql for n, q in queries().items()}
         for name in asked.keys() & whole.keys():
             if with_sources(names_in(asked[name])) & (TABLE_COLUMNS.keys() & stored.keys() - whole.keys()):
                 continue
-            columns, rows = by_duckdb(tmp_path / case.name, asked[name])
+            columns, rows = tables.ask(asked[name])
             later = LATER.get(name, ())
             found = [{c: rounded(v) for c, v in zip(columns, row, strict=True) if c not in later} for row in rows]
             columns = [column for column in columns if column not in later]

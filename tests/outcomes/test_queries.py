@@ -76,10 +76,10 @@ def test_tables_views_reports_and_questions_are_sparks_to_the_byte(ask_spark: As
     # A set, in no order.
     asked["leader_rounds"] = "SELECT * EXCEPT (replicas), array_sort(replicas) AS replicas FROM leader_rounds"
     asked |= {f"@{name}": f"@{name}" for name in queries()} | {sql: sql for sql in SAME}
-    differing = []
+    differing, tables = [], Asker(str(small_run), "duckdb", no_spark)
     for name, sql in asked.items():
         columns, by_spark = ask_spark(sql)
-        own_columns, rows = Asker(str(small_run), "duckdb", no_spark).ask(sql)
+        own_columns, rows = tables.ask(sql)
         own = list(rows)
         for form in ("json", "csv", "table"):
             expected, found = text(columns, by_spark, form).splitlines(), text(own_columns, own, form).splitlines()
@@ -98,11 +98,9 @@ def test_every_question_can_be_asked_of_empty_and_absent_tables(spark: SparkSess
         assert session.sql(query.sql).columns, name  # that there are no rows DuckDB says, sooner (test_duckdb.py)
 
 
-def test_views_have_the_contract_columns_with_their_comments(spark: SparkSession, small_run: Path) -> None:
-    session = spark.newSession()
-    register(session, str(small_run))
+def test_views_have_the_contract_columns_with_their_comments(all_views: SparkSession) -> None:
     for name, schema in ALL_TABLES.items():
-        view = session.table(name).schema
+        view = all_views.table(name).schema
         assert view.names[: len(schema.names)] == schema.names
         types = [view[field.name].dataType.simpleString() for field in schema]
         assert types == [field.dataType.simpleString() for field in schema]

@@ -122,7 +122,7 @@ def _invoke(commands: click.Group, program: str, arguments: list[str], invocatio
         return BAD_INPUT
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else program
-        return fail(BAD_INPUT, f"{path}: {error.format_message()} (see {path} --help)")
+        return fail(BAD_INPUT, f"{path}: {' '.join(error.format_message().split())} (see {path} --help)")
     except click.ClickException as error:
         return fail(BAD_INPUT, error.format_message())
     except InputError as error:

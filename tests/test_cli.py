@@ -194,6 +194,10 @@ USAGE_ERRORS = [
         "compare . --report placement --picture x.svg",
         "--picture: the report of placement has no picture; allowed: with --report losses, tiering or protocols",
     ),
+    (
+        "explain-round",
+        "emulator explain-round: Missing argument 'SYSTEM'. Choose from: kafka (see emulator explain-round --help)",
+    ),
     ("report . --html x.html --picture x.png", "--picture: x.png is of no known format; allowed: a file that ends in .svg"),
     ("report . --html x.html --picture gone/x.svg", "--picture: gone is not a folder; allowed: a local file"),
     ("compare . --picture x.bmp", "x.bmp is of no known format; allowed: a file that ends in"),

@@ -135,6 +135,13 @@ def test_faults_after_the_end_are_told(tmp_path: Path) -> None:
     ]
 
 
+def test_commands_after_the_end_are_told(tmp_path: Path) -> None:
+    commands = "".join(
+        f'[[commands]]\nround = {at}\nkind = "cancel_reassignment"\ntopic = "t"\npartition = 0\n' for at in (99, 100)
+    )
+    assert notes(tmp_path, more=commands) == ["the last round is 99: nothing comes of cancel_reassignment in round 100"]
+
+
 def test_draws_of_nothing_are_told(tmp_path: Path) -> None:
     seeds, drawn = "[[sweeps]]\nseeds = 3\n", '[[fault_generators]]\nkind = "random_failures"\ncount = 1\nfrom_round = 5\n'
     told = ["seeds: all 3 draws are the same, for the file draws neither faults nor replicas"]

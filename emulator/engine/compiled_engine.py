@@ -16,7 +16,7 @@ from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_column
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.early_workers import start_workers
-from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGMENT, WEIGHT_PER_SECOND, Work
+from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGMENT, WEIGHT_PER_SECOND, Work, seconds_of_windows
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
@@ -141,15 +141,24 @@ class CompiledEngine:
         """How much it has to do, as an estimate of time and room needs it."""
         segments, copies = (float(of_places.sum()) for of_places in self._segments)
         weight, causes = float(self._weights_of_rounds.sum()), tuple(self._causes())
-        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, not self.is_small, causes)
+        sharing = tuple(
+            seconds_of_windows(self._windows(at), end - first) for at, (first, end) in self._shared.items() if self._has_edges(at)
+        )
+        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, not self.is_small, causes, sharing)
+
+    def _has_edges(self, at: int) -> bool:
+        return has_edges(self._scenarios[at])
+
+    def _windows(self, at: int) -> int:
+        return -(-self._scenarios[at].rounds // self._scenarios[at].quota_window_rounds)
 
     def _causes(self) -> Iterator[str]:
         """What keeps rounds from being leapt over, in words."""
         if not self._leaps:
             yield "mode plain plays every round"
-        sharing = [self._scenarios[at] for at in self._shared if has_edges(self._scenarios[at])]
+        sharing = [at for at in self._shared if self._has_edges(at)]
         if sharing:
-            windows = max(-(-scenario.rounds // scenario.quota_window_rounds) for scenario in sharing)
+            windows = max(map(self._windows, sharing))
             many = counted(len(sharing), "scenario")
             yield f"partitions share budgets in {many}: up to {counted(windows, 'window')}, each played while a budget binds"
         in_turn = [self._scenarios[at] for at in self._shared]

@@ -71,7 +71,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
     if has_ledgers(scenario.protocol):
         yield from _faults_without_effect(scenario)
         yield from _queues(scenario)
-    yield from _late_faults(scenario)
+    yield from _too_late(scenario)
 
 
 def _faults_without_effect(scenario: Scenario) -> Iterator[str]:
@@ -218,8 +218,11 @@ def _throttles(scenario: Scenario) -> Iterator[str]:
         yield f"{CLIENT_QUOTA} limits nothing: nobody reads"
 
 
-def _late_faults(scenario: Scenario) -> Iterator[str]:
-    """Faults that begin when the run is over."""
+def _too_late(scenario: Scenario) -> Iterator[str]:
+    """Faults that begin, and commands that are given, when the run is over."""
+    commands = [f"{command.kind} in round {command.round}" for command in scenario.commands if command.round >= scenario.rounds]
+    if commands:
+        yield f"the last round is {scenario.rounds - 1}: nothing comes of {listing(_few(commands[:MOST_NAMED], len(commands)))}"
     late = scenario.faults.filter(pc.greater_equal(scenario.faults.column("from_round"), scenario.rounds))
     if late.num_rows:
         first = late.slice(0, MOST_NAMED).select(["kind", "from_round"]).to_pylist()

@@ -73,6 +73,16 @@ def test_time_is_right_within_a_factor_of_two(run: str) -> None:
     assert first.endswith(" on 2 cores, compiling (once for a version) not counted")
 
 
+def test_windows_of_shared_budgets_are_a_bound() -> None:
+    """A replaced broker, throttled for a day of 8,640 windows: 99 s where the rest is 5. One task a scenario, one after the other
+    where there are no jobs."""
+    day = estimate.seconds_of_windows(8640, 1200)
+    assert 99 / 2 < estimate.START_SECONDS + day < 99 * 2
+    (first, *_), (both, *_) = (estimate_lines(Work(by_jobs=by_jobs, sharing=(10.0, 4.0)), 2) for by_jobs in (True, False))
+    assert first.startswith("time: about 4 s, up to 14 s while budgets bind, on 2 cores, ")
+    assert both.startswith("time: about 4 s, up to 18 s while budgets bind, on 2 cores, ")
+
+
 def test_segments_are_what_is_appended(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SCENARIO)
     base, _ = load_run(str(tmp_path / "s.toml")).scenarios

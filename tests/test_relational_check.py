@@ -20,8 +20,7 @@ from emulator.inputs.arrays.rules import CORE_RULES
 from emulator.rounds.relational.check import Checked, Difference, check_run, compare
 from emulator.rounds.relational.kafka_round import VERBS
 from emulator.rounds.relational.page.explain import BEHIND, ONLY, SENTENCES, page, verbs
-from emulator.scenario import load_run
-from tests.engine_helpers import emulate, emulate_both
+from tests.engine_helpers import emulate, emulate_both, of_scenario, run_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 PLACE = {"scenario_id": 0, "topic": "t", "partition": 0}
@@ -155,18 +154,20 @@ replicas = [
 )
 
 
-@pytest.mark.parametrize("protocol", ["kafka", "kafka-high-watermark"])
-def test_replicas_may_begin_beyond_their_leader(spark: SparkSession, tmp_path: Path, protocol: str) -> None:
+def test_replicas_may_begin_beyond_their_leader(spark: SparkSession, tmp_path: Path) -> None:
     """Two records of one epoch and offset: each log has the bytes of its own, and who leads next hands its own on.
 
     The second replica keeps its fifth and sixth record, the third is cut to the leader's end and keeps three. The leader loses
     its disk, and has all of it from the second when that leads.
     """
-    path = tmp_path / "beyond.toml"
-    path.write_text(BEYOND.replace("rounds = 3", f'rounds = 12\nprotocol = "{protocol}"'))
-    usual, _ = emulate_both(spark, load_run(str(path)), tmp_path)
-    size = {row["broker"]: row["local_bytes"] for row in usual["replicas"] if row["partition"] == 0}
-    assert size[1] == size[2] == size[3] + 30 - 7
+    paths = [tmp_path / f"{protocol}.toml" for protocol in ("kafka", "kafka-high-watermark")]
+    for path in paths:
+        path.write_text(BEYOND.replace("rounds = 3", f'rounds = 12\nprotocol = "{path.stem}"'))
+    usual, _ = emulate_both(spark, run_of(paths), tmp_path)
+    for path in paths:
+        replicas = of_scenario(usual, path.stem)["replicas"]
+        size = {row["broker"]: row["local_bytes"] for row in replicas if row["partition"] == 0}
+        assert size[1] == size[2] == size[3] + 30 - 7
 
 
 SYSTEMS = (

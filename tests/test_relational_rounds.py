@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -286,11 +286,20 @@ ON_SPARK_IN_SUITE = 9
 """The round of TROUBLE that Spark works out: logs of who is back are cut, and, moved there, the reassignment begins."""
 
 
-def test_every_table_equals_the_usual_engine(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def both_engines(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, list[Row]], Sequence[str]]:
+    """TROUBLE and AT_ITS_MOMENT in one run: every table equals the usual engine's."""
+    folder = tmp_path_factory.mktemp("both")
+    for name, text in (("trouble", TROUBLE), ("moment", AT_ITS_MOMENT)):
+        (folder / f"{name}.toml").write_text(text)
+    return emulate_both(spark, run_of([folder / "trouble.toml", folder / "moment.toml"]), folder)
+
+
+def test_every_table_equals_the_usual_engine(both_engines: tuple[dict[str, list[Row]], Sequence[str]]) -> None:
     """With causes of events, states of fetches, and what brokers carried: what the reference knows nothing of."""
-    (tmp_path / "trouble.toml").write_text(TROUBLE)
-    _, told = emulate_both(spark, load_run(str(tmp_path / "trouble.toml")), tmp_path)
+    tables, told = both_engines
     assert "relational, by DuckDB" in told[0]
+    assert {row["name"] for row in tables["scenarios"]} == {"trouble", "moment"}
 
 
 def test_every_table_by_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,14 +391,14 @@ replicas = [7]
 """
 
 
-def test_logs_are_flushed_and_elections_told_at_their_moment(spark: SparkSession, tmp_path: Path) -> None:
+def test_logs_are_flushed_and_elections_told_at_their_moment(
+    both_engines: tuple[dict[str, list[Row]], Sequence[str]],
+) -> None:
     """flush.messages is looked at when a log takes something (UnifiedLog.append), not when it is altered: the quiet log is lost.
 
     Broker 6 is elected, and dropped in the same round: its election tells where its log ended then.
     """
-    path = tmp_path / "moment.toml"
-    path.write_text(AT_ITS_MOMENT)
-    usual, _ = emulate_both(spark, load_run(str(path)), tmp_path)
+    usual = of_scenario(both_engines[0], "moment")
     assert [row["leo"] for row in usual["trace"] if (row["topic"], row["broker"], row["round"]) == ("quiet", 1, 6)] == [0]
     elected = [row for row in usual["events"] if (row["topic"], row["kind"]) == ("moved", "election")]
     assert sorted((row["round"], row["broker"], row["from_offset"]) for row in elected) == [(4, 6, 6), (4, 7, 6)]

@@ -173,12 +173,13 @@ def test_tables_may_be_absent_or_empty(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no graph is there"):
         by_duckdb(tmp_path, "@which_brokers_share_most")
     (tmp_path / "copysets").mkdir()
+    tables = Asker(str(tmp_path), "duckdb", no_spark)
     for name in [*ALL_COLUMNS, *HELPER_VIEWS]:
-        columns, rows = by_duckdb(tmp_path, f"SELECT * FROM {name}")
-        assert name in ("prices", "sizing") or not rows
+        columns, rows = tables.ask(f"SELECT * FROM {name}")
+        assert name in ("prices", "sizing") or not list(rows)
         assert columns[: len(ALL_COLUMNS.get(name, ()))] == [column.name for column in ALL_COLUMNS.get(name, ())]
     for name in queries():
-        assert not by_duckdb(tmp_path, f"@{name}")[1], name
+        assert not list(tables.ask(f"@{name}")[1]), name
 
 
 def test_a_folder_without_tables_is_an_input_error(tmp_path: Path) -> None:

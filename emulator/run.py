@@ -27,6 +27,7 @@ from emulator.engine.job_files import JobFiles
 from emulator.engine.older_checkpoints import OlderCheckpoints
 from emulator.engine.resuming import Resuming
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
+from emulator.outcomes.idle_commands import commands_without_effect
 from emulator.outcomes.joined import Tables, joined_tables
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress, duration
@@ -115,6 +116,7 @@ def run_emulation(
         lines.append(f"invariants were violated {found} times: table violations")
     if suspects:
         lines.append(f"{suspects} rows of table violations are suspects, which count as no violation: docs/invariants.md")
+    lines += commands_without_effect(spark, output.table_uri("events"), run.scenarios, tables["events"])
     return RunSummary(lines, found)
 
 

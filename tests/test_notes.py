@@ -7,6 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from emulator.cli import commands
+from emulator.outcomes.idle_commands import lines_of
 from emulator.scenario import load_run
 from emulator.scenario.notes import notes_of
 
@@ -176,3 +177,54 @@ def test_acks_that_groups_and_ledgers_leave_out(tmp_path: Path) -> None:
     assert f"{both}acks=0 of topic t" in notes(tmp_path, "", "", workload + raft + ledgers)
     assert not any(note.startswith("no effect on") for note in notes(tmp_path, "", "", workload.replace('"0"', '"all"') + raft))
     assert not any(note.startswith("no effect on") for note in notes(tmp_path, guarded, "", workload))
+
+
+def command(kind: str, round_: int, more: str = "", topic: str = 'topic = "t"\n') -> str:
+    return f'[[commands]]\nround = {round_}\nkind = "{kind}"\n{topic}{more}\n'
+
+
+def test_commands_of_which_nothing_can_come_are_told(tmp_path: Path) -> None:
+    one = "partition = 1\n"
+    cancelled = command("cancel_reassignment", 5, one)
+    told = "cancel_reassignment of t 1 in round 5 has no effect: there is no reassign before it"
+    assert notes(tmp_path, more=cancelled) == [told]
+    start = load_run(str(tmp_path / "noted.toml")).scenarios[0].topics[0].assignment[1].tolist()
+    same, other = (f"{one}replicas = {replicas}\n" for replicas in (start, start[::-1]))
+    told = "reassign of t 1 in round 4 has no effect: these are its replicas already, or under way to be"
+    assert notes(tmp_path, more=command("reassign", 4, same)) == [told]
+    assert notes(tmp_path, more=command("reassign", 3, other) + command("reassign", 4, other)) == [told]
+    assert notes(tmp_path, more=command("reassign", 3, other) + cancelled + command("reassign", 7, other)) == []
+
+
+def test_configs_that_are_in_force_are_told(tmp_path: Path) -> None:
+    both = 'config = { "min.insync.replicas" = 1, "segment.bytes" = 9000 }\n'
+    [told] = notes(tmp_path, more=command("alter_config", 6, both))
+    assert told == "alter_config of t in round 6 has no effect: min.insync.replicas = 1 is in force already"
+    everywhere = command("alter_config", 9, 'config = { "min.insync.replicas" = 2 }\n', topic="")
+    assert notes(tmp_path, more=command("alter_config", 6, both) + everywhere) == []
+    [told] = notes(tmp_path, more=everywhere + everywhere.replace("9", "12"))
+    assert told == "alter_config in round 12 has no effect: min.insync.replicas = 2 is in force already"
+    elr = 'features = { "eligible.leader.replicas.version" = 1 }'
+    assert notes(tmp_path, cluster=elr, more=command("alter_config", 6, both)) == []
+
+
+def test_commands_after_the_end_are_told(tmp_path: Path) -> None:
+    told = "the last round is 99: nothing comes of preferred_leader_election in round 100"
+    assert notes(tmp_path, more=command("preferred_leader_election", 100)) == [told]
+
+
+def test_commands_of_which_nothing_came_are_told(tmp_path: Path) -> None:
+    """t 0 is led by its first replica; of t 1 a reassignment is over before it is cancelled."""
+    replicas = "partition = 1\nreplicas = REPLICAS\n"
+    more = command("preferred_leader_election", 50) + command("cancel_reassignment", 60, "partition = 1\n")
+    notes(tmp_path, more=more)
+    run = load_run(str(tmp_path / "noted.toml"))
+    start = run.scenarios[0].topics[0].assignment[1].tolist()
+    notes(tmp_path, more=more + command("reassign", 20, replicas.replace("REPLICAS", str(start[:2]))))
+    run = load_run(str(tmp_path / "noted.toml"))
+    assert lines_of(run.scenarios, {(0, "t", 0): [(50, "election")], (0, "t", 1): [(20, "reassignment_completed")]}) == [
+        "preferred_leader_election in round 50 had no effect on 1 of 2 partitions, t 1: nobody was elected then",
+        "cancel_reassignment in round 60 had no effect on t 1: nothing was under way any more",
+    ]
+    nothing_over = {(0, "t", partition): [(50, "election"), (60, "election")] for partition in (0, 1)}
+    assert lines_of(run.scenarios, nothing_over) == []

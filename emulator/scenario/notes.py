@@ -14,6 +14,7 @@ from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics
+from emulator.scenario.idle_commands import idle_commands
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
 from emulator.scenario.protocols import PARTITIONS, system_of
@@ -62,6 +63,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from _starts(scenario)
         yield from _acks(scenario)
         yield from _throttles(scenario)
+        yield from idle_commands(scenario)
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
         yield f"moment of faults has no effect on {system_of(scenario.protocol)}: they play whole rounds"
     if has_groups(scenario.protocol):

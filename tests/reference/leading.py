@@ -3,7 +3,7 @@
 Choices where docs/kafka_rounds.md is silent:
 
 * flush.messages is looked at after every chunk.
-* A replica whose shrink is pending is not shrunk again, and can't join; pending joins of earlier rounds don't shrink.
+* In the round that confirms them: who was to leave is not shrunk again and can't join; who was to join does not shrink.
 * A joiner that lags joins and leaves in the same round; both count.
 * The second pass of the high watermark takes the maximal ISR anew over the shrunk ISR ("without the shrunk"); shrinks
   that stay pending still count. It is made only when members left.
@@ -123,15 +123,12 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
         and partition.is_unfenced(broker)
         and _has_caught_up(offset, *_needed_to_join(partition, leadership, hw_at_start[replica.broker]))
     }
-    shrunk = _laggards(partition, leadership, replica, (known | joiners) - leadership.pending_shrinks)
-    can_confirm = partition.controller_up and not partition.is_untold(replica.broker)
-    if not can_confirm:
-        leadership.pending_joins |= joiners
-        leadership.pending_shrinks |= shrunk
-        partition.coverage["pending_join"] += len(joiners)
-        partition.coverage["pending_shrink"] += len(shrunk)
-        _advance_high_watermark(partition, leadership, replica, known | joiners, len(known), known)
+    if not partition.controller_up or partition.is_untold(replica.broker):
+        if not leadership.pending_joins | leadership.pending_shrinks:
+            _ask_for_one_change(partition, leadership, replica, known, joiners)
+        _advance_high_watermark(partition, leadership, replica, known, len(known), known)
         return
+    shrunk = _laggards(partition, leadership, replica, (known | joiners) - leadership.pending_shrinks)
     partition.coverage["pending_join_confirmed"] += len(leadership.pending_joins)
     partition.coverage["pending_shrink_confirmed"] += len(leadership.pending_shrinks)
     joins = joiners | {broker for broker in leadership.pending_joins - known if partition.is_unfenced(broker)}
@@ -142,6 +139,18 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
     if shrinks:
         members = set(partition.controller.isr)
         _advance_high_watermark(partition, leadership, replica, members, len(members), known - shrinks)
+
+
+def _ask_for_one_change(
+    partition: Partition, leadership: Leadership, replica: Replica, known: set[int], joiners: set[int]
+) -> None:
+    """What T's one AlterPartition asks for, which stays without an answer: one joiner, or else who is to leave."""
+    if joiners:
+        leadership.pending_joins = {next(broker for broker in partition.controller.replicas if broker in joiners)}
+    else:
+        leadership.pending_shrinks = _laggards(partition, leadership, replica, known)
+    partition.coverage["pending_join"] += len(leadership.pending_joins)
+    partition.coverage["pending_shrink"] += len(leadership.pending_shrinks)
 
 
 def _needed_to_join(partition: Partition, leadership: Leadership, hw_at_start: int) -> tuple[int, int]:

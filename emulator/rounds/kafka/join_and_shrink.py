@@ -9,15 +9,15 @@ from emulator.rounds.kafka.eligible_leaders import change_isr
 from emulator.rounds.kafka.input_records import Rules, ScenarioRow, Settings
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.records import Rows
-from emulator.rounds.slots import has, size
+from emulator.rounds.slots import first_in_order, has, size
 
 
 @compiled_into_callers
 def join_and_shrink(part: Partition, replicas: Rows[Replica], scenario: ScenarioRow, settings: Settings, rules: Rules) -> None:
     """Steps 5 and 6, for a T that is ready: the high watermark is taken with who joins, and again without who leaves.
 
-    Changes of the ISR are confirmed in this round if the controller is up and T in touch with it, else they stay pending
-    (KIP-497, AlterPartition).
+    Changes of the ISR are confirmed in this round if the controller is up and T in touch with it. Else one of them is pending, a
+    joiner or those who are to leave, and as long as it is nobody else joins or leaves (KIP-497, Partition.canAddReplicaToIsr).
     """
     pending = part.pending_joins
     joiners = joiners_of(part, replicas, rules, part.known_isr | pending | part.pending_shrinks)
@@ -30,14 +30,18 @@ def join_and_shrink(part: Partition, replicas: Rows[Replica], scenario: Scenario
         leaving = part.pending_shrinks | shrunk
     else:
         joins, leaving = 0, 0
-    beyond = caught_up_outside(part, replicas, settings, part.known_isr & ~leaving) | joiners
-    beyond |= pending & (part.unfenced if confirms else -1)
+        if pending | part.pending_shrinks:
+            joiners, shrunk = 0, 0
+        elif joiners:
+            joiners, shrunk = 1 << first_in_order(part.order, joiners), 0
+    caught_up = caught_up_outside(part, replicas, settings, part.known_isr & ~leaving)
+    entering = joiners | pending & (part.unfenced if confirms else -1)
     isr_joined = part.isr | joins if confirms else part.known_isr
     isr_after = isr_joined & ~leaving if confirms else part.known_isr
     held, held_after = part.known_isr, part.known_isr & ~leaving
     if rules.wait_for_maximal_isr:
-        held |= beyond
-        held_after = (held_after | beyond) & ~(shrunk if confirms else 0)
+        held |= caught_up | entering
+        held_after |= caught_up | entering & ~leaving
     if not confirms:
         held_after = held
     part.held = held_after & part.assigned | 1 << part.client_leader

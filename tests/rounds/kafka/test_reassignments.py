@@ -108,6 +108,8 @@ def test_cancelling_may_need_an_unclean_election(tmp_path: Path, allowed: bool) 
     assert (4 in brokers(result)) is not allowed
 
 
-@pytest.mark.parametrize(("seed", "knows"), [(700, {}), (701, {"elr": True}), (703, {"elr": True, "late_news": True})])
+@pytest.mark.parametrize(
+    ("seed", "knows"), [(700, {}), (701, {"elr": True}), (703, {"elr": True, "late_news": True}), (712, {"late_news": True})]
+)
 def test_random_ones(tmp_path: Path, seed: int, knows: dict[str, bool]) -> None:
     assert_equal(tmp_path, random_batch(seed, 60, reassigned=True, **knows))

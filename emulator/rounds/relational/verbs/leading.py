@@ -158,7 +158,10 @@ def delete_records(now: Round) -> Round:
 
 
 def judge_followers(now: Round) -> Round:
-    """T judges all other replicas: who joins the ISR, who lags for good, who was caught up of late."""
+    """T judges all other replicas: who joins the ISR, who lags for good, who was caught up of late.
+
+    One change waits for a controller that is out of touch: of the first that would join, else of all that lag.
+    """
     now = now.with_columns(
         client_works=f"coalesce({of_leader(SERVES)}, false)",
         leader_leo=of_leader("leo"),
@@ -176,11 +179,19 @@ def judge_followers(now: Round) -> Round:
         ),
     )
     checks = "client_works AND round % isr_check_rounds = 0 AND broker != client_leader"
-    return now.with_columns(lags=f"{checks} AND NOT caught_up AND NOT shrink_pends AND (is_known OR is_joiner)")
+    now = now.with_columns(
+        lags=f"{checks} AND NOT caught_up AND NOT shrink_pends AND (is_known OR is_joiner)",
+        asks=f"confirms OR NOT {over('bool_or(join_pends OR shrink_pends)')}",
+        first_joiner=over("min_by(broker, IF(is_joiner, position, null))"),
+    )
+    return now.with_columns(
+        is_joiner="is_joiner AND asks AND (confirms OR broker = first_joiner)",
+        lags="lags AND asks AND (confirms OR first_joiner IS NULL)",
+    )
 
 
 def shrink_and_expand_isr(now: Round) -> Round:
-    """Joins and shrinks are confirmed, with what was pending, if T is in touch with the controller; else they are pending."""
+    """Joins and shrinks are confirmed, with what was pending, if T is in touch with the controller; else one is pending."""
     now = now.with_columns(
         joins="confirms AND (is_joiner OR (join_pends AND NOT is_known AND NOT fenced))",
     ).with_columns(leaves="confirms AND (lags OR shrink_pends) AND (is_known OR joins)")

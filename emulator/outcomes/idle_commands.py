@@ -1,0 +1,122 @@
+"""Commands of which nothing came in a run: told by the events that there would have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from emulator.errors import listing
+from emulator.scenario import Scenario
+from emulator.scenario.globs import matching_topics
+from emulator.scenario.model import Command
+from emulator.scenario.protocols import PARTITIONS, system_of
+from emulator.schema import OUTPUT_TABLES
+
+COMPLETED = "reassignment_completed"
+ANSWERS = {"preferred_leader_election": ("election", "unclean_election"), "delete_records": ("records_deleted",)}
+"""Events of the same round, without which nothing came of a command."""
+KINDS = (*ANSWERS["preferred_leader_election"], *ANSWERS["delete_records"], COMPLETED)
+"""All that are asked for."""
+
+WHY = {
+    "preferred_leader_election": "nobody was elected then",
+    "delete_records": "no log began further on then",
+    "cancel_reassignment": "nothing was under way any more",
+}
+
+MOST_NAMED = 3
+
+Happened = Mapping[tuple[int, str, int], Sequence[tuple[int, str]]]
+"""By (scenario_id, topic, partition): (round, kind) of events of KINDS."""
+
+
+def asks(scenario: Scenario) -> bool:
+    """Whether it has a command whose events tell whether anything came of it."""
+    told = system_of(scenario.protocol) == PARTITIONS and (scenario.events is None or {*KINDS} <= {*scenario.events})
+    return told and any(command.kind in WHY for command in scenario.commands)
+
+
+def commands_without_effect(
+    spark: SparkSession, uri: str, scenarios: Sequence[Scenario], events: pa.Table | DataFrame
+) -> list[str]:
+    """A line for each command of which nothing came, for all of its partitions or for some.
+
+    `events`: as they were told, or else they are read from `uri`, where a command asks for them.
+    """
+    if not any(asks(scenario) for scenario in scenarios):
+        return []
+    columns = ["scenario_id", "topic", "partition", "round", "kind"]
+    if isinstance(events, pa.Table):
+        found = events.select(columns).filter(pc.is_in(events.column("kind"), pa.array(KINDS)))
+    else:
+        rounds = {command.round for scenario in scenarios if asks(scenario) for command in scenario.commands}
+        is_asked = F.col("kind").isin(*KINDS) & (F.col("round").isin(*rounds) | (F.col("kind") == COMPLETED))
+        found = spark.read.schema(OUTPUT_TABLES["events"]).parquet(uri).where(is_asked).select(*columns).toArrow()
+    happened: dict[tuple[int, str, int], list[tuple[int, str]]] = {}
+    for scenario_id, topic, partition, round_, kind in zip(*(found.column(name).to_pylist() for name in columns), strict=True):
+        happened.setdefault((scenario_id, topic, partition), []).append((round_, kind))
+    return lines_of(scenarios, happened)
+
+
+def lines_of(scenarios: Sequence[Scenario], happened: Happened) -> list[str]:
+    """The same, of what happened: one that not all scenarios have names those that do."""
+    having: dict[str, list[str]] = {}
+    for scenario in scenarios:
+        if asks(scenario):
+            for line in _of_scenario(scenario, happened):
+                having.setdefault(line, []).append(scenario.name)
+    return [
+        line if len(names) == len(scenarios) else f"{line} (scenario{'s' if len(names) > 1 else ''} {_some(names)})"
+        for line, names in having.items()
+    ]
+
+
+def _of_scenario(scenario: Scenario, happened: Happened) -> Iterator[str]:
+    sizes = {topic.name: len(topic.assignment) for topic in scenario.topics}
+    moves: dict[tuple[str, int], list[int]] = {}
+    for command in sorted(scenario.commands, key=lambda command: command.round):
+        if command.round >= scenario.rounds or command.topic is None:
+            continue
+        places = list(_places(command, sizes))
+        if command.kind == "reassign":
+            for place in places:
+                moves.setdefault(place, []).append(command.round)
+        elif command.kind in WHY:
+            idle = [
+                place
+                for place in places
+                if _is_idle(command, happened.get((scenario.scenario_id, *place), ()), moves.get(place, ()))
+            ]
+            if idle:
+                yield _line(command, idle, len(places))
+
+
+def _places(command: Command, sizes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    for name in matching_topics(command.topic or "", sizes):
+        partitions = range(sizes[name]) if command.partition is None else (command.partition,)
+        yield from ((name, partition) for partition in partitions if partition < sizes[name])
+
+
+def _is_idle(command: Command, events: Sequence[tuple[int, str]], moved: Sequence[int]) -> bool:
+    """No event in its round; or, of a cancellation, what was begun last is over before (none begun: told before the run)."""
+    if command.kind in ANSWERS:
+        return (command.round, True) not in [(round_, kind in ANSWERS[command.kind]) for round_, kind in events]
+    if not moved:
+        return False
+    first_over = moved[-1] + (len(moved) > 1)
+    return any(kind == COMPLETED and first_over <= round_ < command.round for round_, kind in events)
+
+
+def _line(command: Command, idle: Sequence[tuple[str, int]], count: int) -> str:
+    of = _some([f"{topic} {partition}" for topic, partition in idle])
+    which = f"on {len(idle)} of {count} partitions, {of}" if count > 1 else f"on {of}"
+    return f"{command.kind} in round {command.round} had no effect {which}: {WHY[command.kind]}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return listing([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])

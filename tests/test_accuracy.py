@@ -98,3 +98,34 @@ def test_limits_of_ledgers_are_their_own() -> None:
     (of_clients,) = (text for text in waits if text not in no_waits)
     assert of_clients.startswith("Clients of ledgers time out in the round in which they may")
     assert not any("Kafka" in text for text in waits)
+
+
+def seconds_ahead(times: int, seconds: int) -> tuple[float, float]:
+    """What a real broker lets through of a client that sends `times` its quota: at most ahead of it, and the mean over all.
+
+    Rate and SampledStat: 11 samples of a second, begun by requests; at least 10 of them count, and the last one's part. Who is
+    above its quota is not read from for (rate - quota) / quota * window (QuotaUtils.throttleTime). In seconds of quota; requests
+    of 50 ms.
+    """
+    now_ms, sent, ahead = 0.0, 0.0, 0.0
+    samples: list[list[float]] = []  # [start, last request, bytes]
+    while now_ms < seconds * 1000:
+        now_ms += 50
+        if not samples or now_ms - samples[-1][0] >= 1000:
+            samples = [*samples, [now_ms, now_ms, 0.0]][-12:]
+        samples[-1][1:] = [now_ms, samples[-1][2] + 50 * times]
+        live = [sample for sample in samples if now_ms - sample[1] < 11_000]
+        window_ms = now_ms - min(start for start, *_ in live)
+        window_ms += max(10 - window_ms // 1000, 0) * 1000
+        sent += 50 * times
+        ahead = max(ahead, sent - now_ms)
+        now_ms += max(sum(sample[2] for sample in live) - window_ms, 0)
+    return ahead / 1000, sent / now_ms
+
+
+@pytest.mark.parametrize(("times", "ahead"), [(2, 5.0), (5, 8.2), (20, 10.9)])
+def test_how_far_a_real_broker_lets_a_client_run_ahead(times: int, ahead: float) -> None:
+    """The figures of docs/accuracy.md."""
+    most, mean = seconds_ahead(times, 600)
+    assert round(most, 1) == ahead
+    assert mean == pytest.approx(1, abs=0.01)

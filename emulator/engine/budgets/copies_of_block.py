@@ -103,8 +103,8 @@ class CopiesOfBlock:
                 yield place, CopyTask(*numbers, rate, bool(copies[place]), left, sizes, False)
 
     def begun(self, broker: int, after: int, before: int) -> list[tuple[int, int]]:
-        """(round, bytes) of segments whose copies a broker began in the rounds between two."""
-        segments, replica, _ = self._segments(after + 1)
+        """(round, bytes) of segments whose copies a broker began in the rounds between two; none of those before the run."""
+        segments, replica, _ = self._segments(max(after + 1, 0))
         is_meant = (segments["started_round"] < before) & (self.broker[replica] == broker)
         return list(zip(segments["started_round"][is_meant].tolist(), segments["size_bytes"][is_meant].tolist(), strict=True))
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from emulator.arrow_packs import PackedRows
 from emulator.errors import listing
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics
@@ -41,7 +42,7 @@ def asks(scenario: Scenario) -> bool:
 
 
 def commands_without_effect(
-    spark: SparkSession, uri: str, scenarios: Sequence[Scenario], events: pa.Table | DataFrame
+    spark: SparkSession, uri: str, scenarios: Sequence[Scenario], events: pa.Table | DataFrame | PackedRows
 ) -> list[str]:
     """A line for each command of which nothing came, for all of its partitions or for some.
 

@@ -53,7 +53,7 @@ def text_with_start(cases: Sequence[Mapping[str, Any]]) -> str:
 
 
 def attempts(cases: Sequence[Mapping[str, Any]], folder: Path) -> list[list[tuple[int, int | None, int | None]]]:
-    """By partition (base, began in round, ended in round) of all copies but the finished ones of the start, all as the reference."""
+    """By partition (base, began in round, ended in round) of all copies but finished ones of the start, all as the reference."""
     scenario = scenarios_of(text_with_start(cases), folder).scenarios[0]
     game, results = played_in_turn(scenario, len(cases)), simulate_together(cases)
     assert not what_differs(results, game, 0)

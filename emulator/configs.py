@@ -289,6 +289,15 @@ def effective(cluster_config: Mapping[str, ConfigValue], topic_config: Mapping[s
     return setting.default
 
 
+def decided_by_others(cluster_config: Mapping[str, ConfigValue]) -> dict[str, str]:
+    """Keys of a cluster's config of whose setting another spelling in it decides -> that one, by `effective`."""
+    found: dict[str, str] = {}
+    for setting, rows in _SPELLINGS.items():
+        given = [name for name in (setting, *(row.name for row in rows)) if name in cluster_config]
+        found |= dict.fromkeys(given[1:], given[0]) if given else {}
+    return found
+
+
 def _refusal(row: ConfigKey, text: str) -> str:
     return f"{quoted(text)} is not a value of {quoted(row.name)}; allowed: {row.allowed}"
 

@@ -228,3 +228,10 @@ def test_commands_of_which_nothing_came_are_told(tmp_path: Path) -> None:
     ]
     nothing_over = {(0, "t", partition): [(50, "election"), (60, "election")] for partition in (0, 1)}
     assert lines_of(run.scenarios, nothing_over) == []
+
+
+def test_of_two_spellings_the_one_without_effect_is_told(tmp_path: Path) -> None:
+    """As where a variant gives the broker's key and the base has the topic's."""
+    given = '"log.roll.hours" = 1, "log.roll.ms" = 60000, "segment.bytes" = 9000, "log.segment.bytes" = 500'
+    told = "no effect here: log.roll.hours (log.roll.ms decides), log.segment.bytes (segment.bytes decides)"
+    assert notes(tmp_path, cluster=f"config = {{ {given} }}") == [told]

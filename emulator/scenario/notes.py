@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from emulator.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, effective
+from emulator.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
 from emulator.errors import listing
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
@@ -41,6 +41,7 @@ def keys_without_effect(scenario: Scenario) -> Iterator[str]:
     """The config keys that a scenario gives and that change nothing, with what keeps them from it where they could elsewhere."""
     for config in (scenario.config, *(topic.config for topic in scenario.topics)):
         yield from (key for key in config if key in KEYS and not KEYS[key].effect)
+    yield from (f"{key} ({other} decides)" for key, other in decided_by_others(scenario.config).items() if KEYS[key].effect)
     for command in scenario.commands:
         for key in command.config or {}:
             if key in KEYS and not KEYS[key].effect:

@@ -208,11 +208,6 @@ def test_configs_that_are_in_force_are_told(tmp_path: Path) -> None:
     assert notes(tmp_path, cluster=elr, more=command("alter_config", 6, both)) == []
 
 
-def test_commands_after_the_end_are_told(tmp_path: Path) -> None:
-    told = "the last round is 99: nothing comes of preferred_leader_election in round 100"
-    assert notes(tmp_path, more=command("preferred_leader_election", 100)) == [told]
-
-
 def test_commands_of_which_nothing_came_are_told(tmp_path: Path) -> None:
     """t 0 is led by its first replica; of t 1 a reassignment is over before it is cancelled."""
     replicas = "partition = 1\nreplicas = REPLICAS\n"

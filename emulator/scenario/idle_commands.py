@@ -15,7 +15,8 @@ CLEARS_ELR = "min.insync.replicas"
 
 def idle_commands(scenario: Scenario) -> Iterator[str]:
     """A line for each: what it asks for, and why nothing comes of it."""
-    commands = sorted(scenario.commands, key=lambda command: command.round)
+    given = [command for command in scenario.commands if command.round < scenario.rounds]
+    commands = sorted(given, key=lambda command: command.round)
     yield from _moves(scenario, commands)
     yield from _alterations(scenario, commands)
 

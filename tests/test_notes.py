@@ -138,9 +138,9 @@ def test_faults_after_the_end_are_told(tmp_path: Path) -> None:
 
 def test_commands_after_the_end_are_told(tmp_path: Path) -> None:
     commands = "".join(
-        f'[[commands]]\nround = {at}\nkind = "cancel_reassignment"\ntopic = "t"\npartition = 0\n' for at in (99, 100)
+        f'[[commands]]\nround = {at}\nkind = "preferred_leader_election"\ntopic = "t"\npartition = 0\n' for at in (99, 100)
     )
-    assert notes(tmp_path, more=commands) == ["the last round is 99: nothing comes of cancel_reassignment in round 100"]
+    assert notes(tmp_path, more=commands) == ["the last round is 99: nothing comes of preferred_leader_election in round 100"]
 
 
 def test_draws_of_nothing_are_told(tmp_path: Path) -> None:

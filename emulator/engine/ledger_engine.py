@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from emulator import compiled
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
+from emulator.engine.budgets.saturated import saturated_columns
 from emulator.engine.interface import Playing, Size
 from emulator.engine.jobs import Advance, Jobs
 from emulator.engine.play_blocks import Player, payload_rows, play_blocks
@@ -20,10 +21,12 @@ from emulator.engine.play_ledger_blocks import (
     compile_topics,
     ledger_payload,
     play_ledger_payload,
+    play_sharing_payload,
     play_topic_payload,
+    sharing_payload,
     topic_payload,
 )
-from emulator.engine.rows import LEDGER_TABLES, packed_rows_of, rows_of
+from emulator.engine.rows import LEDGER_TABLES, packed_rows_of, rows_of, table_of
 from emulator.engine.warm_up import check_numba, compile_all
 from emulator.engine.weighed_engine import WeighedEngine
 from emulator.errors import InputError
@@ -31,8 +34,9 @@ from emulator.faults.kinds import read_fault_rows
 from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_ledger_block, read_topic_block
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import records_of
+from emulator.inputs.ledger_arrays.shares import limits_bookies
 from emulator.ledger_configs import MAX_LEDGERS, effective
-from emulator.outcomes.compiled.traffic import broker_round_rows
+from emulator.outcomes.compiled.traffic import broker_round_rows, bucket_edges
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
 from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, SUMS, summed
 from emulator.outcomes.invariants import OF_LEDGERS
@@ -42,8 +46,8 @@ from emulator.rounds.bookkeeper.constants import DEAD
 from emulator.rounds.bookkeeper.inputs import BookieSpan
 from emulator.scenario import Scenario
 
-PLAYERS: tuple[Player, Player] = (play_ledger_payload, play_topic_payload)
-"""Of blocks of ledgers, and of topics."""
+PLAYERS: tuple[Player, ...] = (play_ledger_payload, play_topic_payload, play_sharing_payload)
+"""Of blocks of ledgers, of topics, and of what shares bookies' budgets."""
 
 LEDGERS_OF_A_BLOCK, TOPICS_OF_A_BLOCK = 10_000, 100
 """Whose state is in memory at once, at most; a topic has hundreds of ledgers."""
@@ -98,17 +102,22 @@ class LedgerEngine(WeighedEngine):
             compile_all(progress, [*of_ledgers, *of_topics])
 
     def _in_driver(self, advance: Advance) -> Tables:
+        tables = self.play_all(advance)
+        traffic, saturated = tables.pop("ledger_traffic"), tables.pop("saturated")
+        columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
+        self._check_counts(zip(*columns, strict=True))
+        return {**tables, "broker_rounds": self._broker_rounds(traffic, saturated)}
+
+    def play_all(self, advance: Advance | None = None) -> dict[str, pa.Table]:
+        """Play everything in this process; the rows of rows.LEDGER_TABLES."""
         parts, done = [], 0.0
         for first, last in self._stretches:
             payload, kind = self._payload(first, last)
             parts.append(PLAYERS[kind](0, payload))
             done += float(self._weights[first:last].sum() / self._weights.sum())
-            advance(1, done)
-        tables = {name: pa.concat_tables([part[name] for part in parts]) for name in TABLES}
-        columns = [tables["topics"].column(name).to_pylist() for name in LEDGERS_CREATED]
-        self._check_counts(zip(*columns, strict=True))
-        traffic = pa.concat_tables([part["ledger_traffic"] for part in parts])
-        return {**tables, "broker_rounds": self._broker_rounds(traffic)}
+            if advance is not None:
+                advance(1, done)
+        return {name: pa.concat_tables([part[name] for part in parts]) for name in LEDGER_TABLES}
 
     def _in_jobs(self, playing: Playing, advance: Advance) -> Tables:
         names = list(LEDGER_TABLES)
@@ -119,34 +128,64 @@ class LedgerEngine(WeighedEngine):
         if limits := self._limits:
             many = rows_of(rows, "topics").where(F.col("ledgers_created") > min(limits.values()))
             self._check_counts(tuple(row) for row in many.select(*LEDGERS_CREATED).collect())
-        return {**tables, "broker_rounds": self._broker_rounds(traffic_of_jobs(rows))}
+        return {**tables, "broker_rounds": self._broker_rounds(traffic_of_jobs(rows), table_of(rows, "saturated"))}
 
-    def _broker_rounds(self, traffic: pa.Table) -> pa.Table:
-        """The rows of each scenario; `traffic`: sums of LEDGER_TRAFFIC of all blocks."""
+    def _broker_rounds(self, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
+        """The rows of each scenario; `traffic`: sums of LEDGER_TRAFFIC of all blocks; `saturated`: of SATURATED_SCHEMA."""
         found, sums = [], summed(traffic)
         for scenario in self._scenarios:
             arrays = BookieArrays(scenario, read_fault_rows(scenario.faults, scenario.rounds))
             spans = records_of(BookieSpan, arrays.spans)
             identity = (scenario.scenario_id, scenario.rounds, self._bucket_rounds)
-            found.append(broker_round_rows(*identity, np.array(arrays.ids), spans, sums, down=DEAD, names=SUMS))
+            edges = bucket_edges(*identity[1:])
+            held = saturated_columns(saturated, scenario.scenario_id, len(arrays.ids), edges)
+            of_budgets = held if limits_bookies(scenario) else None
+            found.append(broker_round_rows(*identity, np.array(arrays.ids), spans, sums, of_budgets, down=DEAD, names=SUMS))
         return pa.concat_tables(found)
 
     def _plan(self, cores: int) -> Plan:
-        return plan_blocks(self._weights, cores, JOB_WEIGHT, LEDGERS_OF_A_BLOCK, apart=self._stretches)
+        return plan_blocks(self._weights, cores, JOB_WEIGHT, LEDGERS_OF_A_BLOCK, list(self._sharing), self._stretches)
 
     @cached_property
     def _stretches(self) -> list[tuple[int, int]]:
         """Stretches of places (first, end) that a block may have at most: ledgers, or topics."""
         ledgers, total = self._ledgers.count, len(self._weights)
-        starts = [*range(0, ledgers, LEDGERS_OF_A_BLOCK), *range(ledgers, total, TOPICS_OF_A_BLOCK)]
-        return list(zip(starts, [*starts[1:], total], strict=True))
+        starts = {*range(0, ledgers, LEDGERS_OF_A_BLOCK), *range(ledgers, total, TOPICS_OF_A_BLOCK)}
+        for first, end in self._sharing:
+            starts = {start for start in starts if not first < start < end} | {first, end}
+        bounds = sorted({*starts, total})
+        return list(zip(bounds, bounds[1:], strict=False))
+
+    @cached_property
+    def _sharing(self) -> dict[tuple[int, int], int]:
+        """Stretches of places, of ledgers and of topics, whose scenario has budgets of bookies, with the scenario's place."""
+        found = {}
+        for prepared, first in ((self._ledgers, 0), (self._topics, self._ledgers.count)):
+            owners = prepared.numbers(0, prepared.count)[0] if prepared.count else np.zeros(0, np.int64)
+            for place, scenario in enumerate(self._scenarios):
+                own = np.flatnonzero(owners == place)
+                if len(own) and limits_bookies(scenario):
+                    found[first + int(own[0]), first + int(own[-1]) + 1] = place
+        return found
 
     def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:
         """A row of play_blocks.PAYLOADS_SCHEMA for each of these blocks."""
         return payload_rows(blocks, [self._payload(plan.bounds[block], plan.bounds[block + 1]) for block in blocks])
 
     def _payload(self, first: int, last: int) -> tuple[bytes, int]:
-        """(what a task gets of the places [first, last), which of PLAYERS takes it)."""
+        """(what a task gets of the places [first, last), which of PLAYERS takes it).
+
+        Who shares budgets is in one task: what is at a scenario's first places. At others there is nothing to do.
+        """
+        place = self._sharing.get((first, last))
+        if place is None:
+            return self._own_payload(first, last)
+        own = [places for places, of in self._sharing.items() if of == place]
+        payloads = [self._own_payload(*places) for places in own] if own[0] == (first, last) else []
+        return sharing_payload(self._scenarios[place].scenario_id, place, payloads), 2
+
+    def _own_payload(self, first: int, last: int) -> tuple[bytes, int]:
+        """Of ledgers, or topics, that share nothing."""
         ledgers = self._ledgers.count
         if first < ledgers:
             names = ledger_names(self._scenarios, *self._ledgers.numbers(first, last))

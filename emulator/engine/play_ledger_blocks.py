@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from emulator.engine.budgets.saturated import SATURATED_SCHEMA
+from emulator.engine.budgets.share_bookies import Part, play_together, saturated_rows
 from emulator.engine.compile_by_playing import compile_by_playing
-from emulator.engine.rows import blocks_row
+from emulator.engine.rows import LEDGER_TABLES, blocks_row
 from emulator.engine.trace_ledgers import ledger_rounds, topic_rounds
 from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledger_block, read_topic_block
 from emulator.outcomes.compiled_ledgers import LedgerNames, ledger_block_tables, topic_block_tables
@@ -42,6 +44,7 @@ def play_ledger_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     tables = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block)
     return tables | {
         "ledger_traffic": traffic_sums(names, told.traffic),
+        "saturated": SATURATED_SCHEMA.empty_table(),
         "blocks": blocks_row(number, len(state.ledgers), seconds),
     }
 
@@ -57,7 +60,44 @@ def play_topic_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     tables = topic_block_tables(names, block.inputs, state, told, spare, block.traced) | topic_rounds(names, block)
     return tables | {
         "ledger_traffic": traffic_sums(names, told.traffic),
+        "saturated": SATURATED_SCHEMA.empty_table(),
         "blocks": blocks_row(number, len(state.topics), seconds),
+    }
+
+
+def sharing_payload(scenario_id: int, place: int, payloads: Sequence[tuple[bytes, int]]) -> bytes:
+    """All of a scenario whose ledgers share bookies' budgets. `place`: its among the scenarios; `payloads`: of its ledgers, as of
+    ledger_payload, with 0, and of its topics, as of topic_payload, with 1.
+    """
+    return pickle.dumps((scenario_id, place, payloads), protocol=5)
+
+
+def play_sharing_payload(number: int, payload: Any) -> dict[str, pa.Table]:
+    """Play what `sharing_payload` packed; the rows of rows.LEDGER_TABLES."""
+    scenario_id, place, payloads = pickle.loads(payload)
+    if not payloads:
+        return {name: schema.empty_table() for name, schema in LEDGER_TABLES.items()}
+    read = [(kind, *pickle.loads(of_kind)) for of_kind, kind in payloads]
+    blocks: list[Any] = []
+    for kind, _, units, *_ in read:
+        blocks.append(read_topic_block(units) if kind else read_ledger_block(units))
+        (compile_topics if kind else compile_ledgers)(blocks[-1])
+    began = time.perf_counter()
+    parts = [Part(block.state, block.inputs) for block in blocks]
+    shares = play_together(parts)
+    seconds = time.perf_counter() - began
+    tables = []
+    for (kind, names, _, *spare), block, part in zip(read, blocks, parts, strict=True):
+        state, told = part.state, part.told()
+        if kind:
+            own = topic_block_tables(names, block.inputs, state, told, *spare, block.traced) | topic_rounds(names, block, shares)
+        else:
+            own = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block, shares)
+        tables.append(own | {"ledger_traffic": traffic_sums(names, told.traffic)})
+    joined = {name: pa.concat_tables([of_part[name] for of_part in tables]) for name in tables[0]}
+    return joined | {
+        "saturated": saturated_rows(scenario_id, place, shares, blocks[0].inputs),
+        "blocks": blocks_row(number, sum(len(part.ends) for part in parts), seconds),
     }
 
 

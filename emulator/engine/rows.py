@@ -63,7 +63,12 @@ PARTITION_TABLES: dict[str, pa.Schema] = {
 }
 """Of blocks of partitions."""
 
-LEDGER_TABLES: dict[str, pa.Schema] = {**LEDGER_BLOCK_TABLES, "ledger_traffic": LEDGER_TRAFFIC, "blocks": BLOCKS_SCHEMA}
+LEDGER_TABLES: dict[str, pa.Schema] = {
+    **LEDGER_BLOCK_TABLES,
+    "ledger_traffic": LEDGER_TRAFFIC,
+    "saturated": SATURATED_SCHEMA,
+    "blocks": BLOCKS_SCHEMA,
+}
 """Of blocks of ledgers, or of topics that are lists of them."""
 
 GROUP_TABLES: dict[str, pa.Schema] = {**GROUP_BLOCK_TABLES, "blocks": BLOCKS_SCHEMA}

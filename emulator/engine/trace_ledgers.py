@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from emulator.engine.budgets.share_bookies import NO_SHARES, Shares, inputs_in
 from emulator.inputs.ledger_arrays import Block, TopicBlock
 from emulator.outcomes.compiled.columns import arrow_schema
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
@@ -17,7 +18,7 @@ from emulator.rounds.bookkeeper.constants import MAX_ENSEMBLE, NEVER
 from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
 from emulator.rounds.bookkeeper.records import Fragment, Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
-from emulator.rounds.bookkeeper.told_records import Event, Traffic, Violation
+from emulator.rounds.bookkeeper.told_records import Asked, Event, Traffic, Violation
 from emulator.rounds.bookkeeper.topics.play_block import TopicScratch
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
 from emulator.rounds.bookkeeper.topics.records import Part
@@ -35,13 +36,13 @@ LEDGERS_AT_ONCE = 20_000
 """So many states of ledgers are rows at once."""
 
 NOTHING_TOLD = Told(
-    rows(Event, 0), rows(Violation, 0), rows(Fragment, 0), np.zeros((0, MAX_ENSEMBLE), np.int64), rows(Traffic, 0)
+    rows(Event, 0), rows(Violation, 0), rows(Fragment, 0), np.zeros((0, MAX_ENSEMBLE), np.int64), rows(Traffic, 0), rows(Asked, 0)
 )
 """What happens in these rounds is told already."""
 
 
-def ledger_rounds(names: LedgerNames, block: Block) -> dict[str, pa.Table]:
-    """Rows of ROUND_TABLES of the block's traced ledgers."""
+def ledger_rounds(names: LedgerNames, block: Block, shares: Shares = NO_SHARES) -> dict[str, pa.Table]:
+    """Rows of ROUND_TABLES of the block's traced ledgers. `shares`: by round Inputs.shares, where a bookie was short."""
     ledgers: Any = block.state.ledgers
     places = np.flatnonzero(ledgers.traced)
     own: Any = ledgers[places].copy()
@@ -51,13 +52,13 @@ def ledger_rounds(names: LedgerNames, block: Block) -> dict[str, pa.Table]:
     for now in range(int(ends.max(initial=0))):
         playing: Any = state.ledgers
         playing.end = np.minimum(ends, now + 1)
-        state, _ = play(state, block.inputs, scratch)
+        state, _ = play(state, inputs_in(block.inputs, shares, now), scratch)
         told.add(now, state, len(places))
     return told.tables()
 
 
-def topic_rounds(names: LedgerNames, block: TopicBlock) -> dict[str, pa.Table]:
-    """Rows of ROUND_TABLES of the block's traced topics, and of their ledgers."""
+def topic_rounds(names: LedgerNames, block: TopicBlock, shares: Shares = NO_SHARES) -> dict[str, pa.Table]:
+    """Rows of ROUND_TABLES of the block's traced topics, and of their ledgers; `shares`: as of ledger_rounds."""
     places = np.flatnonzero(block.traced)
     state = _some(block.state, places)
     own: Any = state.topics
@@ -66,7 +67,7 @@ def topic_rounds(names: LedgerNames, block: TopicBlock) -> dict[str, pa.Table]:
     for now in range(int(ends.max(initial=0))):
         playing: Any = state.topics
         playing.end = np.minimum(ends, now + 1)
-        state, _ = play_topics(state, block.inputs, scratch)
+        state, _ = play_topics(state, inputs_in(block.inputs, shares, now), scratch)
         told.add(now, state, len(places) + int(state.ledgers.offsets[-1]))
     return told.tables()
 

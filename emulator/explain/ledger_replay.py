@@ -13,11 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from emulator.engine.ledger_engine import LedgerEngine
 from emulator.engine.play_ledger_blocks import ledger_payload, play_ledger_payload, play_topic_payload, topic_payload
 from emulator.explain.ledger_rows import LedgerRows, TopicRows
 from emulator.explain.replay import refuse_others, stored_scenario
 from emulator.explain.rows import Row
 from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics
+from emulator.inputs.ledger_arrays.shares import limits_bookies
 from emulator.outcomes.compiled_ledgers import ledger_names
 from emulator.outcomes.written_events import written_rows
 from emulator.scenario import Scenario
@@ -56,11 +58,21 @@ def _play(scenario: Scenario, rows: LedgerRows | TopicRows) -> Mapping[str, pa.T
     prepared: Any = (PreparedTopics if of_list else PreparedLedgers)([scenario], flags, True)
     (place,) = np.flatnonzero(prepared.numbers(0, prepared.count)[1] == partition)
     names = ledger_names([scenario], *prepared.numbers(place, place + 1))
+    if limits_bookies(scenario):
+        return _with_all(scenario, flags, rows.topic, rows.partition)
     payload = prepared.payload(place, place + 1)
     if not of_list:
         return play_ledger_payload(0, ledger_payload(names, payload))
     spare = [scenario.topics[topic].assignment[rows.partition].tolist()]
     return play_topic_payload(0, topic_payload(names, payload, spare))
+
+
+def _with_all(scenario: Scenario, flags: Mapping[int, np.ndarray], topic: str, partition: int) -> Mapping[str, pa.Table]:
+    """The same where ledgers share bookies' budgets: all of the scenario is played, what is told of others is left out."""
+    engine = LedgerEngine([scenario], flags, leaps=True, bucket_rounds=0, identity={})
+    is_own = (pc.field("topic") == topic) & (pc.field("partition") == partition)
+    tables = engine.play_all()
+    return {name: table.filter(is_own) if "partition" in table.column_names else table for name, table in tables.items()}
 
 
 def _of_ledger(table: pa.Table, number: int | None) -> pa.Table:

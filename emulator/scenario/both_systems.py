@@ -26,7 +26,7 @@ _DEFAULT = "kafka"
 _OF_PARTITIONS = ("consumers", "initial_file")
 _STARTS = {True: ("partitions", "replicas", "remote_segments"), False: ("ledgers",)}
 """Tables of `initial` that only partitions, and only ledgers, know."""
-_OF_KAFKAS_CLUSTER = ("features",)
+_OF_KAFKAS_CLUSTER = ("features", "page_cache_bytes")
 _OF_KAFKAS_TOPICS = ("replication_factor", *(key for key in PLACEMENT_KEYS if key != "placement"))
 
 
@@ -40,7 +40,7 @@ def has_both_systems(places: Places) -> bool:
 def own_part(places: Places) -> Places:
     """A scenario without the tables and keys that only the other system has; what neither has stays, to be refused.
 
-    What says which brokers there are and how fast they are (import, bandwidth) stays as well: bookies have none of it.
+    What says which brokers there are and how fast they are (import, bandwidth) stays as well: bookies have it, too.
     """
     protocol = places.data.get("protocol", _DEFAULT)
     if not isinstance(protocol, str):

@@ -53,9 +53,15 @@ _UNUSED = ("consumers",)
 OF_REMOTE_STORAGE = ("copy_bytes_per_second",)
 """What ledgers that are offloaded have of the remote store's table."""
 _UNUSED_OF_CLUSTER = (
-    *("scale", "network_bytes_per_second", "disk_bytes_per_second", "quota_window_rounds", "features"),
+    *("scale", "page_cache_bytes", "quota_window_rounds", "features"),
     *("fetch_round_trip_ms", "fetch_bytes_per_second", "fetches_per_round"),
 )
+
+
+BUDGETS = ("network_bytes_per_second", "disk_bytes_per_second")
+"""What a bookie may have, and all ledgers of a scenario share."""
+MOST_SHARING_LEDGERS, MOST_SHARING_LISTS = 10_000, 100
+"""Ledgers by themselves, and topics that are lists of ledgers, that one task plays together."""
 
 
 def has_ledgers(protocol: str) -> bool:
@@ -63,7 +69,7 @@ def has_ledgers(protocol: str) -> bool:
     return protocol in LEDGER_PROTOCOLS
 
 
-def refuse_unused(places: Places, brokers: Sequence[Broker]) -> None:
+def refuse_unused(places: Places) -> None:
     """Raises InputError for the first table or key that ledgers have no use for."""
     for key in _UNUSED:
         if key in places.data:
@@ -74,9 +80,22 @@ def refuse_unused(places: Places, brokers: Sequence[Broker]) -> None:
     for key in _UNUSED_OF_CLUSTER:
         if key in places.data.get("cluster", {}):
             raise places.error(("cluster", key), "ledgers have no use for it", "it with one of Kafka's protocols")
-    if any(b.network_bytes_per_second or b.disk_bytes_per_second for b in brokers):
-        problem = "bookies' bandwidth is not emulated"
-        raise places.error(("cluster", "brokers_file"), problem, "it without network_bytes_per_second and disk_bytes_per_second")
+
+
+def check_sharing(
+    places: Places, brokers: Sequence[Broker], topics: Sequence[Topic], config: Mapping[str, ConfigValue]
+) -> None:
+    """Raises InputError if bookies have budgets, and more ledgers share them than one task plays together."""
+    key = next((key for key in BUDGETS if any(getattr(broker, key) is not None for broker in brokers)), None)
+    if key is None:
+        return
+    lists = sum(topic.partitions for topic in topics if is_managed(config, topic.config))
+    ledgers = sum(topic.partitions for topic in topics) - lists
+    for count, most, what in ((ledgers, MOST_SHARING_LEDGERS, "ledgers"), (lists, MOST_SHARING_LISTS, "lists of ledgers")):
+        if count > most:
+            place = ("cluster", key) if key in places.data.get("cluster", {}) else ("cluster", "brokers_file")
+            problem = f"{count} {what} would share bookies' budgets, which one task has to play together"
+            raise places.error(place, problem, f"up to {most} {what}, or no {' and no '.join(BUDGETS)}")
 
 
 def refuse_other_systems(places: Places, protocol: str, workload: pa.Table, faults: pa.Table) -> None:

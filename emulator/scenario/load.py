@@ -37,6 +37,7 @@ from emulator.scenario.ledgers import (
     bookies_to_come,
     check_ledger_config,
     check_lists_commands,
+    check_sharing,
     count_ledgers,
     has_ledgers,
     refuse_other_systems,
@@ -148,7 +149,7 @@ def _resolve(
         what, other = ("partitions", "ledgers") if ledgers else ("ledgers", "partitions")
         raise places.error(("cluster", "import"), f"has {what}", f"an import of {other}, or a protocol of {what}")
     if ledgers:
-        refuse_unused(places, brokers)
+        refuse_unused(places)
         check_ledger_config(places, ("cluster", "config"), shape.cluster.config, for_topic=False)
         own = imported.topics if isinstance(imported, ImportedLedgers) else ()
         config, partitions = dict(shape.cluster.config), count_ledgers(places, shape.topics, own)
@@ -179,6 +180,7 @@ def _resolve(
         refuse_other_workload(places, workload)
     if ledgers:
         topics = resolve_ledgers(places, shape, brokers, config, faults, session_rounds, own)
+        check_sharing(places, brokers, topics, config)
     initial_file = _initial_file(places, shape, topics, config, folder, files)
     initial = _initial(places, shape, topics, brokers, config, imported, initial_file)
     kinds = LEDGER_COMMANDS if ledgers else group_commands(shape.protocol) if groups else COMMAND_KINDS

@@ -9,9 +9,12 @@ from emulator.faults.kinds import FaultRow
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.of_ledgers import Spans
 from emulator.inputs.ledger_arrays.rules import RULES_PLACES, rules_records
+from emulator.inputs.ledger_arrays.shares import limits_bookies, shares_of
+from emulator.rounds.bookkeeper.constants import NOT_SHARED, USE_NOTED
 from emulator.rounds.bookkeeper.draws import PRIME, mixed
 from emulator.rounds.bookkeeper.inputs import (
     BookieRow,
+    BookieShare,
     BookieSpan,
     Command,
     Crash,
@@ -73,6 +76,7 @@ class GatheredInputs:
     def __init__(self) -> None:
         self.scenarios = RowsOf(ScenarioRow)
         self.bookies, self.bookie_spans, self.store_spans = RowsOf(BookieRow), RowsOf(BookieSpan), RowsOf(StoreSpan)
+        self.shares = RowsOf(BookieShare)
         self.settings, self.workload, self.commands = RowsOf(Settings), RowsOf(WorkloadSpan), RowsOf(Command)
         self.on_the_way, self.sizes = RowsOf(OnTheWay), RowsOf(EntrySize)
         self.topics, self.remote_spans, self.crashes = RowsOf(TopicSettings), RowsOf(RemoteSpan), RowsOf(Crash)
@@ -85,6 +89,7 @@ class GatheredInputs:
         first_bookie = self.bookies.add(
             tuple((broker, rack, region, first_span + first, count) for broker, rack, region, first, count in arrays.bookies)
         )
+        self.shares.add(shares_of(scenario, arrays.ids))
         ends = [fault.to_round for fault in faults if fault.kind != "client_crash"]
         first_store_span = self.store_spans.put(arrays.store)
         row = {
@@ -97,6 +102,7 @@ class GatheredInputs:
             "bookies": len(arrays.ids),
             "first_store_span": first_store_span,
             "quiet_from": max([0, *ends, *(command.round for command in scenario.commands)]),
+            "sharing": USE_NOTED if limits_bookies(scenario) else NOT_SHARED,
         }
         return self.scenarios.add((tuple(row[name] for name in fields_of(ScenarioRow)),)), first_store_span
 
@@ -107,6 +113,7 @@ class GatheredInputs:
             rules_records(),
             self.bookies.records(),
             self.bookie_spans.records(),
+            self.shares.records(),
             self.store_spans.records(),
             self.settings.records(),
             self.workload.records(),

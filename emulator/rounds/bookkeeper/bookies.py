@@ -110,6 +110,7 @@ def slot_of(lists: Lists, inputs: Inputs, ledger: Ledger, place: int) -> int:
     bookie.cross_rack_bytes_out = 0
     bookie.may_take = NO_LIMIT
     bookie.holds_up = 0
+    bookie.most_asked_bytes = 0
     note_slowness(inputs, ledger, bookie.span)
     ledger.next_change = min(ledger.next_change, inputs.bookie_spans[bookie.span + 1].from_round)
     return at - ledger.bookies.start

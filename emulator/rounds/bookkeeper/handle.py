@@ -30,7 +30,8 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """Every bookie that is heard takes what has come; what a silent one doesn't get waits."""
     settings = inputs.settings[ledger.settings]
     bring_late_answers(lists, ledger)
-    if ledger.slowed:
+    is_limited = ledger.slowed or inputs.scenarios[ledger.scenario].sharing
+    if is_limited:
         grant_bytes(lists, inputs, ledger)
     for at in every(ledger.requests):
         one = lists.requests[at]
@@ -46,7 +47,7 @@ def handle(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         if held_up_by != NO_FAULT:
             one.cause = held_up_by
             continue
-        if ledger.slowed and not lets_through(inputs, ledger, bookie, one.entry):
+        if is_limited and not lets_through(inputs, ledger, bookie, one.entry):
             one.cause = slow_fault(lists, inputs, ledger, one.bookie)
             continue
         one.on_the_way = 0

@@ -33,6 +33,7 @@ class ScenarioRow(Record):
     bookies: int = constant("bookies of the cluster")
     first_store_span: int = constant("place of the metadata store's first span")
     quiet_from: int = constant("last round in which a fault ends or a command is given")
+    sharing: int = constant("NOT_SHARED, USE_NOTED or ASKED_TOLD: whether its ledgers share bookies' budgets, and what they tell of what they ask for")
 
 
 class BookieRow(Record):
@@ -57,6 +58,16 @@ class BookieSpan(Record):
     link_fault: int = constant("fault_id of that slow_link")
     disk_bytes: int = constant("bytes of a ledger's adds that its slow disk takes in a round, NO_LIMIT")
     disk_fault: int = constant("fault_id of that slow_disk")
+
+
+class BookieShare(Record):
+    """What a bookie may take of all ledgers' adds in a round, and who waits in this one: who was sent last."""
+
+    budget_bytes: int = constant("bytes of a round, NO_LIMIT: it has no budget")
+    by_disk: int = constant("1: it is its disk's, 0: its network's")
+    cut_round: int = constant("adds that were sent before it are taken; FOREVER: all are")
+    left_bytes: int = constant("what is left for those of that round")
+    asked_bytes: int = constant("what these come to; both in a coarser unit where they are huge")
 
 
 class StoreSpan(Record):
@@ -162,12 +173,16 @@ class Crash(Record):
 
 
 class Inputs(NamedTuple):
-    """What rounds read of a block's scenarios. The last three are of topics that are lists of ledgers."""
+    """What rounds read of a block's scenarios. The last three are of topics that are lists of ledgers.
+
+    `shares`: of each of `bookies`; who plays ledgers that share budgets sets them from round to round.
+    """
 
     scenarios: Rows[ScenarioRow]
     rules: Rows[Rules]
     bookies: Rows[BookieRow]
     bookie_spans: Rows[BookieSpan]
+    shares: Rows[BookieShare]
     store_spans: Rows[StoreSpan]
     settings: Rows[Settings]
     workload: Rows[WorkloadSpan]

@@ -98,6 +98,7 @@ def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> 
     due = min(due, until_entries_meet_faults(inputs, ledger, drift))
     due = min(due, until_flush_tells(lists, inputs, ledger))
     due = min(due, until_repair(lists, inputs, ledger))
+    due = min(due, until_sizes_change(inputs, ledger, drift))
     return max(due, ledger.now)
 
 
@@ -129,6 +130,19 @@ def until_entries_meet_faults(inputs: Inputs, ledger: Ledger, drift: np.ndarray)
         ahead = fault.from_entry - ledger.next_entry
         due = min(due, ledger.now + max(0, ahead // drift[NEXT_ENTRY] - 1))
     return due
+
+
+@compiled
+def until_sizes_change(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
+    """The round in which entries may have another size, where bookies' budgets are shared: what is asked of them changes."""
+    if not inputs.scenarios[ledger.scenario].sharing or not drift[NEXT_ENTRY]:
+        return FOREVER
+    message = ledger.next_entry - ledger.first_own_entry + ledger.first_message
+    for at in range(ledger.first_size, ledger.first_size + ledger.size_count):
+        size = inputs.sizes[at]
+        if size.from_entry <= message < size.to_entry:
+            return ledger.now + max(0, (size.to_entry - message) // drift[NEXT_ENTRY] - 1)
+    return FOREVER
 
 
 @compiled

@@ -14,12 +14,12 @@ from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL, play_ledgers
 from emulator.rounds.bookkeeper.records import Fragment, Ledger, Lists
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, ROOMS, WIDTHS, State
-from emulator.rounds.bookkeeper.told_records import Event, Spans, Traffic, Violation
+from emulator.rounds.bookkeeper.told_records import Asked, Event, Spans, Traffic, Violation
 from emulator.rounds.packed import cut, grown, roomy
 from emulator.rounds.records import rows, words_of
 
-TOLD = ("events", "violations", "witness", "witness_ensembles", "traffic")
-OF_RECORDS = ("events", "violations", "witness", "traffic")
+TOLD = ("events", "violations", "witness", "witness_ensembles", "traffic", "asked")
+OF_RECORDS = ("events", "violations", "witness", "traffic", "asked")
 SPANS = {"witness_ensembles": "witness"}
 """Arrays of outputs -> the span that says how far they are filled, where it has another name."""
 
@@ -28,7 +28,8 @@ class Told(NamedTuple):
     """Rows in the order in which they were told.
 
     `events`: records.Event; `violations`: Violation, each with the writer's ensemble and `fragments` fragments in `witness`
-    (Fragment), whose ensembles stand in `witness_ensembles`, as broker ids; `traffic`: Traffic.
+    (Fragment), whose ensembles stand in `witness_ensembles`, as broker ids; `traffic`: Traffic; `asked`: Asked, in no
+    order, and only where it is to be told (constants.SHARING).
     """
 
     events: np.ndarray
@@ -36,6 +37,7 @@ class Told(NamedTuple):
     witness: np.ndarray
     witness_ensembles: np.ndarray
     traffic: np.ndarray
+    asked: np.ndarray
 
 
 class Scratch:
@@ -64,6 +66,7 @@ class Scratch:
             witness=rows(Fragment, told),
             witness_ensembles=np.zeros((told, MAX_ENSEMBLE), np.int64),
             traffic=rows(Traffic, told),
+            asked=rows(Asked, told),
             filled=rows(Spans, 1),
             shares=np.zeros((MAX_REGIONS, 4), np.int64),
         )

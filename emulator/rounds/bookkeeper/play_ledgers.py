@@ -24,7 +24,7 @@ CHECK_ROUNDS = 64
 @compiled
 def outputs_full(spans: Spans) -> bool:
     """Whether there was no room for what a ledger tells."""
-    return spans.events.full | spans.violations.full | spans.witness.full | spans.traffic.full != 0
+    return spans.events.full | spans.violations.full | spans.witness.full | spans.traffic.full | spans.asked.full != 0
 
 
 @merged_into_caller
@@ -83,7 +83,7 @@ def play_ledgers(
         ledger = new.ledgers[number]
         if not is_played:
             events, violations, witness = spans.events.count, spans.violations.count, spans.witness.count
-            traffic = spans.traffic.count
+            traffic, asked = spans.traffic.count, spans.asked.count
             for word in range(words.ledgers.shape[1]):
                 words.ledgers[number, word] = words.old_ledgers[number, word]
             load_lists(old, ledger, number, words, 0, 1)
@@ -91,7 +91,7 @@ def play_ledgers(
                 play_ledger(lists, inputs, ledger, words.ledgers[number], words, probe)
             if is_full(ledger) or outputs_full(spans):
                 spans.events.count, spans.violations.count, spans.witness.count = events, violations, witness
-                spans.traffic.count = traffic
+                spans.traffic.count, spans.asked.count = traffic, asked
                 return number, SCRATCH_FULL
         if not store_lists(new, ledger, number, words):
             return number, OUTPUT_FULL

@@ -21,7 +21,7 @@ from emulator.rounds.bookkeeper.client_records import (
     Recovery,
     Request,
 )
-from emulator.rounds.bookkeeper.told_records import Event, Spans, Traffic, Violation
+from emulator.rounds.bookkeeper.told_records import Asked, Event, Spans, Traffic, Violation
 from emulator.rounds.lists import List
 from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, sample, scratch, total
 
@@ -51,6 +51,7 @@ class Bookie(Record):
     damaged: int = compared("1: it lost something since it was last up")
     may_take: int = compared("bytes of adds that it may still take in this round, NO_LIMIT: any number")
     holds_up: int = compared("1: adds wait for it to take them, as its link or disk is slow")
+    most_asked_bytes: int = constant("bytes of adds that it was to take in a round at most, since this was looked at last")
     damage_cause: int = compared("fault by which it was damaged last")
     filling_cause: int = compared("fault for which it gets what it lacks")
     missed_since: int = compared("round from which on the auditor misses it, NEVER: it doesn't")
@@ -229,5 +230,6 @@ class Lists(NamedTuple):
     witness: Rows[Fragment]
     witness_ensembles: np.ndarray
     traffic: Rows[Traffic]
+    asked: Rows[Asked]
     filled: Rows[Spans]
     shares: np.ndarray

@@ -11,6 +11,8 @@ from emulator.rounds.bookkeeper.bookies import bookie_at
 from emulator.rounds.bookkeeper.constants import NO_LIMIT, UNHEARD
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
+from emulator.rounds.bookkeeper.share_bookies import take_share
+from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.lists import every
 
 
@@ -33,11 +35,11 @@ def grant_bytes(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
             continue
         span = inputs.bookie_spans[bookie.span]
         limit = span.disk_bytes if disk_is_tighter(inputs, settings, bookie) else span.link_bytes
-        if limit == NO_LIMIT:
-            bookie.may_take = NO_LIMIT
-        else:
-            bookie.may_take = limit + (max(bookie.may_take, 0) if bookie.holds_up else 0)
+        unused = max(bookie.may_take, 0) if bookie.holds_up else 0
+        bookie.may_take = NO_LIMIT if limit == NO_LIMIT else limit + unused
         bookie.holds_up = 0
+        if inputs.scenarios[ledger.scenario].sharing:
+            take_share(lists, inputs, ledger, at - ledger.bookies.start, unused)
 
 
 @compiled
@@ -59,16 +61,3 @@ def slow_fault(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int) -> int:
     bookie = bookie_at(lists, ledger, slot)
     span = inputs.bookie_spans[bookie.span]
     return span.disk_fault if disk_is_tighter(inputs, inputs.settings[ledger.settings], bookie) else span.link_fault
-
-
-@compiled
-def bytes_of_entry(inputs: Inputs, ledger: Ledger, entry: int) -> int:
-    """Bytes of an entry: the mean of those that came with it."""
-    if entry < ledger.first_own_entry:
-        return ledger.given_bytes // ledger.first_own_entry
-    message = entry - ledger.first_own_entry + ledger.first_message
-    for at in range(ledger.first_size, ledger.first_size + ledger.size_count):
-        size = inputs.sizes[at]
-        if size.from_entry <= message < size.to_entry:
-            return size.size_bytes // size.records
-    return 0

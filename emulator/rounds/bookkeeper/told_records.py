@@ -48,6 +48,14 @@ class Traffic(Record):
     entries: int = constant("so many")
 
 
+class Asked(Record):
+    """What a ledger asks of a bookie that has a budget, in one round."""
+
+    bookie: int = constant("its place in Inputs.bookies")
+    sent_round: int = constant("round in which adds were sent")
+    asked_bytes: int = constant("bytes of these, without what the bookie was given before and didn't use")
+
+
 class Spans(Record):
     """How far the arrays of outputs are filled."""
 
@@ -55,3 +63,4 @@ class Spans(Record):
     violations: List = part_of(List, "rows of violations")
     witness: List = part_of(List, "rows of witness_fragments")
     traffic: List = part_of(List, "rows of traffic")
+    asked: List = part_of(List, "rows of asked")

@@ -9,7 +9,7 @@ from emulator.rounds.bookkeeper.fragments import index_in
 from emulator.rounds.bookkeeper.held import bytes_held, held
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.slow_bookies import bytes_of_entry
+from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.leaps import next_multiple
 from emulator.rounds.lists import append, last
 

@@ -74,10 +74,20 @@ def simulate(case: Case, watch: bool = False, trace: bool = True) -> Result:
 
 def play_round(ledger: Ledger) -> None:
     """One round; the steps are those of docs/bookkeeper_rounds.md."""
+    begin_round(ledger)
+    end_round(ledger)
+
+
+def begin_round(ledger: Ledger) -> None:
+    """Steps 1 to 3."""
     take_inputs(ledger)
     use_store(ledger)
     send(ledger)
-    take_answers(ledger, handle(ledger))
+
+
+def end_round(ledger: Ledger, shares: Mapping[int, int] | None = None) -> None:
+    """Steps 4 to 8. `shares`: by bookie what it may take of this ledger's adds, where all share its budget."""
+    take_answers(ledger, handle(ledger, shares or {}))
     serve_readers(ledger)
     audit(ledger)
     copy(ledger)
@@ -132,26 +142,21 @@ def _put_on_the_way(ledger: Ledger, messages: list[Message]) -> None:
             ledger.network.append(message)
 
 
-def handle(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:
+def handle(ledger: Ledger, shares: Mapping[int, int]) -> dict[str, list[tuple[Message, str]]]:
     """Step 4: bookies take adds, the writer's first, then are fenced by those who ask for the LAC. The answers, by client."""
     answers = _late_answers(ledger)
     waiting = []
     for broker in ledger.bookies:
         if ledger.is_heard(broker):
-            limit = limit_of(broker, ledger.faults, ledger.settings, ledger.now, ledger.case["round_ms"])
-            ledger.slowness.begin(broker, limit)
-    for message in sorted(ledger.network, key=lambda one: (one.recovery, one.sent_round, one.entry, one.index)):
+            ledger.slowness.begin(broker, limit_in(ledger, broker), shares.get(broker))
+    for message in in_order(ledger):
         if message.sent_round > ledger.now:
             waiting.append(message)
             continue
-        held_by = None
-        if not ledger.is_heard(message.bookie):
-            held_by = ledger.cause_of(message.bookie)
-        elif not message.recovery:
-            held_by = fault_on_the_way(ledger.faults, "delay_adds", message.bookie, message.entry, ledger.now)
-        if held_by is None:
-            held_by = ledger.slowness.keeps_back(message.bookie, message.entry)
-        if held_by is not None:
+        is_held, held_by = held_up(ledger, message)
+        if not is_held and ledger.slowness.keeps_back(message.bookie, message.entry):
+            is_held, held_by = True, ledger.slowness.faults[message.bookie]
+        if is_held:
             keep_back(ledger, message, held_by)
             waiting.append(message)
             continue
@@ -171,6 +176,26 @@ def handle(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:
         if recovery.phase == FENCE:
             ask_for_lac(ledger, recovery)
     return answers
+
+
+def in_order(ledger: Ledger) -> list[Message]:
+    """Adds on their way, in the order in which bookies take them."""
+    return sorted(ledger.network, key=lambda one: (one.recovery, one.sent_round, one.entry, one.index))
+
+
+def limit_in(ledger: Ledger, broker: int) -> tuple[int, int] | None:
+    """What a slow link or disk lets through in this round, as of limit_of."""
+    return limit_of(broker, ledger.faults, ledger.settings, ledger.now, ledger.case["round_ms"])
+
+
+def held_up(ledger: Ledger, message: Message) -> tuple[bool, int | None]:
+    """Whether an add doesn't get to its bookie in this round, and the fault for which it doesn't."""
+    if not ledger.is_heard(message.bookie):
+        return True, ledger.cause_of(message.bookie)
+    if message.recovery:
+        return False, None
+    fault = fault_on_the_way(ledger.faults, "delay_adds", message.bookie, message.entry, ledger.now)
+    return fault is not None, fault
 
 
 def _late_answers(ledger: Ledger) -> dict[str, list[tuple[Message, str]]]:

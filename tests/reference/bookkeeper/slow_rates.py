@@ -19,26 +19,31 @@ class Slowness:
     sizes: list[int]
     left: dict[int, int] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
-    faults: dict[int, int] = field(default_factory=dict)
+    faults: dict[int, int | None] = field(default_factory=dict)
 
-    def begin(self, bookie: int, limit: tuple[int, int] | None) -> None:
-        """A round of a bookie that is heard; `limit`: (bytes, fault) or None."""
-        kept = self.left.get(bookie, 0) if bookie in self.waiting else 0
+    def kept(self, bookie: int) -> int:
+        """What a bookie was given and didn't use while something waited."""
+        return self.left.get(bookie, 0) if bookie in self.waiting else 0
+
+    def begin(self, bookie: int, limit: tuple[int, int] | None, share: int | None = None) -> None:
+        """A round of a bookie that is heard. `limit`: (bytes, fault) or None; `share`: of a budget, kept ones included, or None."""
+        room = None if limit is None else self.kept(bookie) + limit[0]
         self.waiting.discard(bookie)
         self.left.pop(bookie, None)
-        if limit is not None:
-            self.left[bookie] = kept + limit[0]
-            self.faults[bookie] = limit[1]
+        self.faults[bookie] = None if limit is None else limit[1]
+        rooms = [one for one in (room, share) if one is not None]
+        if rooms:
+            self.left[bookie] = min(rooms)
 
-    def keeps_back(self, bookie: int, entry: int) -> int | None:
-        """The fault for which an add has to wait; None: the bookie takes it."""
+    def keeps_back(self, bookie: int, entry: int) -> bool:
+        """Whether an add has to wait; else the bookie takes it."""
         if bookie not in self.left:
-            return None
+            return False
         if bookie in self.waiting or self.sizes[entry] > self.left[bookie]:
             self.waiting.add(bookie)
-            return self.faults[bookie]
+            return True
         self.left[bookie] -= self.sizes[entry]
-        return None
+        return False
 
 
 def sizes_of(case: Mapping[str, Any]) -> list[int]:

@@ -157,7 +157,7 @@ def play_topics(
         topic = new.topics[number]
         if not is_played:
             events, violations, witness = spans.events.count, spans.violations.count, spans.witness.count
-            traffic = spans.traffic.count
+            traffic, asked = spans.traffic.count, spans.asked.count
             for word in range(topic_words.topics.shape[1]):
                 topic_words.topics[number, word] = topic_words.old_topics[number, word]
             load_topic(old, topics, topic, number, words, topic_words)
@@ -166,7 +166,7 @@ def play_topics(
             seats_full = topic.ledgers.full or topic.owners.full
             if seats_full or any_full(topics, topic, spans):
                 spans.events.count, spans.violations.count, spans.witness.count = events, violations, witness
-                spans.traffic.count = traffic
+                spans.traffic.count, spans.asked.count = traffic, asked
                 return number, SEATS_FULL if seats_full else SCRATCH_FULL
         if not store_topic(new, topics, topic, number, words, topic_words):
             return number, OUTPUT_FULL

@@ -13,11 +13,12 @@ from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
     "test_packed_cluster.py", "test_relational_rounds.py", "test_compiled.py", "test_queries.py", "test_against_reference.py",
-    "test_steps.py", "test_golden.py", "test_report.py", "test_differential.py", "test_storage.py", "test_relational_check.py",
-    "test_compiled_cache.py", "test_schedules.py", "test_duckdb.py", "test_killed_run.py", "test_relational_last_moments.py",
-    "test_groups.py", "test_tutorial.py", "test_reference.py", "test_kip_405.py", "test_event_kinds.py", "test_topics.py",
-    "test_variants_random.py", "test_readers.py", "test_copies_against_reference.py", "test_jobs.py", "test_ledger_jobs.py",
-    "test_mixed.py", "test_metamorphic.py", "test_benchmarks.py", "test_graph.py", "test_sweeps.py",
+    "test_steps.py", "test_golden.py", "test_report.py", "test_differential.py", "test_compiled_cache.py",
+    "test_relational_check.py", "test_killed_run.py", "test_storage.py", "test_schedules.py", "test_readers.py",
+    "test_copies_against_reference.py", "test_groups.py", "test_jobs.py", "test_ledger_jobs.py", "test_mixed.py",
+    "test_duckdb.py", "test_relational_last_moments.py", "test_topics.py", "test_tutorial.py", "test_reference.py",
+    "test_kip_405.py", "test_tier_leaps.py", "test_tiers.py", "test_traced_rounds.py", "test_probe.py",
+    "test_variants_random.py", "test_metamorphic.py", "test_benchmarks.py", "test_graph.py",
 )  # fmt: skip
 """Files of ten seconds of CPU time and more, about the longest first."""
 

@@ -41,7 +41,7 @@ from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
 from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, SUMS, summed
 from emulator.outcomes.invariants import OF_LEDGERS
 from emulator.outcomes.joined import Tables
-from emulator.progress import Progress
+from emulator.progress import Progress, counted
 from emulator.rounds.bookkeeper.constants import DEAD
 from emulator.rounds.bookkeeper.inputs import BookieSpan
 from emulator.scenario import Scenario
@@ -92,6 +92,12 @@ class LedgerEngine(WeighedEngine):
         own = [(s.rounds, topic.assignment) for s in self._scenarios for topic in s.topics]
         ledgers, bookies = sum(len(ensembles) for _, ensembles in own), sum(ensembles.size for _, ensembles in own)
         return Size(ledgers, ledgers, bookies, bookies, sum(rounds * ensembles.size for rounds, ensembles in own))
+
+    def plan(self) -> list[str]:
+        """As of WeighedEngine.plan."""
+        sharing = len(set(self._sharing.values()))
+        note = f"bookies' budgets are shared in {counted(sharing, 'scenario')}: one task each, rounds in which one is short twice"
+        return [*super().plan(), *([note] if sharing else [])]
 
     def warm_up(self, progress: Progress) -> None:
         """Have the rounds compiled, as of warm_up.warm_up."""

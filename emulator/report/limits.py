@@ -134,6 +134,15 @@ def _clients_of_ledgers(case: Case) -> str | None:
     return "Clients of ledgers time out in the round in which they may: real ones look every 2 s, and connect for up to 10 s."
 
 
+def _budgets_of_bookies(case: Case) -> str | None:
+    from emulator.inputs.ledger_arrays.shares import limits_bookies
+
+    if case.given is None or not case.of_ledgers or not limits_bookies(case.given):
+        return None
+    text = "Adds of all ledgers wait for a bookie in one queue, in whole rounds"
+    return f"{text}; copies and reads draw on no budget, and no queue of a client or a bookie is ever full."
+
+
 def _excuses(case: Case) -> str:
     if case.of_ledgers:
         return "Checks of invariants don't look for copies in a ledger of which a bookie lost an entry, or its fence."
@@ -195,6 +204,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Producers, consumers and copies": _clients_traffic,
     "Quotas of clients": _client_quotas,
     "Clients of ledgers": _clients_of_ledgers,
+    "Shared budgets of bookies": _budgets_of_bookies,
     "Excuses of invariants": _excuses,
     "Drawn faults": _draws,
     "Prices": _prices,

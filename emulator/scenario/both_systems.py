@@ -26,7 +26,7 @@ _DEFAULT = "kafka"
 _OF_PARTITIONS = ("consumers", "initial_file")
 _STARTS = {True: ("partitions", "replicas", "remote_segments"), False: ("ledgers",)}
 """Tables of `initial` that only partitions, and only ledgers, know."""
-_OF_KAFKAS_CLUSTER = ("features", "page_cache_bytes")
+_OF_KAFKAS_CLUSTER = ("features", "page_cache_bytes", "quota_window_rounds")
 _OF_KAFKAS_TOPICS = ("replication_factor", *(key for key in PLACEMENT_KEYS if key != "placement"))
 
 

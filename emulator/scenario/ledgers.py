@@ -82,9 +82,7 @@ def refuse_unused(places: Places) -> None:
             raise places.error(("cluster", key), "ledgers have no use for it", "it with one of Kafka's protocols")
 
 
-def check_sharing(
-    places: Places, brokers: Sequence[Broker], topics: Sequence[Topic], config: Mapping[str, ConfigValue]
-) -> None:
+def check_sharing(places: Places, brokers: Sequence[Broker], topics: Sequence[Topic], config: Mapping[str, ConfigValue]) -> None:
     """Raises InputError if bookies have budgets, and more ledgers share them than one task plays together."""
     key = next((key for key in BUDGETS if any(getattr(broker, key) is not None for broker in brokers)), None)
     if key is None:

@@ -1,4 +1,4 @@
-"""Ledgers that share bookies' networks and disks: by hand, and against the reference, which plays them round by round. No Spark."""
+"""Ledgers that share bookies' networks and disks: by hand, and against the reference that plays them round by round. No Spark."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def entries_by_round(scenario: Scenario, topic: str, broker: int = 1) -> list[in
 
 
 def test_two_alike_have_half_each(tmp_path: Path) -> None:
-    """2500 bytes each: two entries, 500 are kept. Round 1: the other two of round 0 cost 1500 each, of round 1's each gets 1000."""
+    """2500 bytes each: two entries, 500 are kept. Round 1: the other two of round 0 cost 1500, of round 1's each gets 1000."""
     scenario = scenario_of([ledger(4), ledger(4)], FIVE, tmp_path)
     for name in ("ledger0", "ledger1"):
         assert entries_by_round(scenario, name)[:8] == [2, 5, 7, 10, 12, 15, 17, 20]

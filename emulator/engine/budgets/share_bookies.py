@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.engine.budgets.saturated import PLACES, SATURATED_SCHEMA
-
 from emulator.rounds.bookkeeper.constants import ASKED_TOLD, FOREVER, NO_LIMIT, USE_NOTED
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Scratch, Told, joined, play
@@ -138,7 +137,7 @@ def is_exceeded(states: Sequence[Any], parts: Sequence[Part]) -> bool:
 
 
 def shares_of(asked: Sequence[Any], inputs: Inputs) -> Any:
-    """Of a round in which this is asked: adds are taken in the order of sending; the first ones without room share what is left."""
+    """Of a round in which this is asked: adds are taken in the order of sending; the first round without room shares the rest."""
     shares: Any = inputs.shares
     found = shares.copy()
     bookie, sent_round, asked_bytes = (

@@ -24,7 +24,7 @@ NO_LIMIT = -1
 """Of a setting: there is no such limit, or it never happens."""
 
 NOT_SHARED, USE_NOTED, ASKED_TOLD = range(3)
-"""Of ScenarioRow.sharing: bookies have no budgets; by bookie the most that it was asked for is noted; each round's is told, too."""
+"""Of ScenarioRow.sharing: bookies have no budgets; the most that each was asked for is noted; that of a round is told, too."""
 
 NO_RACK = NO_REGION = -1
 """The rack, and the region, of a bookie that has none."""

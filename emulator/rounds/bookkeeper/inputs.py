@@ -33,7 +33,7 @@ class ScenarioRow(Record):
     bookies: int = constant("bookies of the cluster")
     first_store_span: int = constant("place of the metadata store's first span")
     quiet_from: int = constant("last round in which a fault ends or a command is given")
-    sharing: int = constant("NOT_SHARED, USE_NOTED or ASKED_TOLD: whether its ledgers share bookies' budgets, and what they tell of what they ask for")
+    sharing: int = constant("NOT_SHARED, USE_NOTED or ASKED_TOLD: what its ledgers tell of what they ask of bookies")
 
 
 class BookieRow(Record):

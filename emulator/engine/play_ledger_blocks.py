@@ -90,7 +90,9 @@ def play_sharing_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     for (kind, names, _, *spare), block, part in zip(read, blocks, parts, strict=True):
         state, told = part.state, part.told()
         if kind:
-            own = topic_block_tables(names, block.inputs, state, told, *spare, block.traced) | topic_rounds(names, block, shares)
+            own = topic_block_tables(names, block.inputs, state, told, spare[0], block.traced) | topic_rounds(
+                names, block, shares
+            )
         else:
             own = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block, shares)
         tables.append(own | {"ledger_traffic": traffic_sums(names, told.traffic)})

@@ -8,7 +8,7 @@ from emulator.rounds.bookkeeper.constants import CLOSED
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.slow_bookies import bytes_of_entry
+from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.stored import has_entry, store
 from emulator.rounds.bookkeeper.traffic import note_read
 from emulator.rounds.lists import last

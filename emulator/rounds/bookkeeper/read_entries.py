@@ -10,7 +10,7 @@ from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.lost_entries import every_eth, next_edge
 from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.slow_bookies import bytes_of_entry
+from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.stored import has_entry
 
 

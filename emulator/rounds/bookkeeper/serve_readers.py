@@ -34,7 +34,7 @@ from emulator.rounds.bookkeeper.lost_entries import every_eth, next_edge
 from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.read_entries import error_of, next_size, say, told_error
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.slow_bookies import bytes_of_entry
+from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
 from emulator.rounds.lists import append, every, keep_first, last
 

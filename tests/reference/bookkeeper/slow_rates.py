@@ -26,7 +26,7 @@ class Slowness:
         return self.left.get(bookie, 0) if bookie in self.waiting else 0
 
     def begin(self, bookie: int, limit: tuple[int, int] | None, share: int | None = None) -> None:
-        """A round of a bookie that is heard. `limit`: (bytes, fault) or None; `share`: of a budget, with what is kept, or None."""
+        """A round of a bookie that is heard. `limit`: (bytes, fault) or None; `share`: of a budget, with what is kept."""
         room = None if limit is None else self.kept(bookie) + limit[0]
         self.waiting.discard(bookie)
         self.left.pop(bookie, None)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from emulator.inputs.ledger_arrays.of_ledgers import Spans
 from emulator.ledger_configs import effective
 from emulator.rounds.bookkeeper.constants import FOREVER, NO_LIMIT
-from emulator.scenario import Scenario
+from emulator.scenario.model import Scenario
 
 
 def limits_bookies(scenario: Scenario) -> bool:

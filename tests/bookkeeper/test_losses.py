@@ -131,6 +131,15 @@ def test_which_partitions_lost_records(folder: Path, capsys: pytest.CaptureFixtu
     assert int(hurts["2"]) == sum(int(row["lost_at_event"]) for row in rows)
 
 
+def test_disks_lost_in_one_round_are_all_named(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "together.toml"
+    path.write_text(SCENARIO.replace("from_round = 13\nto_round = 18", "from_round = 12\nto_round = 18"))
+    run_emulation(load_run(str(path)), str(tmp_path / "out"), spark)
+    rows = answer(tmp_path / "out", "@which_partitions_lost_records", capsys)
+    told = [(row["topic"], row["acked_lost"], row["round"], row["fault_on"]) for row in rows if row["topic"] != "list"]
+    assert told == [("orders", "10", "12", "brokers 1, 2"), ("striped", "4", "12", "brokers 1, 2")]
+
+
 def test_the_report_has_them_by_fault(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Striped entries count as they are, not as all between the first and the last."""
     by_fault = {row["fault_id"]: int(row["lost_at_elections"]) for row in answer(folder, FAULTS.format(s=0), capsys)}

@@ -82,11 +82,14 @@ def write_packs(folder: str, run_id: str, schema: pa.Schema, batches: Iterable[p
 def _groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
     """The rows of batches put together to row groups."""
     waiting: list[pa.RecordBatch] = []
+    rows = size_bytes = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(b.num_rows for b in waiting) >= ROW_GROUP_ROWS or sum(b.nbytes for b in waiting) >= ROW_GROUP_BYTES:
+        rows += batch.num_rows
+        size_bytes += batch.nbytes
+        if rows >= ROW_GROUP_ROWS or size_bytes >= ROW_GROUP_BYTES:
             yield _group(waiting, schema)
-            waiting = []
+            waiting, rows, size_bytes = [], 0, 0
     if waiting:
         yield _group(waiting, schema)
 

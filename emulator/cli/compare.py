@@ -96,20 +96,18 @@ def compare_command(
         rows: Iterable[tuple[Any, ...]]
         if report == "losses":
             columns, rows = compare(tables.ask, groups)
-            if picture is not None:
-                rows = list(rows)
-                write_losses_picture([dict(zip(columns, row, strict=True)) for row in rows], picture)
         else:
             columns, rows = tables.ask(query, price_table)
         tell_unwritten(tables, query)
-        if picture is not None and report == "protocols":
+        if picture is not None:
             rows = list(rows)
-            write_protocol_picture([dict(zip(columns, row, strict=True)) for row in rows], picture)
-        elif picture is not None and report == "tiering":
-            rows = list(rows)
-            over_time, points = tables.ask(OVER_TIME, price_table)
             named = [dict(zip(columns, row, strict=True)) for row in rows]
-            write_picture(named, [dict(zip(over_time, point, strict=True)) for point in points], picture)
+            if report == "losses":
+                write_losses_picture(named, picture)
+            elif report == "protocols":
+                write_protocol_picture(named, picture)
+            else:
+                write_picture(named, tables.rows(OVER_TIME, price_table), picture)
         if report != "losses" and form == "table":
             write_turned(columns, rows, sys.stdout)
         else:

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
-from emulator.engine.budgets.share_bookies import Part, play_together, saturated_rows
+from emulator.engine.budgets.share_bookies import NO_SHARES, Part, Shares, play_together, saturated_rows
 from emulator.engine.compile_by_playing import compile_by_playing
 from emulator.engine.rows import LEDGER_TABLES, blocks_row
 from emulator.engine.trace_ledgers import ledger_rounds, topic_rounds
 from emulator.inputs.ledger_arrays import Block, TopicBlock, read_ledger_block, read_topic_block
 from emulator.outcomes.compiled_ledgers import LedgerNames, ledger_block_tables, topic_block_tables
 from emulator.outcomes.compiled_ledgers.traffic import traffic_sums
-from emulator.rounds.bookkeeper.play_block import play
+from emulator.rounds.bookkeeper.play_block import Told, play
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topic_block
 from emulator.rounds.bookkeeper.topics.play_topics import play_topics
@@ -41,9 +41,7 @@ def play_ledger_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     began = time.perf_counter()
     state, told = play(block.state, block.inputs)
     seconds = time.perf_counter() - began
-    tables = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block)
-    return tables | {
-        "ledger_traffic": traffic_sums(names, told.traffic),
+    return _ledger_tables(names, block, state, told) | {
         "saturated": SATURATED_SCHEMA.empty_table(),
         "blocks": blocks_row(number, len(state.ledgers), seconds),
     }
@@ -57,9 +55,7 @@ def play_topic_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     began = time.perf_counter()
     state, told = play_topic_block(block.state, block.inputs)
     seconds = time.perf_counter() - began
-    tables = topic_block_tables(names, block.inputs, state, told, spare, block.traced) | topic_rounds(names, block)
-    return tables | {
-        "ledger_traffic": traffic_sums(names, told.traffic),
+    return _topic_tables(names, block, state, told, spare) | {
         "saturated": SATURATED_SCHEMA.empty_table(),
         "blocks": blocks_row(number, len(state.topics), seconds),
     }
@@ -88,19 +84,29 @@ def play_sharing_payload(number: int, payload: Any) -> dict[str, pa.Table]:
     seconds = time.perf_counter() - began
     tables = []
     for (kind, names, _, *spare), block, part in zip(read, blocks, parts, strict=True):
-        state, told = part.state, part.told()
         if kind:
-            own = topic_block_tables(names, block.inputs, state, told, spare[0], block.traced) | topic_rounds(
-                names, block, shares
-            )
+            tables.append(_topic_tables(names, block, part.state, part.told(), spare[0], shares))
         else:
-            own = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block, shares)
-        tables.append(own | {"ledger_traffic": traffic_sums(names, told.traffic)})
+            tables.append(_ledger_tables(names, block, part.state, part.told(), shares))
     joined = {name: pa.concat_tables([of_part[name] for of_part in tables]) for name in tables[0]}
     return joined | {
         "saturated": saturated_rows(scenario_id, place, shares, blocks[0].inputs),
         "blocks": blocks_row(number, sum(len(part.ends) for part in parts), seconds),
     }
+
+
+def _ledger_tables(names: LedgerNames, block: Block, state: Any, told: Told, shares: Shares = NO_SHARES) -> dict[str, pa.Table]:
+    """What a block's ledgers have come to, their traced rounds, and their traffic; `shares`: as of ledger_rounds."""
+    tables = ledger_block_tables(names, block.inputs, state, told) | ledger_rounds(names, block, shares)
+    return tables | {"ledger_traffic": traffic_sums(names, told.traffic)}
+
+
+def _topic_tables(
+    names: LedgerNames, block: TopicBlock, state: Any, told: Told, spare: Sequence[Sequence[int]], shares: Shares = NO_SHARES
+) -> dict[str, pa.Table]:
+    """Likewise of a block's topics; `spare`: as of topic_block_tables."""
+    tables = topic_block_tables(names, block.inputs, state, told, spare, block.traced) | topic_rounds(names, block, shares)
+    return tables | {"ledger_traffic": traffic_sums(names, told.traffic)}
 
 
 def compile_ledgers(block: Block, **told: Callable[[], None]) -> bool:

@@ -105,7 +105,7 @@ def _places(command: Command, sizes: Mapping[str, int]) -> Iterator[tuple[str, i
 def _is_idle(command: Command, events: Sequence[tuple[int, str]], moved: Sequence[int]) -> bool:
     """No event in its round; or, of a cancellation, what was begun last is over before (none begun: told before the run)."""
     if command.kind in ANSWERS:
-        return (command.round, True) not in [(round_, kind in ANSWERS[command.kind]) for round_, kind in events]
+        return not any(round_ == command.round and kind in ANSWERS[command.kind] for round_, kind in events)
     if not moved:
         return False
     first_over = moved[-1] + (len(moved) > 1)

@@ -30,6 +30,7 @@ from emulator.rounds.bookkeeper.constants import (
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
+from emulator.rounds.bookkeeper.sizes import NO_SIZE, size_of
 from emulator.rounds.leaps import last_multiple, move_counters, next_multiple, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of
@@ -137,12 +138,11 @@ def until_sizes_change(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int
     """The round in which entries may have another size, where bookies' budgets are shared: what is asked of them changes."""
     if not inputs.scenarios[ledger.scenario].sharing or not drift[NEXT_ENTRY]:
         return FOREVER
-    message = ledger.next_entry - ledger.first_own_entry + ledger.first_message
-    for at in range(ledger.first_size, ledger.first_size + ledger.size_count):
-        size = inputs.sizes[at]
-        if size.from_entry <= message < size.to_entry:
-            return ledger.now + max(0, (size.to_entry - message) // drift[NEXT_ENTRY] - 1)
-    return FOREVER
+    at = size_of(inputs, ledger, ledger.next_entry)
+    if at == NO_SIZE:
+        return FOREVER
+    end = inputs.sizes[at].to_entry - ledger.first_message + ledger.first_own_entry
+    return ledger.now + max(0, (end - ledger.next_entry) // drift[NEXT_ENTRY] - 1)
 
 
 @compiled

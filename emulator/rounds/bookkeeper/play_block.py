@@ -29,7 +29,7 @@ class Told(NamedTuple):
 
     `events`: records.Event; `violations`: Violation, each with the writer's ensemble and `fragments` fragments in `witness`
     (Fragment), whose ensembles stand in `witness_ensembles`, as broker ids; `traffic`: Traffic; `asked`: Asked, in no
-    order, and only where it is to be told (constants.SHARING).
+    order, and only where it is to be told (ScenarioRow.sharing).
     """
 
     events: np.ndarray

@@ -51,7 +51,7 @@ class Bookie(Record):
     damaged: int = compared("1: it lost something since it was last up")
     may_take: int = compared("bytes of adds that it may still take in this round, NO_LIMIT: any number")
     holds_up: int = compared("1: adds wait for it to take them, as its link or disk is slow")
-    most_asked_bytes: int = constant("bytes of adds that it was to take in a round at most, since this was looked at last")
+    most_asked_bytes: int = scratch("bytes of adds that it was to take in a round at most, since this was looked at last")
     damage_cause: int = compared("fault by which it was damaged last")
     filling_cause: int = compared("fault for which it gets what it lacks")
     missed_since: int = compared("round from which on the auditor misses it, NEVER: it doesn't")

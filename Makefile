@@ -17,7 +17,7 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
-.PHONY: setup demo site test test-sparks bench lint fuzz fuzz-bounds fuzz-leaps fuzz-ledgers fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
+.PHONY: setup demo site test test-packed test-sparks bench lint fuzz fuzz-bounds fuzz-leaps fuzz-ledgers fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
 .DEFAULT_GOAL := test
 
 setup: $(STAMP)
@@ -56,6 +56,10 @@ demo: setup
 # Two at a time, each with a Spark of its own: most of a test's time Spark's driver plans on one core.
 test: setup
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+
+# Two workers whose Python has no packages, with the archive of `emulator pack`: all packages, rounds for any CPU of this kind.
+test-packed: setup
+	PACK_ALL=1 $(BIN)/python -m pytest -q tests/test_packed_cluster.py
 
 # The demo on Spark 4.0 to 4.3, classic and Connect, each in an environment of its own (build/sparks); SPARKS=4.3.0: only there.
 test-sparks: demo

@@ -9,7 +9,9 @@ from pyspark.sql.types import DateType, StructType
 from emulator.arrow_schemas import from_arrow_schema, to_arrow_schema
 from emulator.engine.rows import TABLES
 from emulator.engine.state_frames import STATE_COLUMNS
+from emulator.outcomes.arrow_columns import arrow_schema, schema_of
 from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns import Column
 
 SCHEMAS = {**OUTPUT_TABLES, "state": STATE_COLUMNS}
 
@@ -23,6 +25,11 @@ def test_arrow_schemas_are_sparks(name: str) -> None:
     assert from_arrow_schema(of_spark) == types.from_arrow_schema(of_spark)
 
 
+@pytest.mark.parametrize("name", OUTPUT_TABLES)
+def test_schemas_made_without_spark_are_the_same(name: str) -> None:
+    assert arrow_schema(name).equals(to_arrow_schema(OUTPUT_TABLES[name]))
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_spark_schemas_are_sparks(name: str) -> None:
     from pyspark.sql.pandas import types
@@ -33,5 +40,7 @@ def test_spark_schemas_are_sparks(name: str) -> None:
 def test_other_types_are_refused() -> None:
     with pytest.raises(ValueError, match="no Arrow type for date"):
         to_arrow_schema(StructType().add("day", DateType()))
+    with pytest.raises(ValueError, match="no Arrow type for date"):
+        schema_of([Column("day", "array<date>", "")])
     with pytest.raises(ValueError, match="no Spark type for Arrow's date32"):
         from_arrow_schema(pa.schema([("day", pa.date32())]))

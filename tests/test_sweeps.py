@@ -35,6 +35,7 @@ replication_factor = 2
 topic = "*"
 records_per_round = 10
 """
+NO_DRAWS = "seeds: all 3 draws are the same, for the file draws neither faults nor replicas"
 FAULT = "{ kind = %s, from_round = 20, to_round = 60 }"
 
 
@@ -211,6 +212,10 @@ LINES = [
     ("--set min.insync.replicas=", "is not KEY=VALUE,..."),
     ("--set :acks=1", "is not KEY=VALUE,..."),
     ("--set min.insync.replicas=1,,2", '"" is not a value of "min.insync.replicas"'),
+    (
+        "--set acks=1 --set acks=all",
+        "sweeps[1].set: acks is swept already; allowed: one sweep with all of its values",
+    ),
     ("--seeds 0", "0 is not in the range x>=1"),
     ("--seeds x", "'x' is not a valid integer"),
     ("--by broker --seeds 2", "'broker' is not one of 'case', 'topic'"),
@@ -229,11 +234,11 @@ def test_the_sweep_command_hands_everything_on(
 
     @contextmanager
     def session(*settings: Any) -> Iterator[Any]:
-        told.append(settings)
+        told.append((*settings[:3], settings[3].said().endswith("--resume")))
         yield None
 
-    def run_emulation(run: Any, out: str, spark: Any, progress: Any) -> Any:
-        told.append((len(run.scenarios), out))
+    def run_emulation(run: Any, out: str, spark: Any, progress: Any, resume: bool) -> Any:
+        told.append((len(run.scenarios), out, resume))
         return SimpleNamespace(lines=["done"])
 
     monkeypatch.setattr("emulator.cli.sessions.session", session)
@@ -245,13 +250,13 @@ def test_the_sweep_command_hands_everything_on(
     assert main([*line, "--master", "local[3]"]) == 0
     printed = capsys.readouterr()
     assert printed.out.count("@which_case_is_worst") == 2
-    assert printed.err == "done\nonly the first 2; all of them: emulator sql o @which_case_is_worst\n"
-    assert main([*line, "--remote", "sc://here"]) == 0
+    assert printed.err == f"note: {NO_DRAWS}\ndone\nonly the first 2; all of them: emulator sql o @which_case_is_worst\n"
+    assert main([*line, "--remote", "sc://here", "--resume"]) == 0
     assert told == [
-        ("local[3]", {"spark.a": "b"}, "emulator sweep s"),
-        (4, "o"),
-        (None, {"spark.a": "b", "spark.remote": "sc://here"}, "emulator sweep s"),
-        (4, "o"),
+        ("local[3]", {"spark.a": "b"}, "emulator sweep s", False),
+        (4, "o", False),
+        (None, {"spark.a": "b", "spark.remote": "sc://here"}, "emulator sweep s", True),
+        (4, "o", True),
     ]
     capsys.readouterr()
     assert main(["sweep", str(path), "--dry-run", "--seeds", "2"]) == 0

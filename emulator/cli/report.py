@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 import click
@@ -9,6 +10,7 @@ import click
 from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM
 from emulator.cli.sessions import refuse_missing_folder
+from emulator.errors import InputError
 from emulator.exits import DONE
 from emulator.options import (
     common,
@@ -58,6 +60,8 @@ def report_command(
     refuse_unwritable("--html", html)
     if picture is not None:
         refuse_picture(picture)
+        if os.path.realpath(picture) == os.path.realpath(html):
+            raise InputError(f"--picture: {picture} is the page's file; allowed: another one")
     price_table = load_prices(prices)
     refuse_without_matplotlib()
     with sessions.asking(folder, engine, master, conf, f"{PROGRAM} report") as tables, Progress() as progress:

@@ -93,7 +93,7 @@ def run_command(
     from emulator.progress import Progress
 
     progress = Progress()
-    going_on = GoingOn() if engine == "relational" else _going_on(progress)
+    going_on = GoingOn() if engine == "relational" else going_on_of(progress)
     with sessions.session(master, conf, f"{PROGRAM} run {run.name}", going_on) as spark, progress:
         if engine == "relational":
             from emulator.rounds.relational.run import run_relational
@@ -111,8 +111,8 @@ def run_command(
     return DONE
 
 
-def _going_on(progress: Progress) -> GoingOn:
-    """How this run goes on after an interrupt, noted for one. What an earlier run kept is there for a second --resume as well."""
+def going_on_of(progress: Progress) -> GoingOn:
+    """How a run goes on after an interrupt, noted for one. What an earlier run kept is there for a second --resume as well."""
     invocation = click.get_current_context().find_object(Invocation)
     assert invocation is not None
     resumes = "--resume" in invocation.arguments

@@ -12,6 +12,7 @@ import click
 
 from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM, print_lines
+from emulator.cli.run import going_on_of
 from emulator.cli.sessions import refuse_other_contents
 from emulator.errors import InputError, quoted
 from emulator.exits import DONE
@@ -43,6 +44,7 @@ FAULT_ALLOWED = "KIND:FROM-TO, as in power_loss:100-220, power_loss:10m-12m or p
 @click.option("--seeds", metavar="N", type=click.IntRange(min=1), help="Draw everything that is drawn N times.")
 @click.option("--by", type=click.Choice(list(QUESTIONS)), default="case", show_default=True, help="What a row is of.")
 @click.option("--rows", metavar="N", type=click.IntRange(min=1), default=MOST_ROWS, show_default=True, help="Rows to print.")
+@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in DIR, if there is one.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and run nothing.")
 @on_spark
 @common
@@ -55,6 +57,7 @@ def sweep_command(
     seeds: int | None,
     by: str,
     rows: int,
+    resume: bool,
     dry_run: bool,
     master: str | None,
     conf: Mapping[str, str],
@@ -68,8 +71,11 @@ def sweep_command(
     run = _load(scenario, each, fault, settings, seeds)
     from emulator import run as running
     from emulator.engine.choice import refuse_uneven_rates
+    from emulator.scenario.notes import notes_of
 
     refuse_uneven_rates(run)
+    for line in notes_of(run):
+        click.echo(f"note: {line}", err=True)
     if out is not None:
         refuse_other_contents(out)
     if dry_run:
@@ -79,9 +85,10 @@ def sweep_command(
     from emulator.outcomes.formats import write_answer
     from emulator.progress import Progress
 
-    with sessions.session(master, conf, f"{PROGRAM} sweep {run.name}") as spark:
-        with Progress() as progress:
-            summary = running.run_emulation(run, str(out), spark, progress=progress)
+    progress = Progress()
+    with sessions.session(master, conf, f"{PROGRAM} sweep {run.name}", going_on_of(progress)) as spark:
+        with progress:
+            summary = running.run_emulation(run, str(out), spark, progress=progress, resume=resume)
         click.echo("\n".join(summary.lines), err=True)
         columns, found = Asker(str(out), None, lambda: spark).ask(QUESTIONS[by])
         shown = list(islice(found, rows + 1))

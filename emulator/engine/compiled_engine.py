@@ -36,7 +36,8 @@ from emulator.outcomes.compiled.traffic import SUMS
 from emulator.outcomes.invariants import OF_PARTITIONS, OF_READS, invariant_table
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.scenarios import broker_rows, fault_rows
-from emulator.outcomes.written_events import summed_count_rows, summed_counts
+from emulator.outcomes.written_events import summed_counts
+from emulator.outcomes.written_rows import summed_count_rows
 from emulator.progress import Progress, counted, duration
 from emulator.scenario import Scenario
 

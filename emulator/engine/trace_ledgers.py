@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from emulator.engine.budgets.share_bookies import NO_SHARES, Shares, inputs_in
 from emulator.inputs.ledger_arrays import Block, TopicBlock
-from emulator.outcomes.compiled.columns import arrow_schema
+from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.outcomes.compiled_ledgers.rounds import round_tables, topic_round_rows
 from emulator.outcomes.compiled_ledgers.view import LedgerView

@@ -21,7 +21,7 @@ from emulator.explain.rows import Row
 from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics
 from emulator.inputs.ledger_arrays.shares import limits_bookies
 from emulator.outcomes.compiled_ledgers import ledger_names
-from emulator.outcomes.written_events import written_rows
+from emulator.outcomes.written_rows import written_rows
 from emulator.scenario import Scenario
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.explain.rows import PartitionRows, Row
@@ -52,30 +52,57 @@ def read_partition(tables: Asker, subject: Subject) -> tuple[PartitionRows, int,
 
     Of the trace the rows of these rounds and of the one before are read. Raises InputError for what the run does not have.
     """
-    topic, partition, first, last = subject.topic, subject.partition, subject.first, subject.last
+    return read_partitions(tables, [subject])[0]
 
-    def rows(table: str, columns: str = "*", more: str = "true") -> list[Row]:
-        return tables.rows(f"SELECT {columns} FROM {table} WHERE {subject.here} AND {more}")
 
-    in_rounds = f"round BETWEEN {first - 1} AND {last} ORDER BY round"
+def read_partitions(tables: Asker, subjects: Sequence[Subject]) -> list[tuple[PartitionRows, int, int]]:
+    """Likewise of several partitions of one scenario: a query for each table, whatever their number."""
+
+    def rows(table: str, columns: str = "", order: str = "", in_rounds: bool = False) -> list[list[Row]]:
+        """Of each subject its rows of a table, with these columns and its names; without columns with all."""
+        wanted = [f"({one.here}{f' AND round BETWEEN {one.first - 1} AND {one.last}' if in_rounds else ''})" for one in subjects]
+        chosen = f"topic, partition, {columns}" if columns else "*"
+        found = tables.rows(f"SELECT {chosen} FROM {table} WHERE {' OR '.join(wanted)}{order and f' ORDER BY {order}'}")
+        by_name: dict[tuple[str, int], list[Row]] = {(one.topic, one.partition): [] for one in subjects}
+        for row in found:
+            by_name[row["topic"], row["partition"]].append(row)
+        return list(by_name.values())
+
     places, outcomes = rows("partitions"), rows("outcomes")
-    if not places or not outcomes:
-        raise InputError(f"{tables.uri}: the tables partitions and outcomes have no row of {topic}:{partition}; run it again")
-    found = PartitionRows(
-        scenario=subject.scenario,
-        topic=topic,
-        partition=partition,
-        replicas=places[0]["replicas"],
-        outcome=outcomes[0],
-        ends=rows("replicas"),
-        leader_epochs=rows("leader_epochs"),
-        events=rows("events"),
-        violations=rows("violations", more="true ORDER BY round NULLS LAST, invariant"),
-        trace=rows("trace", _TRACE, f"{in_rounds}, broker"),
-        controllers=rows("trace_partitions", _CONTROLLERS, in_rounds),
+    for one, place, outcome in zip(subjects, places, outcomes, strict=True):
+        if not place or not outcome:
+            name = f"{one.topic}:{one.partition}"
+            raise InputError(f"{tables.uri}: the tables partitions and outcomes have no row of {name}; run it again")
+    columns = zip(
+        subjects,
+        places,
+        outcomes,
+        rows("replicas"),
+        rows("leader_epochs"),
+        rows("events"),
+        rows("violations", order="round NULLS LAST, invariant"),
+        rows("trace", _TRACE, "round, broker", in_rounds=True),
+        rows("trace_partitions", _CONTROLLERS, "round", in_rounds=True),
+        strict=True,
     )
-    racks, ordered = read_faults(tables, subject, found.columns)
-    return PartitionRows(**{**vars(found), "brokers": racks, "faults": ordered}), first, last
+    told = []
+    for one, place, outcome, ends, epochs, events, violations, trace, controllers in columns:
+        found = PartitionRows(
+            scenario=one.scenario,
+            topic=one.topic,
+            partition=one.partition,
+            replicas=place[0]["replicas"],
+            outcome=outcome[0],
+            ends=ends,
+            leader_epochs=epochs,
+            events=events,
+            violations=violations,
+            trace=trace,
+            controllers=controllers,
+        )
+        racks, ordered = read_faults(tables, one, found.columns)
+        told.append((replace(found, brokers=racks, faults=ordered), one.first, one.last))
+    return told
 
 
 def read_run(tables: Asker) -> Row | None:

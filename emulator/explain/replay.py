@@ -12,17 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.engine.budgets.play_shared import play_shared, shared_payload
-from emulator.engine.play_blocks import play_payload
+from emulator.engine.stretches import END, Stretches
 from emulator.engine.warm_up import warm_up
 from emulator.errors import InputError
 from emulator.explain.rows import PartitionRows, Row, StoryRows
-from emulator.inputs.arrays import prepare
+from emulator.inputs.arrays import prepare, read_block
 from emulator.inputs.arrays.shared import shares_budgets
 from emulator.outcomes.compiled.tables import TABLES
-from emulator.outcomes.written_events import written_rows
+from emulator.outcomes.written_rows import written_rows
 from emulator.progress import Progress
-from emulator.scenario import Scenario
+from emulator.scenario import Run, Scenario
 from emulator.scenario.protocols import GROUPS, system_of
 from emulator.scenario.stored import load_stored
 
@@ -40,13 +39,18 @@ def with_replay(rows: PartitionRows, run: Row, first: int, last: int, progress: 
 
 
 def with_replays(
-    told: Sequence[tuple[PartitionRows, int, int]], run: Row, progress: Progress, also_sharing: bool = True
+    told: Sequence[tuple[PartitionRows, int, int]],
+    run: Row,
+    progress: Progress,
+    also_sharing: bool = True,
+    stored: Run | None = None,
 ) -> list[PartitionRows]:
     """Likewise of several partitions of one scenario, each with its first and last round; all of them are played at once.
 
-    `also_sharing`: also where all partitions of the scenario have to be played; else InputError is raised there.
+    `also_sharing`: also where all partitions of the scenario have to be played; else InputError is raised there. `stored`: the
+    run's scenarios, where they are read already.
     """
-    scenario = stored_scenario(run, [rows for rows, _, _ in told])
+    scenario = stored_scenario(run, [rows for rows, _, _ in told], stored)
     if system_of(scenario.protocol) == GROUPS:
         raise InputError(f"groups of {scenario.protocol} are told of from their events alone")
     if not also_sharing and shares_budgets(scenario):
@@ -68,9 +72,9 @@ def traced_rows(rows: PartitionRows, tables: Mapping[str, pa.Table], first: int,
     return replace(rows, trace=_trace(tables["trace"], first, last), controllers=_controllers(tables, first, last))
 
 
-def stored_scenario(run: Row, told: Sequence[StoryRows]) -> Scenario:
+def stored_scenario(run: Row, told: Sequence[StoryRows], stored: Run | None = None) -> Scenario:
     """The scenario of the rows, as the run stored it; raises InputError where it has no such partitions."""
-    found = {scenario.scenario_id: scenario for scenario in load_stored(run).scenarios}
+    found = {scenario.scenario_id: scenario for scenario in (stored or load_stored(run)).scenarios}
     scenario = found.get(told[0].scenario["scenario_id"])
     partitions = {} if scenario is None else {topic.name: topic.partitions for topic in scenario.topics}
     for rows in told:
@@ -91,13 +95,18 @@ def play_again(
     traced[places] = is_traced
     shares = shares_budgets(scenario)
     prepared = prepare([scenario], {scenario.scenario_id: traced}, shares, scenario.rounds)
+    tables: Mapping[str, pa.Table]
     if shares:
+        from emulator.engine.budgets.play_shared import play_shared, shared_payload  # what most runs take no part of
+
         progress.note(f"partitions share what their brokers have: all {len(traced)} are played again")
         warm_up(prepared, progress)
         tables = play_shared(0, shared_payload(prepared, 0))
     else:
         warm_up(prepared, progress, places, in_one_block=True)
-        tables = play_payload(0, prepared.block(places))
+        played = Stretches(read_block(prepared.block(places)))
+        played.play_to(END)
+        tables = played.tables()
     return [{name: _of_partition(tables[name], *each) for name in TABLES} for each in chosen]
 
 

@@ -74,7 +74,7 @@ def translate(query: exp.Expr) -> Translation:
                 node.replace(rewritten)
         elif not isinstance(node, SAME):
             raise Untranslatable(type(node).__name__)
-    return Translation(tree.sql("duckdb", identify=True), columns)
+    return Translation(tree.sql("duckdb", identify=True, copy=False), columns)
 
 
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:

@@ -90,7 +90,7 @@ def page(tables: Asker, progress: Progress, wanted: str | None, told: int, price
         parts = {"scenarios": _side_by_side(came_to), **parts}
     if worst and told:
         legend = "" if scenario["protocol"] in LEDGER_PROTOCOLS else legend_list()
-        parts["stories"] = section("stories", "Stories", legend, *stories(tables, scenario, run, worst[:told], progress))
+        parts["stories"] = section("stories", "Stories", legend, *stories(tables, scenario, run, stored, worst[:told], progress))
     parts["limits"] = _limits(scenario, faults, stored, problem)
     own = next((row for row in came_to if row["scenario_id"] == of), None)
     return _document(scenario, run, own, parts)

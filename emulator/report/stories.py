@@ -8,7 +8,7 @@ from html import escape
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.explain.ledger import ledger_lines
 from emulator.explain.page import legend
-from emulator.explain.reading import Subject, read_partition
+from emulator.explain.reading import Subject, read_partitions
 from emulator.explain.replay import with_replays
 from emulator.explain.rows import PartitionRows
 from emulator.explain.story import Moment, Story, tell
@@ -17,6 +17,7 @@ from emulator.explain.svg import svg
 from emulator.outcomes.ask import Asker
 from emulator.progress import Progress
 from emulator.report.markup import Row, bullets, inline, paragraph
+from emulator.scenario import Run
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
 
 MOST_ROUNDS = 2_000
@@ -36,15 +37,20 @@ def story_id(topic: str, partition: int) -> str:
     return f"story-{topic}-{partition}"
 
 
-def stories(tables: Asker, scenario: Row, run: Row | None, worst: Sequence[Row], progress: Progress) -> Iterator[str]:
-    """Yields a part of the page for each of the worst partitions (questions.WORST)."""
+def stories(
+    tables: Asker, scenario: Row, run: Row | None, stored: Run | None, worst: Sequence[Row], progress: Progress
+) -> Iterator[str]:
+    """Yields a part of the page for each of the worst partitions (questions.WORST).
+
+    `run`: the row of table `runs`; `stored`: its scenarios, None: they cannot be read any more.
+    """
     if scenario["protocol"] in LEDGER_PROTOCOLS:
         for row in worst:
             subject = Subject(scenario, row["topic"], row["partition"], 0, scenario["rounds"] - 1)
             yield _framed(row, f"<pre>{escape(chr(10).join(ledger_lines(tables, subject)))}</pre>")
         return
-    read = [_read(tables, scenario, row) for row in worst]
-    for row, (rows, first, last) in zip(worst, _played(read, run, progress), strict=True):
+    read = read_partitions(tables, _subjects(tables, scenario, worst))
+    for row, (rows, first, last) in zip(worst, _played(read, run, stored, progress), strict=True):
         story = _shortened(tell(rows, first, last))
         lines = [*(fault_line(fault, scenario) for fault in rows.faults), *map(violation_line, rows.violations)]
         told = f"emulator explain {tables.uri} --topic {rows.topic} --partition {rows.partition}"
@@ -69,14 +75,16 @@ def _framed(row: Row, *parts: str) -> str:
     return f'<article id="{escape(story_id(row["topic"], row["partition"]))}">\n<h3>{escape(name)}</h3>\n{inner}\n</article>'
 
 
-def _read(tables: Asker, scenario: Row, row: Row) -> tuple[PartitionRows, int, int]:
+def _subjects(tables: Asker, scenario: Row, worst: Sequence[Row]) -> list[Subject]:
+    """The partitions with the rounds to tell of: all, or those around the worst one."""
     end = scenario["rounds"] - 1
-    whole = Subject(scenario, row["topic"], row["partition"], 0, end)
     if end < MOST_ROUNDS:
-        return read_partition(tables, whole)
-    worst = _worst_round(read_partition(tables, Subject(scenario, row["topic"], row["partition"], 0, 0))[0])
-    first = min(max(0, worst - MOST_ROUNDS // 2), end + 1 - MOST_ROUNDS)
-    return read_partition(tables, Subject(scenario, row["topic"], row["partition"], first, first + MOST_ROUNDS - 1))
+        return [Subject(scenario, row["topic"], row["partition"], 0, end) for row in worst]
+    subjects = []
+    for rows, _, _ in read_partitions(tables, [Subject(scenario, row["topic"], row["partition"], 0, 0) for row in worst]):
+        first = min(max(0, _worst_round(rows) - MOST_ROUNDS // 2), end + 1 - MOST_ROUNDS)
+        subjects.append(Subject(scenario, rows.topic, rows.partition, first, first + MOST_ROUNDS - 1))
+    return subjects
 
 
 def _worst_round(rows: PartitionRows) -> int:
@@ -88,7 +96,7 @@ def _worst_round(rows: PartitionRows) -> int:
 
 
 def _played(
-    read: Sequence[tuple[PartitionRows, int, int]], run: Row | None, progress: Progress
+    read: Sequence[tuple[PartitionRows, int, int]], run: Row | None, stored: Run | None, progress: Progress
 ) -> list[tuple[PartitionRows, int, int]]:
     """The same with every round, where they can be played again; what keeps them from it is said."""
     todo = [place for place, (rows, _, _) in enumerate(read) if not rows.trace]
@@ -96,7 +104,8 @@ def _played(
     if run is None or not todo:
         return told
     try:
-        again = with_replays([read[place] for place in todo], run, progress, (run["seconds"] or 0) <= LONGEST_REPLAY_SECONDS)
+        is_short = (run["seconds"] or 0) <= LONGEST_REPLAY_SECONDS
+        again = with_replays([read[place] for place in todo], run, progress, is_short, stored)
     except (InputError, EnvironmentProblem) as error:
         progress.note(f"stories are told from events alone: {error}")
         return told

@@ -38,8 +38,9 @@ nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; margin: .8rem 0; }
 .cards b { display: block; font-size: 1.35rem; font-weight: 600; } .cards .bad b { color: var(--lost); }
 .cards .bad { font-weight: 400; color: inherit; } .cards span { color: var(--soft); font-size: .87rem; }
 .wide { overflow-x: auto; margin: .6rem 0; }
-table { border-collapse: collapse; font-size: .9rem; } th, td { border-bottom: 1px solid var(--line); padding: .22rem .7rem;
+table { border-collapse: collapse; font-size: .9rem; } th, td { border-bottom: 1px solid var(--line); padding: .22rem .45rem;
   text-align: left; vertical-align: top; }
+#by-fault td { white-space: nowrap; }
 th { font-weight: 600; background: var(--card); }
 td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 td.bar { background: linear-gradient(to left, var(--bar) var(--share), transparent var(--share)); }
@@ -52,7 +53,7 @@ pre { overflow: auto; max-height: 60vh; background: var(--card); border: 1px sol
 ul.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; }
 .legend svg { vertical-align: middle; display: inline; margin-right: .4rem; width: 26px; }
 details { margin: 1rem 0; } summary { cursor: pointer; color: var(--soft); }
-@media print { .drawing, pre { max-height: none; } }
+@media print { .drawing, pre { max-height: none; } .wide { overflow: visible; } table { font-size: .7rem; } }
 """.strip()
 
 

@@ -67,6 +67,9 @@ def resolve_sweeps(
     """
     for at, sweep in enumerate(sweeps):
         _check(places, at, sweep)
+        for before in sweeps[:at] if sweep.set is not None else ():
+            if (before.set, before.topic) == (sweep.set, sweep.topic):
+                raise places.error(("sweeps", at, "set"), f"{sweep.set} is swept already", "one sweep with all of its values")
     if not sweeps:
         return []
     found: list[Scenario] = []

@@ -251,7 +251,7 @@ def test_a_story_has_all_events(partition: int, out: Path, say: Callable[..., tu
 def test_a_story_that_is_not_played_again_says_what_it_lacks(
     out: Path, say: Callable[..., tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: object, __: object) -> None:
+    def refuse(*_: object) -> None:
         raise InputError("of a test")
 
     monkeypatch.setattr("emulator.explain.replay.stored_scenario", refuse)

@@ -226,6 +226,7 @@ def test_levels_of_a_count() -> None:
             ["--html", "r.html", "--scenario", "uncleann"],
             '--scenario: no scenario is called "uncleann" (did you mean "unclean"?)',
         ),
+        (["--html", "r.svg", "--picture", "./r.svg"], "--picture: ./r.svg is the page's file; allowed: another one"),
         (["--html", "r.html", "--stories", "51"], "Invalid value for '--stories'"),
         (["--html", "r.html", "--prices", "none.toml"], "none.toml"),
         (["--html", "r.html", "--engine", "duckdb", "--master", "local[1]"], "--engine: duckdb stands beside Spark's --master"),

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from emulator.arrow_schemas import to_arrow_schema
-from emulator.schema import OUTPUT_TABLES
-
-
-@cache
-def arrow_schema(table: str) -> pa.Schema:
-    """The Arrow schema of an output table."""
-    return to_arrow_schema(OUTPUT_TABLES[table])
+from emulator.outcomes.arrow_columns import arrow_schema
 
 
 def table_of(table: str, rows: int, columns: Mapping[str, Any]) -> pa.Table:

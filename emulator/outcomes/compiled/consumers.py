@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.columns import offsets_of
-from emulator.outcomes.compiled.columns import arrow_schema, nullable, table_of, texts_at
+from emulator.outcomes.arrow_columns import arrow_schema
+from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import NO_BROKER, Names
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY
 from emulator.rounds.kafka.input_records import Inputs
@@ -16,7 +17,7 @@ from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION,
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
 from emulator.rounds.packed import entries_of
-from emulator.schema import CONSUMER_COUNTERS
+from emulator.table_columns import CONSUMER_COUNTERS
 
 CONSUMER_TABLES = ("consumer_groups", "unread")
 

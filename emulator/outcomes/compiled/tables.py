@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import arrow_schema
+from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.consumers import consumer_group_rows, unread_rows
 from emulator.outcomes.compiled.event_counts import event_count_rows
 from emulator.outcomes.compiled.events import told_events

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import arrow_schema, lists_of, nullable, table_of, texts_at
+from emulator.outcomes.arrow_columns import arrow_schema
+from emulator.outcomes.compiled.columns import lists_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.view import BROKERS, LedgerView
 from emulator.rounds.bookkeeper.constants import (
     CHANGING,

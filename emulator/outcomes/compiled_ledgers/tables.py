@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import arrow_schema, nullable, table_of, texts_at
+from emulator.outcomes.arrow_columns import arrow_schema
+from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.entries import entry_rows
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.outcomes.compiled_ledgers.view import LedgerView

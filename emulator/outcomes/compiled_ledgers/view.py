@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.compiled.columns import arrow_schema, lists_of
+from emulator.outcomes.arrow_columns import arrow_schema
+from emulator.outcomes.compiled.columns import lists_of
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Told

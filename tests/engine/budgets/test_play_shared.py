@@ -22,7 +22,7 @@ from emulator.engine.budgets.turns import Each, InTurn
 from emulator.engine.stretches import Stretches
 from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
-from emulator.outcomes.written_events import summed_count_rows
+from emulator.outcomes.written_rows import summed_count_rows
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets.random_scenarios import ROUNDS, scenario_text
 from tests.inputs.one_by_one import OneScenario

@@ -86,8 +86,8 @@ def compiled(function: F) -> F:
 def compiled_into_callers(function: F) -> F:
     """As `compiled`, and made part of every function that calls it: for what every round goes through.
 
-    Handing lists and inputs on, which are arrays by the dozen, costs more than most rules do: rounds without this take six times
-    as long (benchmarks/RESULTS.md).
+    Handing lists and inputs on, which are arrays by the dozen, costs more than most rules do: the first compiled rounds took six
+    times as long without this.
     """
     if not is_compiling():
         return function

@@ -16,7 +16,7 @@ from emulator.compiled_cache import rounds_digest
 from emulator.errors import InputError
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Batch, Inputs, Pattern
-from emulator.rounds.kafka.records import Run, Sent
+from emulator.rounds.kafka.list_records import Run, Sent
 from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.packed import Packed, width_of
 from emulator.rounds.records import rows, word_of, words_of

@@ -19,7 +19,8 @@ from emulator.engine.state_rows import play_rows
 from emulator.errors import InputError
 from emulator.inputs.arrays import prepare
 from emulator.rounds import play
-from emulator.rounds.kafka.records import Partition, Sent
+from emulator.rounds.kafka.list_records import Sent
+from emulator.rounds.kafka.records import Partition
 from emulator.rounds.records import word_of
 from emulator.scenario import Scenario, load_run
 from tests.engine.test_state_at import SCENARIO

@@ -27,8 +27,8 @@ from emulator.rounds.kafka.constants import (
     RETURNING,
 )
 from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED, LEADER_COMPLETENESS, STRONG_ISR
+from emulator.rounds.kafka.list_records import EpochEntry, Segment
 from emulator.rounds.kafka.reading.records import Unread
-from emulator.rounds.kafka.records import EpochEntry, Segment
 from emulator.rounds.kafka.told import Told
 from emulator.rounds.kafka.told_records import Event, PartitionTraceRow, TraceRow, Traffic, Violation
 from emulator.rounds.packed import Packed

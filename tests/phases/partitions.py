@@ -19,7 +19,8 @@ from emulator.rounds.kafka.constants import NEVER, NO_EPOCH, NO_NEWS, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.play_block import Scratch
 from emulator.rounds.kafka.play_partitions import load_lists
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.records import Rows, words_of
 from emulator.scenario import ELR_FEATURE, Scenario, load_run
 from tests.phases.fixtures import Situation

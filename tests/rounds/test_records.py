@@ -16,7 +16,8 @@ from emulator.rounds.slots import has
 
 MISSPELT = """
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import Lists, Replica
+from emulator.rounds.kafka.records import Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.records import Rows
 
 

@@ -12,7 +12,7 @@ from emulator.engine.budgets.copy_queue import CopyTask, Turn
 from emulator.engine.budgets.demands import in_force
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.rounds.kafka.constants import FOREVER, NOT_RUNNING, UNKNOWN
-from emulator.rounds.kafka.records import Segment
+from emulator.rounds.kafka.list_records import Segment
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import LEADER_DUTY, NO_SEGMENT, NOT_LOOKED_UP, Pin, RemoteSegment
 from emulator.rounds.packed import entries_of

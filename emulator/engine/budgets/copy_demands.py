@@ -12,7 +12,7 @@ from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.storage_settings import MOST_COPY_BYTES
 from emulator.rounds.kafka.constants import NO_EPOCH, NOT_RUNNING, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.records import Segment
+from emulator.rounds.kafka.list_records import Segment
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NO_SEGMENT, NOT_LOOKED_UP, Pin, RemoteSegment
 from emulator.rounds.packed import entries_of

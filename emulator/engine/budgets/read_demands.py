@@ -9,11 +9,11 @@ import numpy as np
 
 from emulator.engine.budgets.demands import Layout, due_bytes, in_force
 from emulator.inputs.arrays.shared_reads import BY_ITSELF
+from emulator.rounds.kafka.batches import bytes_below
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.log import bytes_below
+from emulator.rounds.kafka.list_records import Run
 from emulator.rounds.kafka.reading.records import EARLIEST, NO_CAUSE, NO_POSITION, Reader
-from emulator.rounds.kafka.records import Run
 from emulator.rounds.kafka.state import State
 from emulator.rounds.packed import Packed, entries_of
 

@@ -18,12 +18,13 @@ import pyarrow as pa
 from emulator.engine.budgets.saturated import PLACES, SATURATED_SCHEMA
 from emulator.rounds.bookkeeper.constants import ASKED_TOLD, FOREVER, NO_LIMIT, USE_NOTED
 from emulator.rounds.bookkeeper.inputs import Inputs
-from emulator.rounds.bookkeeper.play_block import Scratch, Told, joined, play
+from emulator.rounds.bookkeeper.play_block import Scratch, Told, play
 from emulator.rounds.bookkeeper.records import Bookie, Ledger
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.told_records import Asked
 from emulator.rounds.bookkeeper.topics.play_block import TopicScratch
 from emulator.rounds.bookkeeper.topics.play_block import play as play_topics
+from emulator.rounds.calls import joined
 from emulator.rounds.packed import entries_of
 from emulator.rounds.records import rows, word_of
 
@@ -71,7 +72,7 @@ class Part:
 
     def told(self) -> Told:
         """All that it has told."""
-        return joined([one._asdict() for one in self._told])
+        return Told(**joined([one._asdict() for one in self._told]))
 
     def _stop_at(self, rounds: np.ndarray) -> None:
         getattr(self.state, self.units)["end"] = rounds

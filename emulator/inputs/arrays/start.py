@@ -22,7 +22,8 @@ from emulator.rounds.kafka.constants import (
     NOT_COVERED,
     UNKNOWN,
 )
-from emulator.rounds.kafka.records import EpochEntry, News, Partition, RecordRange, Replica, Run, Segment, Sent
+from emulator.rounds.kafka.list_records import EpochEntry, News, RecordRange, Run, Segment, Sent
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.state import LIST_RECORDS, State
 from emulator.rounds.packed import Packed
 from emulator.rounds.records import rows, words_of

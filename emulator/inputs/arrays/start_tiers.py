@@ -10,7 +10,7 @@ import numpy as np
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.given import LEO, LOCAL_START, LOG_START
 from emulator.rounds.kafka.constants import BEFORE_THE_RUN, NO_EPOCH, NOBODY, UNKNOWN
-from emulator.rounds.kafka.records import EpochEntry
+from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.state import TIER_PARTITION_LISTS, TIER_REPLICA_LISTS
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,

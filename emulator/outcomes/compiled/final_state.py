@@ -10,7 +10,7 @@ from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.remote_segments import tier_counters
 from emulator.rounds.kafka.constants import NO_EPOCH, OFFLINE
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.records import EpochEntry
+from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.state import State
 from emulator.rounds.packed import entries_of
 

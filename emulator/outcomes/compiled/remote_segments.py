@@ -10,7 +10,7 @@ from emulator.outcomes.compiled.columns import epoch_lists, field_of, nullable, 
 from emulator.outcomes.compiled.names import Names
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.records import EpochEntry
+from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.packed import entries_of

@@ -12,7 +12,7 @@ from emulator.outcomes.compiled.names import Names
 from emulator.outcomes.compiled.trace import list_offsets, with_tiers
 from emulator.rounds.kafka.constants import FETCH_STATES, NO_EPOCH, NOT_RUNNING, NOT_SENT, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.records import EpochEntry, Run, Segment
+from emulator.rounds.kafka.list_records import EpochEntry, Run, Segment
 from emulator.rounds.kafka.state import RUN_LISTS, State
 from emulator.rounds.packed import entries_of
 

@@ -13,11 +13,11 @@ from emulator.rounds.bookkeeper.constants import (
     NO_FAULT,
     WRITER,
 )
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.quorums import holds, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 from emulator.rounds.slots import has, size
 

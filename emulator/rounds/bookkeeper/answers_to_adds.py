@@ -18,11 +18,11 @@ from emulator.rounds.bookkeeper.constants import (
     REFUSED,
     TAKEN,
 )
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.failures import cause_of_newest, has_failures, note_failure
 from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first
 from emulator.rounds.slots import has, size
 

@@ -11,8 +11,8 @@ from emulator.rounds.bookkeeper.constants import (
     NOWHERE,
     WRITER,
 )
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 
 

@@ -15,8 +15,8 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.told_records import Spans
 from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, next_bucket_end, tell_traffic
+from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
 
-DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
 
@@ -96,4 +96,4 @@ def play_ledgers(
         if not store_lists(new, ledger, number, words):
             return number, OUTPUT_FULL
         is_played = False
-    return last, DONE_PLAYING
+    return last, DONE

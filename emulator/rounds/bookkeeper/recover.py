@@ -33,7 +33,6 @@ from emulator.rounds.bookkeeper.constants import (
     UNEXPECTED_CONDITION,
     WRITE,
 )
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.failures import forget_failures, has_failures
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
@@ -42,6 +41,7 @@ from emulator.rounds.bookkeeper.lost_entries import tell_behind_end
 from emulator.rounds.bookkeeper.placement import cause_of_change, replace
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.tell import tell_of_entries
+from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 
 

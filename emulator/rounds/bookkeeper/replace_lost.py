@@ -21,7 +21,6 @@ from emulator.rounds.bookkeeper.constants import (
 )
 from emulator.rounds.bookkeeper.copy_entry import copy_entry
 from emulator.rounds.bookkeeper.damage import is_member
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in, note_changed_fragment
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.placement import choose
@@ -29,6 +28,7 @@ from emulator.rounds.bookkeeper.quorums import holds
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.tell import tell
+from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 
 

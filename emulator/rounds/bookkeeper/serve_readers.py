@@ -25,7 +25,6 @@ from emulator.rounds.bookkeeper.constants import (
     TIMEOUT,
     TOO_LATE,
 )
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import fragment_of
 from emulator.rounds.bookkeeper.held import bytes_up_to
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
@@ -36,6 +35,7 @@ from emulator.rounds.bookkeeper.read_entries import error_of, next_size, say, to
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
+from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 
 

@@ -34,7 +34,6 @@ from emulator.rounds.bookkeeper.constants import (
     TIMEOUT,
     WRITE,
 )
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.fragments import found_fragment_of, last_found
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
 from emulator.rounds.bookkeeper.late_answers import ask, forget_late_answers, waits, what_became
@@ -44,6 +43,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed, wait_for_nobody
 from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
 from emulator.rounds.bookkeeper.traffic import note_read
+from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first, last
 
 

@@ -22,7 +22,6 @@ from emulator.rounds.bookkeeper.constants import (
     WRITER,
     WRITING,
 )
-from emulator.rounds.bookkeeper.entries import move
 from emulator.rounds.bookkeeper.failures import cause_of_newest, forget_failures, has_failures, merge_failures
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
@@ -31,6 +30,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import close_ledger, recoveries_use_store
 from emulator.rounds.bookkeeper.replace_lost import commit_replacements
 from emulator.rounds.bookkeeper.tell import tell_of_entries
+from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 
 

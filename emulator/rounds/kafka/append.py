@@ -9,7 +9,8 @@ from emulator.rounds.kafka.input_records import Inputs, Rules, Settings, Workloa
 from emulator.rounds.kafka.leaderships import acknowledge_on_append
 from emulator.rounds.kafka.log import begin_chunk, end_chunk, extend_log, raise_log_start
 from emulator.rounds.kafka.produce_within import begin_waiting, bytes_of, end_waiting, may_send, oldest_workload, records_of
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.unacknowledged import note_unacknowledged
 from emulator.rounds.records import Rows

@@ -30,7 +30,8 @@ from emulator.rounds.kafka.invariants import (
     WEAK_ISR,
 )
 from emulator.rounds.kafka.lost_everywhere import follow_losses
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.witness import new_violation, witness_epochs
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size

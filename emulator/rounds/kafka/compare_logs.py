@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, UNKNOWN
-from emulator.rounds.kafka.records import EpochEntry, Lists, Partition, Replica, Run
+from emulator.rounds.kafka.list_records import EpochEntry, Run
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.lists import List, every
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

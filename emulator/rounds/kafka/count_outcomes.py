@@ -7,7 +7,8 @@ from emulator.rounds.kafka.append import records_due, unconditional_due
 from emulator.rounds.kafka.constants import CLIENTS_CUT, ISR_EXPAND, ISR_SHRINK, LOG_DAMAGED, NOBODY, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready
 from emulator.rounds.kafka.input_records import Inputs, Settings
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import note_refusals, tell
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size

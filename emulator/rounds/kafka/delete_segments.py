@@ -6,10 +6,12 @@ UnifiedLog.deleteOldSegments; docs/tiered_rounds.md, Local retention.
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.batches import bytes_at
 from emulator.rounds.kafka.constants import FOREVER, LOCAL_DELETE, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
-from emulator.rounds.kafka.log import bytes_at, forget_below, raise_log_start
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.log import forget_below, raise_log_start
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.segments import (
     base_of_first,
     close_segment,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import DELETE_TOPIC, FOREVER, NO_EPOCH, NOBODY, TOPIC_DELETED, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.segments import start_segment_at
 from emulator.rounds.kafka.tell import end_refusals, tell
 from emulator.rounds.kafka.traffic import settle_traffic

@@ -9,7 +9,8 @@ from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import AGGRESSIVE, BALANCED, NO_STRATEGY, NOBODY, NOT_RUNNING, UNCLEAN_RESTART, UNKNOWN
 from emulator.rounds.kafka.epochs import latest_epoch
 from emulator.rounds.kafka.input_records import Rules, Settings
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import MAX_SLOTS, has, size, slot_at
 

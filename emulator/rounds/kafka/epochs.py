@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NO_EPOCH
-from emulator.rounds.kafka.records import EpochEntry, Replica
+from emulator.rounds.kafka.list_records import EpochEntry
+from emulator.rounds.kafka.records import Replica
 from emulator.rounds.lists import append, drop_first, keep_first, last
 from emulator.rounds.records import Rows
 

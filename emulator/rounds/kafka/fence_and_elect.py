@@ -23,7 +23,8 @@ from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.leaderships import begin_leadership
 from emulator.rounds.kafka.reassign import reassign
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.local_leaders import may_take_over, preferred
 from emulator.rounds.kafka.traffic import settle_traffic

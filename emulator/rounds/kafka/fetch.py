@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.batches import start_of_batch
 from emulator.rounds.kafka.constants import (
     ABOVE_LEO,
     BELOW_LOG_START,
@@ -23,8 +24,8 @@ from emulator.rounds.kafka.constants import (
 )
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch, start_of_next_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules
-from emulator.rounds.kafka.log import start_of_batch
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 

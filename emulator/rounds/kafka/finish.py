@@ -9,7 +9,8 @@ from emulator.rounds.kafka.invariants import EVENTUALLY_IN_SYNC, EVENTUALLY_LED
 from emulator.rounds.kafka.leaderships import end_leadership
 from emulator.rounds.kafka.log import local_bytes
 from emulator.rounds.kafka.record_ranges import count_lacking
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import end_refusals
 from emulator.rounds.kafka.unacknowledged import count_sent_lost
 from emulator.rounds.kafka.witness import new_violation

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.batches import start_of_batch
 from emulator.rounds.kafka.input_records import Inputs, Rules
-from emulator.rounds.kafka.log import cut_log, start_of_batch
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.log import cut_log
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell_of_cut
 
 

@@ -7,16 +7,18 @@ else has: a broker that dies takes it along.
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.batches import bytes_at, run_with
 from emulator.rounds.kafka.constants import CLIENTS_CUT, DATA, NOBODY, OFFLINE, PAUSED, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.fetch import answer, answer_without_epochs, message_passes
 from emulator.rounds.kafka.fetches_of_round import round_trip_us
 from emulator.rounds.kafka.input_records import Batch, Inputs, Rules
 from emulator.rounds.kafka.leaderships import acknowledge_on_append
-from emulator.rounds.kafka.log import begin_chunk, bytes_at, end_chunk, extend_log, run_with
+from emulator.rounds.kafka.log import begin_chunk, end_chunk, extend_log
 from emulator.rounds.kafka.moments import MOMENTS, NOT_GIVEN, NOT_STOPPED
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.respond import append_chunk
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.unacknowledged import note_unacknowledged
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has, size

@@ -7,23 +7,15 @@ without that check records of the old leader land behind what the follower has c
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.batches import bytes_at, bytes_below, chunk_end, end_of_run, run_with
 from emulator.rounds.kafka.constants import DATA, FETCHED, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.fetch import answer, message_passes
 from emulator.rounds.kafka.fetches_of_round import fetch_limit
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.log import (
-    begin_chunk,
-    bytes_at,
-    bytes_below,
-    chunk_end,
-    end_chunk,
-    end_of_run,
-    extend_log,
-    follow_high_watermark,
-    run_with,
-)
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.log import begin_chunk, end_chunk, extend_log, follow_high_watermark
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.lists import append, clear
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

@@ -19,8 +19,10 @@ from emulator.rounds.kafka.invariants import (
     NO_COMMITTED_RECORD_LOST,
     SUSPECTED,
 )
+from emulator.rounds.kafka.list_records import RecordRange
 from emulator.rounds.kafka.record_ranges import add_log, add_range, add_without
-from emulator.rounds.kafka.records import Lists, Partition, RecordRange, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.unacknowledged import keep_latest_sent, sent_in_range, tell_of_lost_range
 from emulator.rounds.kafka.witness import tell_of_missing

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.batches import end_of_run, run_with
 from emulator.rounds.kafka.constants import FOREVER, NEVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.delete_segments import until_retention
 from emulator.rounds.kafka.input_records import Inputs, Settings
-from emulator.rounds.kafka.log import end_of_run, run_with
 from emulator.rounds.kafka.probe import dues_of, earliest_due, masks_of, move
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.leaps import last_multiple, next_multiple, sum_of_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows, kinds_of, word_of
@@ -92,8 +93,8 @@ def horizon(
         if slot != part.client_leader and has(part.assigned, slot):
             due = min(due, until_caught_up(now, replica, leader, drift, leader_drift))
             due = min(due, until_judged(inputs, part, replicas, slot, drift, leader_drift))
-        if drift[LEO] and leader_of(part, replicas, slot) != slot:
-            due = min(due, until_run_ends(lists, now, part, replicas, slot, drift))
+        if drift[LEO] and leader_of(replicas, slot) != slot:
+            due = min(due, until_run_ends(lists, now, replicas, slot, drift))
         due = min(due, until_high_watermark(now, part, replica.unlike_from, part_drift))
         due = min(due, until_high_watermark(now, part, replica.alike_again, part_drift))
         due = min(due, until_high_watermark(now, part, part.committed_before, part_drift))
@@ -170,16 +171,16 @@ def until_judged(
 
 
 @compiled
-def leader_of(part: Partition, replicas: Rows[Replica], slot: int) -> int:
+def leader_of(replicas: Rows[Replica], slot: int) -> int:
     """Whom a replica fetches from, itself if nobody."""
     believed = replicas[slot].believed_leader
     return slot if believed == NOBODY else believed
 
 
 @compiled
-def until_run_ends(lists: Lists, now: int, part: Partition, replicas: Rows[Replica], slot: int, drift: np.ndarray) -> int:
+def until_run_ends(lists: Lists, now: int, replicas: Rows[Replica], slot: int, drift: np.ndarray) -> int:
     """The round in which a follower's fetches get to the end of a run of its leader's log."""
-    follower, leader = replicas[slot], replicas[leader_of(part, replicas, slot)]
+    follower, leader = replicas[slot], replicas[leader_of(replicas, slot)]
     if leader.runs.count == 0 or follower.leo >= leader.leo:
         return FOREVER
     at = run_with(lists.runs, leader.runs, follower.leo)

@@ -9,7 +9,8 @@ from emulator.rounds.kafka.fence_and_elect import is_ready, take_lead
 from emulator.rounds.kafka.follow import begin_to_follow
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.late_response import keep_response
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.traffic import settle_traffic
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows

@@ -7,7 +7,8 @@ import numpy as np
 from emulator.compiled import compiled_into_callers
 from emulator.rounds.kafka.leap import PARTITION_MASKS, REPLICA_MASKS
 from emulator.rounds.kafka.probe import Probe, look_at, take_drift
-from emulator.rounds.kafka.records import Partition, TierLists
+from emulator.rounds.kafka.records import Partition
+from emulator.rounds.kafka.scratch_lists import TierLists
 from emulator.rounds.kafka.tier.leap_tiers import TIER_MASKS, TIER_REPLICA_MASKS
 from emulator.rounds.kafka.words import Words
 from emulator.rounds.leaps import remember

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER
+from emulator.rounds.kafka.epochs import own_end_of
 from emulator.rounds.kafka.invariants import NO_COMMITTED_RECORD_LOST, SUSPECTED
-from emulator.rounds.kafka.record_ranges import end_of_entry
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.witness import tell_of_missing
 from emulator.rounds.lists import clear, every, last
 from emulator.rounds.records import Rows
@@ -50,7 +51,7 @@ def end_in_log(lists: Lists, replica: Replica, epoch: int, offset: int) -> int:
     """Up to where a log has records of an epoch from an offset on; the offset if it has not that one."""
     for at in every(replica.epochs):  # what is remote only, its cache says
         begin = max(lists.epochs[at].start_offset, replica.log_start)
-        end = min(end_of_entry(lists.epochs, replica, at), replica.local_start)
+        end = min(own_end_of(lists.epochs, replica, at), replica.local_start)
         if lists.epochs[at].epoch == epoch and begin <= offset < end:
             offset = end
     for at in every(replica.runs):
@@ -67,7 +68,7 @@ def first_in_log(lists: Lists, replica: Replica, epoch: int, offset: int) -> int
     first = FOREVER
     for at in every(replica.epochs):
         begin = max(lists.epochs[at].start_offset, replica.log_start, offset)
-        if lists.epochs[at].epoch == epoch and begin < min(end_of_entry(lists.epochs, replica, at), replica.local_start):
+        if lists.epochs[at].epoch == epoch and begin < min(own_end_of(lists.epochs, replica, at), replica.local_start):
             first = min(first, begin)
     for at in every(replica.runs):
         end = replica.leo if at == last(replica.runs) else lists.runs[at + 1].start_offset

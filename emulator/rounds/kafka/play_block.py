@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from emulator.rounds.calls import Rooms, play_in_calls
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.play_partitions import OUTPUT_FULL, SCRATCH_FULL, play_partitions, play_tiered_partitions
+from emulator.rounds.kafka.list_records import EpochEntry, News, RecordRange, Run, Segment, Sent
+from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
 from emulator.rounds.kafka.probe import new_probe
 from emulator.rounds.kafka.reading.records import (
     CAUSES,
@@ -23,19 +25,8 @@ from emulator.rounds.kafka.reading.records import (
     Unread,
     Waited,
 )
-from emulator.rounds.kafka.records import (
-    EpochEntry,
-    Lists,
-    News,
-    Partition,
-    RecordRange,
-    Replica,
-    Run,
-    Segment,
-    Sent,
-    Spans,
-    TierLists,
-)
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, Spans, TierLists
 from emulator.rounds.kafka.state import LIST_RECORDS, RANGE_LISTS, State
 from emulator.rounds.kafka.tier.records import (
     Chosen,
@@ -59,15 +50,20 @@ from emulator.rounds.slots import MAX_SLOTS
 __all__ = ["Scratch", "play", "play_partitions"]
 
 
-class Scratch:
+class Scratch(Rooms):
     """Rooms for the lists of one partition, and for what a block tells until it is handed over; kept from block to block."""
 
+    TOLD = Told._fields[:-1]
+    SPANS = {"trace": "trace_rows"}
+    WORK = ("held", "lost", "reads")
+    """Spans of what rules work with, and do not tell."""
+
     def __init__(self, inputs: Inputs, room: int = 16, rows_told: int = 16_384) -> None:
-        self.room, self.rows_told, self.has_tiers, self.has_readers = room, rows_told, False, False
+        self.has_tiers, self.has_readers = False, False
         most = max((inputs.scenarios[at].buckets for at in range(len(inputs.scenarios))), default=1)
         self._buckets = MAX_SLOTS * int(most)
         self.probe = new_probe()
-        self.make()
+        super().__init__(room, rows_told)
 
     def make(self) -> None:
         """Arrays of the present sizes."""
@@ -99,8 +95,8 @@ class Scratch:
             before=ReadWords(*(np.zeros_like(one) for one in words)),
             drift=ReadWords(*(np.zeros_like(one) for one in words)),
         )
-        for name in TOLD:
-            self._span(SPANS.get(name, name)).limit = len(self._told(name)) - 1
+        for name in self.TOLD:
+            self.span(name).limit = len(self.told(name)) - 1
         spans = self.lists.filled[0]
         spans.held.limit = 2 * room - 1
         spans.expired.limit = len(self.tiers.expired) - 1
@@ -139,36 +135,15 @@ class Scratch:
             "unread": (Unread, (self.rows_told if self.has_readers else 2,)),
         }
 
-    def _span(self, name: str) -> Any:
-        return getattr(self.lists.filled[0], name)
+    def told(self, name: str) -> Any:
+        """One of the arrays that are told."""
+        return self.readers.unread if name == "unread" else super().told(name)
 
-    def _told(self, name: str) -> Any:
-        return self.readers.unread if name == "unread" else getattr(self.lists, name)
-
-    def hand_over(self, written: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
-        """What was told since the last time, copied, of events those that are `written`; the arrays are empty again."""
-        told = {}
-        for name in TOLD:
-            span = self._span(SPANS.get(name, name))
-            rows_told = self._told(name)[: span.count]
-            told[name] = (written(rows_told) if name == "events" else rows_told).copy()
-            span.count = 0
-        return told
-
-    def forget_full(self) -> bool:
-        """Take back that outputs were full; whether one was, or holds anything."""
-        filled = False
-        for name in (*(SPANS.get(name, name) for name in TOLD), *WORK):
-            span = self._span(name)
-            filled = filled or (name not in WORK and bool(span.full) and span.count > 0)
-            span.full = 0
-        return filled
-
-
-TOLD = ("events", "trace", "trace_epochs", "trace_segments", "trace_partitions", "violations", "witness_epochs", "unread")
-SPANS = {"trace": "trace_rows"}
-WORK = ("held", "lost", "reads")
-"""Spans of what rules work with, and do not tell."""
+    def is_crowded(self) -> bool:
+        """As of any room; what rules work with is never handed over."""
+        for name in self.WORK:
+            self.span(name).full = 0
+        return super().is_crowded()
 
 
 def play(
@@ -185,10 +160,10 @@ def play(
     told, once for each of them, those that are kept. Calls of compiled code take about a second at most and release the GIL. What
     is given stays as it is.
     """
-    scratch = scratch or Scratch(inputs)
-    if bool(len(state.tier)) > scratch.has_tiers or bool(len(state.reading)) > scratch.has_readers:
-        scratch.has_tiers, scratch.has_readers = bool(len(state.tier)), bool(len(state.reading))
-        scratch.make()
+    rooms = scratch or Scratch(inputs)
+    if bool(len(state.tier)) > rooms.has_tiers or bool(len(state.reading)) > rooms.has_readers:
+        rooms.has_tiers, rooms.has_readers = bool(len(state.tier)), bool(len(state.reading))
+        rooms.make()
     new = State(
         rows(Partition, len(state.partitions)),
         rows(Replica, len(state.replicas)),
@@ -199,30 +174,18 @@ def play(
         **{name: roomy(getattr(state, name)) for name in LIST_RECORDS},
     )
     traffic = rows(Traffic, traffic_size)
-    told: list[dict[str, np.ndarray]] = []
-    first, is_played, count = 0, False, len(state.partitions)
-    while first < count:
-        until = min(first + partitions_a_call, count)
-        words = _words(state, new, scratch)
-        rest = (words, scratch.probe, traffic, first, until, is_played)
+
+    def call(new: State, first: int, until: int, is_played: bool) -> tuple[int, int]:
+        rest = (_words(state, new, rooms), rooms.probe, traffic, first, until, is_played)
         if len(state.tier):
-            first, why = play_tiered_partitions(state, new, inputs, scratch.lists, scratch.tiers, scratch.readers, *rest)
-        else:
-            first, why = play_partitions(state, new, inputs, scratch.lists, *rest)
-        is_played = why == OUTPUT_FULL
-        if why == OUTPUT_FULL:
-            new = _grown(new)
-            continue
-        if why == SCRATCH_FULL:
-            outputs_full = scratch.forget_full()
-            told.append(scratch.hand_over(written))
-            if not outputs_full:
-                scratch.room, scratch.rows_told = 2 * scratch.room, 2 * scratch.rows_told
-                scratch.make()
-            continue
-    told.append(scratch.hand_over(written))
-    whole = {name: np.concatenate([part[name] for part in told]).view(np.recarray) for name in TOLD}
-    return _cut(new), Told(**whole, traffic=traffic)
+            return play_tiered_partitions(state, new, inputs, rooms.lists, rooms.tiers, rooms.readers, *rest)
+        return play_partitions(state, new, inputs, rooms.lists, *rest)
+
+    def kept(told: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return told | {"events": written(told["events"])}
+
+    new, told = play_in_calls(rooms, new, len(state.partitions), partitions_a_call, call, _grown, kept)
+    return _cut(new), Told(**told, traffic=traffic)
 
 
 def _words(old: State, new: State, scratch: Scratch) -> Words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
+from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, UNKNOWN
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
@@ -20,7 +21,8 @@ from emulator.rounds.kafka.reading.leap_readers import (
     take_reader_drifts,
 )
 from emulator.rounds.kafka.reading.records import ReaderLists
-from emulator.rounds.kafka.records import Lists, Partition, Replica, Spans, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, Spans, TierLists
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.copy_segments import is_tier_full
 from emulator.rounds.kafka.tier.expire import note_lineage
@@ -34,7 +36,6 @@ from emulator.rounds.packed import load, store
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import MAX_SLOTS
 
-DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
 WORTH_LEAPING = 8
 """Rounds of a stretch from which on it is looked for leaps: before one, two rounds are played, and one at the stretch's end."""
 LONG = 32

@@ -19,8 +19,9 @@ from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_readers
 from emulator.rounds.kafka.record_trace import record_trace
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.respond import respond
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.shared_budgets import note_what_is_lacked
 from emulator.rounds.kafka.take_inputs import cut_at_start, follow_inputs, take_inputs
 from emulator.rounds.kafka.tier.build_aux_state import build_aux_states
@@ -80,7 +81,7 @@ def play_round(
         fence_and_elect(lists, inputs, part, replicas, rules)
     know_isr(part, replicas)
     if tiers is not None:
-        pin_transactions(lists, tiers, inputs, part, replicas)
+        pin_transactions(tiers, inputs, part, replicas)
     ready = is_ready(part, replicas)
     if part.client_leader != NOBODY:
         part.hw_before = replicas[part.client_leader].hw

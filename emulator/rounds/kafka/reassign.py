@@ -22,7 +22,8 @@ from emulator.rounds.kafka.constants import (
 from emulator.rounds.kafka.eligible_leaders import change_isr
 from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.log import empty_log
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.local_leaders import preferred
 from emulator.rounds.kafka.traffic import settle_traffic

@@ -6,8 +6,11 @@ A set is a list of disjoint ranges, by epoch and offset; ranges that touch are o
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import EpochEntry, RecordRange, Replica, Run
-from emulator.rounds.lists import List, append, every, keep_first, last
+from emulator.rounds.entries import make_place, remove
+from emulator.rounds.kafka.epochs import own_end_of
+from emulator.rounds.kafka.list_records import EpochEntry, RecordRange, Run
+from emulator.rounds.kafka.records import Replica
+from emulator.rounds.lists import List, append, every, last
 from emulator.rounds.records import Rows
 
 
@@ -26,10 +29,7 @@ def add_range(ranges: Rows[RecordRange], known: List, epoch: int, from_offset: i
         ranges[at].to_offset = max(ranges[at].to_offset, to_offset)
         swallow_next(ranges, known, at)
         return
-    free = append(known)
-    while free > at:
-        copy_range(ranges, free - 1, free)
-        free -= 1
+    make_place(ranges, known, at)
     ranges[at].epoch = epoch
     ranges[at].from_offset = from_offset
     ranges[at].to_offset = to_offset
@@ -50,14 +50,6 @@ def place_in(ranges: Rows[RecordRange], known: List, epoch: int, from_offset: in
 
 
 @compiled
-def copy_range(ranges: Rows[RecordRange], source: int, target: int) -> None:
-    """Copy an entry to another place."""
-    ranges[target].epoch = ranges[source].epoch
-    ranges[target].from_offset = ranges[source].from_offset
-    ranges[target].to_offset = ranges[source].to_offset
-
-
-@compiled
 def swallow_next(ranges: Rows[RecordRange], known: List, at: int) -> None:
     """A range has grown: those behind it that it touches become part of it."""
     gone = 0
@@ -66,10 +58,7 @@ def swallow_next(ranges: Rows[RecordRange], known: List, at: int) -> None:
             break
         ranges[at].to_offset = max(ranges[at].to_offset, ranges[behind].to_offset)
         gone += 1
-    if gone:
-        for behind in range(at + 1, known.start + known.count - gone):
-            copy_range(ranges, behind + gone, behind)
-        keep_first(known, known.count - gone)
+    remove(ranges, known, at + 1, gone)
 
 
 @compiled
@@ -80,7 +69,7 @@ def add_log(runs: Rows[Run], epochs: Rows[EpochEntry], replica: Replica, ranges:
     """
     for at in every(replica.epochs):
         begin = max(epochs[at].start_offset, replica.log_start)
-        end = min(replica.local_start, end_of_entry(epochs, replica, at))
+        end = min(replica.local_start, own_end_of(epochs, replica, at))
         if begin < end:
             entry = ranges[append(known)]
             entry.epoch = epochs[at].epoch
@@ -98,12 +87,6 @@ def add_log(runs: Rows[Run], epochs: Rows[EpochEntry], replica: Replica, ranges:
         entry.epoch = runs[at].epoch
         entry.from_offset = begin
         entry.to_offset = end
-
-
-@compiled
-def end_of_entry(epochs: Rows[EpochEntry], replica: Replica, at: int) -> int:
-    """Where an epoch of a replica's cache ends."""
-    return replica.leo if at == last(replica.epochs) else epochs[at + 1].start_offset
 
 
 @compiled
@@ -140,6 +123,6 @@ def count_lacking(ranges: Rows[RecordRange], known: List, runs: Rows[Run], epoch
             count -= max(0, min(end, entry.to_offset) - max(runs[at].start_offset, begin, replica.local_start))
         for at in every(replica.epochs):
             if epochs[at].epoch == entry.epoch:
-                end = min(end_of_entry(epochs, replica, at), replica.local_start, entry.to_offset)
+                end = min(own_end_of(epochs, replica, at), replica.local_start, entry.to_offset)
                 count -= max(0, end - max(epochs[at].start_offset, begin))
     return count

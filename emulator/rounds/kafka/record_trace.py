@@ -5,7 +5,8 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import NO_EPOCH, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.segments import disk_bytes, first_of_newest_round
 from emulator.rounds.lists import append, every
 from emulator.rounds.records import Rows

@@ -1,4 +1,4 @@
-"""The records of Kafka's round: a partition and its replicas, and what their lists hold.
+"""The records of Kafka's roles: a partition and its replicas; what their lists hold is in list_records.py.
 
 Offsets count records, `leo`, `hw` and `..._to` are exclusive ends. Slots are places in the partition's masks (rounds/slots.py).
 T is the client leader: the replica elected last.
@@ -6,88 +6,8 @@ T is the client leader: the replica elected last.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from emulator.rounds.kafka.tier.records import (
-    Chosen,
-    Known,
-    KnownState,
-    Pin,
-    Reach,
-    RemoteEvent,
-    RemoteSegment,
-    StartedCopy,
-    TierPartition,
-    TierReplica,
-)
-from emulator.rounds.kafka.told_records import Event, PartitionTraceRow, TraceRow, Traffic, Violation
 from emulator.rounds.lists import List
-from emulator.rounds.records import (
-    Record,
-    Rows,
-    apart,
-    compared,
-    constant,
-    counter,
-    due,
-    part_apart,
-    part_of,
-    sample,
-    scratch,
-    total,
-)
-
-
-class Run(Record):
-    """Records of a log that repeat a pattern in one epoch; it ends where the next one starts, the last at the LEO."""
-
-    start_offset: int = constant("its first offset")
-    epoch: int = constant("leader epoch of its records")
-    pattern: int = constant("place of its pattern")
-    phase: int = constant("records of the pattern before its first one")
-    start_bytes: int = constant("bytes of the log below it, from offset 0 on")
-    first_round: int = constant("round in which its first record was appended; -1: before the run")
-
-
-class Segment(Record):
-    """A closed segment on a replica's disk; it ends where the next one starts, the last at the active one's base."""
-
-    base_offset: int = constant("its first offset")
-    size_bytes: int = constant("bytes in it, those of records below the log start included")
-    first_round: int = constant("round of its first chunk")
-    newest_round: int = constant("round in which its newest record was appended by a leader; UNKNOWN: it is empty")
-
-
-class EpochEntry(Record):
-    """An entry of a leader epoch cache (LeaderEpochFileCache); both fields rise strictly."""
-
-    epoch: int = constant("leader epoch")
-    start_offset: int = constant("its first offset")
-
-
-class RecordRange(Record):
-    """Records of one epoch."""
-
-    epoch: int = constant("leader epoch")
-    from_offset: int = constant("first")
-    to_offset: int = constant("end, exclusive")
-
-
-class Sent(Record):
-    """Records with acks=0 that a leader appended one after the other, or with others between them that its pattern has."""
-
-    epoch: int = constant("leader epoch")
-    from_offset: int = constant("first")
-    to_offset: int = constant("end, exclusive")
-    pattern: int = constant("place of the pattern that they repeat from its first record on; UNKNOWN: all have acks=0")
-
-
-class News(Record):
-    """What the controller held at the end of a round, and until the next entry."""
-
-    at_round: int = constant("round")
-    leader: int = constant("slot")
-    epoch: int = constant("leader epoch")
+from emulator.rounds.records import Record, apart, compared, constant, counter, due, part_apart, part_of, sample, scratch, total
 
 
 class Replica(Record):
@@ -312,58 +232,3 @@ class Partition(Record):
     hw_limit: int = scratch("what the maximal ISR has, joins included")
     held: int = scratch("mask of whom T's high watermark waits for after the shrinks, itself included; 0: T was not ready")
     hw_before: int = scratch("T's high watermark before it advanced")
-
-
-class Spans(Record):
-    """How far the arrays of outputs are filled."""
-
-    events: List = part_of(List, "rows of events")
-    trace_rows: List = part_of(List, "rows of trace")
-    trace_epochs: List = part_of(List, "epoch caches of traced rows, one after the other")
-    trace_segments: List = part_of(List, "segments of traced rows, one after the other")
-    trace_partitions: List = part_of(List, "rows of trace_partitions")
-    violations: List = part_of(List, "rows of violations")
-    witness_epochs: List = part_of(List, "epoch caches of witnesses, one after the other")
-    held: List = part_of(List, "in Lists.work: records that a leader held")
-    lost: List = part_of(List, "in Lists.work: records that are lost")
-    expired: List = part_of(List, "in Lists.expired: remote segments that go")
-    reads: List = part_of(List, "in ReaderLists.reads: remote reads of this round")
-    unread: List = part_of(List, "in ReaderLists.unread: rows of unread")
-
-
-class Lists(NamedTuple):
-    """Scratch arrays that hold one partition's lists, and the arrays that a block writes to."""
-
-    runs: Rows[Run]
-    epochs: Rows[EpochEntry]
-    segments: Rows[Segment]
-    ranges: Rows[RecordRange]
-    sent: Rows[Sent]
-    news: Rows[News]
-    work: Rows[RecordRange]
-    events: Rows[Event]
-    trace: Rows[TraceRow]
-    trace_epochs: Rows[EpochEntry]
-    trace_segments: Rows[Segment]
-    trace_partitions: Rows[PartitionTraceRow]
-    violations: Rows[Violation]
-    witness_epochs: Rows[EpochEntry]
-    traffic: Rows[Traffic]
-    filled: Rows[Spans]
-
-
-class TierLists(NamedTuple):
-    """Scratch arrays of what one partition has of tiered storage; without it none has any room."""
-
-    whole: Rows[TierPartition]
-    replicas: Rows[TierReplica]
-    remote: Rows[RemoteSegment]
-    remote_epochs: Rows[EpochEntry]
-    remote_events: Rows[RemoteEvent]
-    pins: Rows[Pin]
-    starts: Rows[StartedCopy]
-    aux_epochs: Rows[EpochEntry]
-    known: Rows[Known]
-    known_states: Rows[KnownState]
-    reaches: Rows[Reach]
-    expired: Rows[Chosen]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.batches import bytes_at, bytes_below, chunk_end, end_of_run, run_with, start_of_batch
 from emulator.rounds.kafka.constants import (
     ASKED,
     BELOW_LOG_START,
@@ -28,21 +29,9 @@ from emulator.rounds.kafka.fetches_of_round import fetch_limit, fetches_in_round
 from emulator.rounds.kafka.follow import cut_and_tell
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.late_response import take_late_response
-from emulator.rounds.kafka.log import (
-    begin_chunk,
-    bytes_at,
-    bytes_below,
-    chunk_end,
-    empty_log,
-    end_chunk,
-    end_of_run,
-    extend_log,
-    follow_high_watermark,
-    raise_log_start,
-    run_with,
-    start_of_batch,
-)
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.log import begin_chunk, empty_log, end_chunk, extend_log, follow_high_watermark, raise_log_start
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.shared_budgets import note_what_is_needed
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

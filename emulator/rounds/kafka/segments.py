@@ -7,9 +7,12 @@ start count in its bytes until it goes as a whole (docs/tiered_rounds.md, Segmen
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.entries import remove
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
-from emulator.rounds.kafka.records import Lists, Partition, Replica, Run, Segment
+from emulator.rounds.kafka.list_records import Run, Segment
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.lists import append, clear, every, keep_first, last
 from emulator.rounds.records import Rows
 
@@ -116,13 +119,7 @@ def segment_cut_at(segments: Rows[Segment], replica: Replica, offset: int) -> in
 @compiled
 def forget_segments(segments: Rows[Segment], replica: Replica, count: int) -> None:
     """The first closed segments go; the others move up, so that the list needs no more room than it ever has entries."""
-    first = replica.segments.start
-    for at in range(first, first + replica.segments.count - count):
-        segments[at].base_offset = segments[at + count].base_offset
-        segments[at].size_bytes = segments[at + count].size_bytes
-        segments[at].first_round = segments[at + count].first_round
-        segments[at].newest_round = segments[at + count].newest_round
-    keep_first(replica.segments, replica.segments.count - count)
+    remove(segments, replica.segments, replica.segments.start, count)
 
 
 @compiled

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from emulator.rounds.kafka.list_records import EpochEntry, News, RecordRange, Run, Segment, Sent
 from emulator.rounds.kafka.reading.records import CachedIndex, Reader, ReadPartition, ReadRange, ReadReplica, Waited
-from emulator.rounds.kafka.records import EpochEntry, News, Partition, RecordRange, Replica, Run, Segment, Sent
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.tier.records import (
     Known,
     KnownState,

@@ -24,7 +24,8 @@ from emulator.rounds.kafka.epochs import cut_epochs_from
 from emulator.rounds.kafka.follow import begin_to_follow, cut_to_high_watermark
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.log import cut_log, empty_log, follow_high_watermark
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.traffic import settle_traffic
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import BEFORE_THE_RUN, REFUSED, SEGMENT_ROLL, TRUNCATE, UNKNOWN
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.lists import append, last
 from emulator.rounds.records import Rows
 

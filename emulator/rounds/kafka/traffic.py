@@ -11,7 +11,8 @@ from emulator.rounds.kafka.input_records import Inputs, ScenarioRow
 from emulator.rounds.kafka.log import local_bytes
 from emulator.rounds.kafka.produce_within import waiting_bytes
 from emulator.rounds.kafka.reading.records import ReaderLists
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.told_records import Traffic
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

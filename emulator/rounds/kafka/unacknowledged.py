@@ -10,8 +10,10 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import ACKED_LOST, UNACKNOWLEDGED_LOST, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Pattern
+from emulator.rounds.kafka.list_records import RecordRange, Sent
 from emulator.rounds.kafka.record_ranges import add_log, add_without
-from emulator.rounds.kafka.records import Lists, Partition, RecordRange, Replica, Sent
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell_of_some
 from emulator.rounds.lists import append, clear, every, last
 

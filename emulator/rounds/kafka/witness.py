@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import UNKNOWN
-from emulator.rounds.kafka.records import EpochEntry, Lists, Partition, RecordRange, Replica
+from emulator.rounds.kafka.list_records import EpochEntry, RecordRange
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.lists import append, every
 from emulator.rounds.records import Rows
 

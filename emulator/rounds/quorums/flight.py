@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.quorums.constants import FOLLOWER, GEOMETRIC, LEADER, NOBODY
 from emulator.rounds.quorums.draw import draw
@@ -128,16 +129,6 @@ def forget_arrived(lists: Lists, group: Group) -> None:
     for at in every(group.messages):
         message = lists.messages[at]
         if message.arrives > group.now and not is_lost(lists, message):
-            other = lists.messages[group.messages.start + kept]
-            other.sender = message.sender
-            other.receiver = message.receiver
-            other.leadership = message.leadership
-            other.epoch = message.epoch
-            other.given_up = message.given_up
-            other.sent_round = message.sent_round
-            other.arrives = message.arrives
-            other.previous = message.previous
-            other.to_entry = message.to_entry
-            other.commit = message.commit
+            move(lists.messages, at, group.messages.start + kept)
             kept += 1
     keep_first(group.messages, kept)

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emulator.rounds.calls import Rooms, play_in_calls
 from emulator.rounds.packed import Packed, cut, grown, roomy, width_of
 from emulator.rounds.quorums.constants import MAX_SERVERS
 from emulator.rounds.quorums.drift import Words as GroupWords
 from emulator.rounds.quorums.meet import most_points
-from emulator.rounds.quorums.play_groups import ENTRY_POINTS, OUTPUT_FULL, SCRATCH_FULL, Words
+from emulator.rounds.quorums.play_groups import ENTRY_POINTS, Words
 from emulator.rounds.quorums.records import (
     Appends,
     Configuration,
@@ -29,7 +30,6 @@ from emulator.rounds.quorums.records import (
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import rows, words_of
 
-TOLD = ("events", "violations")
 OF_GROUPS = ("leaderships", "configurations", "messages", "appends", "latencies")
 PACKED = ("runs", *OF_GROUPS)
 """Fields of State that are lists; of these a group has one each."""
@@ -44,12 +44,13 @@ class Told(NamedTuple):
     violations: Any
 
 
-class Scratch:
+class Scratch(Rooms):
     """Rooms for the lists of the group that is played, and for what a block tells until it is handed over."""
 
+    TOLD = Told._fields
+
     def __init__(self, room: int = 32, rows_told: int = 16_384) -> None:
-        self.room, self.rows_told = room, rows_told
-        self.make()
+        super().__init__(room, rows_told)
 
     def make(self) -> None:
         """Arrays of the present sizes."""
@@ -66,8 +67,8 @@ class Scratch:
             violations=rows(Violation, self.rows_told),
             filled=rows(Spans, 1),
         )
-        for name in TOLD:
-            getattr(self.lists.filled[0], name).limit = self.rows_told - 1
+        for name in self.TOLD:
+            self.span(name).limit = self.rows_told - 1
         self.before, self.drift = self.likewise(), self.likewise()
         self.points = np.zeros((most_points(MAX_SERVERS, self.room), 2), np.int64)
 
@@ -86,35 +87,13 @@ class Scratch:
         every: list[Any] = [*own, self.before, self.drift, self.points, *states]
         return Words(*every)
 
-    def hand_over(self) -> dict[str, np.ndarray]:
-        """What was told since the last time, copied; the arrays are empty again."""
-        told = {}
-        for name in TOLD:
-            span = getattr(self.lists.filled[0], name)
-            told[name] = getattr(self.lists, name)[: int(span.count)].copy()
-            span.count = 0
-        return told
-
-    def is_crowded(self) -> bool:
-        """Whether what was told before took the room of what is told now, so that handing it over is enough."""
-        spans = [getattr(self.lists.filled[0], name) for name in TOLD]
-        is_crowded = any(span.full and span.count > 0 for span in spans)
-        for span in spans:
-            span.full = 0
-        return is_crowded
-
-    def grow(self) -> None:
-        """Twice the room."""
-        self.room, self.rows_told = 2 * self.room, 2 * self.rows_told
-        self.make()
-
 
 def play(state: State, inputs: Any, scratch: Scratch | None = None, groups_a_call: int = 64) -> tuple[State, Told]:
     """Play every group of a block to its run's end. Returns the state then, and what was told. What is given stays as it is.
 
     Calls of compiled code release the GIL.
     """
-    scratch = scratch or Scratch()
+    rooms = scratch or Scratch()
     count, servers = len(state.groups), len(state.servers)
     new = State(
         rows(Group, count),
@@ -122,29 +101,21 @@ def play(state: State, inputs: Any, scratch: Scratch | None = None, groups_a_cal
         rows(Peer, len(state.peers)),
         **{name: roomy(getattr(state, name)) for name in PACKED},
     )
-    told: list[dict[str, np.ndarray]] = []
-    first, is_played = 0, False
     groups: Any = state.groups
     protocols = np.asarray(groups.protocol)
-    while first < count:
-        until = min(first + groups_a_call, count)
+
+    def call(new: State, first: int, until: int, is_played: bool) -> tuple[int, int]:
         of_another = np.flatnonzero(protocols[first:until] != protocols[first])
         until = first + int(of_another[0]) if len(of_another) else until
-        play_each = ENTRY_POINTS[int(protocols[first])]
-        words = scratch.words(state, new)
-        first, why = play_each(state, new, inputs, scratch.lists, words, scratch.room, first, until, is_played)
-        is_played = why == OUTPUT_FULL
-        if why == OUTPUT_FULL:
-            new = with_lists(new, {name: grown(getattr(new, name)) for name in PACKED})
-        elif why == SCRATCH_FULL:
-            is_crowded = scratch.is_crowded()
-            told.append(scratch.hand_over())
-            if not is_crowded:
-                scratch.grow()
-    told.append(scratch.hand_over())
-    whole: dict[str, Any] = {name: np.concatenate([part[name] for part in told]).view(np.recarray) for name in TOLD}
+        words, play_each = rooms.words(state, new), ENTRY_POINTS[int(protocols[first])]
+        return play_each(state, new, inputs, rooms.lists, words, rooms.room, first, until, is_played)
+
+    def with_more_room(new: State) -> State:
+        return with_lists(new, {name: grown(getattr(new, name)) for name in PACKED})
+
+    new, told = play_in_calls(rooms, new, count, groups_a_call, call, with_more_room)
     counts = {"runs": servers, **dict.fromkeys(OF_GROUPS, count)}
-    return with_lists(new, {name: cut(getattr(new, name), counts[name]) for name in PACKED}), Told(**whole)
+    return with_lists(new, {name: cut(getattr(new, name), counts[name]) for name in PACKED}), Told(**told)
 
 
 def with_lists(state: State, lists: dict[str, Packed]) -> State:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
+from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
 from emulator.rounds.packed import load, store
 from emulator.rounds.quorums.constants import (
     HDFS_JOURNAL,
@@ -36,7 +37,6 @@ from emulator.rounds.quorums.state import State
 from emulator.rounds.quorums.viewstamped.play_viewstamped_round import play_viewstamped_round
 from emulator.rounds.quorums.zab.play_zab_round import play_zab_round
 
-DONE_PLAYING, SCRATCH_FULL, OUTPUT_FULL = range(3)
 PlayRound = Callable[[Lists, Inputs, Group], None]
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""
@@ -165,7 +165,7 @@ def play_each(
         if not store_group(new, group, number, lists, words):
             return number, OUTPUT_FULL
         is_played = False
-    return last, DONE_PLAYING
+    return last, DONE
 
 
 @entry_point

@@ -24,8 +24,8 @@ from emulator.inputs.arrays import prepare
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.shared_reads import BY_ITSELF, ReadLimits
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
+from emulator.rounds.kafka.list_records import Run
 from emulator.rounds.kafka.reading.records import EARLIEST, NO_CAUSE, NO_POSITION, Reader
-from emulator.rounds.kafka.records import Run
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Scenario, load_run
 from tests.engine.budgets import test_copies_against_reference as against

@@ -17,9 +17,9 @@ from emulator.outcomes.compiled.trace import list_offsets
 from emulator.rounds.kafka.constants import FETCH_STATES, UNKNOWN
 from emulator.rounds.kafka.event_kinds import EVENT_KINDS
 from emulator.rounds.kafka.invariants import NAMES
+from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.play_block import Scratch, play
 from emulator.rounds.kafka.reading.records import CAUSES, NO_CAUSE, NO_POSITION, UNREAD_KINDS, Reader, Waited
-from emulator.rounds.kafka.records import EpochEntry
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteSegment
 from emulator.rounds.kafka.told import Told

@@ -187,7 +187,7 @@ class Leaderships:
 
     def told(self) -> tuple[list[Loss], list[Violation]]:
         """The losses and violations since the last time."""
-        told: dict[str, Any] = self.scratch.hand_over(lambda events: events)
+        told: dict[str, Any] = self.scratch.hand_over()
         losses: list[Loss] = [
             (
                 *at_slot(e.at_round, LOSSES[e.kind], e.broker),

@@ -18,7 +18,8 @@ from emulator.rounds.kafka import play_partitions
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.play_partitions import Words
 from emulator.rounds.kafka.reading.records import ReaderLists
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.state import LIST_RECORDS, TIER_PARTITION_LISTS, TIER_REPLICA_LISTS
 from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
 from emulator.rounds.lists import List

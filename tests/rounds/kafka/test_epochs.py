@@ -19,7 +19,8 @@ from emulator.rounds.kafka.epochs import (
     place_of_epoch,
     start_of_next_epoch,
 )
-from emulator.rounds.kafka.records import EpochEntry, Replica
+from emulator.rounds.kafka.list_records import EpochEntry
+from emulator.rounds.kafka.records import Replica
 from emulator.rounds.lists import every
 from emulator.rounds.records import rows
 

@@ -15,9 +15,11 @@ from emulator.rounds.kafka.invariants import (
     REMOTE_STATE_MACHINE,
     SUSPECTED,
 )
+from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.lost_everywhere import follow_losses
 from emulator.rounds.kafka.play_block import Scratch
-from emulator.rounds.kafka.records import EpochEntry, Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.check_tiers import broken_by_retention, broken_states, gap_of, serves_other_record
 from emulator.rounds.kafka.tier.records import COPY_FINISHED, COPY_STARTED, DELETE_FINISHED, DELETE_STARTED
 from emulator.rounds.records import rows
@@ -232,7 +234,7 @@ def test_states_are_looked_at_when_something_is_said(scratch: Scratch) -> None:
     tiers = Tiers(scratch)
 
     def broken() -> int:
-        return int(broken_states(tiers.lists, tiers.tiers, tiers.part))
+        return int(broken_states(tiers.tiers, tiers.part))
 
     tiers.happens(0, DELETE_STARTED, 19)
     tiers.happens(0, DELETE_FINISHED, 20)

@@ -9,9 +9,9 @@ import pytest
 
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Batch
+from emulator.rounds.kafka.list_records import RecordRange
 from emulator.rounds.kafka.play_block import Scratch
 from emulator.rounds.kafka.record_ranges import add_range, add_without, count_lacking
-from emulator.rounds.kafka.records import RecordRange
 from emulator.rounds.kafka.unacknowledged import alike_from, keep_latest_sent, note_unacknowledged, sent_in_range
 from emulator.rounds.lists import List, every
 from emulator.rounds.records import Rows, rows

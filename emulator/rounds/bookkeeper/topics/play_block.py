@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.rounds.bookkeeper.inputs import Inputs
-from emulator.rounds.bookkeeper.play_block import Scratch, Told, joined
-from emulator.rounds.bookkeeper.play_ledgers import OUTPUT_FULL, SCRATCH_FULL
+from emulator.rounds.bookkeeper.play_block import Scratch, Told
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, WIDTHS, State, start_ledgers
 from emulator.rounds.bookkeeper.topics.leap import OWNER_KINDS, TOPIC_KINDS, TopicProbe
 from emulator.rounds.bookkeeper.topics.play_topics import SEATS_FULL, TopicWords, play_topics
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
+from emulator.rounds.calls import play_in_calls
 from emulator.rounds.packed import cut, grown, packed_empty, roomy, with_places
 from emulator.rounds.records import rows, words_of
 
@@ -24,23 +24,30 @@ def empty_ledgers(count: int) -> State:
     return State(ledgers, **{name: packed_empty(WIDTHS[name], count) for name in LIST_RECORDS})
 
 
-class TopicScratch:
+class TopicScratch(Scratch):
     """Rooms for one topic: `seats` for its ledgers, of which it may have one less."""
 
     def __init__(self, room: int = 8, rows_told: int = 16_384, seats: int = 8) -> None:
-        self.scratch = Scratch(room, rows_told, seats)
-        self.make_seats(seats)
+        super().__init__(room, rows_told, seats)
 
-    def make_seats(self, seats: int) -> None:
-        """As many seats, with the same room for each."""
-        self.scratch.seats = seats
-        self.scratch.make()
+    def make(self) -> None:
+        """Arrays of the present sizes."""
+        super().make()
+        seats = self.seats
         self.topics = TopicLists(rows(Ledger, seats), rows(Part, seats), rows(Owner, seats))
         topic, owner = len(TOPIC_KINDS), len(OWNER_KINDS)
-        self.probe = TopicProbe(*(np.zeros(shape, np.int64) for shape in (topic, topic, (seats, owner), (seats, owner))))
+        self.topic_probe = TopicProbe(*(np.zeros(shape, np.int64) for shape in (topic, topic, (seats, owner), (seats, owner))))
 
-    def words(self, old: TopicState, new: TopicState) -> TopicWords:
-        """All of it, and the topics, as words."""
+    def grow(self, why: int) -> None:
+        """Twice the seats, or twice the room."""
+        if why == SEATS_FULL:
+            self.seats *= 2
+            self.make()
+        else:
+            super().grow(why)
+
+    def topic_words(self, old: TopicState, new: TopicState) -> TopicWords:
+        """What is of topics, and the topics, as words."""
         lists = self.topics
         return TopicWords(
             words_of(lists.ledgers), words_of(lists.parts), words_of(lists.owners), words_of(old.topics), words_of(new.topics)
@@ -51,30 +58,18 @@ def play(
     state: TopicState, inputs: Inputs, scratch: TopicScratch | None = None, topics_a_call: int = 16
 ) -> tuple[TopicState, Told]:
     """Play every topic of a block to its `end`. Returns the state then, and what was told. What is given stays as it is."""
-    scratch = scratch or TopicScratch()
+    rooms = scratch or TopicScratch()
     count, empty = len(state.topics), empty_ledgers(1)
     lists = State(rows(Ledger, 0), **{name: roomy(getattr(state.lists, name)) for name in LIST_RECORDS})
     new = TopicState(rows(Topic, count), roomy(state.ledgers), roomy(state.parts), roomy(state.owners), lists)
-    told: list[dict[str, np.ndarray]] = []
-    first, is_played = 0, False
-    while first < count:
-        until = min(first + topics_a_call, count)
-        inner = scratch.scratch
-        words, topic_words = inner.words(state.lists, new.lists), scratch.words(state, new)
-        rest = (inputs, inner.lists, scratch.topics, words, topic_words, scratch.probe, inner.probe, first, until, is_played)
-        first, why = play_topics(state, new, empty, *rest)
-        is_played = why == OUTPUT_FULL
-        if why == OUTPUT_FULL:
-            new = _grown(new, inner.seats)
-        elif why in (SCRATCH_FULL, SEATS_FULL):
-            is_crowded = inner.is_crowded()
-            told.append(inner.hand_over())
-            if why == SEATS_FULL:
-                scratch.make_seats(2 * inner.seats)
-            elif not is_crowded:
-                inner.grow()
-    told.append(scratch.scratch.hand_over())
-    return _cut(new), joined(told)
+
+    def call(new: TopicState, first: int, until: int, is_played: bool) -> tuple[int, int]:
+        words, topic_words = rooms.words(state.lists, new.lists), rooms.topic_words(state, new)
+        rest = (inputs, rooms.lists, rooms.topics, words, topic_words, rooms.topic_probe, rooms.probe, first, until, is_played)
+        return play_topics(state, new, empty, *rest)
+
+    new, told = play_in_calls(rooms, new, count, topics_a_call, call, lambda state: _grown(state, rooms.seats))
+    return _cut(new), Told(**told)
 
 
 def _grown(state: TopicState, seats: int) -> TopicState:

@@ -13,7 +13,7 @@ from emulator.rounds.bookkeeper.finish import finish
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.leap import Probe
 from emulator.rounds.bookkeeper.ledger_lists import Words, is_full, load_lists, store_lists
-from emulator.rounds.bookkeeper.play_ledgers import CHECK_ROUNDS, DONE_PLAYING, OUTPUT_FULL, SCRATCH_FULL, outputs_full
+from emulator.rounds.bookkeeper.play_ledgers import CHECK_ROUNDS, outputs_full
 from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.told_records import Spans
@@ -23,6 +23,7 @@ from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies
 from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, next_bucket_end, tell_traffic
+from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
 from emulator.rounds.packed import load, store
 
 SEATS_FULL = OUTPUT_FULL + 1
@@ -171,4 +172,4 @@ def play_topics(
         if not store_topic(new, topics, topic, number, words, topic_words):
             return number, OUTPUT_FULL
         is_played = False
-    return last, DONE_PLAYING
+    return last, DONE

@@ -17,7 +17,6 @@ from emulator.rounds.bookkeeper.constants import (
     WAIT,
     WRITE_LEDGER,
 )
-from emulator.rounds.bookkeeper.entries import copy_record
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules
 from emulator.rounds.bookkeeper.ledger_lists import Words, load_lists
 from emulator.rounds.bookkeeper.placement import new_ensemble
@@ -26,6 +25,7 @@ from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import is_listed, listed_before, tell_of_part
+from emulator.rounds.entries import copy_record
 from emulator.rounds.lists import append, keep_first
 
 

@@ -19,7 +19,8 @@ from emulator.rounds.kafka.invariants import (
 from emulator.rounds.kafka.leaderships import own_start
 from emulator.rounds.kafka.reading.read_ranges import add_read, other_epoch_in
 from emulator.rounds.kafka.reading.records import ABOVE_END, BELOW_START, Reader, ReaderLists
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tier.lineage import epoch_of_offset
 from emulator.rounds.kafka.witness import new_violation
 from emulator.rounds.lists import every, last
@@ -97,7 +98,6 @@ def check_read(
     epoch: int,
     from_offset: int,
     to_offset: int,
-    is_remote: bool,
 ) -> None:
     """Hold a piece against ReadCommitted, ReadsLineage and ConsistentRead, and remember it."""
     replica = replicas[slot]

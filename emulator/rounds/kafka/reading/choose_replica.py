@@ -16,7 +16,8 @@ from emulator.rounds.kafka.reading.records import (
     ReaderLists,
 )
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.entries import remove
 from emulator.rounds.kafka.reading.records import CachedIndex, RemoteRead
-from emulator.rounds.lists import List, append, every, keep_first, last
+from emulator.rounds.lists import List, append, every, last
 from emulator.rounds.records import Rows
 
 ENTRY_BYTES = 8 + 12
@@ -23,7 +24,7 @@ def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes
     place = place_behind(cached, entries, entries.start - 1, segment)
     found = place >= 0
     if found and place < last(entries):
-        remove_index(cached, entries, place)
+        remove(cached, entries, place, 1)
         place = -1
     if place < 0:
         place = append(entries)
@@ -34,7 +35,7 @@ def use_index(cached: Rows[CachedIndex], entries: List, segment: int, size_bytes
         total += cached[at].size_bytes
     while total > limit_bytes and entries.count > 0:
         total -= cached[entries.start].size_bytes
-        remove_index(cached, entries, entries.start)
+        remove(cached, entries, entries.start, 1)
     return found
 
 
@@ -59,12 +60,3 @@ def place_behind(cached: Rows[CachedIndex], entries: List, place: int, segment: 
         if cached[at].segment == segment:
             return at
     return -1
-
-
-@compiled
-def remove_index(cached: Rows[CachedIndex], entries: List, place: int) -> None:
-    """An entry goes; those behind it move up."""
-    for at in range(place, entries.start + entries.count - 1):
-        cached[at].segment = cached[at + 1].segment
-        cached[at].size_bytes = cached[at + 1].size_bytes
-    keep_first(entries, entries.count - 1)

@@ -6,7 +6,8 @@ from emulator.compiled import compiled
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.stretches import end_stretch
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.words import Words
 from emulator.rounds.leaps import remember

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.batches import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.constants import FOREVER, NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.leap import HW, LEO, REMOTE_LEO, meeting
-from emulator.rounds.kafka.log import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.probe import look_at, masks_of, move, take_drift
 from emulator.rounds.kafka.reading.leap_remote import until_read_otherwise
 from emulator.rounds.kafka.reading.read_ranges import first_ending_above, range_at_or_ending
@@ -26,7 +26,8 @@ from emulator.rounds.kafka.reading.records import (
     ReadReplica,
     Waited,
 )
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.leaps import remember
 from emulator.rounds.lists import every, last
 from emulator.rounds.records import Rows, kinds_of, word_of

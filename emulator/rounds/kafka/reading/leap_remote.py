@@ -7,7 +7,8 @@ from emulator.rounds.kafka.constants import FOREVER
 from emulator.rounds.kafka.input_records import Rules
 from emulator.rounds.kafka.leap import meeting
 from emulator.rounds.kafka.reading.records import SEGMENT_GONE, STORE_AWAY, STORE_SLOW, Reader, ReaderLists
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.records import TierReplica
 from emulator.rounds.lists import every
 

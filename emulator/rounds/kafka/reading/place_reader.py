@@ -25,7 +25,8 @@ from emulator.rounds.kafka.reading.records import (
     Want,
 )
 from emulator.rounds.kafka.reading.stretches import end_stretch, note_unread, wait
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.duties import last_stable_offset
 from emulator.rounds.records import Rows
 
@@ -37,11 +38,11 @@ def committed_end(part: Partition, replicas: Rows[Replica]) -> int:
 
 
 @compiled_into_callers
-def end_for(lists: Lists, tiers: TierLists, replica: Replica, want: Want, rules: Rules) -> int:
+def end_for(tiers: TierLists, replica: Replica, want: Want, rules: Rules) -> int:
     """Where what a replica gives out ends: its high watermark, or its last stable offset."""
     if not rules.reads_committed_only:
         return replica.leo
-    return last_stable_offset(lists, tiers, replica) if want.reads_committed else replica.hw
+    return last_stable_offset(tiers, replica) if want.reads_committed else replica.hw
 
 
 @compiled_into_callers
@@ -149,7 +150,7 @@ def find_position(
             end = committed_end(part, replicas)
             wait(lists, readers, inputs, part, replicas, reader, OFFSET_UNAVAILABLE, NOBODY, end)
             return
-        found = end_for(lists, tiers, leader, want, rules)
+        found = end_for(tiers, leader, want, rules)
     elif found == EARLIEST:
         found = leader.log_start
     if reader.position != found:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.batches import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules
-from emulator.rounds.kafka.log import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.reading.check_reads import check_begin, check_read
 from emulator.rounds.kafka.reading.choose_replica import out_of_range
 from emulator.rounds.kafka.reading.place_reader import committed_end, end_for
@@ -22,7 +22,8 @@ from emulator.rounds.kafka.reading.records import (
 )
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
 from emulator.rounds.kafka.reading.take_records import take_records
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.records import Rows
 
 
@@ -52,7 +53,7 @@ def read_log(
         else:
             out_of_range(lists, tiers, readers, inputs, part, replicas, reader, slot, serves, BELOW_START, rules)
     else:
-        end = end_for(lists, tiers, replica, want, rules)
+        end = end_for(tiers, replica, want, rules)
         if position >= end:
             find_nothing(lists, readers, inputs, part, replicas, reader, slot)
         else:
@@ -124,7 +125,7 @@ def read_local(
         until = min(end, end_of_run(lists.runs, replica.runs, at, replica.leo))
         epoch = lists.runs[at].epoch
         if begin < until:
-            check_read(lists, readers, inputs, part, replicas, reader, slot, epoch, begin, until, False)
+            check_read(lists, readers, inputs, part, replicas, reader, slot, epoch, begin, until)
         begin = until
         if until >= end:
             break

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.entries import make_place, remove
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.reading.records import ReadRange
-from emulator.rounds.lists import List, append, every, keep_first, last
+from emulator.rounds.lists import List, every, keep_first, last
 from emulator.rounds.records import Rows
 
 
@@ -69,7 +70,7 @@ def replace_reads(ranges: Rows[ReadRange], known: List, epoch: int, from_offset:
         at += 1
     while at < known.start + known.count and ranges[at].from_offset < to_offset:
         if ranges[at].to_offset <= to_offset:
-            remove_range(ranges, known, at)
+            remove(ranges, known, at, 1)
         else:
             ranges[at].from_offset = to_offset
             known.changes += 1
@@ -90,31 +91,10 @@ def split(ranges: Rows[ReadRange], known: List, at: int, offset: int) -> None:
 @compiled
 def insert_range(ranges: Rows[ReadRange], known: List, at: int, epoch: int, from_offset: int, to_offset: int) -> None:
     """A range at a place; those from there on move down."""
-    free = append(known)
-    if known.full:
-        return
-    while free > at:
-        copy_range(ranges, free - 1, free)
-        free -= 1
+    make_place(ranges, known, at)
     ranges[at].epoch = epoch
     ranges[at].from_offset = from_offset
     ranges[at].to_offset = to_offset
-
-
-@compiled
-def remove_range(ranges: Rows[ReadRange], known: List, at: int) -> None:
-    """A range goes; those behind it move up."""
-    for place in range(at, known.start + known.count - 1):
-        copy_range(ranges, place + 1, place)
-    keep_first(known, known.count - 1)
-
-
-@compiled
-def copy_range(ranges: Rows[ReadRange], source: int, target: int) -> None:
-    """Copy a range to another place."""
-    ranges[target].epoch = ranges[source].epoch
-    ranges[target].from_offset = ranges[source].from_offset
-    ranges[target].to_offset = ranges[source].to_offset
 
 
 @compiled
@@ -123,7 +103,7 @@ def join_with_next(ranges: Rows[ReadRange], known: List, at: int) -> None:
     if at >= last(known) or ranges[at].epoch != ranges[at + 1].epoch or ranges[at].to_offset < ranges[at + 1].from_offset:
         return
     ranges[at].to_offset = ranges[at + 1].to_offset
-    remove_range(ranges, known, at + 1)
+    remove(ranges, known, at + 1, 1)
 
 
 @compiled

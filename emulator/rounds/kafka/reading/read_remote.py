@@ -33,7 +33,8 @@ from emulator.rounds.kafka.reading.shared_reads import within_share
 from emulator.rounds.kafka.reading.stretches import wait
 from emulator.rounds.kafka.reading.take_records import take_records
 from emulator.rounds.kafka.reading.within_segment import bytes_between, end_of_lineage, end_within, epoch_within
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.duties import store_is_up
 from emulator.rounds.kafka.tier.lineage import epoch_of_offset
 from emulator.rounds.kafka.tier.metadata import look_up
@@ -56,19 +57,19 @@ def ask_remote(
 ) -> None:
     """Look up the segment that has the position, as the broker knows them; the read waits for those of others."""
     replica, want, position = replicas[slot], inputs.wants[reader.want], reader.position
-    if inputs.scenarios[part.scenario].by_list and not store_is_up(lists, tiers, inputs):
+    if inputs.scenarios[part.scenario].by_list and not store_is_up(tiers, inputs):
         give_up(lists, readers, inputs, part, replicas, reader, slot, STORE_AWAY, True)
         return
     number, epoch = -1, epoch_of_offset(lists.epochs, replica.epochs, position)
     if epoch != UNKNOWN:
-        number = look_up(lists, tiers, tiers.replicas[slot], epoch, position, rules)
+        number = look_up(tiers, tiers.replicas[slot], epoch, position, rules)
     if number < 0:
         out_of_range(lists, tiers, readers, inputs, part, replicas, reader, slot, serves, SEGMENT_UNKNOWN, rules)
         return
     segment = tiers.remote[tiers.whole[0].segments.start + number]
     end = segment.end_offset + 1
     if rules.reads_within_lineage:
-        end = min(end, max(position + 1, end_for(lists, tiers, replica, want, rules)))
+        end = min(end, max(position + 1, end_for(tiers, replica, want, rules)))
         end = min(end, end_of_lineage(lists, tiers, segment, replica, position))
     if want.records_per_round != UNKNOWN:
         end = min(end, position + want.records_per_round)
@@ -108,14 +109,13 @@ def read_remote(
     inputs: Inputs,
     part: Partition,
     replicas: Rows[Replica],
-    rules: Rules,
 ) -> None:
     """Make the remote reads of this round: what the store allows, then what each broker's threads and quota do."""
     reads = lists.filled[0].reads
     for at in every(reads):
         read = readers.reads[at]
         reader = readers.readers[read.reader]
-        cause = what_store_forbids(lists, tiers, inputs, reader, read)
+        cause = what_store_forbids(tiers, inputs, reader, read)
         if cause == NO_CAUSE and reader.turn == WAITS_FOR_FETCH:
             cause = OTHER_PARTITION
         elif cause == NO_CAUSE and reader.turn in (WAITS_FOR_THREAD, IS_REFUSED):
@@ -131,16 +131,16 @@ def read_remote(
         count, changes, is_alike = cached.count, cached.changes, used_last(readers.cached, cached, readers.reads, reads, slot)
         for at in every(reads):
             if readers.reads[at].slot == slot and not readers.reads[at].waits:
-                read_segment(lists, tiers, readers, inputs, part, replicas, readers.reads[at], rules)
+                read_segment(lists, tiers, readers, inputs, part, replicas, readers.reads[at])
         if is_alike and cached.count == count:
             cached.changes = changes  # a leap may go on: it is in the order in which it was
 
 
 @compiled
-def what_store_forbids(lists: Lists, tiers: TierLists, inputs: Inputs, reader: Reader, read: RemoteRead) -> int:
+def what_store_forbids(tiers: TierLists, inputs: Inputs, reader: Reader, read: RemoteRead) -> int:
     """Why the store does not give the read a record; NO_CAUSE: it does, at its rate."""
     segment = tiers.remote[tiers.whole[0].segments.start + read.segment]
-    if not store_is_up(lists, tiers, inputs):
+    if not store_is_up(tiers, inputs):
         return STORE_AWAY
     if segment.stored_bytes < segment.size_bytes:
         return SEGMENT_GONE
@@ -251,7 +251,6 @@ def read_segment(
     part: Partition,
     replicas: Rows[Replica],
     read: RemoteRead,
-    rules: Rules,
 ) -> None:
     """Read what was granted, with the segment's indexes, which the broker has or fetches (RemoteIndexCache)."""
     reader, slot = readers.readers[read.reader], read.slot
@@ -276,7 +275,7 @@ def read_segment(
         epoch = tiers.remote_epochs[at].epoch
         until = end if at == last_epoch else min(end, tiers.remote_epochs[at + 1].start_offset)
         if begin < until:
-            check_read(lists, readers, inputs, part, replicas, reader, slot, epoch, begin, until, True)
+            check_read(lists, readers, inputs, part, replicas, reader, slot, epoch, begin, until)
         begin = until
         if until >= end:
             break

@@ -22,7 +22,8 @@ from emulator.rounds.kafka.reading.records import (
 from emulator.rounds.kafka.reading.shared_reads import asked_slot
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
 from emulator.rounds.kafka.reading.watch_memory import watch_memory
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.lists import clear, every
 from emulator.rounds.records import Rows
 
@@ -54,7 +55,7 @@ def serve_readers(
         if is_in_force(lists, readers, inputs, part, replicas, reader):
             serve_reader(lists, tiers, readers, inputs, part, replicas, reader, serves, rules)
     if lists.filled[0].reads.count:
-        read_remote(lists, tiers, readers, inputs, part, replicas, rules)
+        read_remote(lists, tiers, readers, inputs, part, replicas)
     for at in every(whole.readers):
         note_lag(inputs, part, replicas, readers.readers[at])
     for slot in range(part.slots):

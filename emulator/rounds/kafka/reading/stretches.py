@@ -15,7 +15,8 @@ from emulator.rounds.kafka.reading.records import (
     Reader,
     ReaderLists,
 )
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.lists import append
 from emulator.rounds.records import Rows
 

@@ -7,7 +7,8 @@ from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.check_reads import account_for
 from emulator.rounds.kafka.reading.records import NO_RACK, Reader, ReaderLists
 from emulator.rounds.kafka.reading.stretches import end_stretch
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.records import Rows
 
 

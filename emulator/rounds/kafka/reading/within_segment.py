@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import Lists, Replica, TierLists
+from emulator.rounds.kafka.records import Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.lineage import end_of_cached
 from emulator.rounds.kafka.tier.records import RemoteSegment
 from emulator.rounds.lists import every

@@ -7,13 +7,14 @@ segment), KIP-1023.
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.batches import bytes_at, bytes_below
 from emulator.rounds.kafka.constants import AUX_STATE_BUILT, BUILDING, BUILT, MOVED_AWAY, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import cut_epochs_below, end_of_epoch
 from emulator.rounds.kafka.fetch import message_passes
 from emulator.rounds.kafka.input_records import Inputs, Rules
-from emulator.rounds.kafka.log import bytes_at, bytes_below
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.respond import starts_at_upload
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.segments import base_of_first, close_segment, start_segment_at
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import can_use_metadata, store_is_up
@@ -25,7 +26,7 @@ from emulator.rounds.slots import has
 
 
 @compiled
-def begin_to_build(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int) -> None:
+def begin_to_build(tiers: TierLists, part: Partition, replicas: Rows[Replica], slot: int) -> None:
     """What comes next is in remote storage: from the next round on the follower builds its state, and sends no fetch."""
     follower, tier = replicas[slot], tiers.replicas[slot]
     follower.builds = 1
@@ -47,7 +48,7 @@ def build_aux_states(
     for slot in range(part.slots):
         follower, tier = replicas[slot], tiers.replicas[slot]
         if follower.fetch_state == MOVED_AWAY:
-            begin_to_build(lists, tiers, part, replicas, slot)
+            begin_to_build(tiers, part, replicas, slot)
         if not follower.builds or follower.fetch_state == MOVED_AWAY:
             continue
         believed = follower.believed_leader
@@ -70,7 +71,7 @@ def build_aux_states(
 
 
 @compiled
-def start_from(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int) -> int:
+def start_from(inputs: Inputs, part: Partition, replicas: Rows[Replica], slot: int) -> int:
     """Where a leader tells a follower to start; UNKNOWN: it does not know."""
     follower = replicas[slot]
     leader = replicas[follower.believed_leader]
@@ -97,7 +98,7 @@ def ask_leader(
     leader = replicas[follower.believed_leader]
     tiers.whole[0].aux_requests += 1
     if tier.aux_start == UNKNOWN:
-        start = start_from(lists, tiers, inputs, part, replicas, slot)
+        start = start_from(inputs, part, replicas, slot)
         if start == UNKNOWN:
             tier.aux_next = part.now + inputs.settings[part.settings].backoff_rounds
         elif start <= leader.log_start:
@@ -127,7 +128,7 @@ def read_remote(
     """Option 2: the segment before the start, as the follower knows it, has the epochs; the log starts behind it."""
     follower, tier, whole = replicas[slot], tiers.replicas[slot], tiers.whole[0]
     leader, settings = replicas[follower.believed_leader], inputs.settings[part.settings]
-    start = start_from(lists, tiers, inputs, part, replicas, slot)
+    start = start_from(inputs, part, replicas, slot)
     whole.aux_requests += 1
     if start == UNKNOWN:
         whole.aux_errors += 1
@@ -137,7 +138,7 @@ def read_remote(
         start_at(lists, tiers, inputs, part, replicas, slot, start, start, False, rules)
         return
     number = segment_before(lists, tiers, inputs, part, replicas, slot, start, rules)
-    if number < 0 or not store_is_up(lists, tiers, inputs):
+    if number < 0 or not store_is_up(tiers, inputs):
         whole.aux_errors += 1
         tier.aux_next = part.now + settings.backoff_rounds
         return
@@ -159,10 +160,10 @@ def segment_before(
 ) -> int:
     """The number of the segment before an offset of the leader's log, as a follower knows it; -1: it knows of none."""
     follower = replicas[slot]
-    if not can_use_metadata(lists, tiers, inputs, part, follower):
+    if not can_use_metadata(tiers, inputs, part, follower):
         return -1
     epoch = epoch_of_offset(lists.epochs, replicas[follower.believed_leader].epochs, start - 1)
-    return look_up(lists, tiers, tiers.replicas[slot], epoch, start - 1, rules)
+    return look_up(tiers, tiers.replicas[slot], epoch, start - 1, rules)
 
 
 @compiled
@@ -219,7 +220,7 @@ def keep_log(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, o
 
 
 @compiled_into_callers
-def forget_stale_builds(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
+def forget_stale_builds(tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
     """Who restarts, learns of another leader or epoch, or leads, forgets what it was building."""
     for slot in range(part.slots):
         follower, tier = replicas[slot], tiers.replicas[slot]

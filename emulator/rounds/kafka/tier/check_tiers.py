@@ -7,6 +7,7 @@ rounds only: what was seen by then holds until one of them does.
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.batches import bytes_at
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
@@ -21,8 +22,8 @@ from emulator.rounds.kafka.invariants import (
     REMOTE_STATE_MACHINE,
     SUSPECTED,
 )
-from emulator.rounds.kafka.log import bytes_at
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.segments import disk_bytes
 from emulator.rounds.kafka.tier.coverage import IN_STORE, WAS_COPIED, WAS_GIVEN_UP, WAS_REMOVED, WAS_UNREFERENCED, covered_to
 from emulator.rounds.kafka.tier.lineage import end_of_cached, epoch_of_offset
@@ -38,7 +39,7 @@ def check_tiers(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition,
     follow_expiry(part, replicas)
     settings = inputs.settings[part.settings]
     of_leader = broken_of_leader(lists, tiers, inputs, part, replicas, rules)
-    wrong_states = broken_states(lists, tiers, part) if says_something(tiers, part) else 0
+    wrong_states = broken_states(tiers, part) if says_something(tiers, part) else 0
     for slot in range(part.slots):
         replica, tier = replicas[slot], tiers.replicas[slot]
         broken = tier.copy_broken | wrong_states
@@ -265,7 +266,7 @@ def says_something(tiers: TierLists, part: Partition) -> bool:
 
 
 @compiled
-def broken_states(lists: Lists, tiers: TierLists, part: Partition) -> int:
+def broken_states(tiers: TierLists, part: Partition) -> int:
     """Whether a segment of which something was said in this round has another state than what was said of it allows."""
     whole = tiers.whole[0]
     for newest in range(last(whole.events), whole.events.start - 1, -1):

@@ -9,7 +9,8 @@ from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import COPY_FAILED_EVENT, COPY_FINISHED_EVENT, COPY_STARTED_EVENT, NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.segments import end_of_segment
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.check_tiers import check_begun_copy
@@ -52,7 +53,7 @@ def run_copy_tasks(
         if not runs_tasks(part, replicas, slot):
             continue
         if tier.copying != NO_SEGMENT and not tier.orphaned and not settings.copies:
-            give_up_copy(lists, tiers, tier)
+            give_up_copy(tiers, tier)
         if tier.copying != NO_SEGMENT or (tier.duty == LEADER_DUTY and part.now >= tier.copy_next):
             before_bytes = tier.uploaded_bytes
             copy_segments(lists, tiers, inputs, part, replicas, slot, rules)
@@ -74,7 +75,7 @@ def copy_segments(
             if at == NOBODY:
                 return
             start_copy(lists, tiers, inputs, part, replicas, slot, at, rules)
-        if not store_is_up(lists, tiers, inputs) or not can_use_metadata(lists, tiers, inputs, part, replica):
+        if not store_is_up(tiers, inputs) or not can_use_metadata(tiers, inputs, part, replica):
             fail_copy(lists, tiers, inputs, part, replica, slot, settings, rules)
             return
         moved = tier.left_bytes if budget_bytes == UNKNOWN else min(tier.left_bytes, budget_bytes)
@@ -121,7 +122,7 @@ def next_segment(
         tier.copy_failures = 0
         tier.copy_next = part.now + settings.task_rounds
         return NOBODY
-    if not can_use_metadata(lists, tiers, inputs, part, replica) or not is_prepared(lists, tiers, replica, tier, rules):
+    if not can_use_metadata(tiers, inputs, part, replica) or not is_prepared(lists, tiers, replica, tier, rules):
         tier.copy_failures += 1
         tier.copy_next = part.now + retry_rounds(settings, tier.copy_failures)
         return NOBODY
@@ -129,19 +130,17 @@ def next_segment(
     if at == NOBODY:
         tier.copy_failures = 0
         tier.copy_next = part.now + settings.task_rounds
-    elif not may_start(lists, tiers, inputs, part, replica, tier, settings):
+    elif not may_start(tiers, inputs, part, replica, tier, settings):
         return NOBODY  # it is due as before
     return at
 
 
 @compiled
-def may_start(
-    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
-) -> bool:
+def may_start(tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings) -> bool:
     """Whether the broker's threads and its quota let one more segment begin."""
     if tier.copy_starts != UNKNOWN:
         return tier.copy_starts > 0 and part.now >= tier.copy_from
-    return within_quota(lists, tiers, inputs, part, replica, tier, settings)
+    return within_quota(tiers, inputs, part, replica, tier, settings)
 
 
 @compiled
@@ -165,11 +164,11 @@ def candidate(
     lists: Lists, tiers: TierLists, part: Partition, replica: Replica, settings: Settings, from_offset: int, rules: Rules
 ) -> int:
     """Where the closed segment with an offset stands, or the next, if it ends below the last stable offset and has waited."""
-    stable = last_stable_offset(lists, tiers, replica) if rules.below_last_stable else replica.leo
+    stable = last_stable_offset(tiers, replica) if rules.below_last_stable else replica.leo
     at = next_closed(lists, replica, from_offset)
     if at == NOBODY or end_of_segment(lists.segments, replica, at) > stable:
         return NOBODY
-    return at if has_waited(lists, tiers, part, replica, settings, at) or not rules.wait_for_lag else NOBODY
+    return at if has_waited(lists, part, replica, settings, at) or not rules.wait_for_lag else NOBODY
 
 
 @compiled
@@ -184,7 +183,7 @@ def next_closed(lists: Lists, replica: Replica, from_offset: int) -> int:
 
 
 @compiled
-def has_waited(lists: Lists, tiers: TierLists, part: Partition, replica: Replica, settings: Settings, at: int) -> bool:
+def has_waited(lists: Lists, part: Partition, replica: Replica, settings: Settings, at: int) -> bool:
     """Whether a closed segment has waited for its lag, by age or by what lies behind it (KIP-1241)."""
     if settings.copy_lag_rounds == 0 or settings.copy_lag_bytes == 0:
         return True
@@ -238,7 +237,7 @@ def start_copy(
     if whole.segments.full or tier.starts.full:
         return
     check_begun_copy(lists, tiers, inputs, part, replica, slot, inputs.settings[part.settings], number)
-    write_event(lists, tiers, part, number, COPY_STARTED, slot, rules)
+    write_event(tiers, part, number, COPY_STARTED, slot, rules)
     whole.copy_requests += 1
     tell(lists, part, COPY_STARTED_EVENT, replica.broker, tier.duty_epoch, local.base_offset, end, -1)
     tier.copying = number
@@ -255,8 +254,8 @@ def finish_copy(lists: Lists, tiers: TierLists, part: Partition, replica: Replic
     segment = tiers.remote[tiers.whole[0].segments.start + number]
     segment.stored_bytes = segment.size_bytes
     tiers.whole[0].segments.changes += 1
-    write_event(lists, tiers, part, number, COPY_FINISHED, slot, rules)
-    count_copied(lists, tiers, number, segment.size_bytes)
+    write_event(tiers, part, number, COPY_FINISHED, slot, rules)
+    count_copied(tiers, number, segment.size_bytes)
     end = segment.end_offset + 1
     tell(lists, part, COPY_FINISHED_EVENT, replica.broker, segment.leader_epoch, segment.base_offset, end, -1)
     tier.copying = NO_SEGMENT
@@ -274,9 +273,9 @@ def fail_copy(
     tier = tiers.replicas[slot]
     number = tier.copying
     segment = tiers.remote[tiers.whole[0].segments.start + number]
-    give_up_copy(lists, tiers, tier)
-    if can_use_metadata(lists, tiers, inputs, part, replica):
-        write_event(lists, tiers, part, number, DELETE_STARTED, slot, rules)
+    give_up_copy(tiers, tier)
+    if can_use_metadata(tiers, inputs, part, replica):
+        write_event(tiers, part, number, DELETE_STARTED, slot, rules)
     tiers.whole[0].copy_errors += 1
     end = segment.end_offset + 1
     tell(lists, part, COPY_FAILED_EVENT, replica.broker, segment.leader_epoch, segment.base_offset, end, -1)

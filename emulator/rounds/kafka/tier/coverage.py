@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import UNKNOWN
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.records import COPY_FINISHED
 from emulator.rounds.lists import every
 

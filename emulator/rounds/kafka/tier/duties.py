@@ -5,7 +5,8 @@ from __future__ import annotations
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import ISOLATED, NO_EPOCH, NOT_RUNNING, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.metadata import highest_remote_of
 from emulator.rounds.kafka.tier.records import (
     COPY_FINISHED,
@@ -29,16 +30,16 @@ def runs_tasks(part: Partition, replicas: Rows[Replica], slot: int) -> bool:
 
 
 @compiled_into_callers
-def store_is_up(lists: Lists, tiers: TierLists, inputs: Inputs) -> bool:
+def store_is_up(tiers: TierLists, inputs: Inputs) -> bool:
     """Whether the remote store answers in this round."""
     return inputs.store[tiers.whole[0].store].is_up != 0
 
 
 @compiled_into_callers
-def can_use_metadata(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica) -> bool:
+def can_use_metadata(tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica) -> bool:
     """Whether a broker can write metadata, and ask for it: the store's own (`list`) only while it is up."""
     if inputs.scenarios[part.scenario].by_list:
-        return store_is_up(lists, tiers, inputs)
+        return store_is_up(tiers, inputs)
     return not replica.status & ISOLATED
 
 
@@ -54,7 +55,7 @@ def retry_rounds(settings: Settings, failures: int) -> int:
 
 
 @compiled_into_callers
-def follow_truncation(part: Partition, replicas: Rows[Replica], lists: Lists, tiers: TierLists, rules: Rules) -> None:
+def follow_truncation(part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
     """What was cut off a log is not tiered any more, as far as this log goes; Kafka to 4.3 never lowers it (a mutant)."""
     if not rules.forget_on_truncation:
         return
@@ -64,7 +65,7 @@ def follow_truncation(part: Partition, replicas: Rows[Replica], lists: Lists, ti
 
 
 @compiled_into_callers
-def assign_duties(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+def assign_duties(tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """Duties follow beliefs; who leads again in another epoch goes on with its tasks (doHandleLeaderPartition)."""
     settings = inputs.settings[part.settings]
     for slot in range(part.slots):
@@ -82,7 +83,7 @@ def assign_duties(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partitio
             if inputs.scenarios[part.scenario].finishes and settings.tiered:
                 tier.orphaned = 1
             else:
-                give_up_copy(lists, tiers, tier)
+                give_up_copy(tiers, tier)
         tier.duty = duty
         tier.duty_epoch = epoch
         tier.copied = NOT_LOOKED_UP
@@ -106,18 +107,18 @@ def forget_tasks(tier: TierReplica) -> None:
 
 
 @compiled_into_callers
-def forget_on_restart(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
+def forget_on_restart(tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
     """Tasks of brokers that are down, and of who is no replica any more, end; nobody goes on with their copies."""
     for slot in range(part.slots):
         if replicas[slot].status & OFFLINE or not has(part.assigned, slot):
-            give_up_copy(lists, tiers, tiers.replicas[slot])
+            give_up_copy(tiers, tiers.replicas[slot])
             forget_tasks(tiers.replicas[slot])
             replicas[slot].highest_remote = UNKNOWN
             replicas[slot].builds = 0
 
 
 @compiled
-def give_up_copy(lists: Lists, tiers: TierLists, tier: TierReplica) -> None:
+def give_up_copy(tiers: TierLists, tier: TierReplica) -> None:
     """The task lets go of its copy; what it moved lies in the store until expiry finds it."""
     if tier.copying == NO_SEGMENT:
         return
@@ -125,14 +126,14 @@ def give_up_copy(lists: Lists, tiers: TierLists, tier: TierReplica) -> None:
     if segment.state != DELETE_FINISHED:
         segment.stored_bytes = segment.size_bytes - tier.left_bytes
         tiers.whole[0].segments.changes += 1
-    count_copied(lists, tiers, tier.copying, segment.size_bytes - tier.left_bytes)
+    count_copied(tiers, tier.copying, segment.size_bytes - tier.left_bytes)
     tier.copying = NO_SEGMENT
     tier.left_bytes = 0
     tier.orphaned = 0
 
 
 @compiled
-def count_copied(lists: Lists, tiers: TierLists, number: int, moved_bytes: int) -> None:
+def count_copied(tiers: TierLists, number: int, moved_bytes: int) -> None:
     """Bytes of an attempt that is over; *again* when an earlier one that moved any has some of the same records.
 
     Those that were in the store before the run are not of the run.
@@ -186,7 +187,7 @@ def run_follower_tasks(
         replica, tier = replicas[slot], tiers.replicas[slot]
         if tier.duty != FOLLOWER_DUTY or part.now < tier.follower_next or not runs_tasks(part, replicas, slot):
             continue
-        if not can_use_metadata(lists, tiers, inputs, part, replica):
+        if not can_use_metadata(tiers, inputs, part, replica):
             tier.follower_failures += 1
             tier.follower_next = part.now + retry_rounds(settings, tier.follower_failures)
             continue
@@ -196,7 +197,7 @@ def run_follower_tasks(
 
 
 @compiled
-def last_stable_offset(lists: Lists, tiers: TierLists, replica: Replica) -> int:
+def last_stable_offset(tiers: TierLists, replica: Replica) -> int:
     """The high watermark, or where an open transaction began if that is lower."""
     stable = replica.hw
     for at in every(tiers.whole[0].pins):

@@ -6,7 +6,8 @@ from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NOBODY, REMOTE_DELETE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
@@ -72,7 +73,7 @@ def expire(
 ) -> bool:
     """One run; whether it ended well."""
     tier = tiers.replicas[slot]
-    if not can_use_metadata(lists, tiers, inputs, part, replica):
+    if not can_use_metadata(tiers, inputs, part, replica):
         return False
     if tier.living == 0:
         return True
@@ -133,7 +134,7 @@ def size_of_log(lists: Lists, tiers: TierLists, replica: Replica, tier: TierRepl
 def is_listed_here(lists: Lists, tiers: TierLists, replica: Replica, tier: TierReplica, at: int) -> bool:
     """Whether an entry is the first, of the epochs of a replica's cache, to list its segment."""
     known = tiers.known[at]
-    if place_in_cache(lists, tiers, replica, known.epoch) < 0:
+    if place_in_cache(lists, replica, known.epoch) < 0:
         return False
     segment = tiers.remote[tiers.whole[0].segments.start + known.segment]
     first = tiers.whole[0].epochs.start + segment.first_epoch
@@ -141,20 +142,20 @@ def is_listed_here(lists: Lists, tiers: TierLists, replica: Replica, tier: TierR
         epoch = tiers.remote_epochs[place].epoch
         if epoch >= known.epoch:
             return True
-        if place_in_cache(lists, tiers, replica, epoch) >= 0 and is_known(lists, tiers, tier, epoch, known.segment):
+        if place_in_cache(lists, replica, epoch) >= 0 and is_known(tiers, tier, epoch, known.segment):
             return False
     return True
 
 
 @compiled
-def is_known(lists: Lists, tiers: TierLists, tier: TierReplica, epoch: int, number: int) -> bool:
+def is_known(tiers: TierLists, tier: TierReplica, epoch: int, number: int) -> bool:
     """Whether an epoch lists a segment."""
     served = place_of_known(tiers.known, tier.known, epoch, number, 1)
     return served >= 0 or place_of_known(tiers.known, tier.known, epoch, number, 0) >= 0
 
 
 @compiled
-def place_in_cache(lists: Lists, tiers: TierLists, replica: Replica, epoch: int) -> int:
+def place_in_cache(lists: Lists, replica: Replica, epoch: int) -> int:
     """Where an epoch stands in a replica's cache, -1 if it does not."""
     for at in every(replica.epochs):
         if lists.epochs[at].epoch == epoch:
@@ -265,15 +266,15 @@ def delete_remote(
     """DELETE_STARTED, the data, DELETE_FINISHED; false if the store is away, with the segment in DELETE_STARTED."""
     whole, segment = tiers.whole[0], tiers.remote[tiers.whole[0].segments.start + number]
     is_first = segment.deleted_epoch == UNKNOWN
-    write_event(lists, tiers, part, number, DELETE_STARTED, slot, rules)
+    write_event(tiers, part, number, DELETE_STARTED, slot, rules)
     if is_first and replica.epochs.count and last_epoch_of(tiers, number) < lists.epochs[replica.epochs.start].epoch:
         segment.was_unreferenced = 1
     was_deleted = segment.state == DELETE_FINISHED  # another leader was faster
     whole.delete_requests += 1
-    if not store_is_up(lists, tiers, inputs):
+    if not store_is_up(tiers, inputs):
         whole.delete_errors += 1
         return False
-    write_event(lists, tiers, part, number, DELETE_FINISHED, slot, rules)
+    write_event(tiers, part, number, DELETE_FINISHED, slot, rules)
     whole.deleted_bytes += segment.stored_bytes
     segment.stored_bytes = 0
     whole.segments.changes += 1

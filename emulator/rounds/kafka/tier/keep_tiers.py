@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import Partition, TierLists
+from emulator.rounds.kafka.records import Partition
+from emulator.rounds.kafka.scratch_lists import TierLists
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.words import Words
 from emulator.rounds.leaps import remember

@@ -6,9 +6,10 @@ RemoteLogLeaderEpochState; docs/tiered_rounds.md, Metadata. Entries stand by epo
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.kafka.records import Lists, TierLists
+from emulator.rounds.entries import remove
+from emulator.rounds.kafka.scratch_lists import TierLists
 from emulator.rounds.kafka.tier.records import Known, RemoteSegment, TierReplica
-from emulator.rounds.lists import List, append, every, keep_first
+from emulator.rounds.lists import List, append, every
 from emulator.rounds.records import Rows
 
 
@@ -58,20 +59,6 @@ def add_known(
 
 
 @compiled
-def remove_known(known: Rows[Known], entries: List, at: int) -> None:
-    """An entry goes."""
-    for place in range(at, entries.start + entries.count - 1):
-        entry, behind = known[place], known[place + 1]
-        entry.epoch = behind.epoch
-        entry.base_offset = behind.base_offset
-        entry.served = behind.served
-        entry.start_offset = behind.start_offset
-        entry.end_offset = behind.end_offset
-        entry.segment = behind.segment
-    keep_first(entries, entries.count - 1)
-
-
-@compiled
 def place_of_known(known: Rows[Known], entries: List, epoch: int, number: int, served: int) -> int:
     """Where a segment's entry of an epoch stands, -1 if it has none."""
     for at in range(entries.start + entries.count - 1, entries.start - 1, -1):
@@ -81,15 +68,13 @@ def place_of_known(known: Rows[Known], entries: List, epoch: int, number: int, s
 
 
 @compiled
-def serve(
-    lists: Lists, tiers: TierLists, replica: TierReplica, segment: RemoteSegment, number: int, epoch: int, start: int, end: int
-) -> None:
+def serve(tiers: TierLists, replica: TierReplica, segment: RemoteSegment, number: int, epoch: int, start: int, end: int) -> None:
     """A copy is finished: served ones that start at or after it are put aside while the epoch reaches no further (KAFKA-15168).
 
     One at the same start that reaches further is forgotten.
     """
     known, entries = tiers.known, replica.known
-    reach = place_of_reach(lists, tiers, replica, epoch)
+    reach = place_of_reach(tiers, replica, epoch)
     highest = 0 if reach < 0 else tiers.reaches[reach].offset
     is_behind_all = reach < 0 or start > highest  # the usual case: nothing served starts at or after it
     while not is_behind_all:
@@ -99,17 +84,17 @@ def serve(
                 last = at
         if last < 0 or known[last].start_offset < start or highest > end:
             break
-        aside, base, first, until = known[last].segment, known[last].base_offset, known[last].start_offset, known[last].end_offset
-        remove_known(known, entries, last)
-        put_aside(lists, tiers, replica, aside, epoch, base, first, until)
+        aside, first, until = known[last].segment, known[last].start_offset, known[last].end_offset
+        remove(known, entries, last, 1)
+        put_aside(tiers, replica, aside, epoch, first, until)
     if not is_behind_all:
         for at in every(entries):
             if known[at].epoch == epoch and known[at].served and known[at].start_offset == start:
-                remove_known(known, entries, at)
+                remove(known, entries, at, 1)
                 break
     own = place_of_known(known, entries, epoch, number, 0)
     if own >= 0:
-        remove_known(known, entries, own)
+        remove(known, entries, own, 1)
     add_known(known, entries, segment, number, epoch, start, end, 1)
     if reach < 0:
         entry = tiers.reaches[append(replica.reaches)]
@@ -121,9 +106,7 @@ def serve(
 
 
 @compiled
-def put_aside(
-    lists: Lists, tiers: TierLists, replica: TierReplica, number: int, epoch: int, base: int, start: int, end: int
-) -> None:
+def put_aside(tiers: TierLists, replica: TierReplica, number: int, epoch: int, start: int, end: int) -> None:
     """A segment is unreferenced, once."""
     if place_of_known(tiers.known, replica.known, epoch, number, 0) < 0:
         segment = tiers.remote[tiers.whole[0].segments.start + number]
@@ -141,12 +124,12 @@ def set_aside(
         serve_no_more(known, entries, served)
         return
     if served >= 0:
-        remove_known(known, entries, served)
+        remove(known, entries, served, 1)
         aside = place_of_known(known, entries, epoch, number, 0)
     if is_kept and aside < 0:
         add_known(known, entries, segment, number, epoch, start, end, 0)
     if not is_kept and aside >= 0:
-        remove_known(known, entries, aside)
+        remove(known, entries, aside, 1)
 
 
 @compiled
@@ -160,7 +143,7 @@ def serve_no_more(known: Rows[Known], entries: List, at: int) -> None:
 
 
 @compiled
-def place_of_reach(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int) -> int:
+def place_of_reach(tiers: TierLists, replica: TierReplica, epoch: int) -> int:
     """Where an epoch's reach stands, -1 if nothing of it was ever copied."""
     for at in every(replica.reaches):
         if tiers.reaches[at].epoch == epoch:

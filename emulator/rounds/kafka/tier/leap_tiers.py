@@ -26,7 +26,8 @@ from emulator.rounds.kafka.probe import (
     masks_of,
     move,
 )
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.segments import disk_bytes, round_of
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
@@ -76,7 +77,7 @@ def tier_horizon(
             due = min(due, until_enough(lists, inputs, part, replica, drifts[slot]))
         if not runs_tasks(part, replicas, slot):
             continue
-        due = min(due, until_read(lists, tiers, inputs, part, replica, tier))
+        due = min(due, until_read(tiers, inputs, part, replica, tier))
         if tier.copying != NO_SEGMENT:
             due = min(due, until_copied(now, tier, tier_drifts[slot]))
         if tier.duty == LEADER_DUTY:
@@ -103,10 +104,10 @@ def until_enough(lists: Lists, inputs: Inputs, part: Partition, replica: Replica
 
 
 @compiled
-def until_read(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica) -> int:
+def until_read(tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica) -> int:
     """The round in which a broker reads the next event."""
     whole, scenario = tiers.whole[0], inputs.scenarios[part.scenario]
-    if tier.read_to >= whole.events.count or not can_use_metadata(lists, tiers, inputs, part, replica):
+    if tier.read_to >= whole.events.count or not can_use_metadata(tiers, inputs, part, replica):
         return FOREVER
     lag = metadata_lag(inputs, scenario, replica)
     if lag == NO_NEWS:

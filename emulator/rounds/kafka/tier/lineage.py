@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import UNKNOWN
-from emulator.rounds.kafka.records import EpochEntry
+from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.lists import List, append
 from emulator.rounds.records import Rows
 

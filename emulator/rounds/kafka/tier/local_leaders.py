@@ -5,7 +5,8 @@ from __future__ import annotations
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import OUT_OF_TOUCH
 from emulator.rounds.kafka.input_records import Inputs, Settings
-from emulator.rounds.kafka.records import Lists, Partition, Replica
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.segments import disk_bytes, round_of
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has

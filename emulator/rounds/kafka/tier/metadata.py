@@ -9,7 +9,8 @@ from __future__ import annotations
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NO_NEWS, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, ScenarioRow
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.known import add_known, place_of_reach, serve, set_aside
 from emulator.rounds.kafka.tier.lineage import end_of_cached
 from emulator.rounds.kafka.tier.records import (
@@ -34,7 +35,7 @@ def is_allowed(before: int, after: int) -> bool:
 
 
 @compiled
-def write_event(lists: Lists, tiers: TierLists, part: Partition, number: int, state: int, slot: int, rules: Rules) -> None:
+def write_event(tiers: TierLists, part: Partition, number: int, state: int, slot: int, rules: Rules) -> None:
     """Somebody says that a segment enters a state; -1: who removes a whole partition."""
     tier = tiers.whole[0]
     segment = tiers.remote[tier.segments.start + number]
@@ -58,8 +59,8 @@ def write_event(lists: Lists, tiers: TierLists, part: Partition, number: int, st
     if slot < 0:
         return
     replica = tiers.replicas[slot]
-    read_events(lists, tiers, slot, part.now, rules)
-    learn_event(lists, tiers, replica, number, state, rules)
+    read_events(tiers, slot, part.now, rules)
+    learn_event(tiers, replica, number, state, rules)
     replica.last_own = tier.events.count - 1
     if replica.read_to == replica.last_own:
         replica.read_to += 1
@@ -82,7 +83,7 @@ def has_news(tiers: TierLists, slot: int, before_round: int) -> bool:
 
 
 @compiled
-def read_events(lists: Lists, tiers: TierLists, slot: int, before_round: int, rules: Rules) -> None:
+def read_events(tiers: TierLists, slot: int, before_round: int, rules: Rules) -> None:
     """A broker learns what was written in rounds before one; what it wrote after that, it takes in again behind it."""
     tier, replica = tiers.whole[0], tiers.replicas[slot]
     anew = False
@@ -94,14 +95,14 @@ def read_events(lists: Lists, tiers: TierLists, slot: int, before_round: int, ru
             if replica.last_own > replica.read_to:
                 anew = True
             else:
-                learn_event(lists, tiers, replica, event.segment, event.state, rules)
+                learn_event(tiers, replica, event.segment, event.state, rules)
         replica.read_to += 1
     if anew:
         forget_events(replica)
         for at in range(tier.events.count):
             event = tiers.remote_events[tier.events.start + at]
             if at < replica.read_to or event.slot == slot:
-                learn_event(lists, tiers, replica, event.segment, event.state, rules)
+                learn_event(tiers, replica, event.segment, event.state, rules)
 
 
 @compiled
@@ -114,7 +115,7 @@ def forget_events(replica: TierReplica) -> None:
 
 
 @compiled
-def learn_event(lists: Lists, tiers: TierLists, replica: TierReplica, number: int, state: int, rules: Rules) -> None:
+def learn_event(tiers: TierLists, replica: TierReplica, number: int, state: int, rules: Rules) -> None:
     """Take one event into what a broker knows; one that the segment's state does not allow changes nothing."""
     while replica.states.count <= number and not replica.states.full:
         tiers.known_states[append(replica.states)].state = NO_STATE
@@ -141,13 +142,13 @@ def learn_event(lists: Lists, tiers: TierLists, replica: TierReplica, number: in
         if state == COPY_STARTED:
             add_known(tiers.known, replica.known, segment, number, epoch, start, end, 0)
         elif state == COPY_FINISHED:
-            serve(lists, tiers, replica, segment, number, epoch, start, end)
+            serve(tiers, replica, segment, number, epoch, start, end)
         else:
             set_aside(tiers.known, replica.known, segment, number, epoch, start, end, state == DELETE_STARTED)
 
 
 @compiled
-def look_up(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int, offset: int, rules: Rules) -> int:
+def look_up(tiers: TierLists, replica: TierReplica, epoch: int, offset: int, rules: Rules) -> int:
     """The number of the copied segment that serves an offset of an epoch, -1 if there is none."""
     if not rules.lookup_by_epoch:  # a mutant's: any that has the offset
         for number in range(replica.states.count):
@@ -169,7 +170,7 @@ def look_up(lists: Lists, tiers: TierLists, replica: TierReplica, epoch: int, of
 def highest_remote_of(lists: Lists, tiers: TierLists, replica: TierReplica, log: List, leo: int) -> int:
     """How far a log is tiered: the newest of its epochs of which anything was ever copied decides (findHighestRemoteOffset)."""
     for at in range(log.start + log.count - 1, log.start - 1, -1):
-        reach = place_of_reach(lists, tiers, replica, lists.epochs[at].epoch)
+        reach = place_of_reach(tiers, replica, lists.epochs[at].epoch)
         if reach >= 0:
             return min(tiers.reaches[reach].offset, end_of_cached(lists.epochs, log, at, leo) - 1)
     return UNKNOWN

@@ -23,7 +23,8 @@ from emulator.rounds.kafka.probe import (
     FOLLOWER_FAILS,
     FOLLOWER_PACE,
 )
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.segments import end_of_segment
 from emulator.rounds.kafka.tier.build_aux_state import segment_before, start_from
 from emulator.rounds.kafka.tier.copy_segments import (
@@ -82,7 +83,7 @@ def until_copy_acts(
     pace, acts_from = settings.task_rounds, part.now
     if not settings.copies:
         acts_from = part.now if tier.copy_failures else FOREVER
-    elif not can_use_metadata(lists, tiers, inputs, part, replica):
+    elif not can_use_metadata(tiers, inputs, part, replica):
         pace = steady_retry(settings, tier.copy_failures)
         acts_from = FOREVER if pace else part.now
         paces[COPY_FAILS] = 1
@@ -119,13 +120,13 @@ def candidate_from(
     if at == NOBODY:
         return FOREVER  # until a segment is closed, which is played
     acts_from = part.now
-    stable = last_stable_offset(lists, tiers, replica)
+    stable = last_stable_offset(tiers, replica)
     lacking = end_of_segment(lists.segments, replica, at) - stable
     if lacking > 0 and rules.below_last_stable:
         if stable < replica.hw or drift[HW] <= 0:
             return FOREVER
         acts_from = part.now + max(0, lacking // drift[HW] - 1)
-    if not rules.wait_for_lag or has_waited(lists, tiers, part, replica, settings, at):
+    if not rules.wait_for_lag or has_waited(lists, part, replica, settings, at):
         return acts_from
     waited = FOREVER
     if settings.copy_lag_rounds > 0:
@@ -159,7 +160,7 @@ def until_expiry_acts(
     """The run of the expiry task that may delete something, or look something up."""
     settings = inputs.settings[part.settings]
     pace, acts_from = settings.task_rounds, part.now
-    if not can_use_metadata(lists, tiers, inputs, part, replica):
+    if not can_use_metadata(tiers, inputs, part, replica):
         pace = steady_retry(settings, tier.expiry_failures)
         acts_from = FOREVER if pace else part.now
         paces[EXPIRY_FAILS] = 1
@@ -219,7 +220,7 @@ def until_follower_acts(
     """The run of a follower's task in which it may learn that more is tiered."""
     settings = inputs.settings[part.settings]
     pace, acts_from = settings.task_rounds, part.now
-    if not can_use_metadata(lists, tiers, inputs, part, replica):
+    if not can_use_metadata(tiers, inputs, part, replica):
         pace = steady_retry(settings, tier.follower_failures)
         acts_from = FOREVER if pace else part.now
         paces[FOLLOWER_FAILS] = 1
@@ -247,15 +248,13 @@ def until_built(
     passes = message_passes(follower, leader, believed) and message_passes(leader, follower, slot)
     if not passes or leader.status & NOT_RUNNING or leader.leading_epoch != follower.believed_epoch:
         return FOREVER
-    start = start_from(lists, tiers, inputs, part, replicas, slot)
+    start = start_from(inputs, part, replicas, slot)
     if start == UNKNOWN and tier.aux_start == UNKNOWN:
         paces[BUILD_ASKS] = 1
         return FOREVER
     rules = inputs.rules[inputs.scenarios[part.scenario].rules]
     is_told = inputs.scenarios[part.scenario].from_leader or start <= leader.log_start
-    if is_told or (
-        store_is_up(lists, tiers, inputs) and segment_before(lists, tiers, inputs, part, replicas, slot, start, rules) >= 0
-    ):
+    if is_told or (store_is_up(tiers, inputs) and segment_before(lists, tiers, inputs, part, replicas, slot, start, rules) >= 0):
         return tier.aux_next
     paces[BUILD_ASKS] = paces[BUILD_FAILS] = 1
     return FOREVER

@@ -6,7 +6,8 @@ from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, REMOTE_DELETE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.log import raise_log_start
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import retry_rounds, runs_tasks, store_is_up
 from emulator.rounds.kafka.tier.metadata import forget_events
@@ -29,12 +30,12 @@ def watch_disabling(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partit
             if leads and replica.log_start < replica.local_start <= replica.hw:
                 raise_log_start(lists, replica, replica.local_start)
                 replica.compares = 1
-        mark_remote(lists, tiers, part, replicas)
+        mark_remote(tiers, part, replicas)
     tier.was_tiered = is_tiered
 
 
 @compiled
-def mark_remote(lists: Lists, tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
+def mark_remote(tiers: TierLists, part: Partition, replicas: Rows[Replica]) -> None:
     """All of the partition's remote data has to go, and nobody knows of it any more but who removes it."""
     tier = tiers.whole[0]
     for at in range(tier.segments.start, tier.segments.start + tier.segments.count):
@@ -72,7 +73,7 @@ def remove_remote(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partitio
         if segment.state == DELETE_FINISHED:
             continue
         tier.delete_requests += 1
-        if not store_is_up(lists, tiers, inputs):
+        if not store_is_up(tiers, inputs):
             tier.delete_errors += 1
             tier.removal_failures += 1
             tier.removal_next = part.now + retry_rounds(inputs.settings[part.settings], tier.removal_failures)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled_into_callers
+from emulator.rounds.entries import move
 from emulator.rounds.kafka.constants import NO_NEWS, NOBODY
 from emulator.rounds.kafka.delete_topic import is_deleted_now
 from emulator.rounds.kafka.input_records import Inputs, Rules
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.tier.build_aux_state import forget_stale_builds
 from emulator.rounds.kafka.tier.copy_segments import run_copy_tasks
 from emulator.rounds.kafka.tier.duties import (
@@ -36,25 +38,25 @@ def take_tier_inputs(
     if not part.tiered or part.deleted:
         return
     watch_disabling(lists, tiers, inputs, part, replicas)
-    forget_on_restart(lists, tiers, part, replicas)
-    forget_stale_builds(lists, tiers, part, replicas)
+    forget_on_restart(tiers, part, replicas)
+    forget_stale_builds(tiers, part, replicas)
     scenario = inputs.scenarios[part.scenario]
     if part.now == 0:  # all that was remote before the run is known to all
         for slot in range(part.slots):
             if has(part.assigned, slot):
-                read_events(lists, tiers, slot, 0, rules)
+                read_events(tiers, slot, 0, rules)
     for slot in range(part.slots):
-        if not runs_tasks(part, replicas, slot) or not can_use_metadata(lists, tiers, inputs, part, replicas[slot]):
+        if not runs_tasks(part, replicas, slot) or not can_use_metadata(tiers, inputs, part, replicas[slot]):
             continue
         lag = metadata_lag(inputs, scenario, replicas[slot])
         if lag != NO_NEWS and has_news(tiers, slot, part.now - lag):
-            read_events(lists, tiers, slot, part.now - lag, rules)
+            read_events(tiers, slot, part.now - lag, rules)
     if is_deleted_now(inputs, part):
-        mark_remote(lists, tiers, part, replicas)
+        mark_remote(tiers, part, replicas)
 
 
 @compiled_into_callers
-def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
+def pin_transactions(tiers: TierLists, inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> None:
     """After step 2: open transactions begin at the LEO that T has when they open, before anything is appended."""
     if not tiers.whole[0].has_transactions:
         return
@@ -63,8 +65,7 @@ def pin_transactions(lists: Lists, tiers: TierLists, inputs: Inputs, part: Parti
     for at in every(pins):
         for place in range(store.first_transaction, store.first_transaction + store.transactions):
             if inputs.transactions[place].number == tiers.pins[at].number:
-                tiers.pins[pins.start + kept].number = tiers.pins[at].number
-                tiers.pins[pins.start + kept].offset = tiers.pins[at].offset
+                move(tiers.pins, at, pins.start + kept)
                 kept += 1
     keep_first(pins, kept)
     if part.client_leader == NOBODY:
@@ -89,9 +90,9 @@ def run_tier_tasks(
         return
     for slot in range(part.slots):
         tiers.replicas[slot].copy_broken = 0
-    forget_stale_builds(lists, tiers, part, replicas)
-    follow_truncation(part, replicas, lists, tiers, rules)
-    assign_duties(lists, tiers, inputs, part, replicas)
+    forget_stale_builds(tiers, part, replicas)
+    follow_truncation(part, replicas, rules)
+    assign_duties(tiers, inputs, part, replicas)
     run_expiry_tasks(lists, tiers, inputs, part, replicas, rules)
     run_copy_tasks(lists, tiers, inputs, part, replicas, rules)
     run_follower_tasks(lists, tiers, inputs, part, replicas, rules)

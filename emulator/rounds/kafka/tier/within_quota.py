@@ -5,7 +5,8 @@ from __future__ import annotations
 from emulator.compiled import compiled
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Settings
-from emulator.rounds.kafka.records import Lists, Partition, Replica, TierLists
+from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.kafka.scratch_lists import TierLists
 from emulator.rounds.kafka.tier.records import TierReplica
 from emulator.rounds.lists import drop_first, every
 
@@ -15,7 +16,7 @@ QUOTA_WINDOW_MS = 11_000
 
 @compiled
 def within_quota(
-    lists: Lists, tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
+    tiers: TierLists, inputs: Inputs, part: Partition, replica: Replica, tier: TierReplica, settings: Settings
 ) -> bool:
     """Whether what copies started in the window is not above the quota (KIP-956; a segment counts whole when it starts)."""
     quota_bytes = quota_of(inputs, replica, settings)

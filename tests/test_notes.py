@@ -71,9 +71,10 @@ def test_faults_without_effect_on_ledgers(tmp_path: Path) -> None:
     assert notes(tmp_path, more=link + 'kind = "link_cut"\n' + variant) == [told]
     slow = '[[faults]]\nkind = "slow_link"\nbroker = 1\nfrom_round = 5\n'
     for idle in ("peer = 2\nbytes_per_second = 9", "round_trip_ms = 9", 'bytes_per_second = 9\ndirection = "out"'):
-        [told] = notes(tmp_path, more=f"{slow}{idle}\n{variant}")
+        *_, told = notes(tmp_path, more=f"{slow}{idle}\n{variant}")
         assert told.startswith("slow_link to a peer, out of a bookie, or with round_trip_ms alone: no effect on ledgers")
-    assert notes(tmp_path, more=f"{slow}bytes_per_second = 9\n{variant}") == []
+    [told] = notes(tmp_path, more=f"{slow}bytes_per_second = 9\n{variant}")
+    assert told.endswith("of a single broker in brokers_file (scenario base)")
 
 
 def test_ledgers_with_a_queue_are_told(tmp_path: Path) -> None:
@@ -230,3 +231,24 @@ def test_of_two_spellings_the_one_without_effect_is_told(tmp_path: Path) -> None
     given = '"log.roll.hours" = 1, "log.roll.ms" = 60000, "segment.bytes" = 9000, "log.segment.bytes" = 500'
     told = "no effect here: log.roll.hours (log.roll.ms decides), log.segment.bytes (segment.bytes decides)"
     assert notes(tmp_path, cluster=f"config = {{ {given} }}") == [told]
+
+
+def test_what_slow_disks_and_links_limit(tmp_path: Path) -> None:
+    disk = '[[faults]]\nkind = "slow_disk"\nbroker = 1\nbytes_per_second = 1000\nfrom_round = 5\n'
+    link = '[[faults]]\nkind = "slow_link"\nbroker = 1\nSLOW\nfrom_round = 5\n'
+    [told] = notes(tmp_path, more=disk + link.replace("SLOW", "bytes_per_second = 1000"))
+    assert told == (
+        "bytes_per_second of slow_disk, slow_link limit each partition's fetches by themselves; what all of a broker share is"
+        " disk_bytes_per_second and network_bytes_per_second, of a single broker in brokers_file"
+    )
+    [told] = notes(tmp_path, more=disk)
+    assert "slow_link" not in told and "network_bytes_per_second" not in told
+    assert notes(tmp_path, more=link.replace("SLOW", "round_trip_ms = 50")) == []
+
+
+def test_an_empty_list_takes_nothing_away(tmp_path: Path) -> None:
+    crash = '[[faults]]\nkind = "broker_crash"\nbroker = 1\nfrom_round = 5\n'
+    variants = crash + '[[variants]]\nname = "none"\nfaults = []\n[[variants]]\nname = "other"\nseed = 3\n'
+    told = ["faults = [] of variant none takes nothing away: a variant's are added, or merged by name"]
+    assert notes(tmp_path, more=variants) == told
+    assert notes(tmp_path, more=variants.replace("faults = []", "seed = 4")) == []

@@ -20,6 +20,9 @@ from emulator.scenario.model import Run, Scenario, Topic
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 
+OF_TABLES = ("topics", "workload", "consumers", "faults", "fault_generators", "commands")
+"""Lists of tables at the top of a file: a variant's are laid over the base's."""
+
 MOST_NAMED = 3
 """Topics that a note names."""
 
@@ -34,7 +37,7 @@ def notes_of(run: Run) -> list[str]:
     idle = sorted({key for scenario in run.scenarios for key in keys_without_effect(scenario)})
     told = [f"no effect here: {', '.join(idle)}"] if idle else []
     notes = [note if len(names) == everywhere else f"{note} ({_some('scenario', names)})" for note, names in having.items()]
-    return [*told, *notes, *_acks_of_others(run), *_same_draws(run)]
+    return [*told, *notes, *_empty_lists(run), *_acks_of_others(run), *_same_draws(run)]
 
 
 def keys_without_effect(scenario: Scenario) -> Iterator[str]:
@@ -64,6 +67,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from _starts(scenario)
         yield from _acks(scenario)
         yield from _throttles(scenario)
+        yield from _slow_by_partition(scenario)
         yield from idle_commands(scenario)
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
         yield f"moment of faults has no effect on {system_of(scenario.protocol)}: they play whole rounds"
@@ -219,6 +223,27 @@ def _throttles(scenario: Scenario) -> Iterator[str]:
             yield f"{rate} limits nothing: no topic has {listed}"
     if not scenario.consumers and any(CLIENT_QUOTA in config for config in (scenario.config, *changed)):
         yield f"{CLIENT_QUOTA} limits nothing: nobody reads"
+
+
+def _slow_by_partition(scenario: Scenario) -> Iterator[str]:
+    """A slow disk or link leaves each partition's follower so many bytes; they do not share them (docs/architecture.md)."""
+    faults = scenario.faults.filter(pc.is_valid(scenario.faults.column("bytes_per_second")))
+    shared = {"slow_disk": "disk_bytes_per_second", "slow_link": "network_bytes_per_second"}
+    kinds = sorted(shared.keys() & {*faults.column("kind").to_pylist()})
+    if kinds:
+        yield (
+            f"bytes_per_second of {listing(kinds)} limit each partition's fetches by themselves; what all of a broker share is"
+            f" {' and '.join(shared[kind] for kind in kinds)}, of a single broker in brokers_file"
+        )
+
+
+def _empty_lists(run: Run) -> Iterator[str]:
+    """Variants that give an empty list of tables, as if that took away the base's."""
+    for key in OF_TABLES:
+        emptied = [each for each in run.scenarios if each.overrides.get(key) == "[]"]
+        names = [each.name for each in emptied if "sweep.variant" not in each.overrides]
+        if names:
+            yield f"{key} = [] of {_some('variant', names)} takes nothing away: a variant's are added, or merged by name"
 
 
 def _too_late(scenario: Scenario) -> Iterator[str]:

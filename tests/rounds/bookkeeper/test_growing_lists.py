@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from emulator import compiled
-from emulator.rounds.bookkeeper.play_block import TOLD
+from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.state import LIST_RECORDS
 from emulator.rounds.records import words_of
@@ -18,7 +18,7 @@ def test_rooms_that_start_tiny(tmp_path: Path) -> None:
     cases = {f"s{seed}": (schedule, repair_schedule)[seed % 2](seed) for seed in range(60)}
     run = run_of_cases(cases, tmp_path)
     tiny, usual = played(run.scenarios, room=2), played(run.scenarios)
-    for name in TOLD:
+    for name in Told._fields:
         left, right = getattr(tiny.told, name), getattr(usual.told, name)
         assert (left == right).all() if name == "witness_ensembles" else (words_of(left) == words_of(right)).all(), name
     for name in LIST_RECORDS:

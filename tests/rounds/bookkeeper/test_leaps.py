@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.rounds.bookkeeper.play_block import TOLD
+from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS
 from emulator.rounds.records import SCRATCH, fields_of, words_of
@@ -50,7 +50,7 @@ def _stretched(row: Mapping[str, Any], stretch: int, rng: random.Random) -> dict
 
 def assert_same(leapt: Played, plain: Played) -> None:
     """The same records, lists and outputs, but for how many rounds were played."""
-    for name in TOLD:
+    for name in Told._fields:
         left, right = getattr(leapt.told, name), getattr(plain.told, name)
         assert (left == right).all() if name == "witness_ensembles" else (words_of(left) == words_of(right)).all(), name
     for name in LIST_RECORDS:

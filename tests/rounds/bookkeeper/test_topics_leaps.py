@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator.rounds.bookkeeper.play_block import TOLD
+from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS
 from emulator.rounds.packed import entries_of
@@ -43,7 +43,7 @@ def _stretched(row: Mapping[str, Any], stretch: int) -> dict[str, Any]:
 
 def assert_same(leapt: PlayedTopics, plain: PlayedTopics) -> None:
     """The same records, lists and outputs, but for how many rounds of ledgers were played."""
-    for name in TOLD:
+    for name in Told._fields:
         left, right = getattr(leapt.told, name), getattr(plain.told, name)
         assert (left == right).all() if name == "witness_ensembles" else (words_of(left) == words_of(right)).all(), name
     assert (words_of(leapt.state.topics) == words_of(plain.state.topics)).all()

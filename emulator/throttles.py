@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-EVERY_BROKER = -1
 THROTTLED_LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 _LIST = re.compile(r"\*|(\d+:\d+(,\d+:\d+)*)?")
@@ -14,13 +13,6 @@ _LIST = re.compile(r"\*|(\d+:\d+(,\d+:\d+)*)?")
 def is_throttled_list(text: str) -> bool:
     """Whether it is a value of `leader.replication.throttled.replicas`: "*", or "partition:broker,..." (maybe empty)."""
     return _LIST.fullmatch(text.replace(" ", "")) is not None
-
-
-def throttled_brokers(text: str, partition: int) -> tuple[int, ...]:
-    """The brokers on which the list throttles a partition's replica; EVERY_BROKER alone for all."""
-    if text.strip() == "*":
-        return (EVERY_BROKER,)
-    return brokers_by_partition(text).get(partition, ())
 
 
 @lru_cache(maxsize=256)

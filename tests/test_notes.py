@@ -252,3 +252,22 @@ def test_an_empty_list_takes_nothing_away(tmp_path: Path) -> None:
     told = ["faults = [] of variant none takes nothing away: a variant's are added, or merged by name"]
     assert notes(tmp_path, more=variants) == told
     assert notes(tmp_path, more=variants.replace("faults = []", "seed = 4")) == []
+
+
+def test_more_copies_than_threads_at_the_start_are_told(tmp_path: Path) -> None:
+    """Both partitions are led by broker 1, as one of them is said to be; where copies take no time they need no thread."""
+    copy = '[[initial.remote_segments]]\ntopic = "t"\npartition = PART\nbase_offset = 0\nend_offset = 4\nbytes = 5000\n'
+    copy += 'state = "COPY_STARTED"\nmoved_bytes = 7\n'
+    logs = "".join(
+        f'[[initial.replicas]]\ntopic = "t"\npartition = {p}\nbroker = {b}\nleo = 9\n' for p in (0, 1) for b in (1, 2, 3)
+    )
+    led = '[[initial.partitions]]\ntopic = "t"\npartition = 1\nleader = 1\n'
+    store = "[remote_storage]\ncopy_bytes_per_second = 10\n"
+    tiered = 'config = { "remote.storage.enable" = true }'
+    cluster = 'config = { "remote.log.storage.system.enable" = true, "remote.log.manager.copier.thread.pool.size" = THREADS }'
+    both = logs + led + copy.replace("PART", "0") + copy.replace("PART", "1")
+    told = "broker 1: more copies are under way at the start than 1 copier threads; they all go on, side by side"
+    assert notes(tmp_path, tiered, cluster.replace("THREADS", "1"), both + store) == [told]
+    assert notes(tmp_path, tiered, cluster.replace("THREADS", "2"), both + store) == []
+    assert notes(tmp_path, tiered, cluster.replace("THREADS", "1"), both.replace(led, "") + store) == []
+    assert notes(tmp_path, tiered, cluster.replace("THREADS", "1"), both) == []

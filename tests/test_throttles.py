@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from emulator.configs import find_problem
-from emulator.throttles import EVERY_BROKER, brokers_by_partition, throttled_brokers
+from emulator.throttles import brokers_by_partition
 
 
 def test_brokers_of_a_partition() -> None:
-    assert throttled_brokers("0:1, 0:2,3:1", 0) == (1, 2)
-    assert throttled_brokers("0:1,0:2,3:1", 3) == (1,)
-    assert throttled_brokers("0:1,0:2,3:1", 1) == ()
-    assert throttled_brokers("", 0) == ()
-    assert throttled_brokers("*", 7) == (EVERY_BROKER,)
     assert brokers_by_partition("0:1,0:2,3:1") == {0: (1, 2), 3: (1,)}
     assert brokers_by_partition("*") == {}
 

@@ -19,6 +19,7 @@ from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
+from emulator.scenario.start_notes import notes_of_start
 
 OF_TABLES = ("topics", "workload", "consumers", "faults", "fault_generators", "commands")
 """Lists of tables at the top of a file: a variant's are laid over the base's."""
@@ -64,7 +65,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
     if scenario.protocol.startswith("kafka"):
         yield from _session_timeout(scenario)
         yield from _compaction(scenario)
-        yield from _starts(scenario)
+        yield from notes_of_start(scenario)
         yield from _acks(scenario)
         yield from _throttles(scenario)
         yield from _slow_by_partition(scenario)
@@ -125,28 +126,6 @@ def _compaction(scenario: Scenario) -> Iterator[str]:
     compacted = [topic.name for topic in scenario.topics if any("compact" in str(p) for p in policies(scenario, topic))]
     if compacted:
         yield f"compaction is not emulated: logs of {_some('topic', compacted)} keep what it would free"
-
-
-def _starts(scenario: Scenario) -> Iterator[str]:
-    """Logs given with a local log start above their log start, where nothing is remote, or only from later on."""
-    logs, remote = scenario.initial_replicas, scenario.initial_remote_segments
-    parted = logs.filter(pc.greater(logs.column("local_log_start_offset"), logs.column("log_start_offset")))
-    if parted.num_rows:
-        there = remote.filter(pc.not_equal(remote.column("state"), "DELETE_FINISHED"))
-        first = there.group_by(["topic", "partition"]).aggregate([("base_offset", "min")])
-        parted = parted.select(["topic", "partition", "log_start_offset"]).join(first, ["topic", "partition"])
-        lacking = parted.filter(pc.is_null(parted.column("base_offset_min")))
-        if topics := sorted(set(lacking.column("topic").to_pylist())):
-            yield (
-                f"nothing is remote below given local log starts of {_some('topic', topics)}: without remote storage such a log"
-                " begins on disk at its log start, with it the leader raises its log start to the local one"
-            )
-        late = parted.filter(pc.greater(parted.column("base_offset_min"), parted.column("log_start_offset")))
-        if topics := sorted(set(late.column("topic").to_pylist())):
-            yield (
-                f"given log starts of {_some('topic', topics)} lie below the first remote segment: leaders raise theirs to where"
-                " it begins"
-            )
 
 
 def policies(scenario: Scenario, topic: Topic) -> set[ConfigValue]:

@@ -17,7 +17,7 @@ from emulator.faults.timeline import BrokerSegment, broker_timelines
 from emulator.inputs.storage_settings import accepted, alterations_of, copies, is_ever_tiered, may_delete
 from emulator.inputs.workload_rows import WorkloadRow, partition_ranges
 from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario, Topic
-from emulator.throttles import THROTTLED_LISTS, throttled_brokers
+from emulator.throttles import THROTTLED_LISTS
 
 NO_LIMIT_ROUNDS = 2**31 - 1
 MOST_BYTES = 2**62
@@ -249,6 +249,14 @@ class OnePartition:
             "delete_before": [c.offset for c in now if c.kind == "delete_records"] or None,
             "clears_elr": any("min.insync.replicas" in (c.config or {}) for c in altered),
         }
+
+
+def throttled_brokers(text: str, partition: int) -> tuple[int, ...]:
+    """The brokers on which a list throttles a partition's replica; -1 alone for all."""
+    if text.strip() == "*":
+        return (-1,)
+    pairs = [pair.split(":") for pair in text.replace(" ", "").split(",") if pair]
+    return tuple(int(broker) for number, broker in pairs if int(number) == partition)
 
 
 def lag_changes(inputs: OneScenario, broker: int) -> Iterator[int]:

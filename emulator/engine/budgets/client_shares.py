@@ -66,11 +66,15 @@ def asked_of(clients: ClientFlows, shared: SharedBudgets, round_: int) -> Asked:
 
 @dataclass(frozen=True, eq=False)
 class ClientShares:
-    """By row and broker (places): the `part` of its demand that it gets, and what that is, in bytes per round."""
+    """By row and broker (places): the `part` of its demand that it gets, and what that is, in bytes per round.
+
+    `room`: by broker what copies have, and would have if there were more of them.
+    """
 
     asked: Asked
     part: np.ndarray
     granted: np.ndarray
+    room: np.ndarray
 
     def held(self) -> np.ndarray:
         """By party and broker, followers last (not known here): whether it was held back, by a budget or a client's quota."""
@@ -143,10 +147,12 @@ def who_may_draw(asked: Asked) -> np.ndarray:
     return of_all
 
 
-def client_shares_of(asked: Asked, granted: np.ndarray) -> ClientShares:
-    """The parts of demands that were granted."""
+def client_shares_of(asked: Asked, granted: np.ndarray, left: np.ndarray) -> ClientShares:
+    """The parts of demands that were granted. `left`: by number of the budget what nobody asked for."""
+    uploads = PARTIES.index("uploads")
+    unused = left.reshape(len(KINDS), -1)[KINDS.index("network_out")]
     part = np.divide(granted, asked.all, out=np.ones(granted.shape), where=asked.all > 0)
-    return ClientShares(asked, np.where(part > 1 - 1e-9, 1.0, part), granted)
+    return ClientShares(asked, np.where(part > 1 - 1e-9, 1.0, part), granted, granted[uploads] + unused)
 
 
 def limit_clients(state: State, asked: ClientDemands, shares: ClientShares) -> None:

@@ -33,6 +33,11 @@ class CopiesOfBlock:
         return self._block.stretches.state
 
     @property
+    def begin(self) -> State:
+        """Its state where the block was marked last."""
+        return self._block.begin
+
+    @property
     def tiers(self) -> np.ndarray:
         """Records of its replicas, to be written to."""
         return np.asarray(self.state.tiers)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.engine.budgets.all_budgets import AllDemands, all_flows_of, all_joined_flows, all_shares_of
+from emulator.engine.budgets.all_budgets import AllDemands, AllShares, all_flows_of, all_joined_flows, all_shares_of
+from emulator.engine.budgets.copy_bursts import first_burst
 from emulator.engine.budgets.copy_turns import CopyTurns
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
@@ -117,10 +118,34 @@ def _play_from(
     if len(edges) > 1 and not _play_steadily(each, in_turn, edges, _begin_of(following, shared)):
         edges, following, ahead = edges[:1], edges[1], 0
     if len(edges) == 1:
-        in_turn.play(round_, _begin_of(following, shared))
+        following = _play_to_burst(each, in_turn, blocks, shares, edge, following, shared)
     for one, next_one in zip(edges, [*edges[1:], following], strict=True):
         saturated.note(shares.used_up, one.round, _begin_of(next_one, shared))
     return following, ahead
+
+
+def _play_to_burst(
+    each: Each,
+    in_turn: InTurn,
+    blocks: Sequence[SharedBlock],
+    shares: AllShares,
+    edge: Edge,
+    following: Edge | None,
+    shared: SharedBudgets,
+) -> Edge | None:
+    """Play from an edge to the next one, which is sooner where copies begin that a broker's network has no room for."""
+    end = _begin_of(following, shared)
+    if shares.clients is None or not any(len(block.stretches.state.tiers) for block in blocks):
+        in_turn.play(edge.round, end)
+        return following
+    each(SharedBlock.mark)
+    in_turn.play(edge.round, end)
+    burst = first_burst(blocks, edge.round, end, shares.clients.room)
+    if burst + 1 >= end:
+        return following
+    each(SharedBlock.take_back)
+    in_turn.play(edge.round, burst + 1)
+    return Edge(burst + 1, shared.window_rounds)
 
 
 def _play_steadily(each: Each, in_turn: InTurn, edges: Sequence[Edge], to_round: int) -> bool:

@@ -69,7 +69,7 @@ class SharedBlock:
 
     @property
     def begin(self) -> State:
-        """Its state where the window began."""
+        """Its state where the window, or what may be taken back, began."""
         return self._begin.state
 
     def use(self, from_round: int, to_round: int) -> Use:
@@ -91,6 +91,10 @@ class SharedBlock:
         until = steady_until(self.stretches.state, self.block.inputs, self.layout, asked.fetches, self.shared, round_)
         quiet = np.where(self._may_stay, np.asarray(self.stretches.state.partitions)["quiet_until"], round_)
         return int(np.maximum(until, quiet).min())
+
+    def mark(self) -> None:
+        """Rounds begin that may be taken back."""
+        self._begin = self.stretches.mark()
 
     def begin_steady(self) -> None:
         """Rounds begin in which its partitions may be steady; they may be taken back."""

@@ -65,7 +65,7 @@ def shares_of(flows: Flows, clients: ClientFlows, shared: SharedBudgets, round_:
     granted = given_back(budget, asked, granted, fetched)
     left = np.maximum(budget - drawn_by_clients(asked, granted) - fetched, 0.0)
     extra = left_for_each(left, flows.followers, draws, who_may_draw(asked))
-    of_clients = client_shares_of(asked, granted)
+    of_clients = client_shares_of(asked, granted, left)
     is_short = shares.saturated | of_clients.short_of(left)
     held = of_clients.held()
     held[FOLLOWERS, broker[shares.part < 1]] = True

@@ -57,6 +57,11 @@ def played(
     text = SCENARIO.replace("MORE", more) + rest
     for name, value in {"ROUNDS": rounds, "TOPIC": "", "RECORD": 1000, "WRITTEN": "0", **given}.items():
         text = text.replace(name, str(value))
+    return played_text(folder, text, leaps)
+
+
+def played_text(folder: Path, text: str, leaps: bool) -> dict[str, pa.Table]:
+    """What is told of a scenario file."""
     (folder / "s.toml").write_text(text)
     scenario = load_run(str(folder / "s.toml")).scenarios[0]
     partitions = sum(topic.partitions for topic in scenario.topics)
@@ -66,12 +71,16 @@ def played(
 
 def sums_of(folder: Path, rounds: int = 50, place: int = 0, **given: Any) -> np.ndarray:
     """By time bucket what `broker_rounds` will have of a broker: traffic and saturated rounds, fields by name."""
-    told = played(folder, rounds, **given)
+    return sums_by_bucket(played(folder, rounds, **given), rounds, place)
+
+
+def sums_by_bucket(told: dict[str, pa.Table], rounds: int, place: int, brokers: int = 3) -> np.ndarray:
+    """The same of what is told of so many brokers."""
     edges = bucket_edges(rounds, 25)
     traffic = told["traffic"].to_pandas().query(f"broker_place == {place}").groupby("bucket").sum()
-    held = saturated_columns(told["saturated"], 0, 3, edges)
+    held = saturated_columns(told["saturated"], 0, brokers, edges)
     columns = {name: traffic[name].reindex(range(len(edges) - 1), fill_value=0).to_numpy() for name in traffic.columns}
-    columns |= {name: values.reshape(-1, 3)[:, place] for name, values in held.items()}
+    columns |= {name: values.reshape(-1, brokers)[:, place] for name, values in held.items()}
     return np.rec.fromarrays(list(columns.values()), names=list(columns))
 
 

@@ -36,6 +36,30 @@ def test_a_plain_scenario_has_none(tmp_path: Path) -> None:
     assert notes(tmp_path) == []
 
 
+def test_what_passes_bookies_budgets_by_is_told(tmp_path: Path) -> None:
+    told = "bookies' budgets are about adds alone, not about "
+
+    def notes_with(budget: str, config: str, topic: str, command: str) -> list[str]:
+        path = tmp_path / "budgets.toml"
+        cluster = f"[cluster]\nbrokers = 3\n{budget}\nconfig = {{ {config} }}\n"
+        topics = f'[[topics]]\nname = "t"\npartitions = 2\nconfig = {{ {topic} }}\n'
+        path.write_text(f'name = "noted"\nprotocol = "bookkeeper"\nrounds = 100\n{cluster}{topics}{command}')
+        return notes_of(load_run(str(path)))
+
+    network, copying = "network_bytes_per_second = 1000", "autoRecoveryDaemonEnabled = true, rereplicationEntryBatchSize = 7"
+    assert notes_with("", copying, "", "") == []
+    assert notes_with(network, "", "", "") == []
+    assert notes_with(network, copying, "", "") == [f"{told}copies (up to 7 entries a round of each ledger)"]
+    read = '[[commands]]\nkind = "read_ledger"\ntopic = "t"\nround = 3\n'
+    check = read.replace("read_ledger", "check_ledger")
+    assert notes_with(network, "", "", read) == [f"{told}readers"]
+    assert notes_with("disk_bytes_per_second = 1000", "", "", check + read) == [
+        f"{told}copies (up to 10 entries a round of each ledger), readers"
+    ]
+    offloading = "managedLedger = true, managedLedgerOffloadThresholdInSeconds = 60"
+    assert notes_with(network, "", offloading, "") == [f"{told}offloading"]
+
+
 def test_compaction_is_left_out(tmp_path: Path) -> None:
     told = ["compaction is not emulated: logs of topic t keep what it would free"]
     assert notes(tmp_path, 'config = { "cleanup.policy" = "compact" }') == told

@@ -22,12 +22,12 @@ from tests.rounds.bookkeeper.test_against_reference import SCHEDULES
 CUTS = (19, 84)
 SEEDS = range(100, 104 + int(os.environ.get("FUZZ_SCHEDULES", "0")))
 SHOWN_BY = {
-    "ack-quorum-as-fence-quorum": 3,
-    "close-at-lac": 3,
+    "ack-quorum-as-fence-quorum": 380,
+    "close-at-lac": 4,
     "no-lac-floor": 97,
     "no-such-entry-as-unknown": 2,
     "recovery-reads-do-not-fence": 1282,
-    "unknown-as-no-such-entry": 3,
+    "unknown-as-no-such-entry": 16,
 }
 """By mutant a schedule that shows it."""
 Tables = dict[str, dict[str, list[Row]]]

@@ -90,7 +90,7 @@ def set_start(ledger: Any, given: Given) -> None:
     state = STATES.index(given["state"])
     ledger.state = state
     ledger.lac = given["last_entry"]
-    ledger.lac_told = max(given["last_entry"] - 1, NO_LAC)
+    ledger.lac_told = ledger.explicit_lac = max(given["last_entry"] - 1, NO_LAC)
     ledger.next_entry = ledger.first_own_entry = given["last_entry"] + 1
     ledger.given_bytes = given["bytes"]
     if state == CLOSED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.acknowledge import acknowledge
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
 from emulator.rounds.bookkeeper.client_records import Request
 from emulator.rounds.bookkeeper.constants import (
@@ -34,6 +35,7 @@ def send_add(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, entry: i
     add.failed = 0
     add.completed = 0
     add.acknowledged = 0
+    add.heard_round = NEVER
     for place in range(settings.write_quorum):
         request(lists, inputs, ledger, client, entry, lac, write_index(settings, entry, place), ledger.now)
 
@@ -105,9 +107,13 @@ def pending(lists: Lists, ledger: Ledger, client: int) -> int:
 
 
 @compiled
-def resend(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, replaced: int, sent_round: int) -> None:
-    """Some indices of the client's ensemble have other bookies: what is pending goes to them, too, and only to them."""
-    settings = inputs.settings[ledger.settings]
+def resend(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, replaced: int, sent_round: int) -> int:
+    """Some indices of the client's ensemble have other bookies: what is pending goes to them, too, and only to them.
+
+    At an index that an add doesn't go to the client looks whether it and those before it are completed, and acknowledges these,
+    though a further index may take an answer from one of them (PendingAddOp.unsetSuccessAndSendWriteRequest). Returns how many.
+    """
+    settings, acknowledged = inputs.settings[ledger.settings], 0
     for at in every(ledger.requests):
         one = lists.requests[at]
         if one.client == client and has(replaced, one.index):
@@ -117,7 +123,9 @@ def resend(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, replaced: 
         if add.client != client or add.acknowledged:
             continue
         for index in range(settings.ensemble_size):
-            if not has(replaced, index) or not holds(settings, index, add.entry):
+            if has(replaced, index) and not holds(settings, index, add.entry):
+                acknowledged += acknowledge(lists, ledger, client)
+            if not has(replaced, index) or not holds(settings, index, add.entry) or add.acknowledged:
                 continue
             add.acked &= ~(1 << index)
             add.failed &= ~(1 << index)
@@ -126,6 +134,7 @@ def resend(lists: Lists, inputs: Inputs, ledger: Ledger, client: int, replaced: 
             request(lists, inputs, ledger, client, add.entry, add.lac, index, sent_round)
             if client == WRITER:
                 ledger.adds_resent += 1
+    return acknowledged
 
 
 @compiled

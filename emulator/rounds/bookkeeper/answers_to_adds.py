@@ -51,6 +51,7 @@ def fail(lists: Lists, settings: Settings, ledger: Ledger, client: int, entry: i
     """A bookie failed one add: of a completed one it is replaced LATER, of another NOW."""
     row = own_ensemble(ledger, client)
     add = lists.adds[add_of(lists, ledger, client, entry)]
+    add.heard_round = ledger.now
     if not settings.delay_ensemble_change:
         note_failure(lists, ledger, client, LATER if add.completed else NOW, index, lists.own[row, index], cause)
     elif not add.completed:
@@ -74,6 +75,7 @@ def take_answers_of(lists: Lists, settings: Settings, ledger: Ledger, client: in
             continue
         lists.requests[asked].awaited = 0
         add = lists.adds[add_of(lists, ledger, client, one.entry)]
+        add.heard_round = ledger.now
         if one.answer == TAKEN:
             add.acked |= 1 << one.index
         elif one.answer == REFUSED and not add.completed:
@@ -95,27 +97,19 @@ def asked_again(lists: Lists, ledger: Ledger, request: Request) -> int:
 
 
 @compiled
-def complete(lists: Lists, settings: Settings, ledger: Ledger, client: int) -> None:
-    """Adds with Qa answers are completed."""
+def complete(lists: Lists, settings: Settings, ledger: Ledger, client: int) -> bool:
+    """Adds with Qa answers are completed. Whether the client looks at these: one has an answer, or a failure, of this round.
+
+    Only then are adds acknowledged that were completed while an ensemble change was under way (PendingAddOp.writeComplete).
+    """
+    looks = False
     for at in every(ledger.adds):
         add = lists.adds[at]
         if add.client == client and size(add.acked) >= settings.ack_quorum:
             add.completed = 1
-
-
-@compiled
-def acknowledge(lists: Lists, ledger: Ledger, client: int) -> int:
-    """Acknowledge the completed adds at the front, in order; how many."""
-    count = 0
-    for at in every(ledger.adds):
-        add = lists.adds[at]
-        if add.client != client or add.acknowledged:
-            continue
-        if not add.completed:
-            break
-        add.acknowledged = 1
-        count += 1
-    return count
+        if add.client == client and add.completed and add.heard_round == ledger.now:
+            looks = True
+    return looks
 
 
 @compiled

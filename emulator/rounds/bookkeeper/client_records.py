@@ -27,6 +27,7 @@ class Add(Record):
     failed: int = constant("mask of indices that failed it")
     completed: int = constant("1: it has Qa answers")
     acknowledged: int = constant("1: it is acknowledged; answers are awaited")
+    heard_round: int = constant("round in which an answer to it came last, or a request failed; NEVER: none did")
 
 
 class Request(Record):

@@ -30,6 +30,7 @@ from emulator.rounds.bookkeeper.constants import (
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
+from emulator.rounds.bookkeeper.send import next_explicit_lac
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, size_of
 from emulator.rounds.leaps import last_multiple, move_counters, next_multiple, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
@@ -39,6 +40,7 @@ LEDGER_KINDS = np.array(kinds_of(Ledger), np.int64)
 BOOKIE_KINDS = np.array(kinds_of(Bookie), np.int64)
 RECOVERY_KINDS = np.array(kinds_of(Recovery), np.int64)
 NEXT_ENTRY, QUEUED = word_of(Ledger, "next_entry"), word_of(Ledger, "queued")
+LAC = word_of(Ledger, "lac")
 ENTRIES_COPIED, UNACKED = word_of(Ledger, "entries_copied"), word_of(Ledger, "unacked")
 HAS_TO = word_of(Bookie, "has_to")
 """Places of fields among the words of their records."""
@@ -194,12 +196,27 @@ def next_change_of_any(inputs: Inputs, ledger: Ledger) -> int:
 
 
 @compiled
+def note_explicit_lac(ledger: Ledger, period: int, drift: int, then: int) -> None:
+    """What the writer noted of its LAC by round `then`: from the second time on as far behind as then."""
+    first = next_multiple(period, ledger.now) if period else FOREVER
+    if first >= then:
+        return
+    noted = next_explicit_lac(ledger.explicit_lac, ledger.lac + (first - ledger.now) * drift)
+    if first + period < then:
+        noted = next_explicit_lac(noted, ledger.lac + (first + period - ledger.now) * drift)
+        noted += (last_multiple(period, ledger.now, then) - first - period) * drift
+    ledger.explicit_lac = noted
+
+
+@compiled
 def leap(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.ndarray, words: Words, probe: Probe, then: int) -> None:
     """Go on to round `then` at once."""
     rounds = then - ledger.now
     period = inputs.settings[ledger.settings].flush_rounds
     flush_round = last_multiple(period, ledger.now, then) if period else -1
     ledger.unacked_rounds += sum_of_drift(ledger.unacked, probe.ledger_drift[UNACKED], rounds)
+    if ledger.writer == WRITING:
+        note_explicit_lac(ledger, inputs.settings[ledger.settings].explicit_lac_rounds, probe.ledger_drift[LAC], then)
     for number in range(ledger.bookies.count):
         bookie = lists.bookies[ledger.bookies.start + number]
         if flush_round >= 0 and not bookie.status & NOT_RUNNING:

@@ -29,7 +29,8 @@ def replace(
 ) -> tuple[bool, bool]:
     """Replace the bookies that a client found failed, one after another by index; who isn't at its index is passed over.
 
-    Returns (whether the ensemble is another one now, whether all were replaced: there may be nobody for one of them).
+    Returns (whether the ensemble is another one now, whether that does: not if there was nobody for the first of them. One of
+    the others for whom there is nobody stays where it is: EnsembleUtils.replaceBookiesInEnsemble).
     """
     is_other = False
     for index in range(inputs.settings[ledger.settings].ensemble_size):
@@ -38,10 +39,20 @@ def replace(
             continue
         place = choose(lists, inputs, ledger, ensembles, row, MAX_ENSEMBLE, index, 0, client, when, NO_ENTRY)
         if place == NOBODY:
-            return is_other, False
+            return is_other, is_other
         ensembles[row, index] = slot_of(lists, inputs, ledger, place)
         is_other = True
     return is_other, True
+
+
+@compiled
+def finds_nobody(lists: Lists, inputs: Inputs, ledger: Ledger, ensembles: np.ndarray, row: int, client: int, when: int) -> bool:
+    """Whether there is no bookie for the first of those whom a client wants replaced."""
+    for index in range(inputs.settings[ledger.settings].ensemble_size):
+        failed = failed_at(lists, ledger, client, when, index)
+        if failed != NOBODY and ensembles[row, index] == failed:
+            return choose(lists, inputs, ledger, ensembles, row, MAX_ENSEMBLE, index, 0, client, when, NO_ENTRY) == NOBODY
+    return False
 
 
 @compiled

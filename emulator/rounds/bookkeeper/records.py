@@ -143,6 +143,7 @@ class Ledger(Record):
     writer: int = compared("of WRITER_STATES")
     lac: int = counter("last entry that it acknowledged")
     lac_told: int = counter("LAC that an add carried last, or that bookies were told")
+    explicit_lac: int = sample("LAC that it noted when it last looked whether bookies have to be told of one")
     next_entry: int = counter("entry to be sent next")
     queued: int = counter("entries that wait to be sent")
     max_in_flight: int = compared("adds that may be unacknowledged")

@@ -234,14 +234,14 @@ def replace_failed(
     before = append(ledger.own)
     copy_ensemble(lists.own, row, lists.own, before)
     cause = cause_of_change(lists, inputs, ledger, lists.own, row, number, when)
-    is_other, all_replaced = replace(lists, inputs, ledger, lists.own, row, number, when)
+    is_other, is_enough = replace(lists, inputs, ledger, lists.own, row, number, when)
     forget_failures(lists, ledger, number, when)
     replaced = 0
     for index in range(inputs.settings[ledger.settings].ensemble_size):
         if lists.own[row, index] != lists.own[before, index]:
             replaced |= 1 << index
     keep_first(ledger.own, ledger.own.count - 1)
-    if not all_replaced:
+    if not is_enough:
         fail_attempt(lists, ledger, recovery, number, NOT_ENOUGH_BOOKIES)
         return
     if is_other:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.adds import pending, send_add
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import FENCED_OFF, LATER, LEDGER_CLOSED, LEDGER_FENCED, WRITER, WRITER_CRASHED, WRITING
 from emulator.rounds.bookkeeper.failures import has_failures, want_replaced
 from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import send_of_recoveries
 from emulator.rounds.bookkeeper.stored import note_header
@@ -60,17 +61,25 @@ def refuse_queued(ledger: Ledger) -> None:
     ledger.queued = 0
 
 
+@compiled_into_callers
+def next_explicit_lac(before: int, lac: int) -> int:
+    """What the writer notes when it looks: with more than one entry since then adds carried a newer one, and it waits again."""
+    return lac if before >= lac - 1 else lac - 1
+
+
 @compiled
 def tell_lac(lists: Lists, settings: Settings, ledger: Ledger) -> None:
-    """Explicit LAC: bookies learn of one that no add carried, in rounds divisible by the period."""
-    if settings.explicit_lac_rounds == 0 or ledger.now % settings.explicit_lac_rounds:
+    """Explicit LAC: the write set of one that no add carried learns of it, in rounds divisible by the period."""
+    if settings.explicit_lac_rounds == 0 or ledger.now % settings.explicit_lac_rounds or ledger.writer != WRITING:
         return
-    if ledger.writer != WRITING or ledger.lac <= ledger.lac_told:
+    waits = ledger.explicit_lac < ledger.lac - 1
+    ledger.explicit_lac = next_explicit_lac(ledger.explicit_lac, ledger.lac)
+    if waits or ledger.lac <= ledger.lac_told:
         return
     ledger.lac_told = ledger.lac
     row = own_ensemble(ledger, WRITER)
-    for index in range(settings.ensemble_size):
-        slot = lists.own[row, index]
+    for place in range(settings.write_quorum):
+        slot = lists.own[row, write_index(settings, ledger.lac, place)]
         if is_heard(lists, ledger, slot):
             bookie = bookie_at(lists, ledger, slot)
             bookie.explicit_lac = max(bookie.explicit_lac, ledger.lac)

@@ -90,7 +90,7 @@ class State(NamedTuple):
 def start_ledgers(ledgers: Any) -> None:
     """Every ledger OPEN, its writer about to send entry 0."""
     ledgers.last_entry = ledgers.closed_by = NO_ENTRY
-    ledgers.lac = ledgers.lac_told = NO_LAC
+    ledgers.lac = ledgers.lac_told = ledgers.explicit_lac = NO_LAC
     ledgers.max_in_flight = 1
     ledgers.state, ledgers.writer, ledgers.error = OPEN, WRITING, OK
     ledgers.stop_cause = ledgers.close_cause = ledgers.impaired_cause = NO_FAULT

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.answers_to_adds import acknowledge, complete, next_failure, take_answers_of
-from emulator.rounds.bookkeeper.constants import LEDGER_FENCED, OK, WRITER, WRITING
+from emulator.rounds.bookkeeper.acknowledge import acknowledge, raise_lac
+from emulator.rounds.bookkeeper.answers_to_adds import complete, next_failure, take_answers_of
+from emulator.rounds.bookkeeper.constants import LEDGER_FENCED, WRITER, WRITING
 from emulator.rounds.bookkeeper.failures import cause_of_newest, want_replaced
 from emulator.rounds.bookkeeper.inputs import Inputs
-from emulator.rounds.bookkeeper.lost_entries import tell_lost_when_acknowledged
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.use_store import stop
 
@@ -23,12 +23,6 @@ def take_answers(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     if take_answers_of(lists, settings, ledger, WRITER):
         stop(lists, ledger, LEDGER_FENCED, False, cause_of_newest(lists, ledger))
         return
-    complete(lists, settings, ledger, WRITER)
-    if ledger.changing:
-        return
-    acknowledged = acknowledge(lists, ledger, WRITER)
-    if acknowledged:
-        lac_before = ledger.lac
-        ledger.lac += acknowledged
-        tell_lost_when_acknowledged(lists, settings, ledger, lac_before)
-        ledger.error = OK
+    looks = complete(lists, settings, ledger, WRITER)
+    if looks and not ledger.changing:
+        raise_lac(lists, settings, ledger, acknowledge(lists, ledger, WRITER))

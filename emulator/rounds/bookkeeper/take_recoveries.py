@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled
-from emulator.rounds.bookkeeper.answers_to_adds import acknowledge, complete, next_failure, take_answers_of
+from emulator.rounds.bookkeeper.acknowledge import acknowledge
+from emulator.rounds.bookkeeper.answers_to_adds import complete, next_failure, take_answers_of
 from emulator.rounds.bookkeeper.ask_for_lac import ask_for_lac, take_lacs, tell_lacs
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_dead, is_heard
 from emulator.rounds.bookkeeper.client_records import LateAnswer, Recovery
@@ -70,8 +71,8 @@ def take_adds(lists: Lists, inputs: Inputs, settings: Settings, ledger: Ledger, 
         if not recovery.attempting:
             return
     take_answers_of(lists, settings, ledger, number)
-    complete(lists, settings, ledger, number)
-    if recovery.phase == WRITE and acknowledge(lists, ledger, number):
+    looks = complete(lists, settings, ledger, number)
+    if recovery.phase == WRITE and looks and acknowledge(lists, ledger, number):
         recovery.lac += 1
         recovery.phase = READ
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from emulator.compiled import compiled
+from emulator.rounds.bookkeeper.acknowledge import raise_lac
 from emulator.rounds.bookkeeper.adds import forget_adds, resend
 from emulator.rounds.bookkeeper.constants import (
     ADD_FAILED,
@@ -17,15 +20,16 @@ from emulator.rounds.bookkeeper.constants import (
     METADATA_VERSION,
     NOT_ENOUGH_BOOKIES,
     NOW,
+    NOWHERE,
     OK,
     SHUT,
     WRITER,
     WRITING,
 )
 from emulator.rounds.bookkeeper.failures import cause_of_newest, forget_failures, has_failures, merge_failures
-from emulator.rounds.bookkeeper.fragments import copy_ensemble, own_ensemble, put_ensemble
+from emulator.rounds.bookkeeper.fragments import copy_ensemble, last_found, own_ensemble, put_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Rules, Settings
-from emulator.rounds.bookkeeper.placement import cause_of_change, replace
+from emulator.rounds.bookkeeper.placement import cause_of_change, finds_nobody, replace
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import close_ledger, recoveries_use_store
 from emulator.rounds.bookkeeper.replace_lost import commit_replacements
@@ -48,30 +52,23 @@ def use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> Non
 
 @compiled
 def change_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
-    """The writer's ensemble change: the failed bookies that still are at their indices are replaced."""
-    if ledger.state == CLOSED:
-        stop(lists, ledger, LEDGER_CLOSED, False, ledger.close_cause)
-        return
-    if ledger.state == IN_RECOVERY:
-        stop(lists, ledger, LEDGER_FENCED, True, cause_of_newest(lists, ledger))
-        return
-    row, fragment = own_ensemble(ledger, WRITER), last(ledger.fragments)
-    forget_who_is_gone(lists, ledger, fragment)
+    """The writer's ensemble change: the failed bookies that still are at their indices are replaced.
+
+    It chooses bookies before the store tells it what became of the ledger (MetadataUpdateLoop): with nobody to choose it stops
+    for that, and closes the ledger, somebody else's recovery or not.
+    """
     # A row of its own for the new ensemble: the writer writes to the old one until its changes are done.
-    new = append(ledger.own)
-    copy_ensemble(lists.ensembles, fragment, lists.own, new)
-    cause = cause_of_change(lists, inputs, ledger, lists.own, new, WRITER, CHANGING)
-    is_other, all_replaced = replace(lists, inputs, ledger, lists.own, new, WRITER, CHANGING)
-    if is_other:
-        put_ensemble(lists, inputs, ledger, ledger.lac + 1, lists.own, new, cause)
-    keep_first(ledger.own, ledger.own.count - 1)
-    if not all_replaced:
-        stop(lists, ledger, NOT_ENOUGH_BOOKIES, False, cause)
+    row, new = own_ensemble(ledger, WRITER), append(ledger.own)
+    copy_known_ensemble(lists, ledger, new)
+    forget_who_is_gone(lists, ledger, lists.own, new)
+    if has_failures(lists, ledger, WRITER, CHANGING) and not put_replaced(lists, inputs, ledger, new):
+        keep_first(ledger.own, ledger.own.count - 1)
         return
+    keep_first(ledger.own, ledger.own.count - 1)
     fragment = last(ledger.fragments)
     forget_failures(lists, ledger, WRITER, CHANGING)
     merge_failures(lists, ledger, WRITER, LATER, CHANGING)
-    forget_who_is_gone(lists, ledger, fragment)
+    forget_who_is_gone(lists, ledger, lists.ensembles, fragment)
     if has_failures(lists, ledger, WRITER, CHANGING):
         return
     ledger.changing = 0
@@ -80,17 +77,46 @@ def change_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
         if lists.own[row, index] != lists.ensembles[fragment, index]:
             replaced |= 1 << index
     copy_ensemble(lists.ensembles, fragment, lists.own, row)
-    resend(lists, inputs, ledger, WRITER, replaced, ledger.now)
+    acknowledged = resend(lists, inputs, ledger, WRITER, replaced, ledger.now)
+    raise_lac(lists, inputs.settings[ledger.settings], ledger, acknowledged)
 
 
 @compiled
-def forget_who_is_gone(lists: Lists, ledger: Ledger, fragment: int) -> None:
-    """Failed bookies that the last ensemble hasn't at their indices any more need no replacing."""
+def copy_known_ensemble(lists: Lists, ledger: Ledger, row: int) -> None:
+    """The last ensemble as the writer knows it: of a ledger that a recovery closed, as that one found it."""
+    found = last_found(lists, ledger, ledger.closed_by) if ledger.state == CLOSED else NOWHERE
+    if found == NOWHERE:
+        copy_ensemble(lists.ensembles, last(ledger.fragments), lists.own, row)
+    else:
+        copy_ensemble(lists.found_ensembles, found, lists.own, row)
+
+
+@compiled
+def put_replaced(lists: Lists, inputs: Inputs, ledger: Ledger, row: int) -> bool:
+    """Replace the failed bookies in the row of a new ensemble, and write that to the store. False: the writer stopped."""
+    cause = cause_of_change(lists, inputs, ledger, lists.own, row, WRITER, CHANGING)
+    if finds_nobody(lists, inputs, ledger, lists.own, row, WRITER, CHANGING):
+        stop(lists, ledger, NOT_ENOUGH_BOOKIES, False, cause)
+        return False
+    if ledger.state == CLOSED:
+        stop(lists, ledger, LEDGER_CLOSED, False, ledger.close_cause)
+        return False
+    if ledger.state == IN_RECOVERY:
+        stop(lists, ledger, LEDGER_FENCED, True, cause_of_newest(lists, ledger))
+        return False
+    replace(lists, inputs, ledger, lists.own, row, WRITER, CHANGING)
+    put_ensemble(lists, inputs, ledger, ledger.lac + 1, lists.own, row, cause)
+    return True
+
+
+@compiled
+def forget_who_is_gone(lists: Lists, ledger: Ledger, ensembles: np.ndarray, row: int) -> None:
+    """Failed bookies that an ensemble hasn't at their indices any more need no replacing."""
     kept = ledger.failures.start
     for at in every(ledger.failures):
         failure = lists.failures[at]
         is_of_change = failure.client == WRITER and failure.when == CHANGING
-        if not is_of_change or lists.ensembles[fragment, failure.index] == failure.bookie:
+        if not is_of_change or ensembles[row, failure.index] == failure.bookie:
             move(lists.failures, at, kept)
             kept += 1
     keep_first(ledger.failures, kept - ledger.failures.start)

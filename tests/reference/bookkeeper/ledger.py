@@ -131,6 +131,7 @@ class Ledger:
             self.bookies[broker].entries = dict(entries)
             self.bookies[broker].flush()
         self.writer.lac = initial.get("lac", NO_LAC)
+        self.writer.explicit_lac = max(self.writer.lac - 1, NO_LAC)
         self.writer.results = [(entry, OK) for entry in range(self.writer.lac + 1)]
         stored = [entry for bookie in self.bookies.values() for entry in bookie.entries]
         self.writer.next_entry = max([self.writer.lac, *stored]) + 1

@@ -145,7 +145,7 @@ class Recovery:
         """Change the ensemble of its own writes; nobody else learns of it before the close."""
         assert self.window is not None
         ensemble = self.placement.replace(self.window.ensemble, bookies_of(failed), registered)
-        if stays(ensemble, bookies_of(failed)):
+        if ensemble == self.window.ensemble and stays(ensemble, bookies_of(failed)):
             self._fail(NOT_ENOUGH_BOOKIES)
             return []
         if ensemble != self.window.ensemble:
@@ -237,8 +237,9 @@ class Recovery:
                 return resent  # nobody for this failure; what went to who replaced an earlier one arrives
         for message, answer in answers:
             self.window.take_answer(message, answer)
-        self.window.complete()
-        if self.phase == WRITE and self.window.acknowledge():
+        if self.window.complete() and self.phase == WRITE:
+            self.window.acknowledge()
+        if self.window.take_done():
             self.lac += 1
             self.phase = READ
         return resent

@@ -20,7 +20,7 @@ in flight), writer, recovery, repair, invariants, rules (mutants), ledger (all o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,7 +100,9 @@ def use_store(ledger: Ledger) -> None:
         return
     metadata = ledger.metadata
     state, ensembles = metadata.state, {one.first_entry: tuple(one.ensemble) for one in metadata.fragments}
+    lac = ledger.writer.lac
     _put_on_the_way(ledger, ledger.writer.use_store(ledger.registered, ledger.now, ledger.newest_cause))
+    note_acknowledged(ledger, range(lac + 1, ledger.writer.lac + 1))
     for recovery in ledger.recoveries:
         was_open = metadata.state == "OPEN"
         recovery.use_store(ledger.now)
@@ -122,9 +124,10 @@ def send(ledger: Ledger) -> None:
     for recovery in ledger.recoveries:
         _put_on_the_way(ledger, recovery.send(now, ledger.registered))
     period = ledger.settings.explicit_lac_rounds
-    if period is not None and now % period == 0 and writer.writes and writer.lac > writer.lac_told:
+    if period is not None and now % period == 0 and writer.writes and writer.tells_lac():
         writer.lac_told = writer.lac
-        for broker in writer.window.ensemble:
+        for index in ledger.quorums.write_set(writer.lac):
+            broker = writer.window.ensemble[index]
             if ledger.is_heard(broker):
                 ledger.bookies[broker].explicit_lac = max(ledger.bookies[broker].explicit_lac, writer.lac)
 
@@ -217,9 +220,7 @@ def take_answers(ledger: Ledger, answers: Mapping[str, list[tuple[Message, str]]
     now = ledger.now
     newest = ledger.newest_cause
     acknowledged = ledger.writer.take_answers(answers.get("writer", []), ledger.is_dead, now, ledger.cause_of, newest)
-    for entry in acknowledged:
-        ledger.acked_in_round[entry] = now
-    tell_lost_when_acknowledged(ledger, acknowledged)
+    note_acknowledged(ledger, acknowledged)
     for recovery in ledger.recoveries:
         phase = recovery.phase
         if recovery.window is not None:
@@ -232,6 +233,13 @@ def take_answers(ledger: Ledger, answers: Mapping[str, list[tuple[Message, str]]
     for opening in ledger.openings:
         if opening.lac is None and opening.error is None:
             _open(ledger, opening)
+
+
+def note_acknowledged(ledger: Ledger, entries: Sequence[int]) -> None:
+    """The writer acknowledged these just now."""
+    for entry in entries:
+        ledger.acked_in_round[entry] = ledger.now
+    tell_lost_when_acknowledged(ledger, entries)
 
 
 def _open(ledger: Ledger, opening: Opening) -> None:

@@ -14,7 +14,7 @@ CAUGHT = {
     "unknown-as-no-such-entry": ("AllAckedEntriesAreReadable", range(100)),
     "no-lac-floor": ("OnlyValidFragments", range(50, 150)),
     "close-at-lac": ("RecoveredLacCoversAcked", range(20)),
-    "ack-quorum-as-fence-quorum": ("RecoveredLacCoversAcked", range(100)),
+    "ack-quorum-as-fence-quorum": ("RecoveredLacCoversAcked", range(300, 400)),
 }
 """An invariant that the mutant breaks, and schedules of which at least one shows it."""
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .bookie import NO_LAC
 from .causes import numbered
 from .invariants import Violation, Watch
 from .ledger import Ledger, statuses_of
@@ -195,6 +196,7 @@ def given_parts(topic: Topic, given: Sequence[Mapping[str, Any]]) -> list[Part]:
         ledger.slowness.sizes = [one["bytes"] // max(1, end)] * end
         next_message += end
         ledger.writer.lac, ledger.writer.next_entry = end - 1, end
+        ledger.writer.explicit_lac = max(end - 2, NO_LAC)
         ledger.metadata.state = one["state"]
         ledger.writer.state = {"OPEN": WRITING, "CLOSED": SHUT}.get(one["state"], CRASHED)
         if one["state"] == CLOSED:

@@ -77,6 +77,10 @@ class Window:
     pending: list[PendingAdd] = field(default_factory=list)
     acknowledged: list[PendingAdd] = field(default_factory=list)
     failed_later: dict[int, Failure] = field(default_factory=dict)
+    answered: list[PendingAdd] = field(default_factory=list)
+    """Adds of which an answer or a failure came since `complete` was last asked."""
+    done: list[int] = field(default_factory=list)
+    """Entries that were acknowledged, and not taken note of yet."""
 
     def send(self, entry: int, lac: int, now: int) -> list[Message]:
         """Send a new entry to its write set."""
@@ -85,16 +89,23 @@ class Window:
         return [self._request(add, index, now) for index in self.quorums.write_set(entry)]
 
     def change_ensemble(self, ensemble: list[int], now: int) -> list[Message]:
-        """Write to another ensemble from now on; what is pending goes to the new bookies as well, and only to them."""
+        """Write to another ensemble from now on; what is pending goes to the new bookies as well, and only to them.
+
+        PendingAddOp.unsetSuccessAndSendWriteRequest, for one add and one index after the other: where the add isn't written to
+        the index, all that is complete at the front is acknowledged; what is acknowledged isn't sent again.
+        """
         replaced = [index for index, bookie in enumerate(ensemble) if self.ensemble[index] != bookie]
         self.ensemble = list(ensemble)
         messages = []
-        for add in self.acknowledged:
+        for add in (*self.acknowledged, *self.pending):
             for index in replaced:
                 add.waiting.pop(index, None)
-        for add in self.pending:
+        for add in list(self.pending):
             for index in replaced:
                 if not self.quorums.holds(index, add.entry):
+                    self.acknowledge()
+                    continue
+                if add not in self.pending:
                     continue
                 add.acked.discard(index)
                 add.failed.discard(index)
@@ -113,6 +124,7 @@ class Window:
             if not is_dead(bookie) and now - add.waiting[index] < self.timeout_rounds:
                 continue
             del add.waiting[index]
+            self.answered.append(add)
             cause = cause_of(bookie) if is_dead(bookie) else add.kept_back.get(index)
             failed = self._fail(add, index, cause)
             self._forget_answered()
@@ -135,6 +147,7 @@ class Window:
         if add is None or self.ensemble[message.index] != message.bookie or message.index not in add.waiting:
             return False
         del add.waiting[message.index]
+        self.answered.append(add)
         if answer == OK:
             add.acked.add(message.index)
         elif answer == FENCED and (add.completed or add not in self.pending):
@@ -145,19 +158,27 @@ class Window:
         self._forget_answered()
         return False
 
-    def complete(self) -> None:
-        """Adds with Qa answers are complete."""
+    def complete(self) -> bool:
+        """Adds with Qa answers are complete. Whether this is looked at: after an answer to one of these, or a failure of one.
+
+        PendingAddOp.writeComplete calls sendAddSuccessCallbacks for a complete add, whatever the answer.
+        """
         for add in self.pending:
             add.completed = add.completed or len(add.acked) >= self.quorums.ack
+        heard, self.answered = self.answered, []
+        return any(add.completed for add in heard)
 
-    def acknowledge(self) -> list[int]:
-        """Take the complete adds off the front; return their entries, in order."""
-        done: list[int] = []
+    def acknowledge(self) -> None:
+        """Take the complete adds off the front, in order (LedgerHandle.sendAddSuccessCallbacks)."""
         while self.pending and self.pending[0].completed:
             add = self.pending.pop(0)
             self.acknowledged.append(add)
-            done.append(add.entry)
+            self.done.append(add.entry)
         self._forget_answered()
+
+    def take_done(self) -> list[int]:
+        """Entries acknowledged since this was last asked."""
+        done, self.done = self.done, []
         return done
 
     def _request(self, add: PendingAdd, index: int, now: int) -> Message:

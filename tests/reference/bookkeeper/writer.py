@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .bookie import NO_LAC
 from .metadata import CLOSED, IN_RECOVERY, Metadata
-from .placement import Placement, stays
+from .placement import Placement
 from .window import CauseOf, Failure, Message, Window, bookies_of, cause_of_change
 
 LEDGER_FENCED, LEDGER_CLOSED = "LedgerFencedException", "LedgerClosedException"
@@ -34,6 +34,10 @@ class Writer:
     change_cause: int | None = None
     stop_cause: int | None = None
     lac_told: int = NO_LAC
+    explicit_lac: int = NO_LAC
+    """ExplicitLacFlushPolicyImpl.explicitLac."""
+    known: list[int] = field(default_factory=list)
+    """The last ensemble of the ledger as this client knows it: the window's, and what changes under way made of it."""
     results: list[tuple[int, str]] = field(default_factory=list)
     closes: list[str] = field(default_factory=list)
     close_asked: int = 0
@@ -67,6 +71,8 @@ class Writer:
     def use_store(self, registered: Iterable[int], now: int, newest_cause: int | None = None) -> list[Message]:
         """Carry out the ensemble change or the close that was wanted; the store is up. Return what is sent again.
 
+        With a change that is done entries may be acknowledged, too (`results`, `lac`).
+
         `newest_cause`: the fault behind the newest recovery.
         """
         messages = self._change_ensemble(registered, now, newest_cause) if self.writes and self.changing is not None else []
@@ -78,29 +84,34 @@ class Writer:
         return messages
 
     def _change_ensemble(self, registered: Iterable[int], now: int, newest_cause: int | None) -> list[Message]:
+        """A MetadataUpdateLoop: what it knows is changed first, and that it writes, or is told why it can't."""
         metadata, window = self.metadata, self.window
-        if metadata.state == CLOSED:
-            self._stop(LEDGER_CLOSED, metadata.close_cause)
-            return []
-        if metadata.state == IN_RECOVERY:
-            self._stop(LEDGER_FENCED, newest_cause, knows_of_recovery=True)
-            return []
+        known = self.known or list(window.ensemble)
         changing = self.changing or {}
-        self.change_cause = cause_of_change(metadata.last.ensemble, changing)
-        failed = {index: one for index, one in bookies_of(changing).items() if metadata.last.ensemble[index] == one}
+        failed = {index: one for index, one in bookies_of(changing).items() if known[index] == one}
         if failed:
-            ensemble = self.placement.replace(metadata.last.ensemble, failed, registered)
-            if ensemble != metadata.last.ensemble:
-                metadata.put_ensemble(self.lac + 1, ensemble, self.change_cause)
-            if stays(ensemble, failed):
+            self.change_cause = cause_of_change(known, changing)
+            ensemble = self.placement.replace(known, failed, registered)
+            if ensemble == known:
                 self._stop(NOT_ENOUGH_BOOKIES, self.change_cause)
                 return []
+            if metadata.state == CLOSED:
+                self._stop(LEDGER_CLOSED, metadata.close_cause)
+                return []
+            if metadata.state == IN_RECOVERY:
+                self._stop(LEDGER_FENCED, newest_cause, knows_of_recovery=True)
+                return []
+            metadata.put_ensemble(self.lac + 1, ensemble, self.change_cause)
+            known = ensemble
         later, window.failed_later = window.failed_later, {}
-        self.changing = {index: one for index, one in later.items() if metadata.last.ensemble[index] == one.bookie}
+        self.known = list(known)
+        self.changing = {index: one for index, one in later.items() if known[index] == one.bookie}
         if self.changing:
             return []
-        self.changing = None
-        return window.change_ensemble(metadata.last.ensemble, now)
+        self.changing, self.known = None, []
+        messages = window.change_ensemble(known, now)
+        self._acknowledge(window.take_done())
+        return messages
 
     def _close(self) -> None:
         """Close at the LAC. This overrides a recovery that isn't done; whoever closed first has the last word."""
@@ -143,10 +154,24 @@ class Writer:
         if any(self.window.take_answer(message, answer, newest_cause) for message, answer in answers):
             self._stop(LEDGER_FENCED, newest_cause)
             return []
-        self.window.complete()
-        if self.changing is not None:
+        if not self.window.complete() or self.changing is not None:
             return []
-        acknowledged = self.window.acknowledge()
+        self.window.acknowledge()
+        return self._acknowledge(self.window.take_done())
+
+    def tells_lac(self) -> bool:
+        """ExplicitLacFlushPolicyImpl.run, in rounds divisible by the period: whether bookies are told the LAC.
+
+        The one before the last acknowledged entry's is what adds carried at least; when that rose it is left at that.
+        """
+        carried = self.lac - 1
+        if self.explicit_lac < carried:
+            self.explicit_lac = carried
+            return False
+        self.explicit_lac = self.lac
+        return self.lac > self.lac_told
+
+    def _acknowledge(self, acknowledged: list[int]) -> list[int]:
         self.results += [(entry, OK) for entry in acknowledged]
         self.lac = acknowledged[-1] if acknowledged else self.lac
         return acknowledged

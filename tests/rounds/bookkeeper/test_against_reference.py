@@ -23,7 +23,7 @@ CUTS = (5, 12, 19, 84)
 """Each schedule is looked at at the end of so many rounds."""
 MORE = int(os.environ.get("FUZZ_SCHEDULES", "0"))
 SEEDS, PLAIN_SEEDS = range(100 + MORE), range(130 + MORE)
-MUTANT_SEEDS = (*range(12), 16, 45, 84, 97, 136, 1282, 1293)
+MUTANT_SEEDS = (*range(12), 16, 45, 84, 97, 136, 380, 1282, 1293)
 """Some at random, and such as show what each mutant does (tests/reference/bookkeeper/test_schedules.py)."""
 CAUGHT = {
     "ack-quorum-as-fence-quorum": "RecoveredLacCoversAcked",  # bookkeeper-mutant-ack-quorum-as-fence-quorum, and so on

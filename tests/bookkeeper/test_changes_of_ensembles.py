@@ -113,6 +113,20 @@ def test_the_lac_is_told_a_period_after_the_last_of_several_adds(tmp_path: Path,
     assert told == {1: -1, 2: lacs[0], 3: lacs[1], 4: max(lacs[2], 1)}
 
 
+@pytest.mark.parametrize("config", [{}, {"explicitLacInterval": 500}])
+def test_a_recovery_reads_last_entries_not_explicit_lacs(tmp_path: Path, config: dict[str, int]) -> None:
+    """ReadLastConfirmedOp: entry 5 carries LAC 4, so the recovery reads 5 in round 13, writes it in 14, and closes in 16.
+
+    Who opens without recovery asks for explicit LACs, too (PendingReadLacOp).
+    """
+    commands = [command("open_no_recovery", 11), command("recover_ledger", 12)]
+    given = case(workload=[adds(0, 6)], commands=commands, config=config)
+    assert end_of(tmp_path / "before", given, 16)["state"] == "IN_RECOVERY"
+    seen = end_of(tmp_path / "end", given)
+    assert (seen["state"], seen["last_entry"], seen["openings"]) == ("CLOSED", 5, [(5 if config else 4, "OK")])
+    assert (16, "ledger_closed") in {event[:2] for event in seen["events"]}
+
+
 def test_a_lac_of_one_entry_is_told_the_first_time(tmp_path: Path) -> None:
     """Entry 0 is acknowledged in round 0, bookies are told in round 4; of a steady writer they are told by adds alone."""
     once = case(workload=[adds(0, 1)], config={"explicitLacInterval": 2000})

@@ -13,7 +13,7 @@ from emulator.rounds.bookkeeper.constants import COME, NO_LAC, NOT_ASKED_YET, ON
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.late_answers import ask, what_became
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.stored import lac_of
+from emulator.rounds.bookkeeper.stored import lac_of, lac_of_last_entry
 from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first
 
@@ -29,7 +29,10 @@ def ask_for_lac(lists: Lists, settings: Settings, ledger: Ledger, client: int, e
 
 @compiled
 def tell_lacs(lists: Lists, settings: Settings, ledger: Ledger, client: int, fences: bool, cause: int) -> None:
-    """Bookies that are heard get the question: they are fenced, if it does that, and tell their LAC, slow ones later."""
+    """Bookies that are heard get the question: they are fenced, if it does that, and tell their LAC, slow ones later.
+
+    Who fences reads their last entries, in which explicit LACs aren't (ReadLastConfirmedOp); who opens without asks for both.
+    """
     for at in every(ledger.late_answers):
         question = lists.late_answers[at]
         if question.client != client or question.said != NOT_ASKED_YET or not is_heard(lists, ledger, question.bookie):
@@ -38,7 +41,10 @@ def tell_lacs(lists: Lists, settings: Settings, ledger: Ledger, client: int, fen
         if fences:
             fence(lists, ledger, question.bookie, cause)
         question.said = UNKNOWN if bookie.limbo else TAKEN
-        question.lac = lac_of(lists, settings, ledger, question.bookie)
+        if fences:
+            question.lac = lac_of_last_entry(lists, settings, ledger, question.bookie)
+        else:
+            question.lac = lac_of(lists, settings, ledger, question.bookie)
         question.due_round = ledger.now + bookie.lag
 
 

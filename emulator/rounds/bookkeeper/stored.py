@@ -162,11 +162,16 @@ def last_stored(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> 
 @compiled
 def lac_of(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> int:
     """What a bookie knows to be confirmed: the header of its last entry, or an explicit LAC above that."""
-    explicit = bookie_at(lists, ledger, slot).explicit_lac
+    return max(bookie_at(lists, ledger, slot).explicit_lac, lac_of_last_entry(lists, settings, ledger, slot))
+
+
+@compiled
+def lac_of_last_entry(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> int:
+    """The LAC in the header of a bookie's last entry, NO_LAC: it has none."""
     at = last_run(lists, settings, ledger, slot)
     if at == NOWHERE:
-        return max(explicit, NO_LAC)
-    return max(explicit, header_of(lists, ledger, at, last_stored(lists, settings, ledger, slot)))
+        return NO_LAC
+    return header_of(lists, ledger, at, last_stored(lists, settings, ledger, slot))
 
 
 @compiled

@@ -36,10 +36,14 @@ class Bookie:
         return max(self.entries, default=None)
 
     @property
+    def header_lac(self) -> int:
+        """The LAC in the header of its last entry."""
+        return NO_LAC if self.last_entry is None else self.entries[self.last_entry]
+
+    @property
     def lac(self) -> int:
         """What it knows to be confirmed: the header of its last entry, or an explicit LAC above that."""
-        header = NO_LAC if self.last_entry is None else self.entries[self.last_entry]
-        return max(header, self.explicit_lac)
+        return max(self.header_lac, self.explicit_lac)
 
     def add(self, entry: int, lac: int, recovery: bool) -> str:
         """Take an entry; what it has already it keeps, header and all. Only recovery adds pass the fence."""

@@ -19,6 +19,7 @@ def ask_for_lac(ledger: Ledger, recovery: Recovery) -> None:
         ledger.asked[bookie.broker] += ["fence", "read -1 ok"]
         _fence(ledger, recovery, bookie)
         tell_lac(question, bookie)
+        question.lac = bookie.header_lac  # ReadLastConfirmedOp reads the last entry
 
     for question in recovery.awaited.values():
         reach(ledger, question, look)

@@ -16,7 +16,7 @@ from tests.reference.bookkeeper.test_losses import BOTH_DISKS, NO_JOURNAL
 from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, played
 
 DISKS = [fault("disk_loss", 1, 12, 15), fault("disk_loss", 2, 13, 18)]
-BEHIND_THE_END, NOBODY_FOR_THE_SECOND = 253, 1564
+BEHIND_THE_END, NOBODY_FOR_THE_SECOND = 530, 1564
 """Schedules in which a ledger is closed below what was acknowledged and some bookie still has; in which a recovery replaces one
 bookie, has nobody for the next, and what it sent to the first arrives all the same."""
 HELD = {"workload": [adds(0, 1, 2)], "config": {"addEntryTimeoutSec": 30}}

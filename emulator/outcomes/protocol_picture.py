@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulator.options import writing
-from emulator.outcomes.tiering_picture import FORMATS, format_of
+from emulator.outcomes.tiering_picture import FORMATS, beside, format_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def draw_bars(axes: Axes, report: Sequence[Row], parts: Mapping[str, str], title
         places = [at + number * _SIDE_BY_SIDE for at in range(len(report))]
         axes.barh(places, [float(row[column] or 0) for row in report], height=_SIDE_BY_SIDE, label=label)
         for at, row in zip(places, report, strict=True):
-            axes.text(float(row[column] or 0), at, " unknown" if row[column] is None else f" {row[column]:,}", va="center")
+            beside(axes, float(row[column] or 0), at, "unknown" if row[column] is None else f"{row[column]:,}")
     axes.set_yticks(
         [at + (len(parts) - 1) * _SIDE_BY_SIDE / 2 for at in range(len(report))], [str(row["scenario"]) for row in report]
     )

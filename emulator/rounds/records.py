@@ -12,7 +12,10 @@ Kinds say what a leap over quiet rounds does with a field (emulator/rounds/kafka
 * compared: if a round changes it, that round is not quiet.
 * apart: likewise, and how counters move does not depend on it: a drift that was proven before it changed needs one round to show
   that it goes on.
+* aside: likewise, and nothing follows from a change of it in the rounds after but what horizons look at: a round that changes
+  nothing else is leapt from at once.
 * counter: moves by the same amount in every quiet round.
+* restarts: a counter that begins anew now and then, as a segment's bytes; no obstacle either, as what it is part of goes on.
 * flow: a counter that goes on by what it moved in the last round, as long as nothing that is compared changes.
 * sample: what a counter was in the last round divisible by a period; worked out when leapt over.
 * due: a round in which something will happen: apart, and a leap ends there at the latest.
@@ -32,7 +35,7 @@ import numpy as np
 T = TypeVar("T")
 C = TypeVar("C", covariant=True)
 
-CONSTANT, COMPARED, APART, DUE, COUNTER, FLOW, SAMPLE, TOTAL, TICK, TALLY, SCRATCH = range(11)
+CONSTANT, COMPARED, APART, ASIDE, DUE, COUNTER, RESTARTS, FLOW, SAMPLE, TOTAL, TICK, TALLY, SCRATCH = range(13)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ def apart(meaning: str) -> Any:
     return Field(np.int64, APART, meaning)
 
 
+def aside(meaning: str) -> Any:
+    """A field whose change is no obstacle to a leap."""
+    return Field(np.int64, ASIDE, meaning)
+
+
 def due(meaning: str) -> Any:
     """A field with the round of what comes next."""
     return Field(np.int64, DUE, meaning)
@@ -67,6 +75,11 @@ def due(meaning: str) -> Any:
 def counter(meaning: str) -> Any:
     """A field that drifts."""
     return Field(np.int64, COUNTER, meaning)
+
+
+def restarts(meaning: str) -> Any:
+    """A field that drifts, and begins anew now and then."""
+    return Field(np.int64, RESTARTS, meaning)
 
 
 def flow(meaning: str) -> Any:
@@ -104,9 +117,9 @@ def part_of(record: type[T], meaning: str) -> T:
     return Field(record, CONSTANT, meaning)  # type: ignore[return-value]
 
 
-def part_apart(record: type[T], meaning: str) -> T:
-    """Likewise, and what is compared in it is so apart."""
-    return Field(record, APART, meaning)  # type: ignore[return-value]
+def part_aside(record: type[T], meaning: str) -> T:
+    """Likewise, and what is compared in it is aside."""
+    return Field(record, ASIDE, meaning)  # type: ignore[return-value]
 
 
 class Record:
@@ -158,13 +171,13 @@ def kinds_of(record: type[Any]) -> list[int]:
     kinds: list[int] = []
     for field in fields_of(record).values():
         own = [field.kind] if field.type is np.int64 else kinds_of(field.type)
-        kinds += apart_of(own) if field.kind == APART else own
+        kinds += compared_as(ASIDE, own) if field.kind == ASIDE else own
     return kinds
 
 
-def apart_of(kinds: list[int]) -> list[int]:
-    """The same, with apart for compared."""
-    return [APART if kind == COMPARED else kind for kind in kinds]
+def compared_as(other: int, kinds: list[int]) -> list[int]:
+    """The same, with another kind for compared."""
+    return [other if kind == COMPARED else kind for kind in kinds]
 
 
 def word_of(record: type[Any], name: str) -> int:

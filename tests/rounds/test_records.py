@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mypy import api
 
-from emulator.rounds.kafka import input_records, records, told_records
+from emulator.rounds.kafka import input_records, list_records, records, scratch_lists, told_records
 from emulator.rounds.lists import List, append, drop_first, every, keep_first, last
 from emulator.rounds.records import Record, compared, counter, dtype_of, kinds_of, rows, word_of, words_of
 from emulator.rounds.slots import has
@@ -36,7 +36,7 @@ class Pair(Record):
 
 
 def test_every_field_is_a_64_bit_word() -> None:
-    modules = (input_records, records, told_records)
+    modules = (input_records, list_records, records, scratch_lists, told_records)
     found = {r for module in modules for _, r in inspect.getmembers(module, inspect.isclass) if issubclass(r, Record)} - {Record}
     assert len(found) > 20
     for record in found:

@@ -13,7 +13,9 @@ from emulator.rounds.slots import first_in_order, has, size
 
 
 @compiled_into_callers
-def join_and_shrink(part: Partition, replicas: Rows[Replica], scenario: ScenarioRow, settings: Settings, rules: Rules) -> None:
+def join_and_shrink(
+    part: Partition, replicas: Rows[Replica], scenario: ScenarioRow, settings: Settings, rules: Rules, ticks: bool
+) -> None:
     """Steps 5 and 6, for a T that is ready: the high watermark is taken with who joins, and again without who leaves.
 
     Changes of the ISR are confirmed in this round if the controller is up and T in touch with it. Else one of them is pending, a
@@ -22,7 +24,7 @@ def join_and_shrink(part: Partition, replicas: Rows[Replica], scenario: Scenario
     pending = part.pending_joins
     joiners = joiners_of(part, replicas, rules, part.known_isr | pending | part.pending_shrinks)
     shrunk = 0
-    if part.now % settings.isr_check_rounds == 0:
+    if ticks and part.now % settings.isr_check_rounds == 0:
         shrunk = laggards_of(part, replicas, settings, part.known_isr | joiners)
     confirms = not part.controller_down and not replicas[part.client_leader].status & UNTOLD
     if confirms:

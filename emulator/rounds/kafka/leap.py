@@ -12,6 +12,7 @@ from emulator.compiled import compiled
 from emulator.rounds.kafka.batches import end_of_run, run_with
 from emulator.rounds.kafka.constants import FOREVER, NEVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.delete_segments import until_retention
+from emulator.rounds.kafka.fetch import sends
 from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.probe import dues_of, earliest_due, masks_of, move
 from emulator.rounds.kafka.records import Partition, Replica
@@ -93,6 +94,8 @@ def horizon(
         if slot != part.client_leader and has(part.assigned, slot):
             due = min(due, until_caught_up(now, replica, leader, drift, leader_drift))
             due = min(due, until_judged(inputs, part, replicas, slot, drift, leader_drift))
+        if sends(part, replicas, slot) and replica.leo < replicas[replica.believed_leader].local_start:
+            return now  # what it fetches next has just left its leader's disk
         if drift[LEO] and leader_of(replicas, slot) != slot:
             due = min(due, until_run_ends(lists, now, replicas, slot, drift))
         due = min(due, until_high_watermark(now, part, replica.unlike_from, part_drift))

@@ -47,6 +47,12 @@ def take_drifts(
     take_drift(part_words, probe.part, probe.part_drift)
     for slot in range(part.slots):
         take_drift(replica_words[slot], probe.replicas[slot], probe.drifts[slot])
+    take_tier_drifts(tiers, part, words, probe)
+
+
+@compiled_into_callers
+def take_tier_drifts(tiers: TierLists | None, part: Partition, words: Words, probe: Probe) -> None:
+    """Likewise of what the partition has of tiered storage: flows are as in the last round, whatever it changed aside."""
     if tiers is not None and part.tiered:
         take_drift(words.tier[0], probe.tier, probe.tier_drift)
         for slot in range(part.slots):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
-from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, UNKNOWN
+from emulator.rounds.kafka.constants import LOCAL_DELETE, NO_EPOCH, NOBODY, SEGMENT_ROLL, UNKNOWN
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.leap import horizon, keep_distance, leap
-from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts
+from emulator.rounds.kafka.look_at_all import look_at_all, remember_all, take_drifts, take_tier_drifts
 from emulator.rounds.kafka.play_round import play_round
-from emulator.rounds.kafka.probe import CHANGED_APART, PROVEN, UNPROVEN, Probe, judge
+from emulator.rounds.kafka.probe import CHANGED_APART, LETS_PASS, PROVEN, UNPROVEN, Probe, judge, nothing_aside
 from emulator.rounds.kafka.reading.keep_readers import end_reading, is_reading_full, load_readers, store_readers
 from emulator.rounds.kafka.reading.leap_readers import (
     leap_readers,
@@ -124,6 +124,7 @@ def play_partition(
     if part.now >= part.end:
         return
     part.quiet_until = part.now
+    part.next_period = part.now
     part_words = words.partitions[number]
     replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
     leaps = inputs.scenarios[part.scenario].leaps and not part.traced and part.end - part.now >= WORTH_LEAPING
@@ -143,16 +144,18 @@ def play_partition(
         if not leaps or part.now > looks_until:
             continue
         found = look_at_all(tiers, part, part_words, replica_words, words, probe)
-        if readers is not None:
-            found |= look_at_readers(readers, part)
-        if spans.events.count != told:
+        if tells_more(lists, spans, told):
             found |= CHANGED_APART
+        if readers is not None and readers.whole[0].readers.count > 0:
+            found = nothing_aside(found) | look_at_readers(readers, part)
         proven, is_odd, is_new = judge(found, proven, is_odd)
         if is_new:
             take_drifts(tiers, part, part_words, replica_words, words, probe)
             if readers is not None:
                 take_reader_drifts(readers, part)
-        if proven == PROVEN and not found:
+        if proven == PROVEN and not found & ~LETS_PASS:
+            if found:
+                take_tier_drifts(tiers, part, words, probe)
             then = horizon(lists, inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts)
             if tiers is not None and part.tiered:
                 tier_words, tier_drifts = words.tier[0], probe.tier_drifts
@@ -179,6 +182,15 @@ def play_partition(
         if readers is not None:
             end_reading(lists, readers, inputs, part, replicas)
     look_up_last_epochs(lists, part, replicas)
+
+
+@compiled
+def tells_more(lists: Lists, spans: Spans, told: int) -> bool:
+    """Whether the round told of more than segments that begin or go, which horizons foresee: it may be told again."""
+    for at in range(spans.events.start + told, spans.events.start + spans.events.count):
+        if lists.events[at].kind not in (SEGMENT_ROLL, LOCAL_DELETE):
+            return True
+    return False
 
 
 @compiled

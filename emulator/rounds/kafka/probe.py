@@ -2,8 +2,9 @@
 
 A round is quiet that changes nothing but counters. Two in a row that move them by equal amounts prove a drift. It stands until
 something changes that counters depend on (`compared`); after any other change (`apart`), and after one round that moved counters
-otherwise (a time bucket ends), one round shows that it goes on: everything that is late by some rounds in a partition is late in
-its counters, and would be seen. What fields do in a leap is said where they are declared (rounds/records.py).
+otherwise, one round shows that it goes on: everything that is late by some rounds in a partition is late in its counters, and
+would be seen. Of what is `aside`, or begins anew (`restarts`), no round has to show that. What fields do in a leap is said where
+they are declared (rounds/records.py).
 """
 
 from __future__ import annotations
@@ -15,23 +16,29 @@ import numpy as np
 from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
-from emulator.rounds.records import APART, COMPARED, COUNTER, DUE, FLOW, kinds_of
+from emulator.rounds.records import APART, ASIDE, COMPARED, COUNTER, DUE, FLOW, RESTARTS, kinds_of
 from emulator.rounds.slots import MAX_SLOTS
 
-CHANGED, CHANGED_APART, MOVED_OTHERWISE = 1, 2, 4
+CHANGED, CHANGED_APART, CHANGED_ASIDE, MOVED_OTHERWISE, RESTARTED = 1, 2, 4, 8, 16
 """What a look finds: bits."""
+LETS_PASS = CHANGED_ASIDE | RESTARTED
+"""Of these, those that are no obstacle to a leap."""
 UNPROVEN, SEEN_ONCE, PROVEN = range(3)
 """What is known of a drift: nothing, that of the round before, that it goes on."""
 
 
-IF_COMPARED, IF_APART, IF_COUNTER, IF_MOVING = range(4)
+IF_CHANGED, IF_OTHERWISE, IF_MOVING = range(3)
 """Rows of a record's masks."""
+
+CHANGES = {COMPARED: CHANGED, APART: CHANGED_APART, DUE: CHANGED_APART, ASIDE: CHANGED_ASIDE}
+OTHERWISE = {COUNTER: MOVED_OTHERWISE, RESTARTS: RESTARTED}
+MOVING = dict.fromkeys((COUNTER, RESTARTS, FLOW), -1)
+"""By kind what is found where a word changed, and where it moved by another amount than its drift; whether leaps move it."""
 
 
 def masks_of(kinds: list[int]) -> np.ndarray:
-    """The words of a record, by what a change of them means: in each row -1 where it does, else 0."""
-    words, meant = np.array(kinds, np.int64), ((COMPARED,), (APART, DUE), (COUNTER,), (COUNTER, FLOW))
-    return np.stack([-np.isin(words, row).astype(np.int64) for row in meant])
+    """By word of a record what is found where it changed, and where it moved otherwise; last -1 where leaps move it."""
+    return np.array([[row.get(kind, 0) for kind in kinds] for row in (CHANGES, OTHERWISE, MOVING)], np.int64)
 
 
 def dues_of(kinds: list[int]) -> np.ndarray:
@@ -80,13 +87,12 @@ PACES = 9
 @compiled_into_callers
 def look_at(masks: np.ndarray, words: np.ndarray, before: np.ndarray, drift: np.ndarray) -> int:
     """What the round changed in a record: bits."""
-    changed = changed_apart = otherwise = 0
+    found = 0
     for word in range(len(before)):
         moved = words[word] - before[word]
-        changed |= moved & masks[IF_COMPARED, word]
-        changed_apart |= moved & masks[IF_APART, word]
-        otherwise |= (moved ^ drift[word]) & masks[IF_COUNTER, word]
-    return (CHANGED if changed else 0) | (CHANGED_APART if changed_apart else 0) | (MOVED_OTHERWISE if otherwise else 0)
+        found |= masks[IF_CHANGED, word] if moved != 0 else 0
+        found |= masks[IF_OTHERWISE, word] if moved != drift[word] else 0
+    return found
 
 
 @compiled_into_callers
@@ -94,6 +100,13 @@ def take_drift(words: np.ndarray, before: np.ndarray, drift: np.ndarray) -> None
     """Note by how much everything moved since `before`."""
     for word in range(len(before)):
         drift[word] = words[word] - before[word]
+
+
+@compiled_into_callers
+def nothing_aside(found: int) -> int:
+    """The same where nothing is aside: of a partition that is read, what readers get follows from all of it."""
+    found |= CHANGED_APART if found & CHANGED_ASIDE else 0
+    return found | (MOVED_OTHERWISE if found & RESTARTED else 0)
 
 
 @compiled
@@ -121,9 +134,11 @@ def judge(found: int, proven: int, is_odd: bool) -> tuple[int, bool, bool]:
     """
     if found & CHANGED:
         return UNPROVEN, False, False
-    if found & CHANGED_APART:
+    if found & (CHANGED_APART | CHANGED_ASIDE):
         return PROVEN if proven == PROVEN else UNPROVEN, is_odd, False
-    if found & MOVED_OTHERWISE:
+    if found == RESTARTED and proven == PROVEN:
+        return PROVEN, is_odd, False
+    if found:
         if proven == PROVEN and not is_odd:
             return PROVEN, True, False
         return SEEN_ONCE, False, True

@@ -7,7 +7,21 @@ T is the client leader: the replica elected last.
 from __future__ import annotations
 
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, apart, compared, constant, counter, due, part_apart, part_of, sample, scratch, total
+from emulator.rounds.records import (
+    Record,
+    apart,
+    aside,
+    compared,
+    constant,
+    counter,
+    due,
+    part_aside,
+    part_of,
+    restarts,
+    sample,
+    scratch,
+    total,
+)
 
 
 class Replica(Record):
@@ -32,26 +46,26 @@ class Replica(Record):
     believed_leader: int = compared("slot, NOBODY: none, or it is no replica")
     believed_epoch: int = compared("leader epoch")
     leading_epoch: int = compared("the epoch that it knows it leads in, NO_EPOCH: it follows")
-    highest_remote: int = apart("the last offset that it knows to be tiered, UNKNOWN: none")
+    highest_remote: int = aside("the last offset that it knows to be tiered, UNKNOWN: none")
     builds: int = compared("1: it builds the state before its next record, which is in remote storage, and does not fetch")
     truncating: int = compared("1: it has to ask where to cut its log before it fetches (KIP-101, KIP-279)")
     # Its log
     log_start: int = apart("log start offset")
-    local_start: int = apart("first offset on its own disk; the log start but in topics that copy")
+    local_start: int = aside("first offset on its own disk; the log start but in topics that copy")
     leo: int = counter("log end offset")
     hw: int = counter("high watermark")
     log_bytes: int = counter("bytes of the log from offset 0 on")
     checkpoint: int = sample("high watermark on disk")
     flushed: int = sample("records below it survive a power loss")
-    active_base: int = apart("base offset of the active segment")
-    active_bytes: int = counter("bytes in it")
-    active_round: int = apart("round of its first chunk")
+    active_base: int = aside("base offset of the active segment")
+    active_bytes: int = restarts("bytes in it")
+    active_round: int = aside("round of its first chunk")
     quota_bytes: int = compared("bytes per round that shared budgets leave it until the next quota edge, UNKNOWN: any")
     credit_bytes: int = compared("allowance of slow links, slow disks and quotas left from the round before")
     credit_unsure: int = compared("1: under a quota that held nothing back it would have another credit")
     runs: List = part_of(List, "its records")
     epochs: List = part_of(List, "its leader epoch cache")
-    segments: List = part_apart(List, "its closed segments, where they are kept")
+    segments: List = part_aside(List, "its closed segments, where they are kept")
     # What T knows of it
     remote_leo: int = counter("fetch offset that T noted last, UNKNOWN: not heard in this epoch")
     in_line: int = compared("1: T noted a fetch of it in this epoch")
@@ -78,8 +92,8 @@ class Replica(Record):
     tier_broken: int = compared("those of remote storage among them")
     compares: int = compared("1: its log may be another than T's since this round")
     # Outcomes
-    fetched_bytes: int = counter("bytes fetched from the believed leader in this time bucket")
-    produced_bytes: int = counter("bytes appended as a leader in this time bucket")
+    fetched_bytes: int = restarts("bytes fetched from the believed leader in this time bucket")
+    produced_bytes: int = restarts("bytes appended as a leader in this time bucket")
     # What shared budgets are held against; all rounds up to the one at which it was looked at last
     lacked_bytes: int = scratch("most bytes that it lacked of T's log at a round's start; UNKNOWN: it never could ask")
     needed_bytes: int = scratch("the least quota that would have held none of its fetches back")
@@ -158,7 +172,7 @@ class Partition(Record):
     lead_log_start: int = compared("its log start then")
     lead_acked_before: int = compared("up to there the initial log was acknowledged")
     lead_hw: int = counter("high watermark that it reached")
-    lead_deleted_to: int = apart("up to there delete_records and retention took records from its disk, 0: none")
+    lead_deleted_to: int = aside("up to there delete_records and retention took records from its disk, 0: none")
     lead_entries: List = part_of(List, "the records it began with, as ranges")
     acked_from: int = compared("latest range acknowledged on append (acks 0, 1) in it")
     acked_to: int = counter("its end")
@@ -191,7 +205,7 @@ class Partition(Record):
     given_up_records: int = counter("records that producers gave up, as they waited for delivery.timeout.ms")
     truncated: int = compared("records cut")
     replicated_bytes: int = counter("bytes fetched by followers")
-    local_deleted_bytes: int = apart("bytes that retention took from disks")
+    local_deleted_bytes: int = aside("bytes that retention took from disks")
     elections: int = compared("elections of a leader")
     unclean_elections: int = compared("unclean ones")
     leaderless_rounds: int = counter("rounds without a serving leader")
@@ -215,6 +229,7 @@ class Partition(Record):
     end_hw: int = compared("its high watermark; set at the run's end")
     violations: int = compared("violations of invariants, suspects aside")
     played: int = scratch("rounds that were not leapt over")
+    next_period: int = scratch("no period ends before this round (periods.py); set where a stretch begins")
     quiet_until: int = scratch("rounds before this one are quiet, and what followers lack stays the same; set where it is played")
     # Of one round
     adds_replicas: int = scratch("mask of replicas that a command of this round adds")

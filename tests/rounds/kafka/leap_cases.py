@@ -23,13 +23,13 @@ from emulator.rounds.kafka.scratch_lists import Lists, TierLists
 from emulator.rounds.kafka.state import LIST_RECORDS, TIER_PARTITION_LISTS, TIER_REPLICA_LISTS
 from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
 from emulator.rounds.lists import List
-from emulator.rounds.records import APART, COMPARED, COUNTER, DUE, Rows, fields_of, kinds_of, words_of
+from emulator.rounds.records import APART, ASIDE, COMPARED, COUNTER, DUE, RESTARTS, Rows, fields_of, kinds_of, words_of
 from tests.reference.random_scenarios import random_batch
 from tests.reference.random_scenarios import to_toml as core_toml
 from tests.rounds.kafka.compared import played, scenarios_of
 from tests.rounds.kafka.test_tier_leaps import scenarios_of_schedules
 
-LOOKED_AT = (COMPARED, APART, DUE, COUNTER)
+LOOKED_AT = (COMPARED, APART, ASIDE, DUE, COUNTER, RESTARTS)
 play_round, look_at_all = play_partitions.play_round, play_partitions.look_at_all
 told: set[str] = set()
 seen: set[str] = set()

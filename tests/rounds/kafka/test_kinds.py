@@ -12,16 +12,29 @@ import pytest
 from emulator.inputs.arrays import Block, prepare, read_block
 from emulator.rounds.kafka.leap import PARTITION_MASKS, REPLICA_MASKS
 from emulator.rounds.kafka.play_block import Scratch, play
-from emulator.rounds.kafka.probe import look_at, take_drift
+from emulator.rounds.kafka.probe import LETS_PASS, look_at, take_drift
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.state import State
 from emulator.rounds.leaps import remember
-from emulator.rounds.records import APART, COMPARED, CONSTANT, COUNTER, DUE, SCRATCH, fields_of, kinds_of, words_of
+from emulator.rounds.records import (
+    APART,
+    ASIDE,
+    COMPARED,
+    CONSTANT,
+    COUNTER,
+    DUE,
+    RESTARTS,
+    SCRATCH,
+    fields_of,
+    kinds_of,
+    words_of,
+)
 from tests.reference.random_scenarios import random_batch, to_toml
 from tests.rounds.kafka.compared import scenarios_of
 from tests.rounds.kafka.test_leaps import fields
 
 STOPS_A_LEAP = (COMPARED, APART, DUE, COUNTER)
+IS_SEEN = (*STOPS_A_LEAP, ASIDE, RESTARTS)
 SET_AT_THE_END = ("played", "quiet_until", "local_bytes", "end_epoch", "end_offset")
 """Scratch that is the end's: nothing in a round reads it."""
 
@@ -69,8 +82,9 @@ def test_a_field_that_moves_stops_a_leap(tmp_path: Path, record: type, masks: np
     for word, kind in enumerate(kinds_of(record)):
         perturbed = rounds[2].copy()
         perturbed[word] += 1
-        quiet = look_at(masks, perturbed, rounds[1], drift) == 0
-        assert quiet == (kind not in STOPS_A_LEAP), f"word {word} of {record.__name__}"
+        found = look_at(masks, perturbed, rounds[1], drift)
+        assert (found != 0) == (kind in IS_SEEN), f"word {word} of {record.__name__}"
+        assert (found & ~LETS_PASS != 0) == (kind in STOPS_A_LEAP), f"word {word} of {record.__name__}"
 
 
 def test_every_word_has_its_kind() -> None:

@@ -186,3 +186,39 @@ def test_what_only_tries_again_is_leapt_over(tmp_path: Path, backoff_ms: int, au
     asked = int(leapt.state.tier["aux_requests"][0])
     assert asked > 7000 * 500 // backoff_ms if aux_state == "remote" else asked < 10
     assert leapt.state.partitions["played"].max() < 1000
+
+
+WEEK = """
+    name = "a week"
+    rounds = 40_000
+    round_ms = 2000
+    [cluster]
+    brokers = 3
+    [cluster.config]
+    "remote.log.storage.system.enable" = true
+    [remote_storage]
+    copy_bytes_per_second = 50_000_000
+    [[topics]]
+    name = "t"
+    partitions = 1
+    replication_factor = 3
+    [topics.config]
+    "remote.storage.enable" = true
+    "local.retention.ms" = 7_200_000
+    "retention.ms" = 36_000_000
+    [[workload]]
+    topic = "t"
+    records_per_round = 1000
+    record_bytes = 1000
+"""
+
+
+def test_a_segments_life_is_a_few_rounds(tmp_path: Path) -> None:
+    """It begins, is copied, is heard of, leaves the disks and then the store: no round is played to see that all goes on."""
+    scenarios = scenarios_of(WEEK, tmp_path).scenarios
+    plain = played(scenarios, traced=False, leaps=False, bucket_rounds=BUCKET_ROUNDS * 50)
+    leapt = played(scenarios, traced=False, leaps=True, bucket_rounds=BUCKET_ROUNDS * 50)
+    assert tier_differences(plain, leapt)[:5] == []
+    segments = int(leapt.state.tier["copy_requests"][0])
+    assert segments > 30
+    assert leapt.state.partitions["played"][0] < 12 * segments

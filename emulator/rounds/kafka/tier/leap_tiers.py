@@ -36,11 +36,11 @@ from emulator.rounds.kafka.tier.duties import (
 from emulator.rounds.kafka.tier.metadata import metadata_lag
 from emulator.rounds.kafka.tier.quiet_tasks import until_built, until_copy_acts, until_expiry_acts, until_follower_acts
 from emulator.rounds.kafka.tier.records import FOLLOWER_DUTY, LEADER_DUTY, NO_SEGMENT, TierPartition, TierReplica
-from emulator.rounds.records import Rows, apart_of, kinds_of, word_of
+from emulator.rounds.records import APART, Rows, compared_as, kinds_of, word_of
 from emulator.rounds.slots import has
 
-TIER_MASKS = masks_of(apart_of(kinds_of(TierPartition)))
-TIER_REPLICA_MASKS = masks_of(apart_of(kinds_of(TierReplica)))
+TIER_MASKS = masks_of(compared_as(APART, kinds_of(TierPartition)))
+TIER_REPLICA_MASKS = masks_of(compared_as(APART, kinds_of(TierReplica)))
 """How counters of logs move does not depend on what is remote: all that is compared is so apart."""
 TIER_DUES = dues_of(kinds_of(TierPartition))
 TIER_REPLICA_DUES = dues_of(kinds_of(TierReplica))

@@ -7,7 +7,20 @@ A partition has them while it is played in scratch arrays: `Lists.tier` one Tier
 from __future__ import annotations
 
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, compared, constant, counter, due, flow, part_of, scratch, tally, tick
+from emulator.rounds.records import (
+    Record,
+    aside,
+    compared,
+    constant,
+    counter,
+    due,
+    flow,
+    part_aside,
+    part_of,
+    scratch,
+    tally,
+    tick,
+)
 
 NO_SEGMENT = -1
 NOT_DELETED = -2
@@ -142,13 +155,13 @@ class TierPartition(Record):
     changes: int = compared("states that segments entered, but for COPY_STARTED; removals of all of them")
     losses: int = compared("deletions of a segment that were begun or done; removals of all of them")
     # What invariants were looked at by last
-    seen_changes: int = compared("`changes`")
-    seen_losses: int = compared("`losses`")
-    seen_cache: int = compared("changes of T's epoch cache")
-    seen_epoch: int = compared("T's epoch")
-    seen_from: int = compared("from where on nothing may be missing")
-    seen_to: int = compared("T's local log start")
-    seen_known: int = compared("changes of what T's broker knows")
+    seen_changes: int = aside("`changes`")
+    seen_losses: int = aside("`losses`")
+    seen_cache: int = aside("changes of T's epoch cache")
+    seen_epoch: int = aside("T's epoch")
+    seen_from: int = aside("from where on nothing may be missing")
+    seen_to: int = aside("T's local log start")
+    seen_known: int = aside("changes of what T's broker knows")
     leader_broken: int = compared("mask of what T broke then")
 
 
@@ -180,8 +193,8 @@ class TierReplica(Record):
     listing_rounds: int = counter("rounds in which its broker asked the store itself")
     copy_broken: int = scratch("mask of what copies that began in this round break")
     start_before: int = scratch("its local log start before this round's retention")
-    seen_segments: int = compared("changes of its segments when it was last seen whether they have a hole")
-    seen_start: int = compared("its local log start then")
+    seen_segments: int = aside("changes of its segments when it was last seen whether they have a hole")
+    seen_start: int = aside("its local log start then")
     # Auxiliary state
     aux_next: int = tick("round of the next try to build it")
     aux_leader: int = compared("slot of the leader that it is built for")
@@ -189,9 +202,9 @@ class TierReplica(Record):
     aux_start: int = compared("option 1: where the log will start; UNKNOWN: not asked yet")
     aux_epochs: List = part_of(List, "option 1: epochs told so far, newest first")
     # What it read
-    read_to: int = compared("it has read the event log up to here, beside what it wrote itself")
+    read_to: int = aside("it has read the event log up to here, beside what it wrote itself")
     last_own: int = compared("place of the last event that it wrote, -1: none")
-    living: int = compared("segments that it knows and that are not deleted")
-    known: List = part_of(List, "segments by epoch")
-    states: List = part_of(List, "states by number")
-    reaches: List = part_of(List, "how far epochs are tiered")
+    living: int = aside("segments that it knows and that are not deleted")
+    known: List = part_aside(List, "segments by epoch")
+    states: List = part_aside(List, "states by number")
+    reaches: List = part_aside(List, "how far epochs are tiered")

@@ -9,7 +9,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import click
@@ -63,7 +64,8 @@ def run_command_line(commands: click.Group, program: str, arguments: Sequence[st
         if hasattr(stream, "reconfigure"):  # a file name may hold what the terminal's encoding does not
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _invoke(commands, program, list(arguments), Invocation(bool(os.environ.get(DEBUG_VARIABLE)), arguments))
+        with _ending_when_told():
+            code = _invoke(commands, program, list(arguments), Invocation(bool(os.environ.get(DEBUG_VARIABLE)), arguments))
         sys.stdout.flush()
     except BrokenPipeError:
         # What is still buffered must not fail at exit.
@@ -108,6 +110,26 @@ def end_at_interrupts(end_java: Callable[[], None], going_on: GoingOn) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, end)
         signal.signal(signal.SIGTERM, end)
+
+
+@contextmanager
+def _ending_when_told() -> Iterator[None]:
+    """Within it SIGTERM ends the process with one line and code 143, until `end_at_interrupts` ends Java as well."""
+
+    def end(*_: object) -> None:
+        os.write(2, b"error: told to end\n")
+        os._exit(TERMINATED)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is end:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _invoke(commands: click.Group, program: str, arguments: list[str], invocation: Invocation) -> int:

@@ -422,3 +422,19 @@ def test_a_reader_that_stops_reading_is_no_error(tmp_path: Path) -> None:
     assert process.wait() == 0
     assert "Traceback" not in errors
     assert "error" not in errors
+
+
+def test_a_command_without_spark_ends_in_one_line_when_told() -> None:
+    """SIGTERM amid a command that has started no Java."""
+    code = (
+        "import os, signal, sys, time, click\n"
+        "from emulator.exits import run_command_line\n"
+        "@click.command()\n"
+        "def waits():\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(30)\n"
+        "group = click.Group(commands={'waits': waits})\n"
+        "sys.exit(run_command_line(group, 'emulator', ['waits']))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (143, "", "error: told to end\n")

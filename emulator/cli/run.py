@@ -83,10 +83,10 @@ def run_command(
     from emulator import run as running
     from emulator.scenario.notes import notes_of
 
-    for line in notes_of(run):
-        click.echo(f"note: {line}", err=True)
     if out is not None:
         refuse_other_contents(out)
+    for line in notes_of(run):
+        click.echo(f"note: {line}", err=True)
     if dry_run:
         print_lines(running.dry_run(run, trace, mode, rounds))
         return DONE

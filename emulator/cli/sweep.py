@@ -74,10 +74,10 @@ def sweep_command(
     from emulator.scenario.notes import notes_of
 
     refuse_uneven_rates(run)
-    for line in notes_of(run):
-        click.echo(f"note: {line}", err=True)
     if out is not None:
         refuse_other_contents(out)
+    for line in notes_of(run):
+        click.echo(f"note: {line}", err=True)
     if dry_run:
         print_lines(running.dry_run(run))
         return DONE

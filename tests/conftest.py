@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,7 @@ from emulator.session import get_session, stop_if_ours
 from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
-    "test_packed_cluster.py", "test_relational_rounds.py", "test_compiled.py", "test_queries.py", "test_against_reference.py",
+    "test_relational_rounds.py", "test_compiled.py", "test_queries.py", "test_packed_cluster.py", "test_against_reference.py",
     "test_steps.py", "test_golden.py", "test_report.py", "test_differential.py", "test_compiled_cache.py",
     "test_relational_check.py", "test_killed_run.py", "test_storage.py", "test_schedules.py", "test_readers.py",
     "test_copies_against_reference.py", "test_groups.py", "test_jobs.py", "test_ledger_jobs.py", "test_mixed.py",
@@ -21,6 +22,17 @@ LONGEST = (
     "test_variants_random.py", "test_metamorphic.py", "test_benchmarks.py", "test_graph.py",
 )  # fmt: skip
 """Files of ten seconds of CPU time and more, about the longest first."""
+
+
+def pytest_configure() -> None:
+    """What collecting makes is not looked through for garbage, then or later: all of it stays to the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on there is some."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

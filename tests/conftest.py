@@ -35,6 +35,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Libraries that count what is left of theirs at the end find nothing."""
+    gc.unfreeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first: of several workers, each of which takes one file after the other, none is left with a long one."""
     ranks = {name: rank for rank, name in enumerate(LONGEST)}

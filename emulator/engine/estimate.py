@@ -17,6 +17,9 @@ from emulator.progress import counted, duration, scaled
 START_SECONDS = 4.5
 """Of a run of three partitions, from the shell: Python, Spark, tables."""
 
+SECONDS_OF_JOBS = 4.0
+"""More where Spark jobs play: workers start and load the rounds. Without it five such runs took 1.3 to 2.2 times what was said."""
+
 WEIGHT_PER_SECOND = 1.5e7
 """What a core plays of blocks' weights: 1,000,000 x 3 x 200 plain rounds in 29 s, x 40 in 24 s, on two cores."""
 
@@ -122,6 +125,7 @@ def _seconds(work: Work, cores: int) -> dict[str, float]:
     grown = work.segments - work.copies
     return {
         "start": START_SECONDS,
+        "Spark's workers": SECONDS_OF_JOBS if work.by_jobs else 0.0,
         "rounds that are played": work.weight / WEIGHT_PER_SECOND / cores,
         f"inputs and tables of {work.replicas:,} replicas": work.replicas * SECONDS_OF_REPLICA,
         f"{work.traced_rounds:,} rows of the trace": work.traced_rounds * SECONDS_OF_TRACED_ROUND,

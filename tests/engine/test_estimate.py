@@ -79,7 +79,7 @@ def test_windows_of_shared_budgets_are_a_bound() -> None:
     day = estimate.seconds_of_windows(8640, 1200)
     assert 99 / 2 < estimate.START_SECONDS + day < 99 * 2
     (first, *_), (both, *_) = (estimate_lines(Work(by_jobs=by_jobs, sharing=(10.0, 4.0)), 2) for by_jobs in (True, False))
-    assert first.startswith("time: about 4 s, up to 14 s while budgets bind, on 2 cores, ")
+    assert first.startswith("time: about 8 s, up to 18 s while budgets bind, on 2 cores, ")
     assert both.startswith("time: about 4 s, up to 18 s while budgets bind, on 2 cores, ")
 
 

@@ -18,7 +18,7 @@ START_SECONDS = 4.5
 """Of a run of three partitions, from the shell: Python, Spark, tables."""
 
 SECONDS_OF_JOBS = 4.0
-"""More where Spark jobs play: workers start and load the rounds. Without it five such runs took 1.3 to 2.2 times what was said."""
+"""More where Spark jobs play: workers load the rounds. Without it five such runs took 1.3 to 2.2 times what was said."""
 
 WEIGHT_PER_SECOND = 1.5e7
 """What a core plays of blocks' weights: 1,000,000 x 3 x 200 plain rounds in 29 s, x 40 in 24 s, on two cores."""

@@ -278,6 +278,16 @@ def test_an_empty_list_takes_nothing_away(tmp_path: Path) -> None:
     assert notes(tmp_path, more=variants.replace("faults = []", "seed = 4")) == []
 
 
+def test_a_minimum_above_the_replicas_is_told(tmp_path: Path) -> None:
+    """A topic may not begin so; a command may come to it."""
+    told = "min.insync.replicas of topic t is at times above its replicas: then it asks for all of them"
+    later = '[[commands]]\nround = 5\nkind = "alter_config"\ntopic = "t"\nconfig = { "min.insync.replicas" = VALUE }\n'
+    assert notes(tmp_path, more=later.replace("VALUE", "3")) == []
+    assert notes(tmp_path, more=later.replace("VALUE", "4")) == [told]
+    fewer = '[[commands]]\nround = 5\nkind = "reassign"\ntopic = "t"\npartition = 1\nreplicas = [1]\n'
+    assert notes(tmp_path, 'config = { "min.insync.replicas" = 2 }', more=fewer) == [told]
+
+
 def test_more_copies_than_threads_at_the_start_are_told(tmp_path: Path) -> None:
     """Both partitions are led by broker 1, as one of them is said to be; where copies take no time they need no thread."""
     copy = '[[initial.remote_segments]]\ntopic = "t"\npartition = PART\nbase_offset = 0\nend_offset = 4\nbytes = 5000\n'

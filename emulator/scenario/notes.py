@@ -21,6 +21,7 @@ from emulator.scenario.model import Run, Scenario, Topic
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 from emulator.scenario.start_notes import notes_of_start
+from emulator.scenario.topics import NO_REPLICA
 
 OF_TABLES = ("topics", "workload", "consumers", "faults", "fault_generators", "commands")
 """Lists of tables at the top of a file: a variant's are laid over the base's."""
@@ -69,6 +70,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from notes_of_start(scenario)
         yield from _acks(scenario)
         yield from _throttles(scenario)
+        yield from _min_isr(scenario)
         yield from _slow_by_partition(scenario)
         yield from idle_commands(scenario)
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
@@ -166,6 +168,19 @@ def _acks(scenario: Scenario) -> Iterator[str]:
     ]
     if unguarded:
         yield f"min.insync.replicas of {_some('topic', unguarded)} guards what is sent with acks=all only, not with acks 0 or 1"
+
+
+def _min_isr(scenario: Scenario) -> Iterator[str]:
+    """Partition.effectiveMinIsr, since 3.7: a partition with fewer replicas asks for all of them."""
+    moves = [command for command in scenario.commands if command.kind == "reassign" and command.replicas]
+    above = []
+    for topic in scenario.topics:
+        most = max(int(value) for value in values(scenario, topic, "min.insync.replicas"))
+        wanted = [len(command.replicas or ()) for command in moves if fnmatchcase(topic.name, command.topic or "*")]
+        if most > min([int((topic.assignment != NO_REPLICA).sum(axis=1).min()), *wanted]):
+            above.append(topic.name)
+    if above:
+        yield f"min.insync.replicas of {_some('topic', above)} is at times above its replicas: then it asks for all of them"
 
 
 def _acks_of_others(run: Run) -> Iterator[str]:

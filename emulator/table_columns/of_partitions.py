@@ -53,7 +53,11 @@ PARTITIONS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("elections", LONG, "elections of a leader, unclean and preferred ones included"),
         Column("unclean_elections", LONG, "elections of a replica outside ISR and ELR"),
         Column("leaderless_rounds", LONG, "rounds whose end finds no running leader that clients reach"),
-        Column("under_min_isr_rounds", LONG, "rounds with an ISR smaller than min.insync.replicas"),
+        Column(
+            "under_min_isr_rounds",
+            LONG,
+            "rounds with an ISR smaller than min.insync.replicas, or all replicas if there are fewer",
+        ),
         Column("under_replicated_rounds", LONG, "rounds with an ISR smaller than the replica list"),
         Column("unwritable_rounds", LONG, "rounds with something to write in which nothing was acknowledged"),
         Column("unacked_rounds", LONG, "records waiting for their acknowledgement at the end of a round, summed over rounds"),

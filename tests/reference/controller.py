@@ -31,7 +31,7 @@ from .elr import (
     remove_unclean_restarts,
 )
 from .log import Log
-from .partition import NO_LEADER, Leadership, Partition, Progress, Replica
+from .partition import NO_LEADER, Controller, Leadership, Partition, Progress, Replica
 
 
 def fence_and_elect(partition: Partition) -> None:
@@ -39,7 +39,7 @@ def fence_and_elect(partition: Partition) -> None:
     if not partition.controller_up:
         return
     controller = partition.controller
-    epoch_before = controller.epoch
+    epoch_before, held_before = controller.epoch, _what_it_holds(controller)
     leader_before = partition.client_leader
     log_before = leader_before.log if leader_before is not None else None
 
@@ -62,8 +62,16 @@ def fence_and_elect(partition: Partition) -> None:
     _complete_reassignment(partition)
     if returning:
         partition.coverage["returning"] += 1
+    leadership = partition.leadership
+    if leadership is not None and _what_it_holds(controller) != held_before:
+        leadership.asked_in_vain |= bool(leadership.pending_joins | leadership.pending_shrinks)
     if controller.epoch != epoch_before and controller.leader != NO_LEADER:
         _begin_leadership(partition, log_before)
+
+
+def _what_it_holds(controller: Controller) -> tuple[object, ...]:
+    """What an AlterPartition request must know, or it has an old partition epoch: a new leader is told by an epoch of its own."""
+    return set(controller.isr), list(controller.replicas), set(controller.adding), set(controller.removing)
 
 
 def _remove_fenced(partition: Partition, blocked: set[int]) -> None:

@@ -268,7 +268,7 @@ def _committed_on_min_isr(watch: Watch) -> Iterator[str]:
 
     Who is damaged may have held it, as far as its leader can know.
     """
-    least = watch.partition.settings.min_insync_replicas
+    least = watch.partition.min_insync_replicas
     for record in watch.new:
         holders = [
             one.broker

@@ -138,8 +138,8 @@ def take_inputs(partition: Partition) -> None:
             replica.leading_epoch = None
             replica.believed_leader, replica.believed_epoch = partition.controller.leader, partition.controller.epoch
             replica.late_response = None
-            if partition.leadership is not None:  # KIP-903: it asked to join as another broker
-                partition.leadership.pending_joins.discard(replica.broker)
+            if partition.leadership is not None and replica.broker in partition.leadership.pending_joins:
+                partition.leadership.asked_in_vain = True  # KIP-903: it asked to join as another broker
             begin_to_follow(partition, replica)
             partition.coverage["restart"] += 1
 
@@ -192,7 +192,7 @@ def count_outcomes(partition: Partition) -> None:
     serves = working is not None and not partition.status(working[0].broker).clients_cut
     counts, isr_size = partition.ledger.counts, len(partition.controller.isr)
     counts["leaderless_rounds"] += not serves
-    counts["under_min_isr_rounds"] += isr_size < partition.settings.min_insync_replicas
+    counts["under_min_isr_rounds"] += isr_size < partition.min_insync_replicas
     counts["under_replicated_rounds"] += isr_size < len(partition.controller.replicas)
     _note_logs_of_isr_changes(partition)
 

@@ -101,7 +101,7 @@ def _was_isolated(partition: Partition, broker: int) -> bool:
 
 def _batches(partition: Partition, leadership: Leadership, moment: Moment) -> list[Batch]:
     """What counts of the round's workload."""
-    isr_is_enough = len(leadership.known_isr) >= partition.settings.min_insync_replicas
+    isr_is_enough = len(leadership.known_isr) >= partition.min_insync_replicas
     rows = enumerate(partition.case.get("workload", []))
     round_ms, most = partition.settings.round_ms, partition.settings.max_message_bytes
     batches = [Batch(at, records_due(row, partition.now, round_ms), row["record_bytes"], str(row["acks"])) for at, row in rows]

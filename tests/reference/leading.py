@@ -41,7 +41,7 @@ def append(partition: Partition) -> None:
         return
     leadership, replica = working
     refused = 0
-    isr_is_enough = len(partition.isr_known_to(leadership)) >= partition.settings.min_insync_replicas
+    isr_is_enough = len(partition.isr_known_to(leadership)) >= partition.min_insync_replicas
     for index, row in enumerate(partition.case.get("workload", [])):
         count = records_due(row, partition.now, partition.case["round_ms"])
         if count == 0:
@@ -116,6 +116,10 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
         return
     leadership, replica = working
     known = set(partition.isr_known_to(leadership))
+    hears = partition.controller_up and not partition.is_untold(replica.broker)
+    if hears and leadership.asked_in_vain:
+        partition.coverage["change_refused"] += 1
+        leadership.pending_joins, leadership.pending_shrinks = set(), set()
     joiners = {
         broker
         for broker, offset in partition.noted.items()
@@ -123,7 +127,7 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
         and partition.is_unfenced(broker)
         and _has_caught_up(offset, *_needed_to_join(partition, leadership, hw_at_start[replica.broker]))
     }
-    if not partition.controller_up or partition.is_untold(replica.broker):
+    if not hears:
         if not leadership.pending_joins | leadership.pending_shrinks:
             _ask_for_one_change(partition, leadership, replica, known, joiners)
         _advance_high_watermark(partition, leadership, replica, known, len(known), known)
@@ -133,7 +137,7 @@ def join_and_shrink(partition: Partition, hw_at_start: Mapping[int, int]) -> Non
     partition.coverage["pending_shrink_confirmed"] += len(leadership.pending_shrinks)
     joins = joiners | {broker for broker in leadership.pending_joins - known if partition.is_unfenced(broker)}
     shrinks = (shrunk | leadership.pending_shrinks) & (known | joins)
-    leadership.pending_joins, leadership.pending_shrinks = set(), set()
+    leadership.pending_joins, leadership.pending_shrinks, leadership.asked_in_vain = set(), set(), False
     _advance_high_watermark(partition, leadership, replica, known | joins, len(known | joins), known)
     _confirm(partition, replica, joins, shrinks)
     if shrinks:
@@ -207,7 +211,7 @@ def _advance_high_watermark(
 
     `known_isr` is the ISR without this round's joins, which a mutant is content with.
     """
-    if isr_size < partition.settings.min_insync_replicas and partition.rules.hold_below_min_isr:
+    if isr_size < partition.min_insync_replicas and partition.rules.hold_below_min_isr:
         partition.coverage["hw_held_by_min_isr"] += 1
         return
     leo = replica.log.leo

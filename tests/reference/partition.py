@@ -77,7 +77,10 @@ class Progress:
 
 @dataclass
 class Leadership:
-    """T, the client leader, in one epoch, and what it knows. It is ready when its replica leads in this epoch."""
+    """T, the client leader, in one epoch, and what it knows. It is ready when its replica leads in this epoch.
+
+    `asked_in_vain`: what is pending was asked of a controller that knows better by now.
+    """
 
     broker: int
     epoch: int
@@ -86,6 +89,7 @@ class Leadership:
     progress: dict[int, Progress]
     pending_joins: set[int] = field(default_factory=set)
     pending_shrinks: set[int] = field(default_factory=set)
+    asked_in_vain: bool = False
 
 
 @dataclass
@@ -184,6 +188,11 @@ class Partition:
     def cause_of(self, broker: int) -> int | None:
         """The fault behind what happens to the broker in this round."""
         return self.causes[broker][self.now]
+
+    @property
+    def min_insync_replicas(self) -> int:
+        """Members that the ISR needs: of a partition with fewer replicas all of them."""
+        return min(self.settings.min_insync_replicas, len(self.controller.replicas))
 
     @property
     def controller_up(self) -> bool:

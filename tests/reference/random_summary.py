@@ -16,7 +16,7 @@ RARE_BRANCHES = (
     "answer_above_leo", "answer_below_log_start", "answer_diverging", "answer_lost", "clean_stop", "delete_records",
     "disk_loss", "fenced_or_unknown_epoch", "fetch_size_limited", "follower_hw_down", "follower_log_start_up",
     "hw_held_by_min_isr", "hw_held_by_outsider", "joined_and_shrunk", "joined_below_leo", "lag_shrink", "late_leader",
-    "leader_lost", "pending_join", "pending_join_confirmed", "pending_shrink", "pending_shrink_confirmed",
+    "leader_lost", "pending_join", "pending_join_confirmed", "pending_shrink", "pending_shrink_confirmed", "change_refused",
     "power_loss_cut", "preferred_election", "reassign_completed", "reassign_kept_leader", "reassign_moved_leader",
     "returning", "returning_considered", "segment_roll", "slow_limited", "superseded_leader_served",
     "truncate_below_log_start", "truncate_cache_only", "truncate_to_0", "unclean_election", "untold_leader",

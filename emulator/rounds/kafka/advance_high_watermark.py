@@ -21,7 +21,7 @@ def advance_high_watermark(
     isr_after: int,
     held_after: int,
 ) -> None:
-    """Raise T's high watermark over `held`, then over `held_after`; not while |ISR| < min.insync.replicas (KIP-966, rule 1).
+    """Raise T's high watermark over `held`, then over `held_after`; not while the ISR is too small (KIP-966, rule 1).
 
     `isr_joined`, `isr_after`: the ISR that counts each time. An unknown remote LEO is 0.
     """
@@ -29,11 +29,17 @@ def advance_high_watermark(
     part.size_joined = size(isr_joined)
     part.size_shrunk = size(isr_after)
     part.hw_limit = held_by(part, replicas, held)
-    if part.size_joined >= settings.min_insync_replicas or not rules.hold_below_min_isr:
+    if is_enough(part, settings, part.size_joined) or not rules.hold_below_min_isr:
         leader.hw = max(leader.hw, part.hw_limit)
-    if part.size_shrunk >= settings.min_insync_replicas or not rules.hold_below_min_isr:
+    if is_enough(part, settings, part.size_shrunk) or not rules.hold_below_min_isr:
         limit_after = part.hw_limit if held_after == held else held_by(part, replicas, held_after)
         leader.hw = max(leader.hw, limit_after)
+
+
+@compiled_into_callers
+def is_enough(part: Partition, settings: Settings, members: int) -> bool:
+    """Whether an ISR of so many is: min.insync.replicas, or all replicas that there are (Partition.effectiveMinIsr)."""
+    return members >= settings.min_insync_replicas or members >= size(part.assigned)
 
 
 @compiled_into_callers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.constants import CLIENTS_CUT, DELETE_RECORDS, RECORDS_DELETED, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings, WorkloadSpan
@@ -49,7 +50,7 @@ def append_round(
 ) -> int:
     """Append what clients send in one round. Returns records refused."""
     chosen, refused = workload.pattern, workload.too_large
-    if chosen != UNKNOWN and size(part.known_isr) < settings.min_insync_replicas:
+    if chosen != UNKNOWN and not is_enough(part, settings, size(part.known_isr)):
         chosen = workload.unconditional
         refused += inputs.patterns[workload.pattern].records
         if chosen != UNKNOWN:

@@ -7,6 +7,7 @@ Kafka, is in docs/invariants.md (Excuses), by the letters that stand beside it h
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.compare_logs import compare_logs, first_offset_of_logs, judge_impaired
 from emulator.rounds.kafka.constants import DEAF, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import latest_epoch
@@ -154,13 +155,12 @@ def broken_of_leader(inputs: Inputs, part: Partition, replicas: Rows[Replica], s
         for slot in range(part.slots):
             if slot != part.client_leader and has(superseded, slot) and replicas[slot].leading_epoch == part.client_epoch:
                 broken |= 1 << ELECTION_SAFETY
-    least = settings.min_insync_replicas
     # A shrink of this round counts once it is confirmed (K).
-    rises_alone = part.size_joined < least or part.leader_hw > part.hw_limit
-    if part.leader_hw > part.hw_before and part.size_shrunk < least and rises_alone:
+    rises_alone = not is_enough(part, settings, part.size_joined) or part.leader_hw > part.hw_limit
+    if part.leader_hw > part.hw_before and not is_enough(part, settings, part.size_shrunk) and rises_alone:
         broken |= 1 << COMMITTED_ON_MIN_ISR
     beyond = (part.isr | part.elr) & ~(part.known_isr | part.pending_joins)  # (L)
-    if part.leader == part.client_leader and size(part.known_isr) >= least and beyond:
+    if part.leader == part.client_leader and is_enough(part, settings, size(part.known_isr)) and beyond:
         broken |= 1 << REPLICATION_QUORUM_SUPERSET
     return broken
 

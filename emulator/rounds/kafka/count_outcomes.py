@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.append import records_due, unconditional_due
 from emulator.rounds.kafka.constants import CLIENTS_CUT, ISR_EXPAND, ISR_SHRINK, LOG_DAMAGED, NOBODY, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready
@@ -28,7 +29,7 @@ def count_outcomes(
         rose = leader.hw > leader.hw_at_start
     in_sync = size(part.isr)
     part.leaderless_rounds += not serves
-    part.under_min_isr_rounds += in_sync < settings.min_insync_replicas
+    part.under_min_isr_rounds += not is_enough(part, settings, in_sync)
     part.under_replicated_rounds += in_sync < size(part.assigned)
     waits = part.unacked > 0 or records_due(inputs, part) > part.accepted
     part.unwritable_rounds += waits and not (rose or part.acked_on_append > 0)

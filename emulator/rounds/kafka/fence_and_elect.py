@@ -43,7 +43,7 @@ def fence_and_elect(lists: Lists, inputs: Inputs, part: Partition, replicas: Row
         part.elr = 0
         part.last_known_elr = 0
     if not part.controller_down:
-        was_in_sync = part.isr
+        was_in_sync, order, target, adding = part.isr, part.order, part.target, part.adding
         fence(part, replicas, settings, rules, scenario.elr)
         part.fenced_out = was_in_sync & ~part.isr
         part.isr_shrinks += size(part.fenced_out)
@@ -51,6 +51,8 @@ def fence_and_elect(lists: Lists, inputs: Inputs, part: Partition, replicas: Row
         elect_preferred(lists, inputs, part, replicas, settings)
         is_unclean |= reassign(lists, inputs, part, replicas, settings, scenario.elr)
         announce(lists, part, scenario.late_news)
+        if part.isr != was_in_sync or part.order != order or part.target != target or part.adding != adding:
+            part.asked_in_vain |= (part.pending_joins | part.pending_shrinks) != 0  # INVALID_UPDATE_VERSION
         if part.leader != NOBODY and part.epoch != part.epoch_at_start:
             begin_leading(lists, inputs, part, replicas, rules, is_unclean)
     part.pending_joins &= part.assigned
@@ -182,6 +184,7 @@ def begin_leading(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[
     part.known_isr = part.isr
     part.pending_joins = 0
     part.pending_shrinks = 0
+    part.asked_in_vain = 0
     part.epoch_start = UNKNOWN
     for slot in range(part.slots):
         replica = replicas[slot]

@@ -19,14 +19,18 @@ def join_and_shrink(
     """Steps 5 and 6, for a T that is ready: the high watermark is taken with who joins, and again without who leaves.
 
     Changes of the ISR are confirmed in this round if the controller is up and T in touch with it. Else one of them is pending, a
-    joiner or those who are to leave, and as long as it is nobody else joins or leaves (KIP-497, Partition.canAddReplicaToIsr).
+    joiner or those who are to leave, and as long as it is nobody else joins or leaves (KIP-497, Partition.canAddReplicaToIsr). If
+    the controller refuses it then, nothing is pending any more (Partition.handleAlterPartitionError).
     """
+    confirms = not part.controller_down and not replicas[part.client_leader].status & UNTOLD
+    if confirms and part.asked_in_vain:
+        part.pending_joins = 0
+        part.pending_shrinks = 0
     pending = part.pending_joins
     joiners = joiners_of(part, replicas, rules, part.known_isr | pending | part.pending_shrinks)
     shrunk = 0
     if ticks and part.now % settings.isr_check_rounds == 0:
         shrunk = laggards_of(part, replicas, settings, part.known_isr | joiners)
-    confirms = not part.controller_down and not replicas[part.client_leader].status & UNTOLD
     if confirms:
         joins = (pending | joiners) & part.unfenced & part.assigned
         leaving = part.pending_shrinks | shrunk
@@ -60,6 +64,7 @@ def confirm(part: Partition, settings: Settings, has_elr: int, isr_joined: int, 
     """The controller takes the changes: first the joins, then the shrinks."""
     part.pending_joins = 0
     part.pending_shrinks = 0
+    part.asked_in_vain = 0
     part.joined = isr_joined & ~part.isr
     part.lagged_out = isr_joined & ~isr_after
     if part.joined:

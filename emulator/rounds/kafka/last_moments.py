@@ -7,6 +7,7 @@ else has: a broker that dies takes it along.
 from __future__ import annotations
 
 from emulator.compiled import compiled
+from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.batches import bytes_at, run_with
 from emulator.rounds.kafka.constants import CLIENTS_CUT, DATA, NOBODY, OFFLINE, PAUSED, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch
@@ -163,7 +164,7 @@ def counts(inputs: Inputs, part: Partition, batch: Batch, moment: int) -> bool:
     """Whether T takes a batch. Of acks=all alone nothing can be lost, so that only a moment that is given shows any of it."""
     if batch.acked_on_append:
         return True
-    return moment != NOT_GIVEN and size(part.known_isr) >= inputs.settings[part.settings].min_insync_replicas
+    return moment != NOT_GIVEN and is_enough(part, inputs.settings[part.settings], size(part.known_isr))
 
 
 @compiled

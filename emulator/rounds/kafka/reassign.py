@@ -168,8 +168,8 @@ def keep_replicas(
         if leader != NOBODY:
             part.elections += 1
             tell(lists, part, kind, replicas[leader].broker, part.epoch, replicas[leader].leo, UNKNOWN, -1)
-        elif part.leader != NOBODY and part.leader_at_start != NOBODY:
-            lost = replicas[part.leader_at_start]
+        elif part.leader != NOBODY:
+            lost = replicas[part.leader]
             tell(lists, part, LEADER_LOST, lost.broker, part.epoch, UNKNOWN, UNKNOWN, lost.cause)
         part.leader = leader
     for slot in range(part.slots):

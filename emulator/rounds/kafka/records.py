@@ -158,6 +158,7 @@ class Partition(Record):
     known_isr: int = compared("mask of the ISR that T knows")
     pending_joins: int = compared("mask of joins not confirmed")
     pending_shrinks: int = compared("mask of shrinks not confirmed")
+    asked_in_vain: int = compared("1: the controller will refuse what is pending")
     leader_hw: int = counter("T's high watermark after step 6")
     epoch_start: int = compared("start of T's epoch; UNKNOWN: T was elected unawares")
     committed_before: int = compared("highest high watermark of the leaders before T; 0 after an unclean election")

@@ -80,8 +80,8 @@ def follow_inputs(inputs: Inputs, part: Partition, replicas: Rows[Replica]) -> N
             part.unfenced |= 1 << slot
         if replica.status & RETURNING:
             part.returning |= 1 << slot
-        if replica.status & RESTARTED:
-            part.pending_joins &= ~(1 << slot)  # KIP-903: it asked to join as another broker
+        if replica.status & RESTARTED and has(part.pending_joins, slot):
+            part.asked_in_vain = 1  # KIP-903: INELIGIBLE_REPLICA, for it asked to join as another broker
     part.controller_down = replicas[0].status & CONTROLLER_DOWN
     part.next_change = change
 

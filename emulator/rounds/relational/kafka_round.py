@@ -49,6 +49,7 @@ SCRATCH = (
     "place", "starts", "targets", "was_settled", "stays_behind", "new_position", "drops", "leader_stays", "heir", "is_member",
     "was_eligible", "rolls", "accepts", "leader_at_start", "stale_now", "stale_before", "is_asked", "asked_to_elect", "lags",
     "is_joiner", "news_round", "held_leader", "held_epoch", "restarts", "told_leader", "told_epoch", "cut_records", "noted",
+    "was_in_isr", "was_at", "was_to_be_at",
 )  # fmt: skip
 """Columns that no verb behind the next stop asks for."""
 

@@ -22,12 +22,13 @@ REPLICA_COUNTERS = ("appended", "refused", "truncated", "replicated_bytes", "loc
 PARTITION_COLUMNS = {
     "pid": "bigint", "scenario_id": "int", "topic_id": "int", "workload_id": "int", "rounds": "int", "round": "int",
     "leader": "int", "leader_epoch": "int", "client_leader": "int", "client_epoch": "int", "lead_start": "bigint",
-    "lead_hw": "bigint", "moves": "boolean", "oldest_news": "int", "unacked": "bigint",
+    "lead_hw": "bigint", "asked_in_vain": "boolean", "moves": "boolean", "oldest_news": "int", "unacked": "bigint",
     "refusing_broker": "int", "refusing_records": "bigint", "refusing_since": "int", "refusing_from": "bigint",
     "refusing_epoch": "int", "keeps_segments": "boolean", **dict.fromkeys(COUNTERS, "bigint"),
 }  # fmt: skip
 """`leader`, `leader_epoch`: what the controller holds. `client_leader`, `client_epoch`: T, and the epoch it was elected with;
-it knows that it leads from `lead_start` on, and committed up to `lead_hw`. `moves`: a reassignment is under way.
+it knows that it leads from `lead_start` on, and committed up to `lead_hw`. `asked_in_vain`: the controller will refuse what it
+asked for. `moves`: a reassignment is under way.
 `refusing_...`: T turns this many records away in each round, since when. `keeps_segments`: one of its may be deleted."""
 
 REPLICA_COLUMNS = {

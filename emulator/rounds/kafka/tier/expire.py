@@ -199,7 +199,7 @@ def choose(lists: Lists, tiers: TierLists, part: Partition, replica: Replica, ti
             if not is_of_log(lists, tiers, segment, replica):
                 continue
             is_old = settings.retention_rounds != UNKNOWN and part.now - segment.newest_round >= settings.retention_rounds
-            if not is_old and not segment.size_bytes <= breached:
+            if not is_old and (breached <= 0 or segment.size_bytes > breached):
                 return log_start
             breached -= segment.size_bytes
             log_start = max(log_start, segment.end_offset + 1)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from emulator.rounds.relational.tables import Round, over
 from emulator.rounds.relational.verbs.elr import best_answer, fence_one_by_one, leave_unclean, remember_last_leader
 
+PLACES_HELD = {"position": "was_at", "target_position": "was_to_be_at"}
 LEADERSHIP_BEGINS = "(leader >= 0 AND leader_epoch != epoch_at_start)"
 
 
 def fence(now: Round) -> Round:
     """Take fenced members out of the ISR, returning ones too; the last stays: the leader if a member, else the first."""
-    now = now.with_columns(blocked="fenced OR returning").with_columns(
+    held = {"was_in_isr": "in_isr", "was_at": "position", "was_to_be_at": "target_position"}
+    now = now.with_columns(blocked="fenced OR returning", **held).with_columns(
         members_left=over("count_if(in_isr AND NOT blocked)"),
         leader_is_member=over("bool_or(in_isr AND broker = leader)"),
         first_member=over("min_by(broker, IF(in_isr, position, null))"),
@@ -99,6 +101,10 @@ def begin_leadership(now: Round) -> Round:
 
     It is told, if that can be: its epoch enters its cache at its LEO.
     """
+    changed = " OR ".join(
+        ("in_isr != was_in_isr", *(f"coalesce({now_}, -1) != coalesce({then}, -1)" for now_, then in PLACES_HELD.items()))
+    )
+    asked = over(f"bool_or({changed})") + " AND " + over("bool_or(join_pends OR shrink_pends)")
     now = now.with_columns(begins=LEADERSHIP_BEGINS, old_cause=over("max(IF(broker = client_leader, cause, null))"))
     return now.with_columns(
         ended_start="lead_start",
@@ -108,6 +114,7 @@ def begin_leadership(now: Round) -> Round:
         lead_start="IF(begins, null, lead_start)",
         lead_hw="IF(begins, 0L, lead_hw)",
         known_in_isr="IF(begins, in_isr, known_in_isr)",
+        asked_in_vain=f"NOT begins AND (asked_in_vain OR {asked})",
         join_pends="join_pends AND NOT begins",
         shrink_pends="shrink_pends AND NOT begins",
         remote_leo="IF(begins, null, remote_leo)",

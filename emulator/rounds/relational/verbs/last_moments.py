@@ -12,6 +12,7 @@ from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import ACKS, BATCH_COLUMNS, REPLICA, Round, over
 from emulator.rounds.relational.verbs.caches import keep_epochs_of_last_moments
 from emulator.rounds.relational.verbs.chunks import append_chunks, rolled_by_chunks
+from emulator.rounds.relational.verbs.elr import MINIMUM
 from emulator.rounds.relational.verbs.leading import records_of_rate, with_batches
 from emulator.rounds.relational.verbs.links import LINK, passing
 from emulator.rounds.relational.verbs.logs import end_offset_for_epoch, last_epochs
@@ -46,11 +47,11 @@ def _dying_leaders(now: Round) -> Query:
     """T, where it served until its broker was killed: `moment` is when, `draw` the partition's number of this round."""
     assert now.inputs.deaths is not None
     served = "broker = client_leader AND position IS NOT NULL AND leads AND believed_epoch = client_epoch AND NOT clients_cut"
-    all_of = now.replicas.with_columns(known_members=over("count_if(known_in_isr)"))
+    all_of = now.replicas.with_columns(known_members=over("count_if(known_in_isr)"), needed_members=MINIMUM)
     killed = all_of.where(served).join(now.inputs.deaths.broadcast(), ["scenario_id", "broker"]).where("death_round = round")
     return _drawn(_with_round_before(now, killed)).select(
         "pid", "broker AS source", "scenario_id", "round", "workload_id", "client_epoch AS source_epoch", "leo AS source_leo",
-        "known_members", "min_insync_replicas", "moment", "is_given", "round_us", "round_trip_us", "fetch_wait_us",
+        "known_members", "needed_members", "moment", "is_given", "round_us", "round_trip_us", "fetch_wait_us",
         "fixed_fetches", "draw", "was_isolated AS source_was_isolated",
     )  # fmt: skip
 
@@ -88,7 +89,7 @@ def _brought(now: Round, leaders: Query) -> Query:
     due = leaders.join_where(sent.broadcast(), "sent = workload_id AND from_round <= round AND round < to_round")
     if now.inputs.has_rates:
         due = due.with_columns(records=records_of_rate())
-    counts = "acked_on_append OR (is_given AND known_members >= min_insync_replicas)"
+    counts = "acked_on_append OR (is_given AND known_members >= needed_members)"
     return due.where(f"records > 0 AND ({counts})").select(
         "pid", "number", "records", "record_bytes", "acked_on_append", "unacknowledged",
         f"moment * records DIV {AFTER_APPEND} AS brought",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from emulator.rounds.relational.inputs.workload import OF_RATES
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import ACKS, BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
-from emulator.rounds.relational.verbs.elr import change_isr
+from emulator.rounds.relational.verbs.elr import MINIMUM, change_isr
 
 WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append", "unacknowledged", *OF_RATES)
 
@@ -22,6 +22,7 @@ def append(now: Round) -> Round:
     now = now.with_columns(
         appends=f"{SERVES} AND NOT clients_cut",
         known_members=over("count_if(is_known)"),
+        isr_minimum=MINIMUM,
         **dict.fromkeys(("due", "due_on_append", "taken_now", "refused_now", "taken_on_append"), "0L"),
     )
     for number in range(now.inputs.batches_due):
@@ -69,7 +70,7 @@ def _append_one(now: Round, number: int) -> Round:
     now = now.with_columns(
         due=f"due + coalesce({sent}, 0)",
         due_on_append=f"due_on_append + IF(coalesce({acked}, false), {sent}, 0)",
-        accepts=f"appends AND {sent} IS NOT NULL AND ({acked} OR known_members >= min_insync_replicas)",
+        accepts=f"appends AND {sent} IS NOT NULL AND ({acked} OR known_members >= isr_minimum)",
         size=f"{sent} * record_bytes_{number}",
     )
     now = roll_segment(now, "accepts", f"rolled_{number}", "round").with_columns(
@@ -160,13 +161,18 @@ def delete_records(now: Round) -> Round:
 def judge_followers(now: Round) -> Round:
     """T judges all other replicas: who joins the ISR, who lags for good, who was caught up of late.
 
-    One change waits for a controller that is out of touch: of the first that would join, else of all that lag.
+    One change waits for a controller that is out of touch: of the first that would join, else of all that lag. If it refuses
+    that then, nothing waits any more.
     """
     now = now.with_columns(
         client_works=f"coalesce({of_leader(SERVES)}, false)",
         leader_leo=of_leader("leo"),
         leader_hw=of_leader("hw_at_start"),
         confirms=f"coalesce({of_leader(f'{SERVES} AND controller_up AND NOT untold')}, false)",
+    ).with_columns(
+        join_pends="join_pends AND NOT (confirms AND asked_in_vain)",
+        shrink_pends="shrink_pends AND NOT (confirms AND asked_in_vain)",
+        asked_in_vain="asked_in_vain AND NOT confirms",
     )
     now = now.with_columns(
         caught_up=(
@@ -205,6 +211,7 @@ def shrink_and_expand_isr(now: Round) -> Round:
     ).with_columns(
         first_isr_size=f"IF(confirms, {over('count_if(in_first_isr)')}, known_members)",
         second_isr_size=over("count_if(in_second_isr)"),
+        needed_members=MINIMUM,
         isr_expands=f"isr_expands + {over('count_if(joins)')}",
         isr_shrinks=f"isr_shrinks + {over('count_if(leaves)')}",
     )
@@ -225,14 +232,14 @@ def advance_high_watermark(now: Round) -> Round:
         is_follower="position IS NOT NULL AND broker != client_leader",
         is_awaited="join_pends OR (caught_up AND NOT fenced)",
     )
-    of_partition = ("pid", "min_insync_replicas", "leader_leo", "any_leaves", "first_isr_size", "second_isr_size")
+    of_partition = ("pid", "needed_members", "leader_leo", "any_leaves", "first_isr_size", "second_isr_size")
     reached = leaders_view.group_by(*of_partition).agg(
         "min(known_leo) FILTER (WHERE is_follower AND (in_first_isr OR is_awaited)) AS with_joins",
         "min(known_leo) FILTER (WHERE is_follower AND (in_second_isr OR is_awaited)) AS without_leaving",
     )
     reached = reached.with_columns(
-        with_joins="IF(first_isr_size >= min_insync_replicas, least(with_joins, leader_leo), null)",
-        without_leaving="IF(any_leaves AND second_isr_size >= min_insync_replicas, least(without_leaving, leader_leo), null)",
+        with_joins="IF(first_isr_size >= needed_members, least(with_joins, leader_leo), null)",
+        without_leaving="IF(any_leaves AND second_isr_size >= needed_members, least(without_leaving, leader_leo), null)",
     ).select("pid", "greatest(with_joins, without_leaving) AS reached")
     return now.with_replicas(now.replicas.join(reached, PARTITION, "left")).with_columns(
         hw="IF(broker = client_leader, greatest(hw, reached), hw)"

@@ -66,7 +66,7 @@ def count_outcomes(now: Round) -> Round:
     refused_on = "refused_of_leader = refusing_records AND refusing_broker = client_leader"
     return now.with_columns(
         leaderless_rounds="leaderless_rounds + IF(serves, 0, 1)",
-        under_min_isr_rounds="under_min_isr_rounds + IF(isr_size < min_insync_replicas, 1, 0)",
+        under_min_isr_rounds="under_min_isr_rounds + IF(isr_size < least(min_insync_replicas, replica_count), 1, 0)",
         under_replicated_rounds="under_replicated_rounds + IF(isr_size < replica_count, 1, 0)",
         unwritable_rounds=(
             "unwritable_rounds + IF((unacked > 0 OR due > taken_of_all)"

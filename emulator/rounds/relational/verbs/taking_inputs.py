@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.rounds.relational.tables import REPLICA, Round
+from emulator.rounds.relational.tables import REPLICA, Round, over
 from emulator.rounds.relational.verbs.cutting import cut_columns, lost_by_cuts, write_down_cuts
 from emulator.rounds.relational.verbs.elr import forget_elr
 from emulator.rounds.relational.verbs.truncating import cut_followers
@@ -27,9 +27,11 @@ def take_inputs(now: Round) -> Round:
         leads="leads AND NOT restarts",
         believed_leader="IF(restarts, leader, believed_leader)",
         believed_epoch="IF(restarts, leader_epoch, believed_epoch)",
-        join_pends="join_pends AND NOT restarts",
         truncating="truncating OR restarts",
     )
+    if now.inputs.restarts:
+        # KIP-903: who restarts is another broker to the controller than the one that asked to join.
+        now = now.with_columns(asked_in_vain=f"asked_in_vain OR {over('bool_or(join_pends AND restarts)')}")
     if now.inputs.cuts_to_hw and now.inputs.number:
         now = cut_followers(now, "restarts", "restart").with_columns(cut_to="least(cut_to, restart_cut_to)")
     return now.with_columns(hw_at_start="hw", leo_at_start="leo", log_start_at_start="log_start")

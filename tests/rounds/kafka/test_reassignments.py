@@ -109,7 +109,14 @@ def test_cancelling_may_need_an_unclean_election(tmp_path: Path, allowed: bool) 
 
 
 @pytest.mark.parametrize(
-    ("seed", "knows"), [(700, {}), (701, {"elr": True}), (703, {"elr": True, "late_news": True}), (712, {"late_news": True})]
+    ("seed", "knows"),
+    [
+        (700, {}),
+        (701, {"elr": True}),
+        (703, {"elr": True, "late_news": True}),
+        (712, {"late_news": True}),
+        (902, {}),  # who is elected and dropped in one round is who leads no more
+    ],
 )
 def test_random_ones(tmp_path: Path, seed: int, knows: dict[str, bool]) -> None:
     assert_equal(tmp_path, random_batch(seed, 60, reassigned=True, **knows))

@@ -61,7 +61,7 @@ SENTENCES = {
         9,
         "in rounds divisible by the checkpoint period, running replicas: checkpoint := hw; flush.ms likewise.",
     ),
-    "count_outcomes": (10, "under min ISR: |ISR| < min.insync.replicas; under replicated: |ISR| < |replicas|."),
+    "count_outcomes": (10, "under min ISR: |ISR| < min ISR; under replicated: |ISR| < |replicas|."),
     "keep_caches_of_followers": (7, "cache entries at or above it go"),
     "keep_segments_of_followers": (7, "A truncation goes back into the segment it cuts, which is active again, with its old age"),
     "write_down": (10, "Causes of events: of isr_shrink, isr_expand, truncate and log_damaged that of the broker"),

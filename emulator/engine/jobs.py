@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -130,6 +132,9 @@ def blocks_of(plan: Plan, job: int, apart: Sequence[tuple[int, int]]) -> list[in
 
 
 def cores(spark: SparkSession) -> int:
-    """Tasks that run side by side, as Spark says: so many partitions a range has."""
+    """Tasks that run side by side: what local[N] says, else what Spark says by a job: so many partitions a range has."""
+    local = re.match(r"local(?:\[(\d+|\*)|$)", spark.conf.get("spark.master") or "")
+    if local:
+        return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
     partitions = spark.range(MOST_CORES).select(F.spark_partition_id().alias("partition"))
     return int(partitions.agg(F.max("partition")).collect()[0][0]) + 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.dataset as ds
@@ -13,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from emulator import run as running
 from emulator.engine import compiled_engine
+from emulator.engine.jobs import cores
 from emulator.engine.rows import unpacked
 from emulator.errors import InputError
 from emulator.progress import Progress
@@ -171,3 +174,9 @@ def test_what_cannot_be_resumed_is_refused(run: Run, spark: SparkSession, tmp_pa
     (tmp_path / FOLDER / "PLAN.json").write_text("{}")
     with pytest.raises(InputError, match=r"PLAN.json is damaged"):
         run_emulation(run, str(tmp_path), spark, resume=True)
+
+
+@pytest.mark.parametrize(("master", "expected"), [("local[3]", 3), ("local[2,4]", 2), ("local", 1), ("local[*]", os.cpu_count())])
+def test_a_local_master_says_its_cores(master: str, expected: int) -> None:
+    """Without a job, which nothing here could run."""
+    assert cores(SimpleNamespace(conf={"spark.master": master})) == expected

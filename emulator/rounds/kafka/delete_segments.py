@@ -30,10 +30,10 @@ BELOW_LOG_START, TOO_BIG, TOO_OLD = range(3)
 
 @compiled_into_callers
 def delete_segments(
-    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, rules: Rules, ticks: bool
+    lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, rules: Rules
 ) -> None:
     """In rounds of the check, but for round 0: first what lies below the local log start goes, then by size, then by age."""
-    if ticks and part.keeps_segments and part.now > 0 and part.now % settings.retention_check_rounds == 0:
+    if part.keeps_segments and part.now > 0 and part.now % settings.retention_check_rounds == 0:
         for slot in range(part.slots):
             replica = replicas[slot]
             if has(part.assigned, slot) and not replica.status & NOT_RUNNING:

@@ -13,9 +13,7 @@ from emulator.rounds.slots import first_in_order, has, size
 
 
 @compiled_into_callers
-def join_and_shrink(
-    part: Partition, replicas: Rows[Replica], scenario: ScenarioRow, settings: Settings, rules: Rules, ticks: bool
-) -> None:
+def join_and_shrink(part: Partition, replicas: Rows[Replica], scenario: ScenarioRow, settings: Settings, rules: Rules) -> None:
     """Steps 5 and 6, for a T that is ready: the high watermark is taken with who joins, and again without who leaves.
 
     Changes of the ISR are confirmed in this round if the controller is up and T in touch with it. Else one of them is pending, a
@@ -29,7 +27,7 @@ def join_and_shrink(
     pending = part.pending_joins
     joiners = joiners_of(part, replicas, rules, part.known_isr | pending | part.pending_shrinks)
     shrunk = 0
-    if ticks and part.now % settings.isr_check_rounds == 0:
+    if part.now % settings.isr_check_rounds == 0:
         shrunk = laggards_of(part, replicas, settings, part.known_isr | joiners)
     if confirms:
         joins = (pending | joiners) & part.unfenced & part.assigned

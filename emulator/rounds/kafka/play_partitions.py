@@ -124,7 +124,6 @@ def play_partition(
     if part.now >= part.end:
         return
     part.quiet_until = part.now
-    part.next_period = part.now
     part_words = words.partitions[number]
     replica_words = words.replicas[part.first_replica : part.first_replica + part.slots]
     leaps = inputs.scenarios[part.scenario].leaps and not part.traced and part.end - part.now >= WORTH_LEAPING

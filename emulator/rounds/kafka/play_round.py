@@ -16,7 +16,6 @@ from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.join_and_shrink import join_and_shrink
 from emulator.rounds.kafka.last_moments import last_moments, slots_without
 from emulator.rounds.kafka.learn import checkpoint_and_flush, learn
-from emulator.rounds.kafka.periods import next_period
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.serve_readers import serve_readers, stop_readers
 from emulator.rounds.kafka.record_trace import record_trace
@@ -62,9 +61,6 @@ def play_round(
         last_moments(lists, inputs, part, replicas, rules, ran, in_touch)
         take_inputs(lists, inputs, part, replicas, rules)
     settings = inputs.settings[part.settings]
-    ticks = changed or part.now >= part.next_period
-    if ticks:
-        part.next_period = next_period(part, scenario, settings)
     if scenario.shares:
         note_what_is_lacked(part, replicas)
     if tiers is not None:
@@ -76,12 +72,12 @@ def play_round(
             remove_remote(lists, tiers, inputs, part)
         if readers is not None:
             stop_readers(lists, readers, inputs, part, replicas)
-        end_round(lists, tiers, readers, inputs, part, replicas, ticks)
+        end_round(lists, tiers, readers, inputs, part, replicas)
         return
     note_high_watermarks(part, replicas)
     if rules.asks:
         answer_questions(lists, part, replicas, rules)
-    if changed or may_elect(part, settings, ticks):  # 2. fence and elect
+    if changed or may_elect(part, settings):  # 2. fence and elect
         fence_and_elect(lists, inputs, part, replicas, rules)
     know_isr(part, replicas)
     if tiers is not None:
@@ -96,7 +92,7 @@ def play_round(
     fetch(lists, inputs, part, replicas, rules)  # 4. fetch
     mark_superseded(part, replicas)
     if ready:  # 5. join and shrink, 6. high watermark
-        join_and_shrink(part, replicas, scenario, settings, rules, ticks)
+        join_and_shrink(part, replicas, scenario, settings, rules)
     if part.client_leader != NOBODY:
         part.leader_hw = replicas[part.client_leader].hw
     respond(lists, inputs, part, replicas, rules)  # 7. response
@@ -105,13 +101,12 @@ def play_round(
     learn(lists, inputs, part, replicas, rules)  # 8. learn
     if tiers is not None:  # 9. tier tasks
         run_tier_tasks(lists, tiers, inputs, part, replicas, rules)
-    delete_segments(lists, inputs, part, replicas, settings, rules, ticks)  # 9. local retention, then
+    delete_segments(lists, inputs, part, replicas, settings, rules)  # 9. local retention, then
     if tiers is not None:
         report_local_logs(lists, inputs, part, replicas)
         if part.tiered:
             check_tiers(lists, tiers, inputs, part, replicas, rules)
-    if ticks:
-        checkpoint_and_flush(part, replicas, settings)  # checkpoint and flush
+    checkpoint_and_flush(part, replicas, settings)  # checkpoint and flush
     check_invariants(lists, inputs, part, replicas)
     count_outcomes(lists, inputs, part, replicas, settings, refused)  # 10. outcomes
     if changed:
@@ -122,7 +117,7 @@ def play_round(
         remove_remote(lists, tiers, inputs, part)
     if tiers is not None and readers is not None:  # 11. readers
         serve_readers(lists, tiers, readers, inputs, part, replicas, rules)
-    end_round(lists, tiers, readers, inputs, part, replicas, ticks)
+    end_round(lists, tiers, readers, inputs, part, replicas)
 
 
 @compiled_into_callers
@@ -133,13 +128,11 @@ def end_round(
     inputs: Inputs,
     part: Partition,
     replicas: Rows[Replica],
-    ticks: bool,
 ) -> None:
     """The round is over, and with it perhaps a time bucket."""
-    if ticks:
-        scenario = inputs.scenarios[part.scenario]
-        if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
-            end_bucket(lists, tiers, readers, inputs, part, replicas)
+    scenario = inputs.scenarios[part.scenario]
+    if (part.now + 1) % scenario.bucket_rounds == 0 or part.now + 1 == scenario.rounds:
+        end_bucket(lists, tiers, readers, inputs, part, replicas)
     part.now += 1
     part.played += 1
 
@@ -163,8 +156,8 @@ def note_high_watermarks(part: Partition, replicas: Rows[Replica]) -> None:
 
 
 @compiled_into_callers
-def may_elect(part: Partition, settings: Settings, ticks: bool) -> bool:
+def may_elect(part: Partition, settings: Settings) -> bool:
     """Whether the controller may have something to decide in a round in which no input changes."""
     if part.leader == NOBODY or part.target or part.commands_now:
         return True
-    return ticks and settings.rebalance_rounds > 0 and part.now % settings.rebalance_rounds == 0
+    return settings.rebalance_rounds > 0 and part.now % settings.rebalance_rounds == 0

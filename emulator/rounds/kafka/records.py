@@ -230,7 +230,6 @@ class Partition(Record):
     end_hw: int = compared("its high watermark; set at the run's end")
     violations: int = compared("violations of invariants, suspects aside")
     played: int = scratch("rounds that were not leapt over")
-    next_period: int = scratch("no period ends before this round (periods.py); set where a stretch begins")
     quiet_until: int = scratch("rounds before this one are quiet, and what followers lack stays the same; set where it is played")
     # Of one round
     adds_replicas: int = scratch("mask of replicas that a command of this round adds")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -13,7 +14,7 @@ DONE, SCRATCH_FULL, OUTPUT_FULL = range(3)
 """Why a call ended; a system may have further reasons."""
 
 
-class Rooms:
+class Rooms(ABC):
     """Scratch arrays: `room` for lists, `rows_told` for what a block tells until it is handed over; kept from block to block.
 
     A system's own class makes its arrays in `make`: `lists`, whose `filled` has a span for each of them that is told.
@@ -29,9 +30,9 @@ class Rooms:
         self.room, self.rows_told = room, rows_told
         self.make()
 
+    @abstractmethod
     def make(self) -> None:
         """Arrays of the present sizes."""
-        raise NotImplementedError
 
     def told(self, name: str) -> Any:
         """One of the arrays that are told."""

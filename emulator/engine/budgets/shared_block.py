@@ -98,7 +98,7 @@ class SharedBlock:
 
     def begin_steady(self) -> None:
         """Rounds begin in which its partitions may be steady; they may be taken back."""
-        self._begin = self.stretches.mark()
+        self.mark()
         np.asarray(self.stretches.state.replicas)["lacked_bytes"] = UNKNOWN
 
     def was_steady(self, last_edge: int, to_round: int) -> bool:

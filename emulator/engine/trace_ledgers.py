@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from emulator.engine.budgets.share_bookies import NO_SHARES, Shares, inputs_in
 from emulator.inputs.ledger_arrays import Block, TopicBlock
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.outcomes.compiled_ledgers.rounds import round_tables, topic_round_rows
 from emulator.outcomes.compiled_ledgers.view import LedgerView
@@ -25,6 +24,7 @@ from emulator.rounds.bookkeeper.topics.records import Part
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import Packed, entries_of
 from emulator.rounds.records import rows
+from emulator.table_columns.arrow_columns import arrow_schema
 
 ROUND_TABLES = ("ledger_rounds", "bookie_rounds", "topic_rounds")
 """Output tables that have rows of traced ledgers and topics only."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.scenario import Scenario
+from emulator.table_columns.arrow_columns import arrow_schema
 
 KEYS = ("scenario_id", "topic", "kind")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.arrow_columns import arrow_schema
+from emulator.table_columns.arrow_columns import arrow_schema
 
 
 def table_of(table: str, rows: int, columns: Mapping[str, Any]) -> pa.Table:

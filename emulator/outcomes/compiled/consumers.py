@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.columns import offsets_of
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled.names import NO_BROKER, Names
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY
@@ -18,6 +17,7 @@ from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
 from emulator.rounds.packed import entries_of
 from emulator.table_columns import CONSUMER_COUNTERS
+from emulator.table_columns.arrow_columns import arrow_schema
 
 CONSUMER_TABLES = ("consumer_groups", "unread")
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from emulator.inputs.arrays.blocks import Block
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.columns import field_of, lists_of
 from emulator.rounds.slots import MAX_SLOTS, ORDER_BITS, ORDER_MASK
+from emulator.table_columns.arrow_columns import arrow_schema
 
 NO_BROKER = -1
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.consumers import consumer_group_rows, unread_rows
 from emulator.outcomes.compiled.event_counts import event_count_rows
 from emulator.outcomes.compiled.events import told_events
@@ -20,6 +19,7 @@ from emulator.outcomes.compiled.violations import violation_rows
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.state import State
 from emulator.rounds.kafka.told import Told
+from emulator.table_columns.arrow_columns import arrow_schema
 
 TABLES = (
     "partitions", "outcomes", "events", "replicas", "leader_epochs", "remote_segments", "violations", "trace", "trace_partitions",

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.columns import lists_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.rounds.packed import entries_of
@@ -26,6 +25,7 @@ from emulator.rounds.quorums.constants import (
 from emulator.rounds.quorums.play_block import Told
 from emulator.rounds.quorums.records import Latency, Leadership
 from emulator.rounds.quorums.state import State
+from emulator.table_columns.arrow_columns import arrow_schema
 
 TABLES = ("partitions", "outcomes", "events", "violations", "groups")
 """Output tables whose rows a block has."""

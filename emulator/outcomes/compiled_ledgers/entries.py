@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.columns import lists_of, table_of
 from emulator.outcomes.compiled_ledgers.view import LedgerView
 from emulator.rounds.bookkeeper.constants import OF_THE_WRITER
+from emulator.table_columns.arrow_columns import arrow_schema
 
 
 def entry_rows(view: LedgerView) -> pa.Table:

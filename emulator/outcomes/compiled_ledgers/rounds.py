@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.columns import lists_of, nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.view import BROKERS, LedgerView
 from emulator.rounds.bookkeeper.constants import (
@@ -33,6 +32,7 @@ from emulator.rounds.bookkeeper.constants import (
 from emulator.rounds.bookkeeper.topics.records import Owner, Part
 from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.packed import entries_of
+from emulator.table_columns.arrow_columns import arrow_schema
 
 ENTRY_BITS = 41
 """Entries are below FOREVER: with a ledger's place above them they are one number."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.columns import nullable, table_of, texts_at
 from emulator.outcomes.compiled_ledgers.entries import entry_rows
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
@@ -32,6 +31,7 @@ from emulator.rounds.bookkeeper.constants import (
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.state import State
+from emulator.table_columns.arrow_columns import arrow_schema
 
 TABLES = (
     "partitions", "outcomes", "events", "ledgers", "fragments", "entries", "bookies", "ledger_clients",

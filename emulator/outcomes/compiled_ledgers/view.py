@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.outcomes.arrow_columns import arrow_schema
 from emulator.outcomes.compiled.columns import lists_of
 from emulator.outcomes.compiled_ledgers.names import LedgerNames
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.state import LIST_RECORDS, State
 from emulator.rounds.packed import entries_of
+from emulator.table_columns.arrow_columns import arrow_schema
 
 BROKERS: pa.DataType = arrow_schema("fragments").field("ensemble").type
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MAX_VALUE_CHARS = 80
 MAX_LIST_CHARS = 1_000
 MAX_LINE_CHARS = 4_000
 LONGEST_NAME_COMPARED = 100
+MOST_NAMED = 3
+"""Names of many that a note says."""
 
 
 class InputError(Exception):
@@ -64,6 +66,20 @@ def listing(names: Iterable[object]) -> str:
     'a, b'
     """
     return one_line(", ".join(str(name) for name in names), MAX_LIST_CHARS)
+
+
+def some(what: str, names: Sequence[str]) -> str:
+    """Returns up to MOST_NAMED names with what they are of, and how many more there are.
+
+    >>> some("topic", ["a"]), some("topic", ["a", "b", "c", "d"])
+    ('topic a', 'topics a, b, c, 1 more')
+    """
+    return f"{what}{'s' if len(names) > 1 else ''} {listing(few(names, len(names)))}"
+
+
+def few(names: Sequence[str], count: int) -> list[str]:
+    """Returns up to MOST_NAMED of `count` names, and how many more there are."""
+    return [*names[:MOST_NAMED], *([f"{count - MOST_NAMED} more"] if count > MOST_NAMED else [])]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from emulator.arrow_packs import PackedRows
-from emulator.errors import listing
+from emulator.errors import few, listing, some
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Command
@@ -28,8 +28,6 @@ WHY = {
     "delete_records": "no log began further on then",
     "cancel_reassignment": "nothing was under way any more",
 }
-
-MOST_NAMED = 3
 
 Happened = Mapping[tuple[int, str, int], Sequence[tuple[int, str]]]
 """By (scenario_id, topic, partition): (round, kind) of events of KINDS."""
@@ -70,10 +68,7 @@ def lines_of(scenarios: Sequence[Scenario], happened: Happened) -> list[str]:
         if asks(scenario):
             for line in _of_scenario(scenario, happened):
                 having.setdefault(line, []).append(scenario.name)
-    return [
-        line if len(names) == len(scenarios) else f"{line} (scenario{'s' if len(names) > 1 else ''} {_some(names)})"
-        for line, names in having.items()
-    ]
+    return [line if len(names) == len(scenarios) else f"{line} ({some('scenario', names)})" for line, names in having.items()]
 
 
 def _of_scenario(scenario: Scenario, happened: Happened) -> Iterator[str]:
@@ -113,11 +108,6 @@ def _is_idle(command: Command, events: Sequence[tuple[int, str]], moved: Sequenc
 
 
 def _line(command: Command, idle: Sequence[tuple[str, int]], count: int) -> str:
-    of = _some([f"{topic} {partition}" for topic, partition in idle])
+    of = listing(few([f"{topic} {partition}" for topic, partition in idle], len(idle)))
     which = f"on {len(idle)} of {count} partitions, {of}" if count > 1 else f"on {of}"
     return f"{command.kind} in round {command.round} had no effect {which}: {WHY[command.kind]}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return listing([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from emulator.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
-from emulator.errors import listing
+from emulator.errors import MOST_NAMED, few, listing, some
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of
@@ -26,9 +26,6 @@ from emulator.scenario.topics import NO_REPLICA
 OF_TABLES = ("topics", "workload", "consumers", "faults", "fault_generators", "commands")
 """Lists of tables at the top of a file: a variant's are laid over the base's."""
 
-MOST_NAMED = 3
-"""Topics that a note names."""
-
 
 def notes_of(run: Run) -> list[str]:
     """The notes of all scenarios, in lines: one that not all of them have names those that do."""
@@ -39,7 +36,7 @@ def notes_of(run: Run) -> list[str]:
     everywhere = len(run.scenarios)
     idle = sorted({key for scenario in run.scenarios for key in keys_without_effect(scenario)})
     told = [f"no effect here: {', '.join(idle)}"] if idle else []
-    notes = [note if len(names) == everywhere else f"{note} ({_some('scenario', names)})" for note, names in having.items()]
+    notes = [note if len(names) == everywhere else f"{note} ({some('scenario', names)})" for note, names in having.items()]
     return [*told, *notes, *_empty_lists(run), *_acks_of_others(run), *_same_draws(run)]
 
 
@@ -113,7 +110,7 @@ def _queues(scenario: Scenario) -> Iterator[str]:
         if most_due[topic] > in_flight[topic]:
             waiting.setdefault(in_flight[topic], []).append(topic)
     for limit, topics in waiting.items():
-        what = f"max_in_flight = {limit} of {_some('topic', topics)}"
+        what = f"max_in_flight = {limit} of {some('topic', topics)}"
         entries = "one entry goes" if limit == 1 else f"{limit} entries go"
         yield f"{what}: {entries} to a ledger a round at most, the rest of a round's waits"
 
@@ -129,7 +126,7 @@ def _compaction(scenario: Scenario) -> Iterator[str]:
     """UnifiedLog.deleteOldSegments deletes by size and age where cleanup.policy has "delete"; the cleaner is not emulated."""
     compacted = [topic.name for topic in scenario.topics if any("compact" in str(p) for p in policies(scenario, topic))]
     if compacted:
-        yield f"compaction is not emulated: logs of {_some('topic', compacted)} keep what it would free"
+        yield f"compaction is not emulated: logs of {some('topic', compacted)} keep what it would free"
 
 
 def policies(scenario: Scenario, topic: Topic) -> set[ConfigValue]:
@@ -157,9 +154,9 @@ def _acks(scenario: Scenario) -> Iterator[str]:
     """Who is told what: ProducerConfig, acks; min.insync.replicas is asked of acks=all alone (ReplicaManager.appendRecords)."""
     topics = topics_by_acks(scenario)
     if topics["1"]:
-        yield f"acks=1 of {_some('topic', topics['1'])}: the leader alone acknowledges; what followers lack when it goes is lost"
+        yield f"acks=1 of {some('topic', topics['1'])}: the leader alone acknowledges; what followers lack when it goes is lost"
     if topics["0"]:
-        yield f"acks=0 of {_some('topic', topics['0'])}: producers wait for nobody; what is lost of it, they are not told"
+        yield f"acks=0 of {some('topic', topics['0'])}: producers wait for nobody; what is lost of it, they are not told"
     asking_less = {*topics["0"], *topics["1"]}
     unguarded = [
         topic.name
@@ -167,7 +164,7 @@ def _acks(scenario: Scenario) -> Iterator[str]:
         if topic.name in asking_less and any(int(value) > 1 for value in values(scenario, topic, "min.insync.replicas"))
     ]
     if unguarded:
-        yield f"min.insync.replicas of {_some('topic', unguarded)} guards what is sent with acks=all only, not with acks 0 or 1"
+        yield f"min.insync.replicas of {some('topic', unguarded)} guards what is sent with acks=all only, not with acks 0 or 1"
 
 
 def _min_isr(scenario: Scenario) -> Iterator[str]:
@@ -180,7 +177,7 @@ def _min_isr(scenario: Scenario) -> Iterator[str]:
         if most > min([int((topic.assignment != NO_REPLICA).sum(axis=1).min()), *wanted]):
             above.append(topic.name)
     if above:
-        yield f"min.insync.replicas of {_some('topic', above)} is at times above its replicas: then it asks for all of them"
+        yield f"min.insync.replicas of {some('topic', above)} is at times above its replicas: then it asks for all of them"
 
 
 def _acks_of_others(run: Run) -> Iterator[str]:
@@ -191,7 +188,7 @@ def _acks_of_others(run: Run) -> Iterator[str]:
         if system_of(scenario.protocol) != PARTITIONS:
             continue
         topics = topics_by_acks(scenario)
-        given.update((f"acks={acks} of {_some('topic', topics[acks])}", None) for acks in ("0", "1") if topics[acks])
+        given.update((f"acks={acks} of {some('topic', topics[acks])}", None) for acks in ("0", "1") if topics[acks])
         if any(int(value) > 1 for topic in scenario.topics for value in values(scenario, topic, "min.insync.replicas")):
             given["min.insync.replicas"] = None
     if others and given:
@@ -239,18 +236,18 @@ def _empty_lists(run: Run) -> Iterator[str]:
         emptied = [each for each in run.scenarios if each.overrides.get(key) == "[]"]
         names = [each.name for each in emptied if "sweep.variant" not in each.overrides]
         if names:
-            yield f"{key} = [] of {_some('variant', names)} takes nothing away: a variant's are added, or merged by name"
+            yield f"{key} = [] of {some('variant', names)} takes nothing away: a variant's are added, or merged by name"
 
 
 def _too_late(scenario: Scenario) -> Iterator[str]:
     """Faults that begin, and commands that are given, when the run is over."""
     commands = [f"{command.kind} in round {command.round}" for command in scenario.commands if command.round >= scenario.rounds]
     if commands:
-        yield f"the last round is {scenario.rounds - 1}: nothing comes of {listing(_few(commands[:MOST_NAMED], len(commands)))}"
+        yield f"the last round is {scenario.rounds - 1}: nothing comes of {listing(few(commands[:MOST_NAMED], len(commands)))}"
     late = scenario.faults.filter(pc.greater_equal(scenario.faults.column("from_round"), scenario.rounds))
     if late.num_rows:
         first = late.slice(0, MOST_NAMED).select(["kind", "from_round"]).to_pylist()
-        told = listing(_few([f"{row['kind']} from round {row['from_round']}" for row in first], late.num_rows))
+        told = listing(few([f"{row['kind']} from round {row['from_round']}" for row in first], late.num_rows))
         yield f"the last round is {scenario.rounds - 1}: nothing comes of {told}"
 
 
@@ -270,13 +267,3 @@ def _same_draws(run: Run) -> Iterator[str]:
 def _is_drawn_alike(one: Scenario, other: Scenario) -> bool:
     of_both: Sequence[tuple[Any, Any]] = list(zip(one.topics, other.topics, strict=True))
     return one.faults.equals(other.faults) and all((a.assignment == b.assignment).all() for a, b in of_both)
-
-
-def _some(what: str, names: list[str]) -> str:
-    """Up to MOST_NAMED names, and how many more there are."""
-    return f"{what}{'s' if len(names) > 1 else ''} {listing(_few(names, len(names)))}"
-
-
-def _few(names: list[str], count: int) -> list[str]:
-    """Up to MOST_NAMED of `count` names, and how many more there are."""
-    return [*names[:MOST_NAMED], *([f"{count - MOST_NAMED} more"] if count > MOST_NAMED else [])]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow.compute as pc
 
 from emulator.configs import effective
-from emulator.errors import listing
+from emulator.errors import listing, some
 from emulator.scenario.model import Scenario
 
 THREADS = "remote.log.manager.copier.thread.pool.size"
@@ -31,13 +31,13 @@ def _local_starts(scenario: Scenario) -> Iterator[str]:
         lacking = parted.filter(pc.is_null(parted.column("base_offset_min")))
         if topics := sorted(set(lacking.column("topic").to_pylist())):
             yield (
-                f"nothing is remote below given local log starts of {_topics(topics)}: without remote storage such a log"
+                f"nothing is remote below given local log starts of {some('topic', topics)}: without remote storage such a log"
                 " begins on disk at its log start, with it the leader raises its log start to the local one"
             )
         late = parted.filter(pc.greater(parted.column("base_offset_min"), parted.column("log_start_offset")))
         if topics := sorted(set(late.column("topic").to_pylist())):
             yield (
-                f"given log starts of {_topics(topics)} lie below the first remote segment: leaders raise theirs to where"
+                f"given log starts of {some('topic', topics)} lie below the first remote segment: leaders raise theirs to where"
                 " it begins"
             )
 
@@ -59,9 +59,3 @@ def _copies_under_way(scenario: Scenario) -> Iterator[str]:
     if brokers:
         whose = f"broker{'s' if len(brokers) > 1 else ''} {listing(brokers)}"
         yield f"{whose}: more copies are under way at the start than {threads} copier threads; they all go on, side by side"
-
-
-def _topics(names: list[str]) -> str:
-    """Up to three of them."""
-    few = [*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])]
-    return f"topic{'s' if len(names) > 1 else ''} {listing(few)}"

@@ -86,6 +86,15 @@ def is_connect(spark: SparkSession) -> bool:
     return any(cls.__module__.startswith("pyspark.sql.connect.") for cls in type(spark).__mro__)
 
 
+def local_cores(spark: SparkSession) -> int | None:
+    """Tasks that run side by side on this machine, as local, local[N] or local[*] say; None: they run elsewhere, or may."""
+    master = None if is_connect(spark) else spark.conf.get("spark.master")
+    local = re.match(r"local(?:\[(\d+|\*)|$)", master or "")
+    if local is None:
+        return None
+    return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
+
+
 def is_ours(spark: SparkSession) -> bool:
     """Tells whether `get_session` started the Spark behind this session, or began this session of Spark Connect."""
     if _ours is None or is_connect(spark) or is_connect(_ours):

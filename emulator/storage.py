@@ -30,7 +30,7 @@ from emulator.errors import InputError
 from emulator.files import files_of
 from emulator.processes import is_running, this_process
 from emulator.schema import OUTPUT_TABLES
-from emulator.session import is_connect
+from emulator.session import is_connect, local_cores
 from emulator.spark.spark_errors import SPARK_ERRORS
 from emulator.table_columns import OPEN_TABLES
 
@@ -148,10 +148,9 @@ class OutputDirectory:
     def _own_folder(self, table: str) -> str | None:
         """The path of a table's folder where tasks run on this machine and so does the folder, else None."""
         uri = self.path(table)
-        if is_connect(self._spark) or not uri.startswith("file:"):
+        if not uri.startswith("file:") or local_cores(self._spark) is None:
             return None
-        is_local = re.match(r"local(\[|$)", self._spark.conf.get("spark.master") or "")
-        return "/" + uri.removeprefix("file:").lstrip("/") if is_local else None
+        return "/" + uri.removeprefix("file:").lstrip("/")
 
     def _write_arrow(self, table: str, rows: pa.Table, schema: StructType) -> None:
         arrow = _parquet_schema(schema)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,16 +10,15 @@ import click
 
 from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM, print_lines
-from emulator.cli.sessions import refuse_other_contents
+from emulator.cli.sessions import going_on_of, refuse_other_contents
 from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.exits import DONE, VIOLATED, GoingOn, Invocation, fail
+from emulator.exits import DONE, VIOLATED, GoingOn, fail
 from emulator.options import (
     common,
     on_spark,
 )
 
 if TYPE_CHECKING:
-    from emulator.progress import Progress
     from emulator.scenario import Run
 
 
@@ -109,16 +107,6 @@ def run_command(
         asking = f'{PROGRAM} sql {out} "SELECT * FROM violations"'
         return fail(VIOLATED, f"invariants were violated {summary.violations} times: {asking}")
     return DONE
-
-
-def going_on_of(progress: Progress) -> GoingOn:
-    """How a run goes on after an interrupt, noted for one. What an earlier run kept is there for a second --resume as well."""
-    invocation = click.get_current_context().find_object(Invocation)
-    assert invocation is not None
-    resumes = "--resume" in invocation.arguments
-    asked = [*invocation.arguments, *([] if resumes else ["--resume"])]
-    invocation.going_on = GoingOn(shlex.join([PROGRAM, *asked]), lambda: resumes or progress.has_kept)
-    return invocation.going_on
 
 
 def _tell_without_effect(engine: str | None, checkpoint_every: int | None) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 from emulator.cli.printing import PROGRAM
 from emulator.errors import InputError, one_line
-from emulator.exits import GoingOn, end_at_interrupts
+from emulator.exits import GoingOn, Invocation, end_at_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from emulator.outcomes.ask import Asker
+    from emulator.progress import Progress
 
 
 def refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, str]) -> None:
@@ -74,3 +78,13 @@ def session(
     finally:
         if not found:
             stop_if_ours(spark)
+
+
+def going_on_of(progress: Progress) -> GoingOn:
+    """How a run goes on after an interrupt, noted for one. What an earlier run kept is there for a second --resume as well."""
+    invocation = click.get_current_context().find_object(Invocation)
+    assert invocation is not None
+    resumes = "--resume" in invocation.arguments
+    asked = [*invocation.arguments, *([] if resumes else ["--resume"])]
+    invocation.going_on = GoingOn(shlex.join([PROGRAM, *asked]), lambda: resumes or progress.has_kept)
+    return invocation.going_on

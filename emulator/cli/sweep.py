@@ -12,8 +12,7 @@ import click
 
 from emulator.cli import sessions
 from emulator.cli.printing import PROGRAM, print_lines
-from emulator.cli.run import going_on_of
-from emulator.cli.sessions import refuse_other_contents
+from emulator.cli.sessions import going_on_of, refuse_other_contents
 from emulator.errors import InputError, quoted
 from emulator.exits import DONE
 from emulator.options import common, on_spark

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +19,7 @@ from emulator.engine.job_files import JobFiles
 from emulator.engine.rows import rows_schema
 from emulator.engine.task_watch import watching
 from emulator.progress import Progress
+from emulator.session import local_cores
 
 MOST_CORES = 10_000
 
@@ -132,9 +131,8 @@ def blocks_of(plan: Plan, job: int, apart: Sequence[tuple[int, int]]) -> list[in
 
 
 def cores(spark: SparkSession) -> int:
-    """Tasks that run side by side: what local[N] says, else what Spark says by a job: so many partitions a range has."""
-    local = re.match(r"local(?:\[(\d+|\*)|$)", spark.conf.get("spark.master") or "")
-    if local:
-        return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
+    """Tasks that run side by side: what a local master says, else what Spark says by a job: so many partitions a range has."""
+    if (local := local_cores(spark)) is not None:
+        return local
     partitions = spark.range(MOST_CORES).select(F.spark_partition_id().alias("partition"))
     return int(partitions.agg(F.max("partition")).collect()[0][0]) + 1

@@ -19,8 +19,8 @@ TOTALS = (
     "worse", "better",
 )  # fmt: skip
 """Of a scenario, summed over partitions; of several draws the mean."""
-APART = ("unacknowledged_lost",)
-"""Likewise, behind all others: what nobody was told of (acks=0)."""
+APART = ("unacknowledged_lost", "unreadable", "under_replicated")
+"""Likewise, behind all others: what nobody was told of (acks=0), and of ledgers what is not lost, but not well at the end."""
 
 Ask = Callable[[str], tuple[Sequence[str], Iterable[Sequence[Any]]]]
 
@@ -83,8 +83,8 @@ def compare_sql(by: Sequence[str] = ()) -> str:
     `by`: columns of `outcomes` to group partitions by, as base has them; none: all partitions together. Columns: scenario,
     protocol, seed and configuration (of a sweep's draw: its seed, and its other choices in words; else null), by_... of each
     grouping column, partitions, then lost (acknowledged records), unacknowledged_lost
-    (sent with acks=0), truncated (records), diverged (partitions whose replicas differ below their high
-    watermarks); what guarding against losses costs: refused (records), and unwritable_seconds, leaderless_seconds and
+    (sent with acks=0), unreadable and under_replicated (acknowledged entries of ledgers, at the end), truncated
+    (records), diverged (partitions whose replicas differ below their high watermarks); what guarding against losses costs: refused (records), and unwritable_seconds, leaderless_seconds and
     under_min_isr_seconds (summed over partitions); worse and better (partitions that lost more, or less, than in base, of a draw:
     than in the base of its own seed and fault); count_lost, count_diverged and count_unavailable (partitions). Raises InputError
     for a column that outcomes lacks.
@@ -104,6 +104,7 @@ WITH chosen AS (
 pairs AS (
   SELECT o.scenario_id, s.seed, s.configuration, s.name, s.protocol, s.round_ms, {groups}
     o.acked_lost AS own_lost, base.acked_lost AS base_lost, o.unacknowledged_lost AS own_unacknowledged_lost,
+    o.acked_unreadable AS own_unreadable, o.acked_under_replicated AS own_under_replicated,
     o.truncated AS own_truncated, o.refused AS own_refused,
     o.unwritable_rounds AS own_unwritable, o.leaderless_rounds AS own_leaderless, o.under_min_isr_rounds AS own_under_min_isr,
     d.topic IS NOT NULL AS is_diverged
@@ -121,6 +122,8 @@ SELECT
   {names}count(*) AS partitions,
   sum(own_lost) AS lost,
   coalesce(sum(own_unacknowledged_lost), 0) AS unacknowledged_lost,
+  coalesce(sum(own_unreadable), 0) AS unreadable,
+  coalesce(sum(own_under_replicated), 0) AS under_replicated,
   sum(own_truncated) AS truncated,
   count_if(is_diverged) AS diverged,
   sum(own_refused) AS refused,

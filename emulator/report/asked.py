@@ -7,6 +7,7 @@ from html import escape
 
 from emulator.progress import counted
 from emulator.report.markup import Column, Row, bullets, paragraph, seconds, section, table
+from emulator.scenario.protocols import LEDGER_PROTOCOLS
 
 MOST_FAULTS, MOST_TOPICS = 40, 30
 """Rows of the tables; the costliest faults, and the topics that fared worst."""
@@ -20,13 +21,14 @@ def asked(
 ) -> str:
     """Returns the section. `size`: of RACKS; `topics`, `faults`: of TOPICS and FAULTS in questions.py; `run`: of table runs."""
     there = [fault for fault in faults if fault["fault_id"] is not None]
+    is_ledgers = scenario["protocol"] in LEDGER_PROTOCOLS
     return section(
         "asked",
         "What was asked",
         bullets(_words(scenario, scenarios, size, topics, there)),
         "<h3>Topics</h3>",
         _some(topics, MOST_TOPICS, "topics, those that fared worst"),
-        table("topics", _TOPIC_COLUMNS, topics[:MOST_TOPICS]),
+        table("topics", _LEDGER_COLUMNS if is_ledgers else _TOPIC_COLUMNS, topics[:MOST_TOPICS]),
         "<h3>Faults</h3>" if there else "",
         _some(there, MOST_FAULTS, "faults, the costliest"),
         table("faults", _FAULT_COLUMNS, there[:MOST_FAULTS]) if there else "",
@@ -38,8 +40,10 @@ def _words(scenario: Row, scenarios: Sequence[Row], size: Row, topics: Sequence[
     rounds, each = scenario["rounds"], scenario["round_ms"] / 1000
     yield f"{rounds:,} rounds of {seconds(each)}, {seconds(rounds * each)} in all, of the protocol {scenario['protocol']}"
     racks = f" in {counted(size['racks'], 'rack')}" if size["racks"] else ", none in a rack"
-    partitions = sum(topic["partitions"] for topic in topics)
-    yield f"{counted(size['brokers'], 'broker')}{racks}; {counted(partitions, 'partition')} of {counted(len(topics), 'topic')}"
+    who, what, most = "broker", "partition", sum(topic["partitions"] for topic in topics)
+    if scenario["protocol"] in LEDGER_PROTOCOLS:
+        who, what, most = "bookie", "ledger", sum(topic["ledgers"] or 0 for topic in topics)
+    yield f"{counted(size['brokers'], who)}{racks}; {counted(most, what)} of {counted(len(topics), 'topic')}"
     kinds: dict[str, int] = {}
     for fault in faults:
         kinds[fault["kind"]] = kinds.get(fault["kind"], 0) + 1
@@ -72,6 +76,12 @@ _TOPIC_COLUMNS = (
     Column("fewest replicas", "least_replicas"),
     Column("most replicas", "most_replicas"),
     Column("least min.insync.replicas", "min_isr"),
+)
+_LEDGER_COLUMNS = (
+    Column("topic", "topic"),
+    Column("partitions", "partitions"),
+    Column("ledgers", "ledgers"),
+    Column("ensemble / write quorum / ack quorum", "quorums"),
 )
 _FAULT_COLUMNS = (
     Column("fault", "fault_id"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from emulator.report import questions
 from emulator.report.chart import PLACEHOLDERS, chart
 from emulator.report.markup import Row
 from emulator.report.style import LIGHT
@@ -22,6 +24,12 @@ MOST_FAULTS = 14
 
 _WIDTH = 11.0
 _SPANS = ((2 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+_TRAFFIC = [("bytes_in", "Fetched from other brokers"), ("bytes_out", "Served to other brokers")]
+_TRAFFIC_OF_BOOKIES = (
+    ("bytes_produced", "Taken from clients"),
+    ("bytes_in", "Copied from other bookies"),
+    ("bytes_out", "Read by clients and for copies"),
+)
 _SATURATED = ("network_in_saturated_rounds", "network_out_saturated_rounds", "disk_saturated_rounds", "throttled_rounds")
 
 
@@ -30,34 +38,66 @@ def time_unit(total_seconds: float) -> tuple[float, str]:
     return next((seconds, name) for least, seconds, name in _SPANS if total_seconds >= least)
 
 
-def timeline(
-    scenario: Row, without_leader: Sequence[Row], short: Sequence[Row], losses: Sequence[Row], faults: Sequence[Row]
-) -> str:
-    """Returns the chart of `timeline_figure` as a part of the page."""
-    figure = timeline_figure(scenario, without_leader, short, losses, faults)
-    return chart(figure, "timeline", "Partitions without a leader and under-replicated, losses, and faults over time")
+@dataclass(frozen=True)
+class Panel:
+    """A part of the chart over time. `rows`: by round how much a count changes (`is_level`), or how many there were."""
+
+    title: str
+    colour: str
+    rows: Sequence[Row]
+    is_level: bool = False
 
 
-def timeline_figure(
-    scenario: Row, without_leader: Sequence[Row], short: Sequence[Row], losses: Sequence[Row], faults: Sequence[Row]
-) -> Figure:
-    """Returns the chart of partitions without a leader and with a short ISR, of losses, and of faults, over time.
+OF_LEDGERS = (
+    ("acked_lost", "Acknowledged entries lost", "lost"),
+    ("add_failed", "Adds that failed", "gone"),
+    ("ensemble_change", "Ensemble changes", "short"),
+    ("underreplicated", "Bookies of fragments found missing", "gone"),
+    ("rereplicated", "Bookies of fragments replaced by autorecovery", "short"),
+    ("recovery_started", "Recoveries begun", "soft"),
+)
+"""Kinds of events of ledgers that have a panel, its title and its colour."""
 
-    `without_leader`, `short`: changes by round; `losses`: records by round; `faults`: rows of report/questions.py, FAULTS.
-    """
+
+def panels(scenario: Row, rows: Callable[[str], Sequence[Row]]) -> list[Panel]:
+    """Returns what of a scenario is drawn over time, above its faults. `rows`: asks a question of report/questions.py."""
+    if scenario["protocol"] in LEDGER_PROTOCOLS:
+        counts: dict[str, list[Row]] = {}
+        for row in rows(questions.LEDGER_EVENTS):
+            counts.setdefault(row["kind"], []).append(row)
+        return [Panel(title, colour, counts[kind]) for kind, title, colour in OF_LEDGERS if kind in counts]
+    gone, short, losses = map(rows, (questions.WITHOUT_LEADER, questions.UNDER_REPLICATED, questions.LOSSES))
+    return [
+        Panel("Partitions without a leader", "gone", gone, is_level=True),
+        Panel("Under-replicated partitions (ISR smaller than the replica list)", "short", short, is_level=True),
+        *([Panel("Acknowledged records lost at elections", "lost", losses)] if losses else []),
+    ]
+
+
+def timeline(scenario: Row, drawn: Sequence[Panel], faults: Sequence[Row]) -> str:
+    """Returns the chart of `timeline_figure` as a part of the page; nothing where there is nothing to draw."""
+    if not drawn and not faults:
+        return ""
+    said = [panel.title for panel in drawn]
+    return chart(timeline_figure(scenario, drawn, faults), "timeline", f"Over time: {'; '.join([*said, 'faults'])}")
+
+
+def timeline_figure(scenario: Row, drawn: Sequence[Panel], faults: Sequence[Row]) -> Figure:
+    """Returns the chart over time of some panels, one above the other, and of faults (report/questions.py, FAULTS)."""
     from matplotlib.figure import Figure
 
     rounds, seconds = int(scenario["rounds"]), float(scenario["rounds"]) * scenario["round_ms"] / 1000
     scale, unit = time_unit(seconds)
     each = scenario["round_ms"] / 1000 / scale
     lanes = _lanes(faults, rounds)
-    heights = [1.5, 1.5, *([1.0] if losses else []), *([0.22 * len(lanes) + 0.1] if lanes else [])]
+    heights = [*(1.5 if panel.is_level else 1.0 for panel in drawn), *([0.22 * len(lanes) + 0.1] if lanes or not drawn else [])]
     figure = Figure(figsize=(_WIDTH, sum(heights) + 0.42 * len(heights) + 0.5), layout="constrained")
     axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
-    _steps(axes[0], without_leader, rounds, each, "gone", "Partitions without a leader")
-    _steps(axes[1], short, rounds, each, "short", "Under-replicated partitions (ISR smaller than the replica list)")
-    if losses:
-        _sticks(axes[2], losses, each)
+    for place, panel in enumerate(drawn):
+        if panel.is_level:
+            _steps(axes[place], panel.rows, rounds, each, panel.colour, panel.title)
+        else:
+            _sticks(axes[place], panel, each)
     if lanes:
         _bars(axes[-1], lanes, each)
     axes[-1].set_xlabel(unit)
@@ -91,13 +131,16 @@ def _steps(axes: Axes, changes: Sequence[Row], rounds: int, each: float, colour:
     axes.grid(axis="y", linewidth=0.5)
 
 
-def _sticks(axes: Axes, losses: Sequence[Row], each: float) -> None:
-    at = [row["round"] * each for row in losses]
-    records = [row["records"] for row in losses]
-    axes.vlines(at, 0, records, color=PLACEHOLDERS["lost"], linewidth=2)
-    axes.plot(at, records, ".", color=PLACEHOLDERS["lost"])
-    axes.set_title("Acknowledged records lost at elections")
+def _sticks(axes: Axes, panel: Panel, each: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    at = [row["round"] * each for row in panel.rows]
+    records = [row["records"] for row in panel.rows]
+    axes.vlines(at, 0, records, color=PLACEHOLDERS[panel.colour], linewidth=2)
+    axes.plot(at, records, ".", color=PLACEHOLDERS[panel.colour])
+    axes.set_title(panel.title)
     axes.set_ylim(0, max(records) * 1.12)
+    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.grid(axis="y", linewidth=0.5)
 
@@ -126,18 +169,23 @@ def _bars(axes: Axes, lanes: Sequence[tuple[str, list[tuple[int, int]]]], each: 
 
 
 def traffic(scenario: Row, rows: Sequence[Row]) -> str:
-    """Returns the chart of bytes fetched and served by each broker over time. `rows`: of BROKER_ROUNDS."""
-    figure, panels, frame = _panels(scenario, rows, 2)
-    seconds = np.diff(frame.edges) * frame.unit_seconds
-    both = [frame.of(rows, name) / seconds / 1e6 for name in ("bytes_in", "bytes_out")]
-    most = max(float(np.nanmax(each, initial=0.0)) for each in both)
-    titles = ("Fetched from other brokers", "Served to other brokers")
+    """Returns the chart of bytes that each broker, or bookie, took and gave over time. `rows`: of BROKER_ROUNDS.
+
+    Of bookies only what there was; nothing, if there was none.
+    """
+    wanted = _TRAFFIC
     if scenario["protocol"] in LEDGER_PROTOCOLS:
-        titles = ("Copied from other bookies", "Read by replication workers and recoveries")
-    for axes, values, title in zip(panels, both, titles, strict=True):
+        wanted = [(name, title) for name, title in _TRAFFIC_OF_BOOKIES if any(row[name] for row in rows)]
+        if not wanted:
+            return ""
+    figure, parts, frame = _panels(scenario, rows, len(wanted))
+    seconds = np.diff(frame.edges) * frame.unit_seconds
+    all_values = [frame.of(rows, name) / seconds / 1e6 for name, _ in wanted]
+    most = max(float(np.nanmax(each, initial=0.0)) for each in all_values)
+    for axes, values, (_, title) in zip(parts, all_values, wanted, strict=True):
         drawn = frame.draw(axes, values, title, "heat", most)
-    figure.colorbar(drawn, ax=list(panels), label="MB/s", pad=0.01)
-    return chart(figure, "traffic", "Replication traffic by broker over time")
+    figure.colorbar(drawn, ax=list(parts), label="MB/s", pad=0.01)
+    return chart(figure, "traffic", f"Traffic by {frame.who} over time")
 
 
 def saturation(scenario: Row, rows: Sequence[Row]) -> str:
@@ -145,12 +193,12 @@ def saturation(scenario: Row, rows: Sequence[Row]) -> str:
     kinds = [name for name in _SATURATED if any(row[name] for row in rows)]
     if not kinds:
         return ""
-    figure, panels, frame = _panels(scenario, rows, len(kinds))
-    for axes, name in zip(panels, kinds, strict=True):
+    figure, parts, frame = _panels(scenario, rows, len(kinds))
+    for axes, name in zip(parts, kinds, strict=True):
         values = 100 * frame.of(rows, name) / frame.of(rows, None)
         drawn = frame.draw(axes, values, name.removesuffix("_rounds").replace("_", " "), "hot", 100.0)
-    figure.colorbar(drawn, ax=list(panels), label="% of rounds", pad=0.01)
-    return chart(figure, "saturation", "Share of rounds in which a budget or throttle held a broker back")
+    figure.colorbar(drawn, ax=list(parts), label="% of rounds", pad=0.01)
+    return chart(figure, "saturation", f"Share of rounds in which a budget or throttle held a {frame.who} back")
 
 
 class _Frame:
@@ -158,6 +206,7 @@ class _Frame:
 
     def __init__(self, scenario: Row, rows: Sequence[Row]) -> None:
         seconds = float(scenario["rounds"]) * scenario["round_ms"] / 1000
+        self.who = "bookie" if scenario["protocol"] in LEDGER_PROTOCOLS else "broker"
         self.unit_seconds, self.unit = time_unit(seconds)
         self.brokers = sorted({row["broker"] for row in rows})
         self.starts = sorted({row["from_round"] for row in rows})
@@ -191,7 +240,6 @@ class _Frame:
         step = max(1, -(-len(self.brokers) // 25))
         shown = list(range(0, len(self.brokers), step))
         axes.set_yticks(shown, [str(self.brokers[place]) for place in shown], fontsize=8)
-        axes.set_ylabel("broker")
         return drawn
 
 
@@ -201,7 +249,9 @@ def _panels(scenario: Row, rows: Sequence[Row], count: int) -> tuple[Figure, Seq
     frame = _Frame(scenario, rows)
     height = min(max(0.24 * len(frame.brokers) + 1.1, 2.0), 6.5)
     figure = Figure(figsize=(_WIDTH, height), layout="constrained", dpi=150)
-    return figure, figure.subplots(1, count, squeeze=False, sharey=True)[0], frame
+    parts = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+    parts[0].set_ylabel(frame.who)
+    return figure, parts, frame
 
 
 def _shades(colour: str) -> Any:

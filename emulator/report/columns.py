@@ -22,13 +22,23 @@ _AVAILABILITY = (
     Column("unwritable", "unwritable_seconds", seconds, bar=True),
     Column("under min ISR", "under_min_isr_seconds", seconds, bar=True),
 )
+_OF_ENTRIES = (
+    Column("unreadable at the end", "acked_unreadable", bar=True),
+    Column("under-replicated at the end", "acked_under_replicated", bar=True),
+)
+_OF_ADDS = (
+    Column("adds that failed", "failed_adds", bar=True),
+    Column("waited for, over all entries", "unacked_seconds", seconds, bar=True),
+)
 OF_SCENARIOS = (
     Column("scenario", "name"),
     Column("protocol", "protocol"),
     Column("acknowledged", "acked"),
     Column("lost", "acked_lost", bar=True),
     Column("of acks=0 lost", "unacknowledged_lost", bar=True),
+    *_OF_ENTRIES,
     Column("partitions with loss", "partitions_with_loss"),
+    *_OF_ADDS,
     Column("refused", "refused", bar=True),
     Column("given up", "given_up", bar=True),
     *_AVAILABILITY,
@@ -42,7 +52,9 @@ BY_TOPIC = (
     Column("acknowledged", "acked"),
     Column("lost", "acked_lost", bar=True),
     Column("of acks=0 lost", "unacknowledged_lost", bar=True),
+    *_OF_ENTRIES,
     Column("partitions with loss", "partitions_with_loss"),
+    *_OF_ADDS,
     Column("refused", "refused", bar=True),
     Column("given up", "given_up", bar=True),
     *_AVAILABILITY,
@@ -99,6 +111,7 @@ OF_WORST = (
     Column("acknowledged", "acked"),
     Column("lost", "acked_lost", bar=True),
     Column("of acks=0 lost", "unacknowledged_lost", bar=True),
+    *_OF_ENTRIES,
     *_AVAILABILITY,
     Column("refused", "refused", bar=True),
     Column("given up", "given_up", bar=True),
@@ -116,12 +129,14 @@ _KAFKAS = (
         "truncated",
         "given_up",
     ),
-    *("network_in_saturated_seconds", "network_out_saturated_seconds", "disk_saturated_seconds", "throttled_seconds"),
+    *("network_out_saturated_seconds", "throttled_seconds"),
 )
+_LEDGERS = ("acked_unreadable", "acked_under_replicated", "failed_adds", "unacked_seconds")
 _IN_WORDS_OF_LEDGERS = {
     "lost_at_elections": "lost",
     "elections": "ensemble changes",
     "replicas": "last ensemble",
+    "replicated_bytes": "copied",
     "broker": "bookie",
     "bytes_in": "copies taken",
     "bytes_out": "read from it",
@@ -131,7 +146,12 @@ _IN_WORDS_OF_LEDGERS = {
 }
 
 
+def of_partitions(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns that say something of partitions of Kafka and of groups."""
+    return tuple(column for column in columns if column.name not in _LEDGERS)
+
+
 def of_ledgers(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns that say something of ledgers, called what they are there; those of leaders, ISRs and budgets go."""
+    """The columns that say something of ledgers, called what they are there; those of leaders and ISRs go."""
     kept = [column for column in columns if column.name not in _KAFKAS]
     return tuple(replace(column, title=_IN_WORDS_OF_LEDGERS.get(column.name, column.title)) for column in kept)

@@ -25,6 +25,7 @@ from emulator.report.columns import (
     OF_VIOLATIONS,
     OF_WORST,
     of_ledgers,
+    of_partitions,
 )
 from emulator.report.limits import limits
 from emulator.report.markup import Column, Row, bullets, number, paragraph, seconds, section, table
@@ -162,18 +163,26 @@ def _cards(own: Row | None) -> str:
             ("under min.insync.replicas, likewise", seconds(own["under_min_isr_seconds"]), False),
             ("under-replicated, likewise", seconds(own["under_replicated_seconds"]), False),
         ]
+    else:
+        cards[1:1] = [("acknowledged, out of reach at the end", number(own["acked_unreadable"]), own["acked_unreadable"] > 0)]
+        cards += [
+            ("acknowledged, with too few copies at the end", number(own["acked_under_replicated"]), False),
+            ("adds that failed", number(own["failed_adds"]), False),
+        ]
     items = (f"<li{' class=bad' if bad else ''}><b>{value}</b><span>{what}</span></li>" for what, value, bad in cards)
     return f'<ul class="cards">{"".join(items)}</ul>'
 
 
 def _side_by_side(came_to: Sequence[Row]) -> str:
     shown = list(came_to)
+    of_both, are_ledgers = OF_SCENARIOS, {row["protocol"] in LEDGER_PROTOCOLS for row in came_to}
+    columns = of_both if len(are_ledgers) > 1 else of_ledgers(of_both) if True in are_ledgers else of_partitions(of_both)
     note = ""
     if len(shown) > MOST_SCENARIOS:
         shown = sorted(shown, key=lambda row: (-row["acked_lost"], -row["unwritable_seconds"], row["scenario_id"]))
         shown = shown[:MOST_SCENARIOS]
         note = paragraph(f"The worst {MOST_SCENARIOS} of {len(came_to):,}; emulator compare has all.", "soft")
-    return section("scenarios", "Scenarios side by side", note, table("scenario-table", OF_SCENARIOS, shown))
+    return section("scenarios", "Scenarios side by side", note, table("scenario-table", columns, shown))
 
 
 def _lost(scenario: Row, topics: Sequence[Row], faults: Sequence[Row], struck: Sequence[Row], violations: Sequence[Row]) -> str:
@@ -201,7 +210,7 @@ def _lost(scenario: Row, topics: Sequence[Row], faults: Sequence[Row], struck: S
 
 
 def _in_words(scenario: Row, columns: Sequence[Column]) -> Sequence[Column]:
-    return of_ledgers(columns) if scenario["protocol"] in LEDGER_PROTOCOLS else columns
+    return of_ledgers(columns) if scenario["protocol"] in LEDGER_PROTOCOLS else of_partitions(columns)
 
 
 def _worst_of(name: str, columns: Sequence[Column], rows: Sequence[Row]) -> tuple[str, str]:
@@ -211,11 +220,12 @@ def _worst_of(name: str, columns: Sequence[Column], rows: Sequence[Row]) -> tupl
 
 
 def _time(scenario: Row, rows: Rows, faults: Sequence[Row]) -> str:
+    there = [fault for fault in faults if fault["fault_id"] is not None]
+    drawn = charts.timeline(scenario, charts.panels(scenario, rows), there)
     if scenario["protocol"] in LEDGER_PROTOCOLS:
-        note = "Ledgers have no leader and no ISR: what could not be written is in the tables by topic, and in the stories."
-        return section("time", "Over time", charts.timeline(scenario, [], [], [], faults), paragraph(note, "soft"))
-    gone, short = rows(questions.WITHOUT_LEADER), rows(questions.UNDER_REPLICATED)
-    drawn = charts.timeline(scenario, gone, short, rows(questions.LOSSES), faults)
+        note = "By round, over all ledgers. For how long nothing could be written is in the tables by topic and in the stories."
+        lacking = _unwritten(scenario, [kind for kind, *_ in charts.OF_LEDGERS])
+        return section("time", "Over time", drawn, lacking, paragraph(note, "soft"))
     note = "From the events: a leader is missed from its fault on, and an isolated one that serves some clients is not."
     note += " A partition that began under-replicated is not counted until it changes."
     lacking = _unwritten(scenario, ("acked_lost", "election", "unclean_election", "leader_lost", "isr_shrink", "isr_expand"))
@@ -230,7 +240,7 @@ def _brokers(scenario: Row, rows: Rows) -> str:
     many = f"The first {MOST_BROKERS} of {len(brokers):,}, those that were held back most, then those with the highest peaks."
     return section(
         "brokers",
-        "Traffic and saturation by broker",
+        f"Traffic and saturation by {'bookie' if is_ledgers else 'broker'}",
         charts.traffic(scenario, over_time),
         saturated or ("" if is_ledgers else paragraph("No budget of a broker, and no throttle, held replication back.")),
         paragraph(many, "soft") if len(brokers) > MOST_BROKERS else "",

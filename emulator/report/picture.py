@@ -12,7 +12,7 @@ from emulator.options import refuse_unwritable, writing
 from emulator.outcomes.ask import Asker
 from emulator.report import questions
 from emulator.report.chart import PLACEHOLDERS, drawing
-from emulator.report.charts import timeline_figure
+from emulator.report.charts import panels, timeline_figure
 from emulator.report.markup import Row
 from emulator.report.style import LIGHT
 
@@ -27,7 +27,7 @@ def refuse_picture(path: str) -> None:
 
 
 def write_timeline(tables: Asker, path: str, wanted: str | None) -> None:
-    """Writes what of a scenario was unavailable, under-replicated and lost when, and its faults; in the light page's colours.
+    """Writes the page's chart over time of a scenario in the light page's colours.
 
     `wanted`: its name or id, None: base or the only one. Raises InputError as `write_report`.
     """
@@ -36,10 +36,10 @@ def write_timeline(tables: Asker, path: str, wanted: str | None) -> None:
     def rows(query: str) -> list[Row]:
         return tables.rows(query.format(s=scenario["scenario_id"]))
 
-    asked = (questions.WITHOUT_LEADER, questions.UNDER_REPLICATED, questions.LOSSES, questions.FAULTS)
     written = StringIO()
     with drawing():
-        timeline_figure(scenario, *map(rows, asked)).savefig(written, format="svg", metadata={"Date": None})
+        figure = timeline_figure(scenario, panels(scenario, rows), rows(questions.FAULTS))
+        figure.savefig(written, format="svg", metadata={"Date": None})
     with writing("--picture", path):
         drawn = re.sub(r"#[0-9a-f]{6}\b", lambda found: _OF_LIGHT.get(found[0], found[0]), written.getvalue())
         Path(path).write_text(drawn, "utf-8")

@@ -11,9 +11,14 @@ SELECT s.scenario_id, s.name, s.protocol, count(*) AS partitions, sum(o.acked) A
   sum(o.unwritable_rounds) * s.round_ms / 1000 AS unwritable_seconds,
   sum(o.under_min_isr_rounds) * s.round_ms / 1000 AS under_min_isr_seconds,
   sum(o.under_replicated_rounds) * s.round_ms / 1000 AS under_replicated_seconds,
-  sum(o.unclean_elections) AS unclean_elections, sum(o.replicated_bytes) AS replicated_bytes
+  sum(o.unclean_elections) AS unclean_elections, sum(o.replicated_bytes) AS replicated_bytes,
+  coalesce(sum(o.acked_unreadable), 0) AS acked_unreadable,
+  coalesce(sum(o.acked_under_replicated), 0) AS acked_under_replicated,
+  coalesce(max(l.failed_adds), 0) AS failed_adds, sum(o.unacked_rounds) * s.round_ms / 1000 AS unacked_seconds
 FROM scenarios s
 JOIN outcomes o ON o.scenario_id = s.scenario_id
+LEFT JOIN (SELECT scenario_id, sum(failed_adds) AS failed_adds FROM ledgers GROUP BY scenario_id) l
+  ON l.scenario_id = s.scenario_id
 GROUP BY s.scenario_id, s.name, s.protocol, s.round_ms
 ORDER BY s.scenario_id
 """
@@ -27,13 +32,25 @@ SELECT o.topic, count(*) AS partitions, min(size(p.replicas)) AS least_replicas,
   sum(o.leaderless_rounds) * s.round_ms / 1000 AS leaderless_seconds,
   sum(o.unwritable_rounds) * s.round_ms / 1000 AS unwritable_seconds,
   sum(o.under_min_isr_rounds) * s.round_ms / 1000 AS under_min_isr_seconds,
-  sum(o.under_replicated_rounds) * s.round_ms / 1000 AS under_replicated_seconds
+  sum(o.under_replicated_rounds) * s.round_ms / 1000 AS under_replicated_seconds,
+  coalesce(sum(o.acked_unreadable), 0) AS acked_unreadable,
+  coalesce(sum(o.acked_under_replicated), 0) AS acked_under_replicated,
+  coalesce(max(l.failed_adds), 0) AS failed_adds, sum(o.unacked_rounds) * s.round_ms / 1000 AS unacked_seconds,
+  max(l.ledgers) AS ledgers, max(l.quorums) AS quorums
 FROM outcomes o
 JOIN partitions p ON p.scenario_id = o.scenario_id AND p.topic = o.topic AND p.partition = o.partition
 JOIN scenarios s ON s.scenario_id = o.scenario_id
+LEFT JOIN (
+  SELECT topic, count(*) AS ledgers, sum(failed_adds) AS failed_adds,
+    concat(min(ensemble_size), '/', min(write_quorum), '/', min(ack_quorum)) AS quorums
+  FROM ledgers
+  WHERE scenario_id = {s}
+  GROUP BY topic
+) l ON l.topic = o.topic
 WHERE o.scenario_id = {s}
 GROUP BY o.topic, s.round_ms
-ORDER BY acked_lost DESC, leaderless_seconds DESC, unwritable_seconds DESC, under_min_isr_seconds DESC, o.topic
+ORDER BY acked_lost DESC, acked_unreadable DESC, leaderless_seconds DESC, unwritable_seconds DESC, under_min_isr_seconds DESC,
+  acked_under_replicated DESC, o.topic
 """
 
 FAULTS = """
@@ -126,9 +143,20 @@ GROUP BY round
 ORDER BY round
 """
 
+LEDGER_EVENTS = """
+SELECT kind, round,
+  sum(IF(kind IN ('acked_lost', 'add_failed'), coalesce(records, to_offset - from_offset, 0), 1)) AS records
+FROM events
+WHERE scenario_id = {s}
+  AND kind IN ('acked_lost', 'add_failed', 'ensemble_change', 'underreplicated', 'rereplicated', 'recovery_started')
+GROUP BY kind, round
+ORDER BY kind, round
+"""
+"""What happened to ledgers, by kind and round: entries that were lost or that failed, of other kinds how many events."""
+
 BROKER_ROUNDS = """
-SELECT broker, from_round, to_round, bytes_in, bytes_out, local_bytes, up_rounds, network_in_saturated_rounds,
-  network_out_saturated_rounds, disk_saturated_rounds, throttled_rounds
+SELECT broker, from_round, to_round, bytes_in, bytes_out, coalesce(bytes_produced, 0) AS bytes_produced, local_bytes,
+  up_rounds, network_in_saturated_rounds, network_out_saturated_rounds, disk_saturated_rounds, throttled_rounds
 FROM broker_rounds
 WHERE scenario_id = {s}
 ORDER BY broker, from_round
@@ -160,16 +188,18 @@ SELECT o.topic, min(o.partition) AS partition, count(*) AS alike, p.replicas, o.
   coalesce(o.unacknowledged_lost, 0) AS unacknowledged_lost,
   o.leaderless_rounds * s.round_ms / 1000 AS leaderless_seconds, o.unwritable_rounds * s.round_ms / 1000 AS unwritable_seconds,
   o.under_min_isr_rounds * s.round_ms / 1000 AS under_min_isr_seconds, o.refused, coalesce(o.given_up, 0) AS given_up,
-  o.truncated, o.elections, o.unclean_elections
+  o.truncated, o.elections, o.unclean_elections, coalesce(o.acked_unreadable, 0) AS acked_unreadable,
+  coalesce(o.acked_under_replicated, 0) AS acked_under_replicated
 FROM outcomes o
 JOIN scenarios s ON s.scenario_id = o.scenario_id
 JOIN partitions p ON p.scenario_id = o.scenario_id AND p.topic = o.topic AND p.partition = o.partition
 WHERE o.scenario_id = {s} AND (o.acked_lost > 0 OR o.unacknowledged_lost > 0 OR o.leaderless_rounds > 0 OR o.unwritable_rounds > 0
-  OR o.under_min_isr_rounds > 0 OR o.refused > 0 OR o.given_up > 0)
+  OR o.under_min_isr_rounds > 0 OR o.refused > 0 OR o.given_up > 0 OR o.acked_unreadable > 0 OR o.acked_under_replicated > 0)
 GROUP BY o.topic, p.replicas, o.acked, o.acked_lost, o.unacknowledged_lost, o.leaderless_rounds, o.unwritable_rounds,
-  o.under_min_isr_rounds, o.refused, o.given_up, o.truncated, o.elections, o.unclean_elections, s.round_ms
-ORDER BY acked_lost DESC, leaderless_seconds DESC, unwritable_seconds DESC, under_min_isr_seconds DESC, refused DESC,
-  given_up DESC, topic, partition
+  o.under_min_isr_rounds, o.refused, o.given_up, o.truncated, o.elections, o.unclean_elections, o.acked_unreadable,
+  o.acked_under_replicated, s.round_ms
+ORDER BY acked_lost DESC, acked_unreadable DESC, leaderless_seconds DESC, unwritable_seconds DESC, under_min_isr_seconds DESC,
+  refused DESC, given_up DESC, acked_under_replicated DESC, topic, partition
 LIMIT {rows}
 """
 """Partitions in trouble, the worst first; one stands for all of its topic with its replicas that went through the same."""

@@ -69,6 +69,46 @@ def test_who_finds_nobody_stops_before_it_asks_the_store(tmp_path: Path, bookies
     assert seen["recoveries"] == [("done", "OK", last_entry)]
 
 
+AWAY = fault("metadata_store_outage", None, 3, 9)
+
+
+@pytest.mark.parametrize(("spare", "failed_by"), [([], 6), ([crash(4, 0)], 6), ([crash(4, 3)], 10), ([crash(4, 5)], 10)])
+def test_who_finds_nobody_stops_while_the_store_is_away(tmp_path: Path, spare: list[dict[str, Any]], failed_by: int) -> None:
+    """MetadataUpdateLoop chooses before it writes, among those of whom BookieWatcherImpl was told last.
+
+    Bookie 1 dies under entry 4, and the store is away in rounds 3 to 8. Without a spare the add fails in the next round, and
+    those due after it, but the ledger is closed when the store is back. Of a spare that died since nobody is told until then.
+    """
+    given = case(bookies=4 if spare else 3, workload=[adds(0, 7)], faults=[crash(1, 4), AWAY, *spare])
+    before = end_of(tmp_path / "before", given, failed_by - 1)
+    assert (before["failed"], before["refused_closed"]) == (0, 0)
+    after = end_of(tmp_path / "after", given, failed_by)
+    assert (after["failed"], after["state"]) == (1, "OPEN" if failed_by < 10 else "CLOSED")
+    end = end_of(tmp_path / "end", given)
+    assert (end["state"], end["last_entry"], end["acked"], end["failed"], end["refused_closed"]) == ("CLOSED", 3, 4, 1, 2)
+
+
+def test_a_recovery_chooses_of_whom_the_store_told_last(tmp_path: Path) -> None:
+    """BookieWatcherImpl: bookie 4 joins while the store is away, and no client knows of it; 5 died, and is chosen all the same.
+
+    Entry 4 is written back from round 9 on, with 1 dead. In turn 5 comes for it, and 1, which was registered, until the store is
+    back in round 20.
+    """
+    away = fault("metadata_store_outage", None, 8, 20)
+    faults = [fault("client_crash", None, 5), fault("drop_adds", 1, 4, 5), away, crash(1, 9), crash(5, 8)]
+    given = case(
+        (3, 3, 3),
+        bookies=5,
+        workload=[adds(0, 5)],
+        faults=faults,
+        commands=[command("recover_ledger", 7), command("add_bookie", 10, broker=4)],
+    )
+    assert end_of(tmp_path / "before", given, 20)["recoveries"] == [("write", None, None)]
+    end = end_of(tmp_path / "end", given)
+    assert (end["state"], end["last_entry"]) == ("CLOSED", 4)
+    assert end["fragments"] == [(0, [1, 2, 3]), (4, [4, 2, 3])]
+
+
 @pytest.mark.parametrize(("window", "lacs"), [(1, (2, 3)), (2, (4, 4))])
 def test_an_add_waits_for_the_new_bookie_to_answer(tmp_path: Path, window: int, lacs: tuple[int, int]) -> None:
     """PendingAddOp: a change takes no answer away that is needed, and sendAddSuccessCallbacks is called for answers alone.

@@ -194,10 +194,47 @@ def test_ledgers(spark: SparkSession, tmp_path: Path, report: Callable[..., Page
     words = "".join(page.words)
     assert "ledger ledger:0, scenario base (bookkeeper)" in words
     assert "longest unwritable" in words
+    assert "Ensemble changes" in words
+    assert not [word for word in ("Partitions without a leader", "ISR smaller", "min.insync") if word in words]
+    assert page.rows("topics")[0]["ensemble / write quorum / ack quorum"] == "3/3/2"
     added = {int(row["bookie"]): row["taken from clients"] for row in page.rows("broker-table")}
     assert not {"without a leader", "under min ISR", "cut from logs"} & page.rows("worst-table")[0].keys()
     assert sorted(added) == [1, 2, 3, 4, 5, 6, 7]
     assert added[1] > added[2] > 0 == added[7]
+
+
+LEDGERS_OUT_OF_REACH = """
+protocol = "bookkeeper"
+rounds = 60
+[cluster]
+brokers = 4
+[[topics]]
+name = "log"
+assignment = [[1, 2], [2, 3], [3, 4]]
+config = { ensembleSize = 2, writeQuorumSize = 2, ackQuorumSize = 2 }
+[[workload]]
+topic = "log"
+to_round = 10
+records_per_round = 1
+[[faults]]
+kind = "broker_crash"
+broker = 1
+from_round = 20
+[[faults]]
+kind = "broker_crash"
+broker = 2
+from_round = 20
+"""
+
+
+def test_ledgers_out_of_reach(spark: SparkSession, tmp_path: Path, report: Callable[..., Page]) -> None:
+    """Nothing is lost and everything was written, but of one ledger both bookies are away, and of another one of two."""
+    page = report(played(LEDGERS_OUT_OF_REACH, spark, tmp_path / "ledgers"))
+    (topic,) = page.rows("by-topic")
+    assert (topic["lost"], topic["unreadable at the end"], topic["under-replicated at the end"]) == (0, 10, 10)
+    assert [(row["partition"], row["unreadable at the end"]) for row in page.rows("worst-table")] == [("log:0", 10), ("log:1", 0)]
+    assert "Faults in force" in page.words
+    assert {"story-log-0", "story-log-1"} <= page.ids
 
 
 def test_a_run_of_other_tables(tmp_path: Path, report: Callable[..., Page]) -> None:

@@ -57,19 +57,21 @@ class BookieArrays:
         timelines = bookie_timelines(faults, known, scenario.rounds, scenario.session_timeout_rounds)
         lags = bookie_lags(faults, scenario.rounds)
         causes = bookie_causes(faults, known, scenario.rounds)
+        store = store_outages(faults, scenario.rounds)
         left, joined = first_rounds(scenario, DECOMMISSION), first_rounds(scenario, ADD_BOOKIE)
         racks, regions = numbered(b.rack for b in brokers), numbered(region_of(b.rack) for b in brokers)
         bookies: list[tuple[int, ...]] = []
         spans: list[tuple[int, ...]] = []
         for broker in brokers:
             own = spans_of(timelines.get(broker.id), left.get(broker.id, FOREVER), causes.get(broker.id, []))
-            lagging = with_lags(from_joining(own, joined.get(broker.id, 0)), lags.get(broker.id, []))
+            told = as_clients_know(from_joining(own, joined.get(broker.id, 0)), store)
+            lagging = with_lags(told, lags.get(broker.id, []))
             slowness = slow_adds([f for f in faults if f.broker == broker.id], scenario.rounds, scenario.round_ms)
             slowed = with_slowness(lagging, slowness)
             bookies.append((broker.id, racks[broker.rack], regions[region_of(broker.rack)], len(spans), len(slowed)))
             spans += [*slowed, (FOREVER, 0, NO_FAULT, 0, NO_FAULT, *NOT_SLOW)]
         self.bookies, self.spans = tuple(bookies), tuple(spans)
-        self.store = (*((at, int(up)) for at, up in store_outages(faults, scenario.rounds)), (FOREVER, 0))
+        self.store = (*((at, int(up)) for at, up in store), (FOREVER, 0))
 
 
 def first_rounds(scenario: Scenario, kind: str) -> dict[int, int]:
@@ -94,6 +96,28 @@ def from_joining(spans: Sequence[tuple[int, int, int]], joined: int) -> list[tup
     status = begun[-1][1] if begun[-1][0] == joined else begun[-1][1] & ~HAPPENS
     first = (joined, status & ~RESTARTED, begun[-1][2])
     return [(0, DEAD | UNREGISTERED, NO_FAULT), first, *(span for span in spans if span[0] > joined)]
+
+
+def as_clients_know(spans: Sequence[tuple[int, int, int]], store: Sequence[tuple[int, bool]]) -> list[tuple[int, int, int]]:
+    """The spans of a bookie, registered or not as the store said last: while it is away it tells nobody (BookieWatcherImpl).
+
+    `store`: as of store_outages.
+    """
+    known: list[tuple[int, int, int]] = []
+    told = spans[0][1] & UNREGISTERED
+    up, at_span, at_store = True, -1, -1
+    for edge in sorted({*(span[0] for span in spans), *(at for at, _ in store)}):
+        while at_span + 1 < len(spans) and spans[at_span + 1][0] <= edge:
+            at_span += 1
+        while at_store + 1 < len(store) and store[at_store + 1][0] <= edge:
+            at_store += 1
+            up = store[at_store][1]
+        begin, status, cause = spans[at_span]
+        told = status & UNREGISTERED if up else told
+        now = ((status if begin == edge else status & ~HAPPENS) & ~UNREGISTERED | told, cause)
+        if not known or known[-1][1:] != now or now[0] & HAPPENS:
+            known.append((edge, *now))
+    return known
 
 
 def with_lags(

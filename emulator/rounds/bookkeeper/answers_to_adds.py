@@ -35,7 +35,7 @@ def next_failure(lists: Lists, settings: Settings, ledger: Ledger, client: int) 
     """
     for at in every(ledger.requests):
         one = lists.requests[at]
-        if one.client != client or not one.awaited:
+        if one.client != client or not one.awaited or one.sent_round > ledger.now:
             continue
         if is_dead(lists, ledger, one.bookie) or ledger.now - one.sent_round >= settings.add_timeout_rounds:
             one.awaited = 0

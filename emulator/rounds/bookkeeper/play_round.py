@@ -18,7 +18,7 @@ from emulator.rounds.bookkeeper.stored import flush
 from emulator.rounds.bookkeeper.take_answers import take_answers
 from emulator.rounds.bookkeeper.take_inputs import follow_bookies, take_inputs
 from emulator.rounds.bookkeeper.take_recoveries import open_without_recovery, take_recoveries
-from emulator.rounds.bookkeeper.use_store import use_store
+from emulator.rounds.bookkeeper.use_store import miss_store, use_store
 from emulator.rounds.lists import List, every
 
 
@@ -37,6 +37,8 @@ def play_round(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     ledger.queued += inputs.workload[ledger.workload].entries
     if ledger.store_up:  # 2. metadata store
         use_store(lists, inputs, ledger, rules)
+    else:
+        miss_store(lists, inputs, ledger)
     send(lists, inputs, ledger)  # 3. send
     handle(lists, inputs, ledger)  # 4. bookies; 5. look: answers are where they were taken
     take_answers(lists, inputs, ledger)  # 6. answers

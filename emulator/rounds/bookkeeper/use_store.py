@@ -51,6 +51,17 @@ def use_store(lists: Lists, inputs: Inputs, ledger: Ledger, rules: Rules) -> Non
 
 
 @compiled
+def miss_store(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
+    """The store is away: an ensemble change waits, but who finds nobody to choose stops at once; its close waits."""
+    if ledger.writer != WRITING or not ledger.changing:
+        return
+    new = append(ledger.own)
+    copy_known_ensemble(lists, ledger, new)
+    stops_without_bookies(lists, inputs, ledger, new)
+    keep_first(ledger.own, ledger.own.count - 1)
+
+
+@compiled
 def change_ensemble(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """The writer's ensemble change: the failed bookies that still are at their indices are replaced.
 
@@ -95,8 +106,7 @@ def copy_known_ensemble(lists: Lists, ledger: Ledger, row: int) -> None:
 def put_replaced(lists: Lists, inputs: Inputs, ledger: Ledger, row: int) -> bool:
     """Replace the failed bookies in the row of a new ensemble, and write that to the store. False: the writer stopped."""
     cause = cause_of_change(lists, inputs, ledger, lists.own, row, WRITER, CHANGING)
-    if finds_nobody(lists, inputs, ledger, lists.own, row, WRITER, CHANGING):
-        stop(lists, ledger, NOT_ENOUGH_BOOKIES, False, cause)
+    if stops_without_bookies(lists, inputs, ledger, row):
         return False
     if ledger.state == CLOSED:
         stop(lists, ledger, LEDGER_CLOSED, False, ledger.close_cause)
@@ -106,6 +116,16 @@ def put_replaced(lists: Lists, inputs: Inputs, ledger: Ledger, row: int) -> bool
         return False
     replace(lists, inputs, ledger, lists.own, row, WRITER, CHANGING)
     put_ensemble(lists, inputs, ledger, ledger.lac + 1, lists.own, row, cause)
+    return True
+
+
+@compiled
+def stops_without_bookies(lists: Lists, inputs: Inputs, ledger: Ledger, row: int) -> bool:
+    """Whether there is nobody for the first of the failed bookies in the row of a new ensemble: then the writer stops."""
+    if not finds_nobody(lists, inputs, ledger, lists.own, row, WRITER, CHANGING):
+        return False
+    cause = cause_of_change(lists, inputs, ledger, lists.own, row, WRITER, CHANGING)
+    stop(lists, ledger, NOT_ENOUGH_BOOKIES, False, cause)
     return True
 
 

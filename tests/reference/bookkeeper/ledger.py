@@ -155,9 +155,10 @@ class Ledger:
 
     @property
     def registered(self) -> list[int]:
-        """The bookies that an ensemble may take."""
-        now, gone = self.now, self.decommissioned
-        return [one for one, rounds in self.statuses.items() if rounds[now].registered and one not in gone]
+        """The bookies that an ensemble may take: as the store said last, since it tells nobody anything while it is away."""
+        told = next((then for then in range(self.now, 0, -1) if store_is_up(self.faults, then)), 0)
+        gone = self.decommissioned
+        return [one for one, rounds in self.statuses.items() if rounds[told].registered and one not in gone]
 
     def cause_of(self, broker: int) -> int | None:
         """The fault behind what happens to a bookie in this round."""

@@ -97,6 +97,7 @@ def end_round(ledger: Ledger, shares: Mapping[int, int] | None = None) -> None:
 def use_store(ledger: Ledger) -> None:
     """Step 2: what clients want of the metadata store, one after the other: writer, recoveries, replication workers."""
     if not ledger.store_up:
+        ledger.writer.miss_store(ledger.registered)
         return
     metadata = ledger.metadata
     state, ensembles = metadata.state, {one.first_entry: tuple(one.ensemble) for one in metadata.fragments}

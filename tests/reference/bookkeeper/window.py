@@ -120,9 +120,9 @@ class Window:
         An answer of this very round comes too late for one that timed out, not for one of a completed add.
         """
         for add, index in sorted(self._requests(), key=lambda one: (one[0].waiting[one[1]], one[0].entry, one[1])):
-            bookie = self.ensemble[index]
-            if not is_dead(bookie) and now - add.waiting[index] < self.timeout_rounds:
-                continue
+            bookie, waited = self.ensemble[index], now - add.waiting[index]
+            if waited < 0 or (not is_dead(bookie) and waited < self.timeout_rounds):
+                continue  # or it is sent in the next round only
             del add.waiting[index]
             self.answered.append(add)
             cause = cause_of(bookie) if is_dead(bookie) else add.kept_back.get(index)

@@ -83,18 +83,32 @@ class Writer:
             self.closes.append(METADATA_VERSION if self.metadata.last_entry != self.lac else OK)
         return messages
 
+    def miss_store(self, registered: Iterable[int]) -> None:
+        """The store is away. An ensemble change can't be written, but that there is nobody to choose shows without it."""
+        if self.writes and self.changing is not None:
+            self._choose(registered)
+
+    def _choose(self, registered: Iterable[int]) -> list[int] | None:
+        """The ensemble that it wants: the one that it knows, if nobody is to be replaced. None: it stops for want of bookies."""
+        known, changing = self.known or list(self.window.ensemble), self.changing or {}
+        failed = {index: one for index, one in bookies_of(changing).items() if known[index] == one}
+        if not failed:
+            return known
+        self.change_cause = cause_of_change(known, changing)
+        ensemble = self.placement.replace(known, failed, registered)
+        if ensemble != known:
+            return ensemble
+        self._stop(NOT_ENOUGH_BOOKIES, self.change_cause)
+        return None
+
     def _change_ensemble(self, registered: Iterable[int], now: int, newest_cause: int | None) -> list[Message]:
         """A MetadataUpdateLoop: what it knows is changed first, and that it writes, or is told why it can't."""
         metadata, window = self.metadata, self.window
         known = self.known or list(window.ensemble)
-        changing = self.changing or {}
-        failed = {index: one for index, one in bookies_of(changing).items() if known[index] == one}
-        if failed:
-            self.change_cause = cause_of_change(known, changing)
-            ensemble = self.placement.replace(known, failed, registered)
-            if ensemble == known:
-                self._stop(NOT_ENOUGH_BOOKIES, self.change_cause)
-                return []
+        ensemble = self._choose(registered)
+        if ensemble is None:
+            return []
+        if ensemble != known:
             if metadata.state == CLOSED:
                 self._stop(LEDGER_CLOSED, metadata.close_cause)
                 return []

@@ -38,6 +38,11 @@ class LedgerRows:
     trace: Sequence[Row] = field(default=(), repr=False)
     bookie_trace: Sequence[Row] = field(default=(), repr=False)
 
+    @property
+    def name(self) -> str:
+        """What a page calls it."""
+        return f"{self.topic}:{self.partition}" + ("" if self.number is None else f", ledger {self.number}")
+
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """Every bookie that ever had to do with the ledger, by id."""
@@ -66,6 +71,11 @@ class TopicRows:
     columns: tuple[int, ...] = ()
     trace: Sequence[Row] = field(default=(), repr=False)
     ledger_trace: Sequence[Row] = field(default=(), repr=False)
+
+    @property
+    def name(self) -> str:
+        """What a page calls it."""
+        return f"{self.topic}:{self.partition}"
 
 
 def read_ledger_or_topic(tables: Asker, subject: Subject, number: int | None) -> LedgerRows | TopicRows:

@@ -51,7 +51,7 @@ def write_page(story: Story, path: str) -> None:
 
 def page(story: Story) -> str:
     """Returns the page of a story."""
-    name = f"{story.rows.topic}:{story.rows.partition}"
+    name = story.rows.name
     body = [
         f"<h1>What happened to {escape(name)}</h1>",
         *(f"<p>{escape(text)}</p>" for text in story.opening or heading(story)),

@@ -25,6 +25,10 @@ class StoryRows(Protocol):
         """The number within the topic."""
 
     @property
+    def name(self) -> str:
+        """What a page calls it."""
+
+    @property
     def columns(self) -> tuple[int, ...]:
         """What has a column of its own, by number."""
 
@@ -64,6 +68,11 @@ class PartitionRows:
     violations: Sequence[Row] = ()
     trace: Sequence[Row] = field(default=(), repr=False)
     controllers: Sequence[Row] = field(default=(), repr=False)
+
+    @property
+    def name(self) -> str:
+        """What a page calls it."""
+        return f"{self.topic}:{self.partition}"
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -68,7 +68,10 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Speech:
-    """What a drawing calls its columns, the one at the side, roles, arrows and marks; `opening`: how to read a round's end."""
+    """What a drawing calls its columns, the one at the side, roles, arrows and marks; `opening`: how to read a round's end.
+
+    `side_first`: in the picture the one at the side stands left of the others, which may be many.
+    """
 
     column: str
     side: str
@@ -76,6 +79,7 @@ class Speech:
     arrows: Mapping[str, str]
     opening: str
     marks: Mapping[str, str] = field(default_factory=dict)
+    side_first: bool = False
 
 
 OF_PARTITIONS = Speech(

@@ -29,6 +29,7 @@ LINE_HEIGHT, ARROW_HEIGHT, BLOCK_GAP, HEADER_HEIGHT = 17, 27, 8, 34
 _BASELINE = 12.5
 _TEXT_OFFSET = 14
 _GAP = 5  # characters between the words of two columns, the lifeline and its fault bar among them
+_SIDE = 25  # characters of the column at the side: longest kinds of faults fit
 _MARGIN = 8  # characters left of the first lifeline
 _PAD = 8
 
@@ -51,10 +52,12 @@ class _Sheet:
         brokers = story.rows.columns
         wide = _columns_wide(len(brokers))
         self._step = (wide + _GAP) * CHAR_WIDTH
-        self._at = {broker: _MARGIN * CHAR_WIDTH + self._step * index for index, broker in enumerate(brokers)}
-        self._at[CONTROLLER] = _MARGIN * CHAR_WIDTH + self._step * len(brokers)
-        self._widths = Widths(column=wide, controller=22, across=(wide + _GAP) * len(brokers) + 16, arrow=wide)
-        self._width = self._at[CONTROLLER] + _TEXT_OFFSET + 23 * CHAR_WIDTH
+        side = (_SIDE + _GAP) * CHAR_WIDTH
+        first = _MARGIN * CHAR_WIDTH + (side if story.speech.side_first else 0)
+        self._at = {broker: first + self._step * index for index, broker in enumerate(brokers)}
+        self._at[CONTROLLER] = _MARGIN * CHAR_WIDTH + (0 if story.speech.side_first else self._step * len(brokers))
+        self._widths = Widths(column=wide, controller=_SIDE, across=(wide + _GAP) * len(brokers) + 16, arrow=wide)
+        self._width = _MARGIN * CHAR_WIDTH + self._step * len(brokers) + side + _TEXT_OFFSET
         self._below: list[str] = []
         self._middle: list[str] = []
         self._above: list[str] = []
@@ -73,7 +76,7 @@ class _Sheet:
             y = self._block(block, top + BLOCK_GAP / 2) + BLOCK_GAP / 2
         self._begin(None, y)
         inner = "\n".join([*self._below, *self._middle, *self._above])
-        label = escape(f"What happened to {self._story.rows.topic}:{self._story.rows.partition}, round by round")
+        label = escape(f"What happened to {self._story.rows.name}, round by round")
         height = y + _PAD
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{self._width:.0f}"'

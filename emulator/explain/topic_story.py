@@ -22,8 +22,8 @@ OF_TOPICS = Speech(
     "owner, list",
     {LEADER: "open", ZOMBIE: "in recovery", FOLLOWER: "closed", OFFLINE: "not on bookies any more"},
     {},
-    "A round's last line is its end: of each ledger its state and entries, beside them who serves the topic, what the list says"
-    " and how many messages are acknowledged; a..b includes b.",
+    "A round's last line is its end: of each ledger that is open or not as it was its state and entries, beside them who serves"
+    " the topic, what the list says and how many messages are acknowledged; a..b includes b.",
     {
         "election": "ledger created, ensemble change",
         "leader_lost": "ledger closed",
@@ -33,6 +33,7 @@ OF_TOPICS = Speech(
         "fault": "fault begins or ends",
         "fenced": "anything else",
     },
+    side_first=True,
 )
 
 _WORDS = {
@@ -104,16 +105,27 @@ def heading(rows: TopicRows, first: int, last: int) -> str:
 
 
 def _moment(history: _History, round_: int, first_shown: bool) -> Moment:
+    marks = _marks(history, round_, first_shown)
+    told = {mark.broker for mark in marks}
+    states = {
+        ledger: state if first_shown or ledger in told or state.role in (LEADER, ZOMBIE) else _news(history, round_, ledger, state)
+        for ledger, state in _states(history, round_).items()
+    }
     return Moment(
         round_,
-        _states(history, round_),
+        states,
         history.faulty(round_),
         None,
-        tuple(_marks(history, round_, first_shown)),
+        tuple(marks),
         (),
         tuple(history.violations.get(round_, ())),
         tuple(_side(history.topics.get(round_))),
     )
+
+
+def _news(history: _History, round_: int, ledger: int, state: State) -> State:
+    """A state without words, where it was the same in the round before."""
+    return State(state.role) if state == _state(history, round_ - 1, ledger) else state
 
 
 def _what_goes_on(history: _History, round_: int) -> Any:

@@ -83,10 +83,11 @@ def compare_sql(by: Sequence[str] = ()) -> str:
     `by`: columns of `outcomes` to group partitions by, as base has them; none: all partitions together. Columns: scenario,
     protocol, seed and configuration (of a sweep's draw: its seed, and its other choices in words; else null), by_... of each
     grouping column, partitions, then lost (acknowledged records), unacknowledged_lost
-    (sent with acks=0), unreadable and under_replicated (acknowledged entries of ledgers, at the end), truncated
-    (records), diverged (partitions whose replicas differ below their high watermarks); what guarding against losses costs: refused (records), and unwritable_seconds, leaderless_seconds and
-    under_min_isr_seconds (summed over partitions); worse and better (partitions that lost more, or less, than in base, of a draw:
-    than in the base of its own seed and fault); count_lost, count_diverged and count_unavailable (partitions). Raises InputError
+    (sent with acks=0), unreadable and under_replicated (acknowledged entries of ledgers, at the end), truncated (records),
+    diverged (partitions whose replicas differ below their high watermarks); what guarding against losses costs: refused
+    (records), and unwritable_seconds, leaderless_seconds and under_min_isr_seconds (summed over partitions); worse and better
+    (partitions that lost more, or less, than in base, of a draw: than in the base of its own seed and fault); count_lost,
+    count_diverged and count_unavailable (partitions). Raises InputError
     for a column that outcomes lacks.
     """
     check_groups(by)

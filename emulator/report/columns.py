@@ -129,14 +129,13 @@ _KAFKAS = (
         "truncated",
         "given_up",
     ),
-    *("network_out_saturated_seconds", "throttled_seconds"),
+    *("network_out_saturated_seconds", "throttled_seconds", "replicated_bytes"),
 )
 _LEDGERS = ("acked_unreadable", "acked_under_replicated", "failed_adds", "unacked_seconds")
 _IN_WORDS_OF_LEDGERS = {
     "lost_at_elections": "lost",
     "elections": "ensemble changes",
     "replicas": "last ensemble",
-    "replicated_bytes": "copied",
     "broker": "bookie",
     "bytes_in": "copies taken",
     "bytes_out": "read from it",

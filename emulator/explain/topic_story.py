@@ -107,10 +107,10 @@ def heading(rows: TopicRows, first: int, last: int) -> str:
 def _moment(history: _History, round_: int, first_shown: bool) -> Moment:
     marks = _marks(history, round_, first_shown)
     told = {mark.broker for mark in marks}
-    states = {
-        ledger: state if first_shown or ledger in told or state.role in (LEADER, ZOMBIE) else _news(history, round_, ledger, state)
-        for ledger, state in _states(history, round_).items()
-    }
+    states = dict(_states(history, round_))
+    for ledger, state in states.items():
+        if not first_shown and ledger not in told and state.role not in (LEADER, ZOMBIE):
+            states[ledger] = _news(history, round_, ledger, state)
     return Moment(
         round_,
         states,

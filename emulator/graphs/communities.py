@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emulator.graphs.backends import Graphs
 from emulator.graphs.placed import Placed
+
+if TYPE_CHECKING:
+    from emulator.graphs.backends import Graphs  # which takes pyspark along
 
 STANDARD_DEVIATIONS = 2
 

@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_CELLS = 2_000
+"""Of a grid that are drawn one by one; of more it is a picture."""
+
 MOST_FAULTS = 14
 """Faults that each have a row of the timeline; more share one for each kind."""
 
 _WIDTH = 11.0
+_CHARACTER = 0.06
+"""Inches: width of the figures, and of a character of 8 points at most, in the mean."""
 _SPANS = ((2 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 _TRAFFIC = [("bytes_in", "Fetched from other brokers"), ("bytes_out", "Served to other brokers")]
 _TRAFFIC_OF_BOOKIES = (
@@ -84,15 +89,13 @@ def timeline(scenario: Row, drawn: Sequence[Panel], faults: Sequence[Row]) -> st
 
 def timeline_figure(scenario: Row, drawn: Sequence[Panel], faults: Sequence[Row]) -> Figure:
     """Returns the chart over time of some panels, one above the other, and of faults (report/questions.py, FAULTS)."""
-    from matplotlib.figure import Figure
-
     rounds, seconds = int(scenario["rounds"]), float(scenario["rounds"]) * scenario["round_ms"] / 1000
     scale, unit = time_unit(seconds)
     each = scenario["round_ms"] / 1000 / scale
     lanes = _lanes(faults, rounds)
     heights = [*(1.5 if panel.is_level else 1.0 for panel in drawn), *([0.22 * len(lanes) + 0.1] if lanes or not drawn else [])]
-    figure = Figure(figsize=(_WIDTH, sum(heights) + 0.42 * len(heights) + 0.5), layout="constrained")
-    axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+    names = max((len(name) for name, _ in lanes), default=0)
+    figure, axes = _stacked(heights, max(0.75, 0.16 + _CHARACTER * names))
     for place, panel in enumerate(drawn):
         if panel.is_level:
             _steps(axes[place], panel.rows, rounds, each, panel.colour, panel.title)
@@ -102,11 +105,29 @@ def timeline_figure(scenario: Row, drawn: Sequence[Panel], faults: Sequence[Row]
         _bars(axes[-1], lanes, each)
     axes[-1].set_xlabel(unit)
     axes[-1].set_xlim(0, rounds * each)
+    for part in axes[:-1]:
+        part.tick_params(labelbottom=False)
     above = axes[0].secondary_xaxis("top", functions=(lambda x: x / each, lambda x: x * each))
     above.set_xlabel("round", fontsize=8)
     above.tick_params(labelsize=8)
     above.xaxis.set_major_formatter("{x:,.0f}")
     return figure
+
+
+def _stacked(heights: Sequence[float], left: float) -> tuple[Figure, list[Axes]]:
+    """A figure of axes one above the other that share x, placed in inches: layouts of matplotlib draw all of it to measure it."""
+    from matplotlib.figure import Figure
+
+    above, title, below = 0.66, 0.36, 0.46
+    whole = above + sum(heights) + title * (len(heights) - 1) + below
+    figure = Figure(figsize=(_WIDTH, whole))
+    axes: list[Axes] = []
+    top = whole - above
+    for height in heights:
+        place = (left / _WIDTH, (top - height) / whole, (_WIDTH - left - 0.2) / _WIDTH, height / whole)
+        axes.append(figure.add_axes(place, sharex=axes[0] if axes else None))
+        top -= height + title
+    return figure, axes
 
 
 def levels(changes: Sequence[Row], rounds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -184,7 +205,7 @@ def traffic(scenario: Row, rows: Sequence[Row]) -> str:
     most = max(float(np.nanmax(each, initial=0.0)) for each in all_values)
     for axes, values, (_, title) in zip(parts, all_values, wanted, strict=True):
         drawn = frame.draw(axes, values, title, "heat", most)
-    figure.colorbar(drawn, ax=list(parts), label="MB/s", pad=0.01)
+    _scale(figure, drawn, "MB/s")
     return chart(figure, "traffic", f"Traffic by {frame.who} over time")
 
 
@@ -197,8 +218,15 @@ def saturation(scenario: Row, rows: Sequence[Row]) -> str:
     for axes, name in zip(parts, kinds, strict=True):
         values = 100 * frame.of(rows, name) / frame.of(rows, None)
         drawn = frame.draw(axes, values, name.removesuffix("_rounds").replace("_", " "), "hot", 100.0)
-    figure.colorbar(drawn, ax=list(parts), label="% of rounds", pad=0.01)
+    _scale(figure, drawn, "% of rounds")
     return chart(figure, "saturation", f"Share of rounds in which a budget or throttle held a {frame.who} back")
+
+
+def _scale(figure: Figure, drawn: Any, label: str) -> None:
+    """What the colours mean, right of the panels."""
+    height = figure.get_figheight()
+    place = (1 - 0.83 / _WIDTH, 0.46 / height, 0.14 / _WIDTH, 1 - 0.78 / height)
+    figure.colorbar(drawn, cax=figure.add_axes(place), label=label)
 
 
 class _Frame:
@@ -232,7 +260,7 @@ class _Frame:
             cmap=_shades(colour),
             vmin=0,
             vmax=most or 1,
-            rasterized=True,
+            rasterized=values.size > MOST_CELLS,
         )
         axes.set_title(title)
         axes.set_xlabel(self.unit)
@@ -248,8 +276,9 @@ def _panels(scenario: Row, rows: Sequence[Row], count: int) -> tuple[Figure, Seq
 
     frame = _Frame(scenario, rows)
     height = min(max(0.24 * len(frame.brokers) + 1.1, 2.0), 6.5)
-    figure = Figure(figsize=(_WIDTH, height), layout="constrained", dpi=150)
+    figure = Figure(figsize=(_WIDTH, height), dpi=150)
     parts = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+    figure.subplots_adjust(0.68 / _WIDTH, 0.46 / height, 1 - 0.95 / _WIDTH, 1 - 0.32 / height, wspace=0.28 / (_WIDTH / count))
     parts[0].set_ylabel(frame.who)
     return figure, parts, frame
 

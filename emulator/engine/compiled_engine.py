@@ -59,7 +59,7 @@ WEIGHT_OF_EDGE = 25.0
 """What a quota edge costs a replica, likewise, if every window is one."""
 
 MOST_TOGETHER = 50_000
-"""Partitions that share budgets up to which a task plays them all."""
+"""Partitions that share budgets up to which one task plays them all; more of them go in Spark jobs (budgets/through_spark.py)."""
 
 STATES_AT_ONCE = 4
 """Rounds named by --state-at up to which a block has as many partitions as without."""
@@ -266,7 +266,7 @@ class CompiledEngine:
         return plan_blocks(self._weights, cores, JOB_WEIGHT, most, together, list(self._stepped.values()))
 
     def _in_steps(self, jobs: Jobs, at: int, before: float, own: float) -> tuple[DataFrame, pa.Table]:
-        """A scenario that no task holds: (what it told, as of _told; the rows of `saturated`).
+        """A scenario of `_stepped`: (what it told, as of _told; the rows of `saturated`).
 
         `before`: the part of the run that was played before it; `own`: its part.
         """
@@ -290,7 +290,7 @@ class CompiledEngine:
 
     @cached_property
     def _stepped(self) -> dict[int, tuple[int, int]]:
-        """Of `_shared` the scenarios with more partitions than a task holds: a Spark job from quota edge to quota edge."""
+        """Of `_shared` the scenarios with more partitions than are played in one task without a try."""
         return {at: (first, end) for at, (first, end) in self._shared.items() if end - first > MOST_TOGETHER}
 
     def _payloads(self, plan: Plan, blocks: Sequence[int]) -> pa.Table:

@@ -26,12 +26,6 @@ BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("
 FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "followers")])
 """What a block that shares budgets asks for where a step ends, as of budgets.demands.Flows."""
 
-COPY_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "copiers", "store_bytes")])
-"""Likewise for copies to remote storage, as of budgets.copy_demands.CopyFlows."""
-
-READ_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("broker", "fetch", "demand", "most", "readers", "partitions")])
-"""Likewise for remote reads, as of budgets.read_demands.ReadFlows."""
-
 CLIENT_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("place", "demand", "connections")])
 """Likewise for producers, consumers and copies, as of budgets.client_demands.ClientFlows."""
 
@@ -46,8 +40,6 @@ BETWEEN_SCHEMA = pa.schema([("block", pa.int32()), ("payload", pa.binary()), ("s
 
 STEP_TABLES = {
     "flows": FLOWS_SCHEMA,
-    "copy_flows": COPY_FLOWS_SCHEMA,
-    "read_flows": READ_FLOWS_SCHEMA,
     "client_flows": CLIENT_FLOWS_SCHEMA,
     "use": USE_SCHEMA,
     "copies": COPIES_SCHEMA,

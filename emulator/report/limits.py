@@ -89,25 +89,18 @@ def _bandwidth(case: Case) -> str | None:
 
 
 def _copies(case: Case) -> str | None:
-    from emulator.inputs.arrays.copy_budgets import MOST_BY_DEFAULT, limits_copying
+    from emulator.inputs.arrays.copy_budgets import limits_copying
 
     if case.given is None or case.of_ledgers or not limits_copying(case.given):
         return None
-    if sum(topic.partitions for topic in case.given.topics) > MOST_BY_DEFAULT:
-        window = case.time(case.given.quota_window_rounds)
-        return f"Copies of so many partitions flow side by side, at shares that hold for {window}: a real broker copies in turn."
     return "Copies of a broker are whole and in turn; a copier thread's time is counted in millionths of a round."
 
 
 def _remote_reads(case: Case) -> str | None:
-    from emulator.inputs.arrays.copy_budgets import MOST_BY_DEFAULT
     from emulator.inputs.arrays.shared_reads import limits_reading
 
     if case.given is None or case.of_ledgers or not limits_reading(case.given):
         return None
-    if sum(topic.partitions for topic in case.given.topics) > MOST_BY_DEFAULT:
-        window = case.time(case.given.quota_window_rounds)
-        return f"Remote reads of so many partitions are a fluid for {window}: more and smaller requests than a real broker's."
     return "Remote reads of a broker are whole and in turn; its quota gives all of a round their parts at once, not in bursts."
 
 

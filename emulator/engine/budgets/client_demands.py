@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 
 from emulator.bandwidth.client_quotas import NO_CLIENT, ClientQuotas
-from emulator.engine.budgets.copy_demands import CopyDemands
 from emulator.engine.budgets.demands import Layout, bytes_of_workload, due_bytes, in_force, sums_of
 from emulator.engine.budgets.read_demands import ReadDemands, bytes_at, readers_of
 from emulator.inputs.arrays.shared import SharedBudgets
@@ -108,7 +107,7 @@ def client_demands(
     inputs: Inputs,
     layout: Layout,
     appends: np.ndarray,
-    copies: CopyDemands,
+    copies: np.ndarray,
     reads: ReadDemands | None,
     shared: SharedBudgets,
     round_: int,
@@ -145,10 +144,10 @@ def _of_producers(
     return _each_by_itself(rows.of("producers", shared.clients.writer), layout.broker[leader], wanted)
 
 
-def _of_copies(state: State, layout: Layout, copies: CopyDemands) -> PartyDemand:
-    under_way = np.asarray(state.tiers)["copying"] != NO_SEGMENT if len(state.tiers) else copies.demand > 0
-    row = np.full(len(copies.demand), PARTIES.index("uploads"))
-    return PartyDemand(row, layout.broker, copies.demand, under_way.astype(np.int64))
+def _of_copies(state: State, layout: Layout, copies: np.ndarray) -> PartyDemand:
+    under_way = np.asarray(state.tiers)["copying"] != NO_SEGMENT if len(state.tiers) else copies > 0
+    row = np.full(len(copies), PARTIES.index("uploads"))
+    return PartyDemand(row, layout.broker, copies, under_way.astype(np.int64))
 
 
 def _of_consumers(

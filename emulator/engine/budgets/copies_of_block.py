@@ -91,27 +91,36 @@ class CopiesOfBlock:
         tier = self.tiers[place]
         tier["copy_starts"], tier["copy_share_bytes"] = turn.starts, turn.bytes
 
-    def line(self, round_: int, broker: int) -> Iterator[tuple[int, CopyTask]]:
-        """(place of the replica, its task) of a broker's copies under way, and of tasks that are due and have a candidate, before
-        a round is played; `sizes`: of all that they could copy as it stands.
+    def lines(self, round_: int, brokers: np.ndarray) -> dict[int, list[tuple[int, CopyTask]]]:
+        """By broker, of those given as flags: (place of the replica, its task) of its copies under way, and of tasks that are due
+        and have a candidate, before a round is played; `sizes`: of all that they could copy as it stands.
         """
+        found: dict[int, list[tuple[int, CopyTask]]] = defaultdict(list)
+        if not brokers.any():
+            return found
         tiers, rates = self.tiers, self.store_bytes(round_)
         copies = tiers["copying"] != NO_SEGMENT
         is_due = (tiers["duty"] == LEADER_DUTY) & (tiers["copy_next"] <= round_)
-        places = np.flatnonzero((self.broker == broker) & (copies | is_due) & self._run(self.state, round_))
+        places = np.flatnonzero(brokers[self.broker] & (copies | is_due) & self._run(self.state, round_))
         last = self._last_begun(round_)
         for place in places.tolist():
             sizes = self._candidates(place, round_)
             if sizes or copies[place]:
                 numbers = (self._first + int(self.partition[place]), int(tiers["copy_next"][place]), int(last[place]))
                 rate, left = int(rates[place]), int(tiers["left_bytes"][place])
-                yield place, CopyTask(*numbers, rate, bool(copies[place]), left, sizes, False)
+                task = CopyTask(*numbers, rate, bool(copies[place]), left, sizes, False)
+                found[int(self.broker[place])].append((place, task))
+        return found
 
-    def begun(self, broker: int, after: int, before: int) -> list[tuple[int, int]]:
-        """(round, bytes) of segments whose copies a broker began in the rounds between two; none of those before the run."""
+    def begun(self, brokers: np.ndarray, after: int, before: int) -> Iterator[tuple[int, int, int]]:
+        """(broker, round, bytes) of segments whose copies these brokers, given as flags, began in the rounds between two; none of
+        those before the run.
+        """
         segments, replica, _ = self._segments(max(after + 1, 0))
-        is_meant = (segments["started_round"] < before) & (self.broker[replica] == broker)
-        return list(zip(segments["started_round"][is_meant].tolist(), segments["size_bytes"][is_meant].tolist(), strict=True))
+        broker = self.broker[replica]
+        is_meant = (segments["started_round"] < before) & brokers[broker]
+        columns = broker, segments["started_round"], segments["size_bytes"]
+        return zip(*(column[is_meant].tolist() for column in columns), strict=True)
 
     def copied_since(self, from_round: int) -> dict[int, list[tuple[int, int]]]:
         """By replica: of segments that began or ended since a round when they did; FOREVER: before that, or not yet."""

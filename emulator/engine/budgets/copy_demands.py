@@ -1,14 +1,10 @@
-"""What the copies of a block ask of shared budgets at a quota edge (docs/tiered_rounds.md, Beyond 50,000 partitions)."""
+"""What the copies of a block ask of their brokers' network at a quota edge (docs/kafka_rounds.md, Shared bandwidth)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from emulator.engine.budgets.demands import NO_FLOW, Layout, due_bytes, in_force, sums_of
-from emulator.inputs.arrays.shared import SharedBudgets
+from emulator.engine.budgets.demands import Layout, due_bytes, in_force
 from emulator.inputs.storage_settings import MOST_COPY_BYTES
 from emulator.rounds.kafka.constants import NO_EPOCH, NOT_RUNNING, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
@@ -18,41 +14,16 @@ from emulator.rounds.kafka.tier.records import NO_SEGMENT, NOT_LOOKED_UP, Pin, R
 from emulator.rounds.packed import entries_of
 
 
-@dataclass(frozen=True, eq=False)
-class CopyDemands:
-    """By replica: its `flow`, NO_FLOW for one that does not copy before the next edge; what it asks for, in bytes per round;
-    `copies`: 1 if it copies now, else 0; `store_bytes` that one copy moves in a round, 0 where it takes no time.
+def copy_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: int, round_: int) -> np.ndarray:
+    """By replica what its copies ask for at an edge, in bytes per round, before the edge's round is played.
 
-    A flow is what is copied from one broker (its place by id) by copies that take time, or by those that don't: see `flow_of`.
+    Inputs are those of the round.
+    What could be copied at once goes in even parts over the window, and what will be appended: at most what one copy moves in a
+    round. Whether the store is there does not matter.
     """
-
-    flow: np.ndarray
-    demand: np.ndarray
-    copies: np.ndarray
-    store_bytes: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class CopyFlows:
-    """By flow, ascending: sums of CopyDemands over its replicas; of `store_bytes` the most."""
-
-    flow: np.ndarray
-    demand: np.ndarray
-    copiers: np.ndarray
-    store_bytes: np.ndarray
-
-
-def flow_of(broker: np.ndarray, takes_time: np.ndarray) -> np.ndarray:
-    """The number of a flow."""
-    return broker * 2 + takes_time
-
-
-def copy_demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, round_: int) -> CopyDemands:
-    """What is asked for at an edge, before its round is played; inputs are those of the round."""
-    of, slot, broker, _ = layout
+    of, slot = layout.partition, layout.slot
     if not len(state.tiers):
-        nothing = np.zeros(len(of), np.int64)
-        return CopyDemands(nothing + NO_FLOW, nothing, nothing, nothing)
+        return np.zeros(len(of), np.int64)
     parts, replicas, tiers = (np.asarray(records) for records in (state.partitions, state.replicas, state.tiers))
     spans, settings, store = (np.asarray(rows) for rows in (inputs.spans, inputs.settings, inputs.store))
     of_settings = in_force(settings["from_round"], parts["settings"], round_)
@@ -67,16 +38,9 @@ def copy_demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBud
     backlog = np.zeros(len(of), np.int64)
     copiers = np.flatnonzero(copies_now)
     backlog[copiers] = backlogs(state, inputs, of[copiers], copiers, of_settings, round_)
-    wanted = -(-backlog // shared.window_rounds) + np.where(leads & (slot == parts["client_leader"][of]), appends[of], 0)
-    takes_time = rate[of] != UNKNOWN
-    most = np.where(takes_time, rate[of], MOST_COPY_BYTES)
-    # Whoever may lead before the next edge has a flow, too.
-    return CopyDemands(
-        np.where(copies_now | copies[of], flow_of(broker, takes_time), NO_FLOW),
-        np.where(copies_now, np.minimum(wanted, most), 0),
-        copies_now.astype(np.int64),
-        np.where(takes_time, rate[of], 0),
-    )
+    wanted = -(-backlog // window_rounds) + np.where(leads & (slot == parts["client_leader"][of]), appends[of], 0)
+    most = np.where(rate == UNKNOWN, MOST_COPY_BYTES, rate)[of]
+    return np.where(copies_now, np.minimum(wanted, most), 0)
 
 
 def backlogs(
@@ -127,22 +91,3 @@ def _size_of_copies(state: State, partition: np.ndarray, copying: np.ndarray) ->
     at = state.remote.offsets[partition[is_one]] + copying[is_one]
     sizes[is_one] = np.asarray(entries_of(RemoteSegment, state.remote))["size_bytes"][at]
     return sizes
-
-
-def copy_flows_of(asked: CopyDemands) -> CopyFlows:
-    """The sums by flow."""
-    has_flow = np.flatnonzero(asked.flow != NO_FLOW)
-    return _summed(*(of_replica[has_flow] for of_replica in (asked.flow, asked.demand, asked.copies, asked.store_bytes)))
-
-
-def joined_copy_flows(parts: Sequence[CopyFlows]) -> CopyFlows:
-    """The flows of all blocks."""
-    names = ("flow", "demand", "copiers", "store_bytes")
-    return _summed(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def _summed(number: np.ndarray, demand: np.ndarray, copiers: np.ndarray, store_bytes: np.ndarray) -> CopyFlows:
-    flow, of_flow = np.unique(number, return_inverse=True)
-    most = np.zeros(len(flow), np.int64)
-    np.maximum.at(most, of_flow.reshape(-1), store_bytes)
-    return CopyFlows(flow, sums_of(of_flow, demand, len(flow)), sums_of(of_flow, copiers, len(flow)), most)

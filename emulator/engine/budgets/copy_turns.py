@@ -46,19 +46,20 @@ class CopyTurns:
         self._queued, self._courses = np.zeros(len(threads), bool), []
         for block in self._blocks:
             block.let_go()
-        for broker in np.flatnonzero(self._replicas > 1).tolist():
-            begun = self._begun(broker, round_) if most[broker] != UNLIMITED else []
-            is_full = self._replicas[broker] > threads[broker] and copying[broker] >= threads[broker]
-            if not is_full and sum(size for _, size in begun) <= most[broker]:
-                continue
-            tasks = [(block, *one) for block in self._blocks for one in block.line(round_, broker)]
+        begun = self._begun(self._replicas > 1, most, round_ - self._window, round_)
+        is_over = np.array([sum(size for _, size in begun[broker]) > most[broker] for broker in range(len(threads))])
+        is_full = (self._replicas > threads) & (copying >= threads)
+        may_wait = (self._replicas > 1) & (is_full | is_over)
+        lines = self._lines(may_wait, round_)
+        for broker in np.flatnonzero(may_wait).tolist():
+            tasks = lines[broker]
             nobody_waits = not any(task.sizes and not task.copies for *_, task in tasks) and copying[broker] <= threads[broker]
-            if nobody_waits and sum(size for _, size in begun) <= most[broker]:
+            if nobody_waits and not is_over[broker]:
                 continue
             if not self._queued.any():  # of a broker that stops it cannot be seen afterwards what its tasks waited for
                 until = min([until, *self._changes[self._changes > round_][:1].tolist()])
             self._queued[broker] = True
-            rest = (int(threads[broker]), begun, self._window, most[broker], round_, until)
+            rest = (int(threads[broker]), begun[broker], self._window, most[broker], round_, until)
             courses, end = forecast([task for *_, task in tasks], *rest)
             until = min(until, end)
             self._courses += [(*one, course) for one, course in zip(tasks, courses, strict=True)]
@@ -87,16 +88,15 @@ class CopyTurns:
                 broker = int(block.broker[place])
                 last[broker] = max(last.get(broker, (0, 0)), task.place_in_line)
         known = {(id(block), place): (task, course) for block, place, task, course in self._courses}
-        for broker in np.flatnonzero(self._queued).tolist():
-            for block in self._blocks:
-                for place, task in block.line(to_round - 1, broker):
-                    found = min(found, self._came(known.get((id(block), place)), task, last.get(broker), to_round, half))
+        for broker, tasks in self._lines(self._queued, to_round - 1).items():
+            for block, place, task in tasks:
+                found = min(found, self._came(known.get((id(block), place)), task, last.get(broker), to_round, half))
         crowded = (self._replicas > threads) & ~self._queued
         if crowded.any():
             found = min(found, self._first_crowded(from_round, to_round, threads, crowded))
-        for broker in np.flatnonzero((self._replicas > 1) & ~self._queued).tolist():
-            if most[broker] != UNLIMITED:
-                found = min(found, self._first_over(broker, from_round, to_round, most[broker], bool(crowded[broker])))
+        begun = self._begun((self._replicas > 1) & ~self._queued, most, from_round - self._window, to_round)
+        for broker, begins in begun.items():
+            found = min(found, self._first_over(begins, from_round, to_round, most[broker], bool(crowded[broker])))
         return max(found, from_round)
 
     def ask(self) -> None:
@@ -115,8 +115,9 @@ class CopyTurns:
             for place, task, moved in block.done(before, round_):
                 of_brokers[int(block.broker[place])].append((block, place, task, moved))
         self._turns = []
+        begun = self._begun(np.ones(len(threads), bool), most, round_ - self._window, round_)
         for broker, tasks in of_brokers.items():
-            used = sum(size for _, size in self._begun(broker, round_)) if most[broker] != UNLIMITED else 0
+            used = sum(size for _, size in begun[broker])
             turns = turns_of([task for _, _, task, _ in tasks], threads[broker], used, most[broker])
             for (block, place, task, moved), turn in zip(tasks, turns, strict=True):
                 self._turns.append((block, place, turn))
@@ -142,9 +143,25 @@ class CopyTurns:
             return half
         return to_round
 
-    def _begun(self, broker: int, round_: int) -> list[tuple[int, int]]:
-        """(round, bytes) of segments whose copies began in the quota's window before a round, in order."""
-        return sorted(one for block in self._blocks for one in block.begun(broker, round_ - self._window, round_))
+    def _lines(self, brokers: np.ndarray, round_: int) -> dict[int, list[tuple[CopiesOfBlock, int, CopyTask]]]:
+        """By broker, of those given as flags, the tasks that stand in its line (CopiesOfBlock.lines)."""
+        found: dict[int, list[tuple[CopiesOfBlock, int, CopyTask]]] = defaultdict(list)
+        for block in self._blocks:
+            for broker, tasks in block.lines(round_, brokers).items():
+                found[broker] += [(block, *task) for task in tasks]
+        return found
+
+    def _begun(self, brokers: np.ndarray, most: Sequence[int], after: int, before: int) -> dict[int, list[tuple[int, int]]]:
+        """By broker, of those given as flags that have a quota (`most`: window_bytes): (round, bytes) of segments whose copies
+        began between two rounds, in order.
+        """
+        found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        with_quota = brokers & (np.array(most) != UNLIMITED)
+        if with_quota.any():
+            for block in self._blocks:
+                for broker, *begin in block.begun(with_quota, after, before):
+                    found[broker].append((begin[0], begin[1]))
+        return defaultdict(list, {broker: sorted(begins) for broker, begins in found.items()})
 
     def _first_crowded(self, from_round: int, to_round: int, threads: np.ndarray, crowded: np.ndarray) -> int:
         """The first round in which a broker had more copies than threads."""
@@ -154,10 +171,10 @@ class CopyTurns:
         over = at_round[copies > threads[at_broker]]
         return to_round if not len(over) else int(over.min())
 
-    def _first_over(self, broker: int, from_round: int, to_round: int, most: int, crowded: bool) -> int:
-        """The first round in which copies began that the broker's quota perhaps did not let begin."""
-        after = from_round - self._window
-        begun = sorted(one for block in self._blocks for one in block.begun(broker, after, to_round))
+    def _first_over(self, begun: Sequence[tuple[int, int]], from_round: int, to_round: int, most: int, crowded: bool) -> int:
+        """The first round in which copies began that a broker's quota perhaps did not let begin. `begun`: as of `_begun`, with
+        those of the window before.
+        """
         used, first, at = 0, 0, 0
         while at < len(begun):
             round_, least = begun[at]

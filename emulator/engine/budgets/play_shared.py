@@ -107,20 +107,20 @@ def _play_from(
     it is at the next one: more and more as long as that was so.
     """
     round_ = edge.round
-    asked: list[AllDemands] = each(lambda block: block.demands(round_, in_turn=True))
+    asked: list[AllDemands] = each(lambda block: block.demands(round_))
     shares = all_shares_of(all_joined_flows([all_flows_of(one) for one in asked]), shared, round_)
     until = round_ + ahead
     for block, own in zip(blocks, asked, strict=True):
         block.limit(own, shares)
         until = min(until, block.steady_until(own, round_))
-    edges, following = edge.alike(shared, shares.is_short, until)
+    edges, following = edge.alike(shared, shares.fetches.is_short, until)
     ahead = max(2 * ahead, shared.window_rounds)
     if len(edges) > 1 and not _play_steadily(each, in_turn, edges, _begin_of(following, shared)):
         edges, following, ahead = edges[:1], edges[1], 0
     if len(edges) == 1:
         following = _play_to_burst(each, in_turn, blocks, shares, edge, following, shared)
     for one, next_one in zip(edges, [*edges[1:], following], strict=True):
-        saturated.note(shares.used_up, one.round, _begin_of(next_one, shared))
+        saturated.note(shares.fetches.used_up, one.round, _begin_of(next_one, shared))
     return following, ahead
 
 
@@ -135,7 +135,7 @@ def _play_to_burst(
 ) -> Edge | None:
     """Play from an edge to the next one, which is sooner where copies begin that a broker's network has no room for."""
     end = _begin_of(following, shared)
-    if shares.clients is None or not any(len(block.stretches.state.tiers) for block in blocks):
+    if not any(len(block.stretches.state.tiers) for block in blocks):
         in_turn.play(edge.round, end)
         return following
     each(SharedBlock.mark)

@@ -1,8 +1,8 @@
-"""What the remote reads of a block ask of shared budgets at a quota edge (docs/consumer_rounds.md, Shared reading)."""
+"""What the remote reads of a block ask of their brokers at a quota edge (docs/kafka_rounds.md, Shared bandwidth)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,21 +33,6 @@ class ReadDemands:
     demand: np.ndarray
     most: np.ndarray
     may_read: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class ReadFlows:
-    """By broker and fetch, ascending: sums of ReadDemands over readers that ask for something, and how many they are.
-
-    `partitions`: of how many the broker is asked for something, each in one of its fetches.
-    """
-
-    broker: np.ndarray
-    fetch: np.ndarray
-    demand: np.ndarray
-    most: np.ndarray
-    readers: np.ndarray
-    partitions: np.ndarray
 
 
 def read_demands(
@@ -120,28 +105,3 @@ def _runs_with(lists: Packed, runs: np.ndarray, replica: np.ndarray, offset: np.
         low, high = np.where(begins, middle, low), np.where(begins, high, np.minimum(middle - 1, high))
         high = np.maximum(low, high)
     return low
-
-
-def read_flows_of(asked: ReadDemands) -> ReadFlows:
-    """The sums by broker and fetch."""
-    asking = np.flatnonzero(asked.demand > 0)
-    _, first = np.unique(asked.replica[asking], return_index=True)
-    is_first = np.zeros(len(asking), np.int64)
-    is_first[first] = 1
-    columns = (asked.broker, asked.fetch, asked.demand, asked.most)
-    return _summed([*(column[asking] for column in columns), np.ones(len(asking), np.int64), is_first])
-
-
-def joined_read_flows(parts: Sequence[ReadFlows]) -> ReadFlows:
-    """The flows of all blocks."""
-    names = ("broker", "fetch", "demand", "most", "readers", "partitions")
-    return _summed([np.concatenate([getattr(part, name) for part in parts]) for name in names])
-
-
-def _summed(columns: Sequence[np.ndarray]) -> ReadFlows:
-    """Rows of ReadFlows with sums for those of the same broker and fetch."""
-    flows, of_flow = np.unique(np.column_stack(columns[:2]), axis=0, return_inverse=True)
-    sums = [np.zeros(len(flows), np.int64) for _ in columns[2:]]
-    for total, values in zip(sums, columns[2:], strict=True):
-        np.add.at(total, of_flow.reshape(-1), values)
-    return ReadFlows(flows[:, 0], flows[:, 1], *sums)

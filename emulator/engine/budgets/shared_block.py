@@ -11,10 +11,8 @@ import numpy as np
 
 from emulator.engine.budgets.all_budgets import AllDemands, AllShares, all_demands
 from emulator.engine.budgets.client_shares import limit_clients
-from emulator.engine.budgets.copy_shares import bytes_of_copies
 from emulator.engine.budgets.demands import layout_of
 from emulator.engine.budgets.first_play import Use, forget_use, most_appended, use_of
-from emulator.engine.budgets.read_shares import limit_reads
 from emulator.engine.budgets.shares import quotas_of
 from emulator.engine.budgets.steady import stayed_steady, steady_until
 from emulator.engine.stretches import Stretches
@@ -55,11 +53,9 @@ class SharedBlock:
         """Play the rounds before this one. Partitions that the last edge gave what they had do not stop while they are quiet."""
         self.stretches.play_to(round_, self._may_stay)
 
-    def demands(self, round_: int, in_turn: bool = False) -> AllDemands:
-        """What its partitions ask for at an edge; `in_turn`: copies and remote reads are not shared out there."""
-        listed, shared = self._listed.at(round_), self.shared
-        shared = replace(shared, copies=None, reads=None) if in_turn else shared
-        return all_demands(self.stretches.state, self.block.inputs, self.layout, shared, listed, round_)
+    def demands(self, round_: int) -> AllDemands:
+        """What its partitions ask for at an edge."""
+        return all_demands(self.stretches.state, self.block.inputs, self.layout, self.shared, self._listed.at(round_), round_)
 
     def begin_window(self) -> None:
         """A window of the first play begins: what is used is counted anew, and the window may be taken back."""
@@ -86,7 +82,7 @@ class SharedBlock:
         """The last round before which its partitions ask for what they ask for at an edge, `round_` where that is not known; see
         steady.py. Limits of the edge are set.
         """
-        if self._may_stay is None or asked.fetches is None:
+        if self._may_stay is None:
             return round_
         until = steady_until(self.stretches.state, self.block.inputs, self.layout, asked.fetches, self.shared, round_)
         quiet = np.where(self._may_stay, np.asarray(self.stretches.state.partitions)["quiet_until"], round_)
@@ -110,7 +106,7 @@ class SharedBlock:
         return bool(stayed.all())
 
     def limit(self, asked: AllDemands, shares: AllShares) -> None:
-        """Set what its followers may fetch, its leaders take and copy, and its readers read, from now on."""
+        """Set what its followers may fetch, its leaders take and upload, and its readers get, from now on."""
         before = self._limits()
         self._set_limits(asked, shares)
         state = self.stretches.state
@@ -136,14 +132,8 @@ class SharedBlock:
 
     def _set_limits(self, asked: AllDemands, shares: AllShares) -> None:
         state = self.stretches.state
-        if asked.fetches is not None and shares.fetches is not None:
-            np.asarray(state.replicas)["quota_bytes"] = quotas_of(asked.fetches, shares.fetches)
-        if asked.copies is not None and shares.copies is not None and len(state.tiers):
-            np.asarray(state.tiers)["copy_share_bytes"] = bytes_of_copies(asked.copies, shares.copies)
-        if asked.reads is not None and shares.reads is not None:
-            limit_reads(state, self.layout, asked.reads, shares.reads)
-        if asked.clients is not None and shares.clients is not None:
-            limit_clients(state, asked.clients, shares.clients)
+        np.asarray(state.replicas)["quota_bytes"] = quotas_of(asked.fetches, shares.fetches)
+        limit_clients(state, asked.clients, shares.clients)
 
 
 def with_first_places(blocks: Sequence[SharedBlock]) -> Iterator[tuple[SharedBlock, int]]:

@@ -12,19 +12,15 @@ import pyarrow as pa
 from emulator.bandwidth.budgets import KINDS
 from emulator.engine.budgets.all_budgets import AllFlows, AllShares, all_flows_of
 from emulator.engine.budgets.client_demands import ClientFlows, joined_client_flows, places_of
-from emulator.engine.budgets.copy_demands import CopyFlows, joined_copy_flows
 from emulator.engine.budgets.demands import Flows, joined_flows
 from emulator.engine.budgets.first_copies import can_play_first, copies_at_once
 from emulator.engine.budgets.first_play import Use
-from emulator.engine.budgets.read_demands import ReadFlows, joined_read_flows
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.kept_states import pack_state, unpack_state
 from emulator.engine.rows import (
     BETWEEN_SCHEMA,
     CLIENT_FLOWS_SCHEMA,
-    COPY_FLOWS_SCHEMA,
     FLOWS_SCHEMA,
-    READ_FLOWS_SCHEMA,
     USE_SCHEMA,
     batches_of,
     blocks_row,
@@ -33,7 +29,7 @@ from emulator.engine.warm_up import compile_rounds
 from emulator.engine.worker_memory import keep_loaded
 from emulator.inputs.arrays.shared import SharedBudgets
 
-FLOW_TABLES = ("flows", "copy_flows", "read_flows", "client_flows")
+FLOW_TABLES = ("flows", "client_flows")
 """What a step tells of what is asked for at its end."""
 
 UNSURE = -1
@@ -82,7 +78,7 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
         tables |= stretches.end_tables()
     else:
         tables |= flow_rows(all_flows_of(block.demands(step.to_round)))
-    if step.shares is None and block.shared.has_first_play:
+    if step.shares is None and not block.shared.limits_clients:
         tables["use"] = _use_rows(block.use(step.from_round, step.to_round))
     if step.is_last and step.from_round == 0 and can_play_first(block.shared):
         tables["copies"] = copies_at_once(block, step.to_round)
@@ -95,32 +91,17 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
 
 def flow_rows(flows: AllFlows) -> dict[str, pa.Table]:
     """What is asked for, as rows by table."""
-    found = {}
-    kinds = (
-        ("flows", flows.fetches, FLOWS_SCHEMA),
-        ("copy_flows", flows.copies, COPY_FLOWS_SCHEMA),
-        ("read_flows", flows.reads, READ_FLOWS_SCHEMA),
-        ("client_flows", flows.clients, CLIENT_FLOWS_SCHEMA),
-    )
-    for name, own, schema in kinds:
-        if own is not None:
-            found[name] = pa.table([pa.array(getattr(own, column)) for column in schema.names], schema=schema)
-    return found
+    kinds = (flows.fetches, FLOWS_SCHEMA), (flows.clients, CLIENT_FLOWS_SCHEMA)
+    tables = [pa.table([pa.array(getattr(own, column)) for column in schema.names], schema=schema) for own, schema in kinds]
+    return dict(zip(FLOW_TABLES, tables, strict=True))
 
 
 def flows_from(rows_of: Mapping[str, pa.Table], shared: SharedBudgets) -> AllFlows:
     """The flows of all blocks, from their rows by table."""
-    of_fetches, of_copies, of_reads, (place, *of_clients) = (
-        [column.to_numpy() for column in rows_of[name].columns] for name in FLOW_TABLES
-    )
+    of_fetches, (place, *of_clients) = ([column.to_numpy() for column in rows_of[name].columns] for name in FLOW_TABLES)
     size = places_of(shared)
     clients = [np.bincount(place, weights=values, minlength=size).astype(np.int64) for values in of_clients]
-    return AllFlows(
-        joined_flows([Flows(*of_fetches)]) if shared.limits_fetches else None,
-        joined_copy_flows([CopyFlows(*of_copies)]) if shared.copies is not None else None,
-        joined_read_flows([ReadFlows(*of_reads)]) if shared.reads is not None else None,
-        joined_client_flows([ClientFlows(*clients)]) if shared.limits_fetches else None,
-    )
+    return AllFlows(joined_flows([Flows(*of_fetches)]), joined_client_flows([ClientFlows(*clients)]))
 
 
 def _use_rows(use: Use) -> pa.Table:

@@ -1,4 +1,8 @@
-"""The driver's part of playing partitions that share budgets step by step: a Spark job each."""
+"""The driver's part of playing more partitions that share budgets than a task holds: step by step, a Spark job each.
+
+From quota edge to quota edge, in blocks side by side, where fetches and producers are all that is shared. Copies and remote reads
+take turns round by round: they are played as if nobody waited, where that can be judged afterwards, else in one task after all.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,20 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from emulator.arrow_frames import frame_of
 from emulator.engine.budgets.all_budgets import all_shares_of
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_copies import can_play_first, may_have_waited
 from emulator.engine.budgets.first_play import is_exceeded, windows_of
+from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SaturatedRounds
 from emulator.engine.budgets.shared_block import block_payloads
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.steps import FLOW_TABLES, Step, flows_from, play_step, use_from
-from emulator.engine.rows import BETWEEN_SCHEMA, table_of
+from emulator.engine.play_blocks import payload_rows, play_blocks
+from emulator.engine.rows import BETWEEN_SCHEMA, rows_schema, table_of
 from emulator.inputs.arrays import Prepared
 
 
@@ -52,20 +59,35 @@ class Steps:
 
     def play(self) -> tuple[DataFrame, pa.Table]:
         """Play all rounds: (what was told, the rows of `saturated`)."""
+        if not self._shared.is_by_edges:
+            return self._in_turn()
         saturated = SaturatedRounds(self._shared)
-        if can_play_first(self._shared) and self._nobody_waited():
-            return self._files.told(self.kept), saturated.rows()
         self._step(Step(0, 0, None, False))
         edge = self._first_exceeded()
         while edge is not None:
             flows = flows_from({name: self._rows(name) for name in FLOW_TABLES}, self._shared)
             shares = all_shares_of(flows, self._shared, edge.round)
-            following = edge.following(self._shared, shares.is_short)
+            following = edge.following(self._shared, shares.fetches.is_short)
             end = self._shared.rounds if following is None else following.round
-            saturated.note(shares.used_up, edge.round, end)
+            saturated.note(shares.fetches.used_up, edge.round, end)
             self._step(Step(edge.round, end, shares, following is None))
             edge = following
         return self._files.told(self.kept), saturated.rows()
+
+    def _in_turn(self) -> tuple[DataFrame, pa.Table]:
+        """As `play`, where copies or remote reads take turns: all partitions in one task, if somebody may have to wait."""
+        if can_play_first(self._shared) and self._nobody_waited():
+            return self._files.told(self.kept), SaturatedRounds(self._shared).rows()
+        number = self._count
+        if not self._files.is_done(number):
+            rows = payload_rows([0], [(shared_payload(self._prepared, self._scenario), 0)])
+            player = partial(play_shared, state_at=self._state_at)
+            played = frame_of(self._spark, rows).mapInArrow(partial(play_blocks, [player], self._names), rows_schema(self._names))
+            self._files.write(number, played.withColumn("keeps", F.lit(0)))
+        self._keep(number)
+        self._done(self._shared.rounds)
+        told = self._files.told(self.kept)
+        return told, table_of(told, "saturated")
 
     def _nobody_waited(self) -> bool:
         """Play the whole run as if no copy waited for a thread, some blocks after others; whether that was so. If not, it is
@@ -83,7 +105,7 @@ class Steps:
 
     def _first_exceeded(self) -> Edge | None:
         """As play_shared.first_exceeded."""
-        if not self._shared.has_first_play:
+        if self._shared.limits_clients:
             return first_edge(self._shared)
         for edge, end in windows_of(self._shared):
             self._step(Step(edge.round, end, None, end == self._shared.rounds), keeps=False)

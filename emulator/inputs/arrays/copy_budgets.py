@@ -15,9 +15,8 @@ from emulator.scenario import Scenario
 THREADS = "remote.log.manager.copier.thread.pool.size"
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"
 
-
 MOST_BY_DEFAULT = 50_000
-"""Partitions of a scenario up to which they share the default number of threads: as many as one task plays together."""
+"""Partitions of a scenario up to which the default number of threads holds; more take turns only where the key is set."""
 
 
 def limits_copying(scenario: Scenario) -> bool:
@@ -45,20 +44,13 @@ UNLIMITED = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class CopyBudgets:
-    """Of one scenario. `from_round`: where they change, from round 0 on; by it and place of the broker by id `threads`, `quotas`
-    (bytes per round, infinite without one) and `window_bytes` (the most that copies begun in the quota's window may have for
-    another to begin, UNLIMITED without one).
+    """Of one scenario. `from_round`: where they change, from round 0 on; by it and place of the broker by id `threads`, and
+    `window_bytes`: the most that copies begun in the quota's window may have for another to begin, UNLIMITED without a quota.
     """
 
     from_round: np.ndarray
     threads: np.ndarray
-    quotas: np.ndarray
     window_bytes: np.ndarray
-
-    def at(self, round_: int) -> tuple[np.ndarray, np.ndarray]:
-        """The threads and quotas in force in a round."""
-        row = self._row(round_)
-        return self.threads[row], self.quotas[row]
 
     def threads_at(self, round_: int) -> list[int]:
         """The threads of each broker in a round."""
@@ -80,14 +72,13 @@ def copy_budgets(scenario: Scenario) -> CopyBudgets | None:
         return None
     of_brokers = BrokerConfigs(scenario, (THREADS, QUOTA))
     rounds = of_brokers.from_rounds()
-    threads, per_second = (of_brokers.by_round(key, rounds).astype(float) for key in (THREADS, QUOTA))
-    quotas = np.where(per_second >= configs.NEVER, np.inf, per_second * scenario.round_ms / 1000)
+    threads = of_brokers.by_round(THREADS, rounds).astype(float)
     window_ms = window_rounds(scenario.round_ms) * scenario.round_ms
     per_window = [
         [UNLIMITED if value >= configs.NEVER else value * window_ms // 1000 for value in row]
         for row in of_brokers.by_round(QUOTA, rounds).tolist()
     ]
-    return CopyBudgets(np.array(rounds, np.int64), threads, quotas, np.array(per_window, np.int64))
+    return CopyBudgets(np.array(rounds, np.int64), threads, np.array(per_window, np.int64))
 
 
 def window_rounds(round_ms: int) -> int:

@@ -15,6 +15,7 @@ from emulator.inputs.arrays.copy_budgets import CopyBudgets, copy_budgets, limit
 from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.shared_reads import ReadLimits, limits_reading, read_limits
 from emulator.inputs.arrays.topics import TopicPlaces
+from emulator.inputs.storage_settings import alterations_of, may_copy
 from emulator.scenario import Scenario
 
 
@@ -24,8 +25,8 @@ class SharedBudgets:
 
     `brokers`: their ids, ascending. `from_round`: where budgets change, from round 0 on; `budgets`: by it and number of the
     budget (kind x brokers + place of the broker, kinds as of bandwidth.budgets.KINDS), bytes per round, infinite without a limit.
-    `copies`, `reads`: what copies, and remote reads, share, None where they never compete. `fetchers`: num.replica.fetchers.
-    `clients`: quotas of clients.
+    `uploads`: whether some topic copies segments to remote storage. `copies`, `reads`: what copies, and remote reads, share, None
+    where they never compete. `fetchers`: num.replica.fetchers. `clients`: quotas of clients.
     """
 
     scenario_id: int
@@ -36,6 +37,7 @@ class SharedBudgets:
     brokers: np.ndarray
     from_round: np.ndarray
     budgets: np.ndarray
+    uploads: bool
     copies: CopyBudgets | None
     reads: ReadLimits | None
     fetchers: int
@@ -52,13 +54,11 @@ class SharedBudgets:
         return self.clients.quotas.shape[1] > 0
 
     @property
-    def has_first_play(self) -> bool:
-        """Whether rounds can be played as if no budget bound, and judged afterwards: not where copies or remote reads compete.
-
-        What copies ask for rises and falls with every segment, so what they asked for at most says little about an edge; readers
-        that were away mostly ask for more than there is. A client's quota mostly binds.
+    def is_by_edges(self) -> bool:
+        """Whether nobody looks at others between two quota edges: no copies or remote reads take turns, no copies that begin
+        together share their broker's network (engine/budgets/copy_bursts.py).
         """
-        return self.copies is None and self.reads is None and not self.limits_clients
+        return self.copies is None and self.reads is None and not self.uploads
 
     def at(self, round_: int) -> np.ndarray:
         """The budgets in force in a round, to write to."""
@@ -92,6 +92,7 @@ def shared_budgets(
         budgets.brokers,
         np.array(rounds, np.int64),
         np.stack([budgets.at(round_) for round_ in rounds]),
+        any(may_copy(scenario, topic.config, alterations_of(scenario, topic.name)) for topic in scenario.topics),
         copy_budgets(scenario),
         read_limits(scenario),
         int(configs.effective(scenario.config, {}, "num.replica.fetchers")),

@@ -27,8 +27,6 @@ _READER = {
     "stretch_cause": NO_CAUSE,
     "stretch_slot": NOBODY,
     "asked": NOBODY,
-    "share_slot": NOBODY,
-    "share_bytes": UNKNOWN,
     "turn_bytes": UNKNOWN,
     "quota_bytes": UNKNOWN,
 }

@@ -1,8 +1,4 @@
-"""Copies that compete for threads or quotas: compiled rounds against the reference, cell by cell, round by round.
-
-Partitions of one task take turns, as the reference's do, task by task; those of a run in steps have shares up to the next edge,
-as the reference's second form has it (shared_copying.py).
-"""
+"""Copies that compete for threads or quotas: compiled rounds against the reference, cell by cell, round by round."""
 
 from __future__ import annotations
 
@@ -14,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.engine.budgets.all_budgets import all_flows_of, all_shares_of
-from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.play_shared import play_together
 from emulator.engine.budgets.shared_block import SharedBlock, block_payloads
 from emulator.errors import InputError
@@ -24,7 +18,6 @@ from emulator.inputs.arrays.copy_budgets import QUOTA, THREADS
 from emulator.scenario import Scenario
 from tests.reference.scenario_toml import table, value
 from tests.reference.tiered.schedules import BROKERS, RECORD_BYTES, schedule
-from tests.reference.tiered.shared_copying import simulate_sharing
 from tests.reference.tiered.simulate import Result, simulate_together
 from tests.rounds.kafka.compared import Played, all_known, differences, remote_segments_of, scenarios_of
 from tests.rounds.kafka.test_tiers import COLUMNS, KINDS, segments_that_differ
@@ -103,19 +96,6 @@ def played_in_turn(scenario: Scenario, partitions: int, leaps: bool = False) -> 
     return Played(block.block, block.stretches.state, block.stretches.told)
 
 
-def played_in_steps(scenario: Scenario, partitions: int) -> tuple[Played, list[int]]:
-    """(what becomes of them where every edge is a job of its own, rounds in which their inputs change)."""
-    block = block_of(scenario, partitions)
-    edge: Edge | None = first_edge(block.shared)
-    while edge is not None:
-        asked = block.demands(edge.round)
-        shares = all_shares_of(all_flows_of(asked), block.shared, edge.round)
-        block.limit(asked, shares)
-        edge = edge.following(block.shared, shares.is_short)
-        block.play_to(block.shared.rounds if edge is None else edge.round)
-    return Played(block.block, block.stretches.state, block.stretches.told), block.shared.changes.tolist()
-
-
 def what_differs(results: Sequence[Result], game: Played, seed: int) -> dict[str, Any]:
     """By seed and partition."""
     found, known = {}, all_known(game)
@@ -172,19 +152,3 @@ def test_fifty_partitions(tmp_path: Path, seed: int) -> None:
     assert [copies_of(remote_segments_of(game, place)) for place in range(50)] == expected
     waited = sum(result.coverage["copy_queued"] + result.coverage["copy_throttled"] for result in results)
     assert sum(map(len, expected)) > 50 and waited > 100
-
-
-@pytest.mark.parametrize("seeds", [range(200, 212)], ids=["schedules"])
-def test_in_steps(tmp_path: Path, seeds: Iterable[int]) -> None:
-    found, count, short = {}, 0, 0
-    for seed in seeds:
-        cases, window_rounds = cases_of(seed)
-        scenario = scenario_of(cases, window_rounds, tmp_path)
-        if scenario is None:
-            continue
-        game, changes = played_in_steps(scenario, PARTITIONS)
-        results, short_edges = simulate_sharing(cases, window_rounds, changes)
-        found |= what_differs(results, game, seed)
-        count, short = count + 1, short + len(short_edges)
-    assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
-    assert count >= 8 and short >= 3 * count

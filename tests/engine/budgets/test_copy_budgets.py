@@ -1,17 +1,13 @@
-"""What copies of one broker's partitions leave each other, by hand, and which scenarios it concerns."""
+"""What copies of one broker's partitions share, by hand, and which scenarios it concerns."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from emulator.engine.budgets.copy_demands import NO_FLOW, CopyDemands, CopyFlows, copy_flows_of, flow_of, joined_copy_flows
-from emulator.engine.budgets.copy_shares import CopyShares, bytes_of_copies, copy_shares_of
-from emulator.inputs.arrays.copy_budgets import QUOTA, THREADS, CopyBudgets, copy_budgets, limits_copying
+from emulator.inputs.arrays.copy_budgets import QUOTA, THREADS, UNLIMITED, CopyBudgets, copy_budgets, limits_copying
 from emulator.inputs.arrays.shared import shares_budgets
-from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.scenario import Scenario, load_run
 
 RATE = 9_000
@@ -101,46 +97,15 @@ def budgets_of(folder: Path, config: str, rest: str) -> CopyBudgets:
     return found
 
 
-def shared(budgets: CopyBudgets, flows: list[tuple[int, int | None, int, int]], round_: int = 0) -> list[float | None]:
-    """The part of each flow (broker, the store's bytes a round, demand, copiers), None: it is not held back."""
-    broker, store, demand, copiers = (np.array([f[i] or 0 for f in flows], np.int64) for i in range(4))
-    number = flow_of(broker - 1, np.array([f[1] is not None for f in flows]))
-    order = np.argsort(number)
-    asked = CopyFlows(*(column[order] for column in (number, demand, copiers, store)))
-    shares = copy_shares_of(asked, budgets, round_)
-    assert shares.is_short == (len(shares.flow) > 0)
-    part = dict(zip(shares.flow.tolist(), shares.part.tolist(), strict=True))
-    return [round(part[n], 6) if n in part else None for n in number.tolist()]
-
-
 def test_threads(folder: Path) -> None:
     budgets = budgets_of(folder, TWO_THREADS, command(f'"{THREADS}" = 4', broker=2))
-    assert shared(budgets, [(1, 18_000, 72_000, 6), (2, 18_000, 36_000, 6)]) == [0.5, None]
-    assert shared(budgets, [(1, 18_000, 72_000, 6), (2, 18_000, 144_000, 8)]) == [0.5, 0.25]
-    assert shared(budgets, [(1, 18_000, 72_000, 6), (2, 18_000, 144_000, 8)], 10) == [0.5, 0.5]
-    assert shared(budgets, [(1, None, 10**9, 6)]) == [None]  # a copy that takes no time needs no thread
-    assert shared(budgets, [(1, 18_000, 72_000, 6), (1, None, 10**9, 6)]) == [0.5, None]
+    assert budgets.threads_at(9)[:3] == [2, 2, 2]
+    assert budgets.threads_at(10)[:3] == [2, 4, 2]
+    assert set(budgets.window_bytes_at(10)) == {UNLIMITED}
 
 
 def test_quota(folder: Path) -> None:
+    """Of the quota's window: eleven samples of a second are five rounds of two."""
     budgets = budgets_of(folder, QUOTA_SET, command('"' + QUOTA + '" = 5000', broker=1))
-    assert shared(budgets, [(1, 18_000, 30_000, 3), (2, 18_000, 40_000, 3)]) == [None, 0.75]
-    assert shared(budgets, [(1, 18_000, 30_000, 3), (2, 18_000, 40_000, 3)], 10) == [0.333333, 0.75]
-    assert shared(budgets, [(1, 18_000, 20_000, 3), (1, None, 40_000, 3)]) == [0.5, 0.5]
-    assert shared(budgets, [(1, None, 10**9, 1)]) == [None]  # alone: its own check at the start of each segment is enough
-    assert shared(budgets, [(1, None, 60_000, 3), (1, 18_000, 0, 0)]) == [0.5, 1.0]  # who may come to lead is held back as well
-
-
-def test_flows_and_what_copies_get() -> None:
-    """Broker 0 has three copies, one of another rate, and one that will lead perhaps; broker 1 is not held back."""
-    flow = flow_of(np.array([0, 0, 1, 0]), np.array([True, True, True, True]))
-    one = CopyDemands(flow, np.array([300, 101, 7, 0]), np.array([1, 1, 1, 0]), np.array([400, 500, 400, 400]))
-    two = CopyDemands(np.array([1, NO_FLOW]), np.array([9, 0]), np.array([1, 0]), np.array([400, 0]))
-    flows = joined_copy_flows([copy_flows_of(one), copy_flows_of(two)])
-    columns = [getattr(flows, name).tolist() for name in ("flow", "demand", "copiers", "store_bytes")]
-    assert columns == [[1, 3], [410, 7], [3, 1], [500, 400]]
-    held_back = CopyShares(np.array([1]), np.array([0.5]))
-    assert bytes_of_copies(one, held_back).tolist() == [150, 50, UNKNOWN, 1]
-    assert bytes_of_copies(two, held_back).tolist() == [4, UNKNOWN]
-    nothing = CopyShares(np.zeros(0, np.int64), np.zeros(0))
-    assert bytes_of_copies(one, nothing).tolist() == [UNKNOWN] * 4
+    assert budgets.window_bytes_at(9) == [150_000, 150_000, 150_000]
+    assert budgets.window_bytes_at(10) == [50_000, 150_000, 150_000]

@@ -230,9 +230,9 @@ def test_edges_that_change_nothing_are_passed_over(
     scenario, state_at = load_run(str(tmp_path / "s.toml")).scenarios[0], (3, 333, 340)
     demands, shared_out = SharedBlock.demands, []
 
-    def asked(block: SharedBlock, round_: int, in_turn: bool = False) -> AllDemands:
+    def asked(block: SharedBlock, round_: int) -> AllDemands:
         shared_out.append(round_)
-        return demands(block, round_, in_turn)
+        return demands(block, round_)
 
     monkeypatch.setattr(SharedBlock, "demands", asked)
     found = texts(played(scenario, True, state_at, 300))

@@ -56,18 +56,14 @@ def _tasks_of(partition: TieredPartition) -> list[PoolTask]:
             copying.cancel(partition, replica, tier)
         due = tier.copy_task.next_round
         if holds or (tier.duty == LEADER and partition.now >= due):
-            found.append(PoolTask(partition, replica, tier, due, holds, _round_bytes(partition, replica.broker)))
+            found.append(PoolTask(partition, replica, tier, due, holds, _round_bytes(partition)))
     partition.coverage["two_copiers"] += len(found) > 1
     return found
 
 
-def _round_bytes(partition: TieredPartition, broker: int) -> int | None:
+def _round_bytes(partition: TieredPartition) -> int | None:
     """What one copy moves in the round, None: copies take no time, and need no thread."""
-    found = copy_bytes(partition.store.copy_bytes_per_second, partition.faults, partition.now, partition.settings.round_ms)
-    share = partition.copy_shares.get(broker)
-    if share is None:
-        return found
-    return share if found is None else min(found, share)
+    return copy_bytes(partition.store.copy_bytes_per_second, partition.faults, partition.now, partition.settings.round_ms)
 
 
 def _run_pool(tasks: list[PoolTask], broker: int) -> None:

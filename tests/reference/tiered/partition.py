@@ -125,7 +125,6 @@ class TieredPartition(Partition):
         self.leaving: Leaving | None = None
         self.deletions: list[Deletion] = []
         self.pins: dict[int, int] = {}
-        self.copy_shares: dict[int, int] = {}  # by broker, bytes a round; absent: any (shared_copying.py)
         self.deleted = False
         self.listing_rounds: Counter[int] = Counter()  # by broker
         self.has_enough: dict[int, bool] = {}  # by broker, as it reported last

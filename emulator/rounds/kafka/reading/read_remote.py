@@ -1,6 +1,6 @@
 """Reads from remote storage (RemoteLogManager.read): what a broker looks up, why a read waits, and what its quota leaves it.
 
-Those of one partition share its brokers' reader threads and quotas here, within what other partitions leave (shared_reads.py).
+Those of one partition share its brokers' reader threads and quotas here.
 Where reads of several partitions take turns, what each gets is settled before the round (engine/budgets/read_turns.py).
 """
 
@@ -29,7 +29,6 @@ from emulator.rounds.kafka.reading.records import (
     ReaderLists,
     RemoteRead,
 )
-from emulator.rounds.kafka.reading.shared_reads import within_share
 from emulator.rounds.kafka.reading.stretches import wait
 from emulator.rounds.kafka.reading.take_records import take_records
 from emulator.rounds.kafka.reading.within_segment import bytes_between, end_of_lineage, end_within, epoch_within
@@ -205,7 +204,7 @@ def share_quota(
     replicas: Rows[Replica],
     slot: int,
 ) -> None:
-    """All parts of a broker's quota rise together up to what each read wants (KIP-956; docs/consumer_rounds.md), or may have."""
+    """All parts of a broker's quota rise together up to what each read wants (KIP-956; docs/consumer_rounds.md)."""
     settings, span, reads = inputs.settings[part.settings], inputs.spans[replicas[slot].span], lists.filled[0].reads
     quota = settings.read_quota_bytes if span.read_quota == UNKNOWN else span.read_quota
     count, left = 0, quota
@@ -236,10 +235,6 @@ def share_quota(
         read.granted_bytes = min(read.wanted_bytes, left // count)
         left -= read.granted_bytes
         count -= 1
-    for at in every(reads):
-        read = readers.reads[at]
-        if read.slot == slot and not read.waits:
-            read.granted_bytes = within_share(readers.readers[read.reader], slot, read.granted_bytes)
 
 
 @compiled

@@ -106,11 +106,8 @@ class Reader(Record):
     accounted_to: int = counter("all from where it started up to here was read or skipped")
     goes_on: int = compared("1: it read the record before its position, of its epoch")
     misled: int = compared("1: the check against T passed, though T has not the position's epoch")
-    # Shared reading
+    # Reading in turn
     asked: int = compared("slot that it asked in the last round, NOBODY: there was none")
-    share_slot: int = compared("slot at which it has a share of remote reads until the next quota edge, NOBODY")
-    share_bytes: int = compared("that share, bytes per round; UNKNOWN: any")
-    short_slots: int = compared("mask of slots at which it has one record a round, as others leave no more")
     turn: int = compared("where remote reads take turns: what is settled for its read of this round, ALONE: nothing")
     turn_bytes: int = compared("bytes that it gets then; UNKNOWN: all that it wants")
     # Its brokers' network

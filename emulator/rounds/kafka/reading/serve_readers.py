@@ -19,7 +19,6 @@ from emulator.rounds.kafka.reading.records import (
     ReaderLists,
     ReadReplica,
 )
-from emulator.rounds.kafka.reading.shared_reads import asked_slot
 from emulator.rounds.kafka.reading.stretches import end_stretch, wait
 from emulator.rounds.kafka.reading.watch_memory import watch_memory
 from emulator.rounds.kafka.records import Partition, Replica
@@ -61,6 +60,15 @@ def serve_readers(
     for slot in range(part.slots):
         readers.served[slot].log_start_before = replicas[slot].log_start
         note_what_is_sent(readers.served[slot])
+
+
+@compiled_into_callers
+def asked_slot(part: Partition, reader: Reader) -> int:
+    """The slot that the reader asks in this round: the follower that T named as long as that lasts, else T, else the first."""
+    knows_leader = reader.leader == part.client_leader and reader.leader_epoch == part.client_epoch
+    if reader.replica != NOBODY and knows_leader and part.now < reader.replica_until:
+        return reader.replica
+    return max(part.client_leader, 0)
 
 
 @compiled_into_callers

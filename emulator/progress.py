@@ -114,6 +114,8 @@ class Progress:
         done = rounds_done - self._before[0]
         if done > 0 and rounds_done < self._total_rounds:
             parts.append(f"{duration(seconds * (self._total_rounds - rounds_done) / done)} left")
+        elif not done and seconds >= 1:  # what is on the way takes its time, and a line says that it goes on
+            parts.append(f"{duration(seconds)} so far")
         return ", ".join(parts)
 
     def _is_due(self, now: float) -> bool:

@@ -77,6 +77,20 @@ def test_jobs_emulated_time_and_what_an_earlier_run_did(clock: list[float]) -> N
     ]
 
 
+def test_a_line_of_nothing_done_says_how_long_that_is(clock: list[float]) -> None:
+    stream = io.StringIO()
+    with Progress(stream) as reported:
+        reported.start(100, 4, 1)
+        for _ in range(2):
+            clock[0] += 3
+            reported.advance(0, 4, 0, 0)
+    assert [line.rpartition(", ")[2] for line in stream.getvalue().splitlines()] == [
+        "4 partitions running",
+        "3 s so far",
+        "6 s so far",
+    ]
+
+
 def test_quiet_says_nothing() -> None:
     stream = io.StringIO()
     reported = Progress(stream, quiet=True)

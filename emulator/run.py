@@ -18,7 +18,7 @@ from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F
 
 import emulator
-from emulator.arrow_packs import PackedRows
+from emulator.arrow.packs import PackedRows
 from emulator.engine.choice import NAMES, engines_of
 from emulator.engine.estimate import estimate_lines, joined, refuse_full_disk
 from emulator.engine.identity import FOLDER, fingerprint, source_digest
@@ -32,9 +32,9 @@ from emulator.outcomes.joined import Tables, joined_tables
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress, duration
 from emulator.scenario import Run, Scenario
-from emulator.schema import OUTPUT_TABLES
 from emulator.session import is_connect
-from emulator.storage import OutputDirectory
+from emulator.storage.tables import OutputDirectory
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 OF_EVERY_RUN = ("runs", "scenarios")
 """Tables that no engine has a part in."""

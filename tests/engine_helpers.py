@@ -14,7 +14,7 @@ from emulator.progress import Progress
 from emulator.rounds.relational.run import run_relational
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 Row = dict[str, Any]
 

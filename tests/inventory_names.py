@@ -16,17 +16,17 @@ import click
 from pydantic import BaseModel
 
 from emulator.cli import commands
-from emulator.configs import KEYS
 from emulator.faults.generator_kinds import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
-from emulator.ledger_configs import LEDGER_KEYS
 from emulator.outcomes import queries
 from emulator.outcomes.view_texts import HELPER_VIEWS
 from emulator.outcomes.views import ALL_TABLES
-from emulator.quorum_configs import GROUP_KEYS
 from emulator.scenario.commands import COMMAND_KINDS
+from emulator.scenario.configs import KEYS
+from emulator.scenario.ledger_configs import LEDGER_KEYS
 from emulator.scenario.ledgers import LEDGER_COMMANDS
 from emulator.scenario.protocols import PROTOCOLS
+from emulator.scenario.quorum_configs import GROUP_KEYS
 from emulator.scenario.shapes import ScenarioShape
 from tests.golden.cases import CASES
 from tests.golden.shown import shown, whole_rows

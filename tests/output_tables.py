@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.types import ArrayType, BooleanType, MapType, StringType, StructField, StructType, TimestampType
 
-from emulator.arrow_schemas import to_arrow_schema
+from emulator.arrow.schemas import to_arrow_schema
 from emulator.outcomes.views import ALL_TABLES
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from emulator.configs import KEYS
 from emulator.report.limits import APPROXIMATE, NOT_ANSWERED, limits
 from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
+from emulator.scenario.configs import KEYS
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.shapes import ClusterShape, ScenarioShape
 

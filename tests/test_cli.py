@@ -428,7 +428,7 @@ def test_a_command_without_spark_ends_in_one_line_when_told() -> None:
     """SIGTERM amid a command that has started no Java."""
     code = (
         "import os, signal, sys, time, click\n"
-        "from emulator.exits import run_command_line\n"
+        "from emulator.cli.exits import run_command_line\n"
         "@click.command()\n"
         "def waits():\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"

@@ -9,7 +9,6 @@ import pytest
 from markdown_it import MarkdownIt
 from pydantic import BaseModel
 
-from emulator.configs import KEYS
 from emulator.faults.generator_kinds import GENERATORS
 from emulator.faults.kinds import FAULT_KINDS
 from emulator.graphs.schema import GRAPH_TABLES
@@ -17,7 +16,8 @@ from emulator.outcomes import queries
 from emulator.outcomes.view_texts import HELPER_VIEWS
 from emulator.scenario import load_run, shapes
 from emulator.scenario.commands import COMMAND_KINDS
-from emulator.schema import OUTPUT_TABLES
+from emulator.scenario.configs import KEYS
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 ROOT = Path(__file__).parents[1]
 TABLES = (ROOT / "docs" / "tables.md").read_text("utf-8")

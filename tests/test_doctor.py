@@ -7,7 +7,7 @@ from collections import namedtuple
 import pytest
 
 from emulator.cli import main
-from emulator.doctor import GIB
+from emulator.cli.machine import GIB
 
 WHAT = ["Java", "compiled rounds", "memory", "cores", "disk in"]
 
@@ -16,8 +16,8 @@ WHAT = ["Java", "compiled rounds", "memory", "cores", "disk in"]
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that has all."""
     monkeypatch.setattr("emulator.spark.java.java_major_version", lambda: 17)
-    monkeypatch.setattr("emulator.compiled.is_compiling", lambda: True)
-    monkeypatch.setattr("emulator.compiled_cache.is_cached", lambda _: True)
+    monkeypatch.setattr("emulator.rounds.compiled.is_compiling", lambda: True)
+    monkeypatch.setattr("emulator.rounds.compiled_cache.is_cached", lambda _: True)
     _memory(monkeypatch, 8 * GIB)
     _disk(monkeypatch, 8 * GIB)
 
@@ -45,9 +45,9 @@ def test_what_is_missing_is_told_with_what_mends_it(
     if broken.endswith("java"):
         monkeypatch.setattr("emulator.spark.java.java_major_version", lambda: 11 if broken == "old java" else None)
     elif broken == "numba":
-        monkeypatch.setattr("emulator.compiled.is_compiling", lambda: False)
+        monkeypatch.setattr("emulator.rounds.compiled.is_compiling", lambda: False)
     elif broken == "cache":
-        monkeypatch.setattr("emulator.compiled_cache.is_cached", lambda function: function.__name__ != "play_partitions")
+        monkeypatch.setattr("emulator.rounds.compiled_cache.is_cached", lambda function: function.__name__ != "play_partitions")
     elif broken == "memory":
         _memory(monkeypatch, GIB)
     else:
@@ -59,9 +59,9 @@ def test_what_is_missing_is_told_with_what_mends_it(
 
 
 def _memory(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr("emulator.doctor.os.sysconf", lambda name: {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": size}[name])
+    monkeypatch.setattr("emulator.cli.machine.os.sysconf", lambda name: {"SC_PAGE_SIZE": 1, "SC_PHYS_PAGES": size}[name])
 
 
 def _disk(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     usage = namedtuple("usage", "free")
-    monkeypatch.setattr("emulator.doctor.shutil.disk_usage", lambda path: usage(free))
+    monkeypatch.setattr("emulator.cli.machine.shutil.disk_usage", lambda path: usage(free))

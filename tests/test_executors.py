@@ -11,7 +11,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 from emulator import session
-from emulator.exits import run_command_line
+from emulator.cli.exits import run_command_line
 from emulator.spark.executors import PACK, executors_problem
 
 WORKER = """

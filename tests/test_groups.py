@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.compiled import is_compiling
 from emulator.engine import group_engine, weighed_engine
 from emulator.errors import InputError
-from emulator.quorum_configs import GROUP_KEYS
+from emulator.rounds.compiled import is_compiling
 from emulator.rounds.quorums.constants import QUORUM, RAFT
 from emulator.rounds.quorums.play_groups import ENTRY_POINTS
 from emulator.scenario.notes import notes_of
 from emulator.scenario.protocols import GROUP_PROTOCOLS
+from emulator.scenario.quorum_configs import GROUP_KEYS
 from tests.engine_helpers import emulate
 from tests.group_scenarios import example, load, tables_of
 from tests.reference.quorums.cases import Case, Event

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.exits import INTERRUPTED, TERMINATED
-from emulator.schema import OUTPUT_TABLES
+from emulator.cli.exits import INTERRUPTED, TERMINATED
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.engine_helpers import QUICK_JAVA, read_table
 from tests.output_tables import write_tables
 

@@ -12,7 +12,7 @@ from emulator.engine.identity import FOLDER
 from emulator.errors import InputError
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.engine_helpers import Row, read_table
 
 LONG = """

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from emulator import compiled_cache
 from emulator.cli import main
 from emulator.errors import EnvironmentProblem
 from emulator.packing import generic_rounds, pack, requirements
 from emulator.packing.archive import Member, first_member, write_archive
+from emulator.rounds import compiled_cache
 
 REQUIRED = {
     "replication-emulator": ["pyspark>=4", "NumPy", "frame[fast]>=1", "old; python_version < '3'", "draw; extra == 'pictures'"],

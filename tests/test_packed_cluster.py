@@ -21,13 +21,13 @@ import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator import compiled_cache
 from emulator.packing.generic_rounds import generic_rounds
 from emulator.packing.pack import pack
+from emulator.rounds import compiled_cache
 from emulator.rounds.kafka.play_partitions import play_partitions
 from emulator.run import run_emulation
 from emulator.scenario import load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.standalone_cluster import loopback_problem, rounds_done, standalone_cluster, wait_for
 
 ROOT = Path(__file__).parents[1]

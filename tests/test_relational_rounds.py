@@ -25,7 +25,7 @@ from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.rounds.relational.run import run_relational
 from emulator.rounds.relational.tables import Round, RoundInputs, Tables
 from emulator.scenario import load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests import test_retention as retention
 from tests.engine_helpers import Row, emulate_both, of_scenario, read_table, run_of
 from tests.reference import kafka

@@ -18,7 +18,7 @@ from emulator import session
 from emulator.cli import main
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.outcomes.sql import own_session
-from emulator.storage import OutputDirectory
+from emulator.storage.tables import OutputDirectory
 from tests.sparks import compare
 
 ROOT = Path(__file__).parents[1]
@@ -27,7 +27,7 @@ PRIVATE = re.compile(r"\b(_jdf|_jvm|_jsc|_jc|_sc|_gateway|_jsparkSession|py4j|py
 """What is Java's, or Spark's own business."""
 
 MAY_USE_IT = {
-    "emulator/hadoop_files.py": "the errors of Hadoop's Java API, where there is a JVM",
+    "emulator/storage/hadoop_files.py": "the errors of Hadoop's Java API, where there is a JVM",
     "emulator/session.py": "whether Spark Connect can be imported",
     "emulator/spark/classic.py": "each use with its reason",
     "emulator/spark/spark_errors.py": "what a call of Java raises",

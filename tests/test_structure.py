@@ -45,4 +45,6 @@ def test_rounds_know_nothing_of_spark_but_for_the_relational_ones() -> None:
 
 def test_one_file_imports_numba() -> None:
     assert [m for m, names in IMPORTS.items() if any(f"{name}.".startswith("numba.") for name in names)] == []
-    assert [m for m, path in FILES.items() if 'import_module("numba' in path.read_text("utf-8")] == ["emulator.compiled_cache"]
+    assert [m for m, path in FILES.items() if 'import_module("numba' in path.read_text("utf-8")] == [
+        "emulator.rounds.compiled_cache"
+    ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.configs import find_problem
-from emulator.throttles import brokers_by_partition
+from emulator.scenario.configs import find_problem
+from emulator.scenario.throttles import brokers_by_partition
 
 
 def test_brokers_of_a_partition() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator import configs
-from emulator.scenario import Scenario
+from emulator.scenario import Scenario, configs
 
 
 class BrokerConfigs:

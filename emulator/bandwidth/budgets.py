@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator import configs
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.client_quotas import limits_clients
-from emulator.scenario import Scenario
+from emulator.scenario import Scenario, configs
 
 KINDS = ("network_in", "network_out", "disk", "leader_throttle", "follower_throttle")
 """What a broker has a budget of each; the throttles are for throttled replicas outside the ISR only."""

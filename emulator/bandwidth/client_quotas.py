@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from emulator import configs
 from emulator.inputs.consumers import groups_of
-from emulator.scenario import Command, Scenario
+from emulator.scenario import Command, Scenario, configs
 
 PRODUCER, CONSUMER = "producer_byte_rate", "consumer_byte_rate"
 NO_CLIENT = -1

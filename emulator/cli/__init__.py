@@ -18,6 +18,7 @@ from emulator import __version__
 from emulator.cli.check import check_command
 from emulator.cli.compare import compare_command
 from emulator.cli.doctor import doctor_command
+from emulator.cli.exits import run_command_line
 from emulator.cli.explain import explain_command
 from emulator.cli.explain_round import explain_round_command
 from emulator.cli.graph import graph_command
@@ -30,7 +31,6 @@ from emulator.cli.report import report_command
 from emulator.cli.run import run_command
 from emulator.cli.sql import sql_command
 from emulator.cli.sweep import sweep_command
-from emulator.exits import run_command_line
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """Loading a command makes objects by the hundred thousand that stay: looking through them took a fifth of its time."""
@@ -40,7 +40,7 @@ COMPLETION = "_EMULATOR_COMPLETE"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line, the process' own if None, and returns its exit code (emulator.exits).
+    """Runs a command line, the process' own if None, and returns its exit code (emulator.cli.exits).
 
     With the variable that shells set to complete a line (click's own) it prints what completes it instead.
     """

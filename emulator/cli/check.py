@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import click
 
 from emulator.cli import sessions
-from emulator.cli.printing import PROGRAM, print_lines
-from emulator.cli.sessions import refuse_missing_folder
-from emulator.exits import DONE, VIOLATED
-from emulator.options import (
+from emulator.cli.exits import DONE, VIOLATED
+from emulator.cli.options import (
     common,
     on_spark,
 )
+from emulator.cli.printing import PROGRAM, print_lines
+from emulator.cli.sessions import refuse_missing_folder
 
 
 @click.command("check")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
+from emulator.cli.exits import DONE, VIOLATED
+from emulator.cli.options import common
 from emulator.cli.printing import print_lines
-from emulator.exits import DONE, VIOLATED
-from emulator.options import common
 
 
 @click.command("doctor")
 @common
 def doctor_command() -> int:
     """Say what this machine has of what runs need, and the command that mends what is missing; exit code 1 if anything is."""
-    from emulator.doctor import examine
+    from emulator.cli.machine import examine
 
     findings = examine()
     print_lines([finding.line for finding in findings])

@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli import sessions
+from emulator.cli.exits import DONE
+from emulator.cli.options import common, on_spark, parse_rounds_option, with_engine
 from emulator.cli.printing import PROGRAM, print_lines
 from emulator.cli.sessions import refuse_missing_folder
 from emulator.errors import EnvironmentProblem, InputError
-from emulator.exits import DONE
-from emulator.options import (
-    common,
-    on_spark,
-    parse_rounds_option,
-    refuse_unwritable,
-    with_engine,
-)
+from emulator.storage.written_file import refuse_unwritable
 
 if TYPE_CHECKING:
     from emulator.explain.reading import Subject

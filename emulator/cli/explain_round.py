@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from emulator.cli.printing import print_lines
-from emulator.exits import DONE
-from emulator.options import (
+from emulator.cli.exits import DONE
+from emulator.cli.options import (
     common,
 )
+from emulator.cli.printing import print_lines
 
 
 @click.command("explain-round")

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 import click
 
 from emulator.cli import sessions
+from emulator.cli.exits import DONE
+from emulator.cli.options import common, on_spark
 from emulator.cli.printing import PROGRAM
 from emulator.cli.sessions import refuse_missing_folder, refuse_other_contents
 from emulator.errors import InputError
-from emulator.exits import DONE
-from emulator.options import (
-    common,
-    on_spark,
-    refuse_unwritable,
-)
+from emulator.storage.written_file import refuse_unwritable
 
 
 @click.command("graph")

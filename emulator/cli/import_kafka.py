@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from emulator.cli.printing import print_lines
-from emulator.exits import DONE
-from emulator.options import (
+from emulator.cli.exits import DONE
+from emulator.cli.options import (
     common,
     parse_data_dirs,
     parse_offsets,
 )
+from emulator.cli.printing import print_lines
 
 NO_DESCRIPTION = (
     "Missing option '--describe': only it says which replicas, leaders and configs partitions have and which topics are tiered"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from emulator.cli.exits import DONE
+from emulator.cli.options import common
 from emulator.cli.printing import print_lines
 from emulator.errors import InputError, quoted
-from emulator.exits import DONE
-from emulator.options import common
 
 
 def _parse_time(_: click.Context, parameter: click.Parameter, value: str | None) -> int | None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from emulator.cli import sessions
-from emulator.cli.printing import PROGRAM, print_lines
-from emulator.cli.sessions import going_on_of, refuse_other_contents
-from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.exits import DONE, VIOLATED, GoingOn, fail
-from emulator.options import (
+from emulator.cli.exits import DONE, VIOLATED, GoingOn, fail
+from emulator.cli.options import (
     common,
     on_spark,
 )
+from emulator.cli.printing import PROGRAM, print_lines
+from emulator.cli.sessions import going_on_of, refuse_other_contents
+from emulator.errors import InputError, did_you_mean, listing, quoted
 
 if TYPE_CHECKING:
     from emulator.scenario import Run

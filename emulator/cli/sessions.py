@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from emulator.cli.exits import GoingOn, Invocation, end_at_interrupts
 from emulator.cli.printing import PROGRAM
 from emulator.errors import InputError, one_line
-from emulator.exits import GoingOn, Invocation, end_at_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

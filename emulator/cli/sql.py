@@ -8,16 +8,16 @@ from collections.abc import Mapping
 import click
 
 from emulator.cli import sessions
-from emulator.cli.printing import PROGRAM, print_lines, tell_unwritten
-from emulator.cli.sessions import refuse_missing_folder
-from emulator.errors import InputError, did_you_mean, listing, quoted
-from emulator.exits import DONE
-from emulator.options import (
+from emulator.cli.exits import DONE
+from emulator.cli.options import (
     common,
     on_spark,
     with_engine,
     with_prices,
 )
+from emulator.cli.printing import PROGRAM, print_lines, tell_unwritten
+from emulator.cli.sessions import refuse_missing_folder
+from emulator.errors import InputError, did_you_mean, listing, quoted
 
 LONGEST_QUERY_BYTES = 1 << 20
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli import sessions
+from emulator.cli.exits import DONE
+from emulator.cli.options import common, on_spark
 from emulator.cli.printing import PROGRAM, print_lines
 from emulator.cli.sessions import going_on_of, refuse_other_contents
 from emulator.errors import InputError, quoted
-from emulator.exits import DONE
-from emulator.options import common, on_spark
 
 if TYPE_CHECKING:
     from emulator.scenario import Run

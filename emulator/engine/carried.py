@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulator.compiled_cache import rounds_digest
 from emulator.errors import InputError
+from emulator.rounds.compiled_cache import rounds_digest
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Batch, Inputs, Pattern
 from emulator.rounds.kafka.list_records import Run, Sent

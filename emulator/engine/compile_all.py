@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from emulator.compiled import WHY_NOT, is_compiling
-from emulator.compiled_cache import is_cached
 from emulator.engine.group_engine import GroupEngine
 from emulator.engine.ledger_engine import LedgerEngine
 from emulator.engine.warm_up import warm_up
@@ -25,6 +23,8 @@ from emulator.progress import Progress
 from emulator.rounds.bookkeeper.draw_first_ensembles import draw_first_ensembles
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.topics.play_topics import play_topics
+from emulator.rounds.compiled import WHY_NOT, is_compiling
+from emulator.rounds.compiled_cache import is_cached
 from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
 from emulator.rounds.quorums.play_groups import ENTRY_POINTS as OF_GROUPS
 from emulator.scenario import Scenario, load_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from emulator import compiled
+from emulator.rounds import compiled
 
 
 def compile_by_playing(

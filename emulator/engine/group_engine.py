@@ -8,7 +8,6 @@ from functools import cached_property, partial
 import numpy as np
 import pyarrow as pa
 
-from emulator import compiled
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
 from emulator.engine.interface import Playing, Size
 from emulator.engine.jobs import Advance, Jobs
@@ -23,6 +22,7 @@ from emulator.outcomes.compiled_ledgers import ledger_names
 from emulator.outcomes.invariants import OF_GROUPS
 from emulator.outcomes.joined import Tables, empty_table
 from emulator.progress import Progress
+from emulator.rounds import compiled
 from emulator.scenario import Scenario
 
 GROUPS_OF_A_BLOCK = 20_000

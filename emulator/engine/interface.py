@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from emulator.engine.estimate import Work
 from emulator.outcomes.joined import Tables
 from emulator.progress import Progress
-from emulator.storage import OutputDirectory
+from emulator.storage.tables import OutputDirectory
 
 
 @dataclass(frozen=True)

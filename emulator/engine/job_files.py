@@ -19,8 +19,8 @@ from emulator.engine.budgets.step_files import FIRST_STEP, STEPS
 from emulator.engine.identity import ALLOWED, differences, sealed, unsealed
 from emulator.engine.rows import OF_PACKS
 from emulator.errors import InputError
-from emulator.files import files_of
 from emulator.spark.spark_errors import SPARK_ERRORS, SPARK_OR_FILE_ERRORS
+from emulator.storage.files import files_of
 
 _PLAN = "PLAN.json"
 _JOB = "JOB.json"

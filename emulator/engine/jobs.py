@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from emulator.arrow_frames import frame_of
+from emulator.arrow.frames import frame_of
 from emulator.engine.blocks import Plan
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles

@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from emulator import compiled
 from emulator.engine.blocks import JOB_WEIGHT, Plan, plan_blocks
 from emulator.engine.budgets.saturated import saturated_columns
 from emulator.engine.interface import Playing, Size
@@ -35,16 +34,17 @@ from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_
 from emulator.inputs.ledger_arrays.bookies import BookieArrays
 from emulator.inputs.ledger_arrays.gather import records_of
 from emulator.inputs.ledger_arrays.shares import limits_bookies
-from emulator.ledger_configs import MAX_LEDGERS, effective
 from emulator.outcomes.compiled.traffic import broker_round_rows, bucket_edges
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
 from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, SUMS, summed
 from emulator.outcomes.invariants import OF_LEDGERS
 from emulator.outcomes.joined import Tables
 from emulator.progress import Progress, counted
+from emulator.rounds import compiled
 from emulator.rounds.bookkeeper.constants import DEAD
 from emulator.rounds.bookkeeper.inputs import BookieSpan
 from emulator.scenario import Scenario
+from emulator.scenario.ledger_configs import MAX_LEDGERS, effective
 
 PLAYERS: tuple[Player, ...] = (play_ledger_payload, play_topic_payload, play_sharing_payload)
 """Of blocks of ledgers, of topics, and of what shares bookies' budgets."""

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from emulator.engine.identity import ALLOWED, FOLDER
 from emulator.errors import InputError
-from emulator.files import files_of
 from emulator.spark.spark_errors import SPARK_OR_FILE_ERRORS
+from emulator.storage.files import files_of
 
 _CONTENT = "CHECKPOINT.json"
 _FOLDERS = (FOLDER, f"{FOLDER}/kafka", f"{FOLDER}/bookkeeper")

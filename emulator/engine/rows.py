@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from emulator.arrow_packs import PackedRows, pack, unpack
+from emulator.arrow.packs import PackedRows, pack, unpack
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
 from emulator.outcomes.compiled_groups import BLOCK_TABLES as GROUP_BLOCK_TABLES

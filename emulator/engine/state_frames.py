@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, IntegerType, StructField, StructType
 
-from emulator.arrow_schemas import to_arrow_schema
+from emulator.arrow.schemas import to_arrow_schema
 from emulator.engine.state_inputs import GROUP_PARTITIONS, states_scenario
 from emulator.engine.state_rows import play_rows
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.scenario import Scenario
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 STATE_COLUMNS = StructType(
     [

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from emulator import compiled
 from emulator.engine.compile_by_playing import compile_by_playing
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import Block, Prepared, read_block
 from emulator.progress import Progress
+from emulator.rounds import compiled
 from emulator.rounds.kafka.play_block import play
 from emulator.rounds.kafka.play_partitions import play_partitions, play_tiered_partitions
 

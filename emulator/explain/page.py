@@ -11,7 +11,7 @@ from emulator.explain.shapes import FAULT, ROLE_STROKES, arrow, lifeline, shape,
 from emulator.explain.story import LEADER, OF_PARTITIONS, OFFLINE, ZOMBIE, Speech, Story
 from emulator.explain.summary import epochs_of, fault_line, heading, outcome_counts, replica_ends, rows_of, violation_line
 from emulator.explain.svg import svg
-from emulator.options import writing
+from emulator.storage.written_file import writing
 
 _STYLE = """
 :root { color-scheme: light; }

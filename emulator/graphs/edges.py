@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from emulator.arrow_frames import frame_of
+from emulator.arrow.frames import frame_of
 from emulator.faults.kinds import read_fault_rows
 from emulator.graphs.beliefs import ranges_sql
 from emulator.graphs.communities import shared_partitions
 from emulator.graphs.placed import Placed
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.graphs.sources import Source
-from emulator.storage import table_of_rows
+from emulator.storage.tables import table_of_rows
 
 _PARTITION_ID = "concat_ws('', scenario_id, '/partition/', topic, '-', partition)"
 

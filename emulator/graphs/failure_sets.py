@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from emulator.arrow_schemas import to_arrow_schema
+from emulator.arrow.schemas import to_arrow_schema
 from emulator.graphs.copysets import Sets, blocking_rows, counted_sets, loss_probability, sizes_of
 from emulator.graphs.placed import NOBODY, Placed
 from emulator.graphs.schema import GRAPH_TABLES

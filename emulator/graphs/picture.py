@@ -19,7 +19,7 @@ from emulator.graphs.picture_parts import (
 )
 from emulator.graphs.placed import Placed
 from emulator.graphs.worst_sets import worst_sets
-from emulator.options import writing
+from emulator.storage.written_file import writing
 
 _SUFFIXES = (".svg", ".html")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from emulator.configs import effective
 from emulator.scenario import Scenario
+from emulator.scenario.configs import effective
 from emulator.scenario.topics import Layout
 
 NOBODY = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql.types import StructType
 
 from emulator.graphs.table_columns import GRAPH_COLUMNS
-from emulator.schema import schema_of
+from emulator.table_columns.spark_columns import schema_of
 
 GRAPH_TABLES: dict[str, StructType] = {table: schema_of(columns) for table, columns in GRAPH_COLUMNS.items()}
 

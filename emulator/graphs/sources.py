@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from emulator.arrow_frames import frame_of
+from emulator.arrow.frames import frame_of
 from emulator.errors import InputError
 from emulator.graphs.placed import NOBODY, Placed, first_leaders, padded, placed, placed_in_scenario
 from emulator.outcomes.views import register
 from emulator.scenario import Run, Scenario, load_run
 from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.stored import load_stored
-from emulator.storage import OutputDirectory
+from emulator.storage.tables import OutputDirectory
 
 PARTITIONS = pa.schema(
     [

@@ -7,10 +7,9 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from emulator import configs
 from emulator.faults.kinds import FaultRow, read_fault_rows
 from emulator.inputs.remote_store import STORE_FAULTS
-from emulator.scenario import Command, Scenario
+from emulator.scenario import Command, Scenario, configs
 
 AS_RETENTION = -2
 AS_LOCAL_RETENTION = -1

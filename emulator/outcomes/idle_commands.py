@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.arrow_packs import PackedRows
+from emulator.arrow.packs import PackedRows
 from emulator.errors import few, listing, some
 from emulator.scenario import Scenario
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Command
 from emulator.scenario.protocols import PARTITIONS, system_of
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 COMPLETED = "reassignment_completed"
 ANSWERS = {"preferred_leader_election": ("election", "unclean_election"), "delete_records": ("records_deleted",)}

@@ -8,10 +8,10 @@ from functools import reduce
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from emulator.arrow_frames import frame_of
-from emulator.arrow_packs import PackedRows
-from emulator.arrow_schemas import to_arrow_schema
-from emulator.schema import OUTPUT_TABLES
+from emulator.arrow.frames import frame_of
+from emulator.arrow.packs import PackedRows
+from emulator.arrow.schemas import to_arrow_schema
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 Tables = dict[str, DataFrame | PackedRows | pa.Table]
 

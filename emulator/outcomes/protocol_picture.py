@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from emulator.options import writing
 from emulator.outcomes.tiering_picture import FORMATS, beside, format_of
+from emulator.storage.written_file import writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

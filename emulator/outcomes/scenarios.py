@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
 from emulator.scenario import Scenario
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 _BROKERS = pa.schema([("scenario_id", pa.int32()), ("broker", pa.int32()), ("rack", pa.string())])
 

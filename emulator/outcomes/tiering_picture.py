@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulator.errors import EnvironmentProblem, InputError, listing
-from emulator.options import writing
+from emulator.storage.written_file import writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

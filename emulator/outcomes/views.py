@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from emulator.files import files_of
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
-from emulator.schema import OUTPUT_TABLES
-from emulator.storage import OutputDirectory
+from emulator.storage.files import files_of
+from emulator.storage.tables import OutputDirectory
 from emulator.table_columns import OPEN_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 ALL_TABLES = OUTPUT_TABLES | GRAPH_TABLES
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from emulator.arrow_packs import PackedRows
+from emulator.arrow.packs import PackedRows
 from emulator.outcomes.joined import Tables
 from emulator.outcomes.written_rows import KEYS, counted_rows, selections, written_rows
 from emulator.scenario import Scenario

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from emulator.compiled_cache import PACKED_VARIABLE
 from emulator.errors import EnvironmentProblem
+from emulator.rounds.compiled_cache import PACKED_VARIABLE
 
 ENVIRONMENT = {"NUMBA_CPU_NAME": "generic"}
 """Of the process that compiles, and of executors (launcher.sh): Numba then uses what each CPU of this kind has."""
@@ -45,8 +45,8 @@ def generic_rounds(kinds: Sequence[str] = ()) -> list[Path]:
 
 
 def _compile(kinds: Sequence[str]) -> dict[str, object]:
-    from emulator import compiled, compiled_cache
     from emulator.engine.compile_all import ENTRY_POINTS, compile_all
+    from emulator.rounds import compiled, compiled_cache
 
     if compiled.WHY_NOT is not None:
         return {"problem": f"numba cannot be used ({compiled.WHY_NOT})"}

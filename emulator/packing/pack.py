@@ -17,12 +17,12 @@ from itertools import product
 from pathlib import Path
 
 import emulator
-from emulator.compiled_cache import WHY_NOT
 from emulator.errors import EnvironmentProblem, InputError
-from emulator.options import refuse_unwritable, writing
 from emulator.packing.archive import Member, first_member, write_archive
 from emulator.packing.generic_rounds import generic_rounds
 from emulator.packing.requirements import files_of, own_files, required_distributions
+from emulator.rounds.compiled_cache import WHY_NOT
+from emulator.storage.written_file import refuse_unwritable, writing
 
 ENDINGS = (".tar.gz", ".tgz")
 """Of the names of archives that Spark unpacks and that are written here."""

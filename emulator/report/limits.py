@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from emulator.configs import effective
 from emulator.report.markup import Row, seconds
 from emulator.scenario import Run, Scenario
+from emulator.scenario.configs import effective
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
 
 STOPPING = frozenset({"broker_crash", "power_loss", "disk_loss", "rack_loss", "broker_pause", "isolation"})

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from emulator.errors import InputError
 from emulator.explain.reading import choose_scenario, read_run
-from emulator.options import writing
 from emulator.outcomes.ask import Asker
 from emulator.progress import Progress
 from emulator.report import charts, questions
@@ -37,6 +36,7 @@ from emulator.scenario.event_kinds import unwritten_kinds
 from emulator.scenario.notes import notes_of
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
 from emulator.scenario.stored import load_stored
+from emulator.storage.written_file import writing
 
 if TYPE_CHECKING:
     from emulator.outcomes.prices import PricesShape

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from emulator.errors import InputError
 from emulator.explain.reading import choose_scenario
-from emulator.options import refuse_unwritable, writing
 from emulator.outcomes.ask import Asker
 from emulator.report import questions
 from emulator.report.chart import PLACEHOLDERS, drawing
 from emulator.report.charts import panels, timeline_figure
 from emulator.report.markup import Row
 from emulator.report.style import LIGHT
+from emulator.storage.written_file import refuse_unwritable, writing
 
 _OF_LIGHT = {placeholder: LIGHT[name] for name, placeholder in PLACEHOLDERS.items()}
 

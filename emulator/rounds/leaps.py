@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.records import COMPARED, COUNTER
 
 

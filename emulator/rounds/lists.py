@@ -12,7 +12,7 @@ What is there is old: set every field.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.records import Record, compared, constant
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import List
 from emulator.rounds.records import dtype_of, words_of
 

@@ -6,7 +6,7 @@ replica *order*, who is preferred, has slot + 1 in five bits for each place, the
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 
 ORDER_BITS = 5
 ORDER_MASK = 31

@@ -9,17 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.configs import KEYS
 from emulator.faults.kinds import LEDGER_KINDS
-from emulator.ledger_configs import LEDGER_KEYS
-from emulator.quorum_configs import GROUP_KEYS
 from emulator.rounds.bookkeeper.constants import POLICIES
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind
+from emulator.scenario.configs import KEYS
+from emulator.scenario.ledger_configs import LEDGER_KEYS
 from emulator.scenario.ledgers import LEDGER_COMMANDS, OF_REMOTE_STORAGE, has_ledgers
 from emulator.scenario.model import Command
 from emulator.scenario.placements import PLACEMENT_KEYS, PLACEMENTS
 from emulator.scenario.places import Places
 from emulator.scenario.protocols import PROTOCOLS, system_of
+from emulator.scenario.quorum_configs import GROUP_KEYS
 from emulator.scenario.quorums import group_commands, has_groups, without_unused
 
 _DEFAULT = "kafka"

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.configs import ConfigValue, effective
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.scenario.commands import check_config
+from emulator.scenario.configs import ConfigValue, effective
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.imported import Imported, exists, read_import
 from emulator.scenario.imported_ledgers import LEDGERS_FILE, ImportedLedgers, read_ledger_import

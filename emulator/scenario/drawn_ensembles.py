@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from emulator.ledger_configs import effective, is_managed
+from emulator.scenario.ledger_configs import effective, is_managed
 from emulator.scenario.ledgers import DRAWN
 from emulator.scenario.model import Scenario
 from emulator.scenario.places import Places

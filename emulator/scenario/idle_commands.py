@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from emulator.configs import KEYS, ConfigValue, effective
 from emulator.errors import listing
+from emulator.scenario.configs import KEYS, ConfigValue, effective
 from emulator.scenario.globs import matching_topics
 from emulator.scenario.model import Command, Scenario
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs
 
-from emulator.configs import ConfigValue, parse_value
 from emulator.errors import InputError
 from emulator.placement.assignments import Assignment
+from emulator.scenario.configs import ConfigValue, parse_value
 from emulator.scenario.epoch_caches import fill_epochs
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.initial_rows import check_partition_rows, check_replica_rows, check_segment_rows

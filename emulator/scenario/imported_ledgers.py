@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.configs import ConfigValue
 from emulator.importers.bookkeeper.metadata_text import STATES
-from emulator.ledger_configs import LEDGER_KEYS, MANAGED, effective
+from emulator.scenario.configs import ConfigValue
 from emulator.scenario.imported import BROKER_COLUMNS, CONFIG_COLUMNS, in_racks, read_brokers
 from emulator.scenario.initial_ledgers import check_ledger_rows, check_lists
+from emulator.scenario.ledger_configs import LEDGER_KEYS, MANAGED, effective
 from emulator.scenario.model import FRAGMENTS, INITIAL_LEDGERS_SCHEMA, Broker, Topic
 from emulator.scenario.rows import Rows, TableFiles
 from emulator.scenario.table_files import Column

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from emulator.configs import ConfigValue
 from emulator.errors import listing, quoted
-from emulator.ledger_configs import DEFAULT_ENTRY_BYTES, MANAGED, effective, is_managed
+from emulator.scenario.configs import ConfigValue
 from emulator.scenario.faults import broker_ids_allowed
 from emulator.scenario.initial_rows import check_keys
+from emulator.scenario.ledger_configs import DEFAULT_ENTRY_BYTES, MANAGED, effective, is_managed
 from emulator.scenario.model import INITIAL_LEDGERS_SCHEMA, Broker, Topic
 from emulator.scenario.places import Places
 from emulator.scenario.rows import Rows, rows_of_list

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.errors import listing
-from emulator.ledger_configs import effective, is_managed
+from emulator.scenario.ledger_configs import effective, is_managed
 from emulator.scenario.ledgers import BUDGETS
 from emulator.scenario.model import Scenario
 

@@ -9,9 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from emulator.configs import ConfigValue
 from emulator.faults.kinds import FAULT_SCHEMA, microseconds
-from emulator.quorum_configs import GROUP_KEYS
 from emulator.scenario.both_systems import ALL_COMMANDS, has_both_systems, own_commands, own_part, own_rows
 from emulator.scenario.clusters import (
     check_protocol,
@@ -22,6 +20,7 @@ from emulator.scenario.clusters import (
     session_timeout_rounds,
 )
 from emulator.scenario.commands import COMMAND_KINDS, resolve_commands
+from emulator.scenario.configs import ConfigValue
 from emulator.scenario.consumers import resolve_consumers
 from emulator.scenario.drawn_ensembles import draw_first_ensembles
 from emulator.scenario.durations import ROUND_MS, round_ms_of
@@ -58,6 +57,7 @@ from emulator.scenario.model import (
     Topic,
 )
 from emulator.scenario.places import Places
+from emulator.scenario.quorum_configs import GROUP_KEYS
 from emulator.scenario.quorums import (
     check_group_config,
     check_members,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from emulator.configs import ConfigValue
+from emulator.scenario.configs import ConfigValue
 
 TIME_BUCKETS = 10
 """Time buckets of broker_rounds in a run that says nothing of them."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from emulator.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
 from emulator.errors import MOST_NAMED, few, listing, some
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
+from emulator.scenario.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
 from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics

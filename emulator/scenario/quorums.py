@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.configs import ConfigValue
-from emulator.quorum_configs import GROUP_KEYS, MEANT_FOR, MOST_SERVERS, OF_QUORUM, effective
 from emulator.scenario.commands import COMMAND_KINDS, CommandKind, check_config
+from emulator.scenario.configs import ConfigValue
 from emulator.scenario.model import Command, Topic
 from emulator.scenario.places import Places
 from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
+from emulator.scenario.quorum_configs import GROUP_KEYS, MEANT_FOR, MOST_SERVERS, OF_QUORUM, effective
 from emulator.scenario.rates import EVEN_ALLOWED
 
 UNUSED = ("consumers", "initial", "initial_file", "remote_storage")

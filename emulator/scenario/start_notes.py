@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pyarrow.compute as pc
 
-from emulator.configs import effective
 from emulator.errors import listing, some
+from emulator.scenario.configs import effective
 from emulator.scenario.model import Scenario
 
 THREADS = "remote.log.manager.copier.thread.pool.size"

@@ -14,19 +14,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from emulator.configs import KEYS
 from emulator.errors import InputError, did_you_mean, listing, quoted
 from emulator.faults.kinds import FAULT_KINDS, FAULT_SCHEMA
-from emulator.ledger_configs import LEDGER_KEYS
-from emulator.quorum_configs import GROUP_KEYS
 from emulator.scenario.both_systems import own_rows
 from emulator.scenario.clusters import ELR_FEATURE
+from emulator.scenario.configs import KEYS
 from emulator.scenario.durations import ROUND_MS
 from emulator.scenario.faults import resolve_faults
 from emulator.scenario.globs import known_topics_listed, matching_topics
+from emulator.scenario.ledger_configs import LEDGER_KEYS
 from emulator.scenario.ledgers import has_ledgers, refuse_other_systems
 from emulator.scenario.model import Broker, Scenario
 from emulator.scenario.places import Location, Places
+from emulator.scenario.quorum_configs import GROUP_KEYS
 from emulator.scenario.rows import Rows
 from emulator.scenario.shapes import SweepShape
 from emulator.scenario.variants import MAX_NAME_CHARS, merge_change

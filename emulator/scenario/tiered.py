@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from emulator.configs import ConfigValue, effective
 from emulator.errors import quoted
+from emulator.scenario.configs import ConfigValue, effective
 from emulator.scenario.model import Topic
 from emulator.scenario.places import Location, Places
 from emulator.scenario.protocols import TIERED_PROTOCOLS

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from emulator.configs import ConfigKey, ConfigValue, effective
 from emulator.placement.assignments import Assignment
 from emulator.scenario.commands import check_config, check_replicas
+from emulator.scenario.configs import ConfigKey, ConfigValue, effective
 from emulator.scenario.model import Broker, Topic
 from emulator.scenario.placements import PLACEMENT_KEYS, check_placement, place
 from emulator.scenario.places import Location, Places

@@ -1,6 +1,6 @@
 """The columns of every output table, each with its unit and meaning: the only place for them. Without Spark's types.
 
-`emulator.schema` has them as Spark's StructTypes.
+`emulator.table_columns.spark_columns` has them as Spark's StructTypes.
 """
 
 from __future__ import annotations

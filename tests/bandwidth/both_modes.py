@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from emulator.run import run_emulation
 from emulator.scenario import load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.engine_helpers import Row, read_table
 
 Tables = dict[str, list[Row]]

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from emulator.run import run_emulation
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.bookkeeper.by_reference import by_scenario, differences, of_engine, of_reference, run_of_cases
 from tests.engine_helpers import Row, read_table
 from tests.reference.bookkeeper.given import adds, case, command, crash, fault

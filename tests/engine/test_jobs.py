@@ -21,7 +21,7 @@ from emulator.errors import InputError
 from emulator.progress import Progress
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.engine_helpers import Row, read_table
 
 SCENARIO = """

@@ -14,7 +14,7 @@ from emulator.engine import ledger_engine, weighed_engine
 from emulator.errors import InputError
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.engine.test_jobs import Ended, Stops, blocks_by_file
 from tests.engine_helpers import read_table
 

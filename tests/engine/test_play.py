@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.arrow_schemas import to_arrow_schema
+from emulator.arrow.schemas import to_arrow_schema
 from emulator.engine.carried import unpack, words_from
 from emulator.engine.play_blocks import play_payload
 from emulator.engine.state_frames import STATE_COLUMNS

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator import compiled, compiled_cache
 from emulator.engine import play_ledger_blocks, warm_up
 from emulator.engine.compile_all import LEDGERS
 from emulator.errors import EnvironmentProblem
 from emulator.inputs.arrays import Block, Prepared, prepare
 from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics, read_ledger_block, read_topic_block
 from emulator.progress import Progress
+from emulator.rounds import compiled, compiled_cache
 from emulator.scenario import load_run
 
 SCENARIO = """

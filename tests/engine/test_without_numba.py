@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PLAY = """
 import sys
 import numpy as np
-from emulator import compiled
+from emulator.rounds import compiled
 from emulator.engine.play_blocks import play_payload
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import prepare

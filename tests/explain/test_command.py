@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from emulator.cli import main
 from emulator.explain.story import tell
 from emulator.explain.text import text_lines
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.output_tables import write_tables
 
 from .stories import ZOMBIE, fault

@@ -18,7 +18,7 @@ from emulator.explain.rows import PartitionRows
 from emulator.explain.shapes import ROLE_STROKES
 from emulator.explain.story import Story, tell
 from emulator.explain.svg import CHAR_WIDTH, FONT_SIZE, svg
-from emulator.options import refuse_unwritable
+from emulator.storage.written_file import refuse_unwritable
 
 from .stories import FIVE, STORIES, ZOMBIE, fault, violation
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.compiled import is_compiling
 from emulator.errors import InputError
 from emulator.outcomes.protocol_picture import protocol_figure, write_protocol_picture
 from emulator.outcomes.protocol_report import protocol_report_sql
+from emulator.rounds.compiled import is_compiling
 from emulator.run import run_emulation
 from emulator.scenario import load_run
 from tests.asked import ask, rows_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from emulator.outcomes.scenarios import scenario_rows
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.arrow_schemas import to_arrow_schema
+from emulator.arrow.schemas import to_arrow_schema
 from emulator.explain.layout import kind_words
 from emulator.explain.summary import violation_line
 from emulator.outcomes.ask import Asker
 from emulator.report.questions import VIOLATIONS
 from emulator.run import _tables
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 WriteTables = Callable[[dict[str, list[dict[str, Any]]], Path], None]
 

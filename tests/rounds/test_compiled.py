@@ -18,16 +18,16 @@ import numpy as np
 import pytest
 
 import emulator.rounds.kafka
-from emulator import compiled, compiled_cache
 from emulator.engine.compile_all import ENTRY_POINTS
 from emulator.inputs.arrays import prepare, read_block
+from emulator.rounds import compiled, compiled_cache
 from tests.reference.random_scenarios import random_batch, to_toml
 from tests.rounds.kafka import reference_cases
 from tests.rounds.kafka.compared import played, scenarios_of
 
 READS_BEHIND_THE_END = """
 import numpy as np
-from emulator.compiled import compiled, entry_point
+from emulator.rounds.compiled import compiled, entry_point
 
 @compiled
 def read(numbers, at):
@@ -43,8 +43,8 @@ rule(np.zeros(3, np.int64))
 NUMBA_FIRST = """
 import numba
 print(numba.config.CACHE_DIR)
-import emulator.compiled
-from emulator import compiled_cache
+import emulator.rounds.compiled
+from emulator.rounds import compiled_cache
 print(numba.config.CACHE_DIR)
 print(compiled_cache.cache_folder())
 """
@@ -111,8 +111,6 @@ def test_the_cache_is_another_after_an_edit(tmp_path: Path, monkeypatch: pytest.
     assert changed("lists.py") == ["kafka", "raft"]
     assert changed("kafka/rule.py") == ["kafka"]
     assert changed("raft/rule.py") == ["raft"]
-    monkeypatch.setattr(compiled_cache, "DECORATORS", tmp_path / "options.txt")
-    assert changed("options.txt") == ["kafka", "raft"]
 
 
 def test_systems_of_rounds_import_nothing_of_each_other() -> None:
@@ -131,7 +129,7 @@ def test_rounds_take_nothing_from_elsewhere() -> None:
         first = path.relative_to(compiled_cache.SOURCES).parts[0]
         if first not in (compiled_cache.NOT_COMPILED, "__init__.py"):  # `play`, which is of Spark, is all of the latter
             modules = {name for node in ast.walk(ast.parse(path.read_text("utf-8"))) for name in modules_of(node)}
-            ours = {name for name in modules if name.partition(".")[0] in OUR_PACKAGES} - {"emulator.compiled"}
+            ours = {name for name in modules if name.partition(".")[0] in OUR_PACKAGES}
             assert all(f"{name}.".startswith("emulator.rounds.") for name in ours), (path, ours)
             assert not {name.partition(".")[0] for name in modules} & {"pyspark", "numba"}, path
 

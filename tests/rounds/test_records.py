@@ -15,7 +15,7 @@ from emulator.rounds.records import Record, compared, counter, dtype_of, kinds_o
 from emulator.rounds.slots import has
 
 MISSPELT = """
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.records import Replica
 from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.records import Rows

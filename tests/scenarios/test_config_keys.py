@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator.configs import KEYS, OF_ONE_BROKER, ConfigKey, ConfigValue
 from emulator.errors import InputError
 from emulator.inputs.arrays import prepare
 from emulator.scenario import load_run
+from emulator.scenario.configs import KEYS, OF_ONE_BROKER, ConfigKey, ConfigValue
 from emulator.scenario.notes import notes_of
 
 FILE = """

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from emulator.cli import main
 from emulator.engine import compiled_engine
 from emulator.outcomes.sql import run_sql
-from emulator.schema import OUTPUT_TABLES
 from emulator.session import get_session, is_connect, stop_if_ours
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "datasets" / "examples"

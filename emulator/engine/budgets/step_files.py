@@ -14,7 +14,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from emulator.engine.identity import ALLOWED, sealed, unsealed
 from emulator.engine.rows import OF_PACKS, rows_of, rows_schema
 from emulator.errors import InputError
-from emulator.files import files_of
+from emulator.storage.files import files_of
 
 STEPS, FIRST_STEP = "steps-", "step-0/STEP.json"
 """How the folders of scenarios begin; what there is of one with a step done."""

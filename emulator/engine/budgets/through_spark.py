@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.arrow_frames import frame_of
+from emulator.arrow.frames import frame_of
 from emulator.engine.budgets.all_budgets import all_shares_of
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_copies import can_play_first, may_have_waited

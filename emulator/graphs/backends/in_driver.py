@@ -10,9 +10,9 @@ import networkx
 import numpy as np
 from pyspark.sql import DataFrame
 
-from emulator.arrow_frames import frame_of
+from emulator.arrow.frames import frame_of
 from emulator.graphs.backends import CHAINS, Edges, Group
-from emulator.storage import table_of_rows
+from emulator.storage.tables import table_of_rows
 
 
 class InDriver:

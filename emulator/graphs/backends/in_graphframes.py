@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from emulator.arrow_frames import frame_of
+from emulator.arrow.frames import frame_of
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.graphs.backends import CHAINS, Edges, Group
 from emulator.session import is_connect, quiet_query_errors

@@ -14,7 +14,7 @@ from emulator.importers.bookkeeper.internal_stats import TopicLedger, read_inter
 from emulator.importers.bookkeeper.metadata_text import SIZES, STATES, LedgerText, parse_metadata, read_ledgers
 from emulator.importers.output_folder import check_out, write_import
 from emulator.importers.text_input import is_topic_name
-from emulator.ledger_configs import DEFAULT_ENTRY_BYTES, MANAGED
+from emulator.scenario.ledger_configs import DEFAULT_ENTRY_BYTES, MANAGED
 
 NO_OWNER = "ledgers"
 """Topic of ledgers whose metadata name no managed ledger."""

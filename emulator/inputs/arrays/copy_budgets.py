@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator import configs
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.placement import most_replicas
 from emulator.inputs.storage_settings import QUOTA_WINDOW_MS, alterations_of, may_copy
-from emulator.scenario import Scenario
+from emulator.scenario import Scenario, configs
 
 THREADS = "remote.log.manager.copier.thread.pool.size"
 QUOTA = "remote.log.manager.copy.max.bytes.per.second"

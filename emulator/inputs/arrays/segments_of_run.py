@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.configs import effective
 from emulator.inputs.arrays.storage import ever_tiered
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.arrays.workload import ranges_of_rows
 from emulator.scenario import Scenario
+from emulator.scenario.configs import effective
 
 
 def segments_of_run(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from emulator import configs
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.topics import Alterations
 from emulator.inputs.consumers import read_quota
@@ -24,7 +23,7 @@ from emulator.inputs.storage_settings import (
 from emulator.rounds.kafka.constants import FOREVER, UNKNOWN
 from emulator.rounds.kafka.input_records import Settings
 from emulator.rounds.records import fields_of
-from emulator.scenario import Command, Scenario
+from emulator.scenario import Command, Scenario, configs
 
 WIDTH = len(fields_of(Settings))
 CLEARS_ELR = list(fields_of(Settings)).index("clears_elr")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator import configs
 from emulator.bandwidth.budgets import RATES, Budgets, limits_bandwidth
 from emulator.bandwidth.client_quotas import ClientQuotas, client_quotas
 from emulator.inputs.arrays.brokers import BrokerArrays
@@ -16,7 +15,7 @@ from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.shared_reads import ReadLimits, limits_reading, read_limits
 from emulator.inputs.arrays.topics import TopicPlaces
 from emulator.inputs.storage_settings import alterations_of, may_copy
-from emulator.scenario import Scenario
+from emulator.scenario import Scenario, configs
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,12 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from emulator import configs
 from emulator.bandwidth.broker_configs import BrokerConfigs
 from emulator.bandwidth.placement import most_replicas
 from emulator.inputs.consumers import groups_of, read_quota, reads_per_thread
 from emulator.inputs.fetching import fetching_members
 from emulator.inputs.storage_settings import alterations_of, is_ever_tiered
-from emulator.scenario import Scenario
+from emulator.scenario import Scenario, configs
 
 THREADS = "remote.log.reader.threads"
 QUOTA = "remote.log.manager.fetch.max.bytes.per.second"

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from emulator import configs
 from emulator.faults.kinds import FaultRow
 from emulator.inputs.arrays.columns import PackedLists, integers
 from emulator.inputs.arrays.commands import CommandsOfPartitions
@@ -30,7 +29,7 @@ from emulator.inputs.storage_settings import (
 from emulator.rounds.kafka.constants import FOREVER, NOBODY, UNKNOWN
 from emulator.rounds.kafka.tier.records import STATE_NAMES, StoreSpan
 from emulator.rounds.records import fields_of
-from emulator.scenario import Scenario
+from emulator.scenario import Scenario, configs
 
 
 def stores_of_partitions(scenario: Scenario, places: TopicPlaces) -> tuple[np.ndarray, PackedLists, PackedLists]:

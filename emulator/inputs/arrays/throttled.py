@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulator import configs
 from emulator.inputs.arrays.placement import Placement
 from emulator.inputs.arrays.topics import Alterations, TopicPlaces
 from emulator.inputs.storage_settings import accepted
-from emulator.scenario import Command, Scenario
-from emulator.throttles import THROTTLED_LISTS, brokers_by_partition
+from emulator.scenario import Command, Scenario, configs
+from emulator.scenario.throttles import THROTTLED_LISTS, brokers_by_partition
 
 
 class ThrottledReplicas(NamedTuple):

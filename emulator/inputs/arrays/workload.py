@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.configs import effective
 from emulator.errors import InputError
 from emulator.inputs.arrays.columns import PackedLists, distinct_rows, distinct_sequences, offsets_of, spread
 from emulator.inputs.arrays.topics import Globs, TopicPlaces
 from emulator.rounds.kafka.constants import ACKS_ALL, FOREVER
 from emulator.scenario import Scenario
+from emulator.scenario.configs import effective
 from emulator.scenario.globs import parse_partitions, single_ranges
 from emulator.scenario.rates import EVEN_ALLOWED, records_a_round
 

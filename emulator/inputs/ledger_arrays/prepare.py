@@ -15,13 +15,13 @@ from emulator.inputs.ledger_arrays.of_ledgers import Feed, feeds_of_topic
 from emulator.inputs.ledger_arrays.settings import settings_of
 from emulator.inputs.ledger_arrays.start import state_of
 from emulator.inputs.ledger_arrays.weights import ledger_weights, traced_weights
-from emulator.ledger_configs import is_managed
 from emulator.rounds.bookkeeper.constants import FOREVER, MAX_ENSEMBLE, NO_FAULT
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import State, start_ledgers
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario
+from emulator.scenario.ledger_configs import is_managed
 
 Given = Mapping[str, Any]
 NO_CRASH = (FOREVER, NO_FAULT)

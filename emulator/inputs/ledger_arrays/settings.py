@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from emulator.configs import ConfigValue
-from emulator.ledger_configs import effective
 from emulator.rounds.bookkeeper.constants import NO_LIMIT, POLICIES
+from emulator.scenario.configs import ConfigValue
+from emulator.scenario.ledger_configs import effective
 from emulator.scenario.model import Scenario, Topic
 
 MINUTE_MS, MEGABYTE = 60_000, 1024 * 1024

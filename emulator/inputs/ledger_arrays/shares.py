@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.inputs.ledger_arrays.of_ledgers import Spans
-from emulator.ledger_configs import effective
 from emulator.rounds.bookkeeper.constants import FOREVER, NO_LIMIT
+from emulator.scenario.ledger_configs import effective
 from emulator.scenario.model import Scenario
 
 

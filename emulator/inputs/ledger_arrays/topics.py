@@ -17,7 +17,6 @@ from emulator.inputs.ledger_arrays.prepare import with_places
 from emulator.inputs.ledger_arrays.settings import settings_of, topic_settings_of
 from emulator.inputs.ledger_arrays.weights import topic_weights, traced_weights
 from emulator.inputs.remote_store import STORE_FAULTS, store_bytes, store_is_up
-from emulator.ledger_configs import effective, is_managed
 from emulator.rounds.bookkeeper.constants import FOREVER, NO_FAULT, NO_LIMIT, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger as LedgerRecord
@@ -28,6 +27,7 @@ from emulator.rounds.packed import packed, width_of
 from emulator.rounds.records import rows
 from emulator.scenario import Scenario
 from emulator.scenario import Topic as ScenarioTopic
+from emulator.scenario.ledger_configs import effective, is_managed
 
 
 class TopicBlock(NamedTuple):

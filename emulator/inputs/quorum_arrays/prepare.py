@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emulator.configs import ConfigValue
 from emulator.faults.kinds import read_fault_rows
 from emulator.inputs.ledger_arrays.gather import RowsOf
 from emulator.inputs.quorum_arrays.members import servers_over_time
 from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
-from emulator.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, ONE_AT_A_TIME, TAILED, effective
 from emulator.rounds.quorums.constants import (
     FOREVER,
     GEOMETRIC,
@@ -48,8 +46,10 @@ from emulator.rounds.quorums.records import Group
 from emulator.rounds.quorums.state import State
 from emulator.rounds.records import fields_of, rows
 from emulator.scenario import Scenario
+from emulator.scenario.configs import ConfigValue
 from emulator.scenario.model import Topic
 from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
+from emulator.scenario.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, ONE_AT_A_TIME, TAILED, effective
 
 SEEDS = 1 << 31
 ROUND_OF_SERVER = 2.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import OK
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.lost_entries import tell_lost_when_acknowledged
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

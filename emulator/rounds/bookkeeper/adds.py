@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.acknowledge import acknowledge
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
 from emulator.rounds.bookkeeper.client_records import Request
@@ -18,6 +17,7 @@ from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.quorums import holds, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 from emulator.rounds.slots import has, size

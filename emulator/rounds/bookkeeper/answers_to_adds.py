@@ -6,7 +6,6 @@ way. Requests of acknowledged adds that are still unanswered are watched on: who
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import add_of
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead
 from emulator.rounds.bookkeeper.client_records import Request
@@ -22,6 +21,7 @@ from emulator.rounds.bookkeeper.failures import cause_of_newest, has_failures, n
 from emulator.rounds.bookkeeper.fragments import own_ensemble
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first
 from emulator.rounds.slots import has, size

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence, is_dead, is_heard
 from emulator.rounds.bookkeeper.constants import COME, NO_LAC, NOT_ASKED_YET, ON_ITS_WAY, TAKEN, TOO_LATE, UNKNOWN
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.late_answers import ask, what_became
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import lac_of, lac_of_last_entry
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first
 

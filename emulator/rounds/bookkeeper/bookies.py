@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.constants import (
     DEAD,
     DECOMMISSIONED,
@@ -19,6 +18,7 @@ from emulator.rounds.bookkeeper.constants import (
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.tell import tell
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import append, every
 
 

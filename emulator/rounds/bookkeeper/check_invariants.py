@@ -5,7 +5,6 @@ What bookies lost to a fault (Ledger.impaired) is no fault of the protocol.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import CLOSED, DONE, MAX_ENSEMBLE, NO_ENTRY, NO_LAC, OPEN, WRITER, WRITING
 from emulator.rounds.bookkeeper.fragments import copy_ensemble, fragment_of, own_ensemble, same_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
@@ -23,6 +22,7 @@ from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import is_running
 from emulator.rounds.bookkeeper.stored import has_entry
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append, every, last
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import CLOSED
 from emulator.rounds.bookkeeper.inputs import Inputs
@@ -11,6 +10,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.stored import has_entry, store
 from emulator.rounds.bookkeeper.traffic import note_read
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import last
 
 

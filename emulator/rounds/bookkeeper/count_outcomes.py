@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled_into_callers
 from emulator.rounds.bookkeeper.constants import WRITING
 from emulator.rounds.bookkeeper.records import Ledger
+from emulator.rounds.compiled import compiled_into_callers
 
 
 @compiled_into_callers

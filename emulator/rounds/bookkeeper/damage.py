@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, fence
 from emulator.rounds.bookkeeper.constants import (
     CLEAN_STOP,
@@ -26,6 +25,7 @@ from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.stored import flush, lose
 from emulator.rounds.bookkeeper.tell import tell, tell_of_bookie
 from emulator.rounds.bookkeeper.traffic import note_taken
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

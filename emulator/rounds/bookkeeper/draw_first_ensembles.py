@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import entry_point
 from emulator.rounds.bookkeeper.constants import NOBODY
 from emulator.rounds.bookkeeper.draw_ensemble import draw_ensemble
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import entry_point
 
 
 @entry_point

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.bookies import is_registered
 from emulator.rounds.bookkeeper.constants import DEFAULT_POLICY, NO_RACK, NOBODY
 from emulator.rounds.bookkeeper.inputs import BookieRow, Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import every
 
 PRIME = 2147483647

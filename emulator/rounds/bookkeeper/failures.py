@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import (
     CHANGING,
     LATER,
@@ -12,6 +11,7 @@ from emulator.rounds.bookkeeper.constants import (
     WRITER,
 )
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 

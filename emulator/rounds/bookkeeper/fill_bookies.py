@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import CLOSED, FILLED, LIMBO_LEFT, NOBODY, NOWHERE
 from emulator.rounds.bookkeeper.copy_entry import copy_entry
@@ -12,6 +11,7 @@ from emulator.rounds.bookkeeper.quorums import next_share
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, run_with
 from emulator.rounds.bookkeeper.tell import tell_of_bookie
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every, last
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import CLOSED
 from emulator.rounds.bookkeeper.held import bytes_held, bytes_up_to, held
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.lost_entries import count_losses
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import lac_of, last_stored
+from emulator.rounds.compiled import compiled
 
 
 @compiled

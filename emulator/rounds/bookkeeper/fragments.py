@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.constants import CLOSED, ENSEMBLE_CHANGE, FOREVER, NO_ENTRY, NOBODY, NOWHERE
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.tell import tell_of_entries
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import append, every, last
 
 

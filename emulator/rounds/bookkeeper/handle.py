@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import fault_on_the_way
 from emulator.rounds.bookkeeper.ask_for_lac import ask_for_lac, tell_lacs
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
@@ -22,6 +21,7 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.slow_bookies import grant_bytes, lets_through, slow_fault
 from emulator.rounds.bookkeeper.stored import pass_over_others, store
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

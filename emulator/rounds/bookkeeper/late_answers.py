@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import is_dead, is_heard
 from emulator.rounds.bookkeeper.client_records import LateAnswer
 from emulator.rounds.bookkeeper.constants import COME, LOST, NO_LAC, NOT_ASKED_YET, ON_ITS_WAY, TOO_LATE
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first
 

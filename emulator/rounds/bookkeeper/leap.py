@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import span_of
 from emulator.rounds.bookkeeper.client_records import Recovery
 from emulator.rounds.bookkeeper.constants import (
@@ -32,6 +31,7 @@ from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.send import next_explicit_lac
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, size_of
+from emulator.rounds.compiled import compiled
 from emulator.rounds.leaps import last_multiple, move_counters, next_multiple, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import State
+from emulator.rounds.compiled import compiled
 from emulator.rounds.packed import load, store
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import CLOSED, NO_ENTRY, NOBODY
 from emulator.rounds.bookkeeper.fragments import fragment_of
@@ -11,6 +10,7 @@ from emulator.rounds.bookkeeper.quorums import holds, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, has_entry
 from emulator.rounds.bookkeeper.tell import tell_lost
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import is_registered, slot_of
 from emulator.rounds.bookkeeper.constants import (
     DEFAULT_POLICY,
@@ -20,6 +19,7 @@ from emulator.rounds.bookkeeper.draw_replacement import draw_replacement
 from emulator.rounds.bookkeeper.draws import is_free
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

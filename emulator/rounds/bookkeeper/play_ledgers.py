@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
 from emulator.rounds.bookkeeper.finish import finish
 from emulator.rounds.bookkeeper.inputs import Inputs
@@ -16,6 +15,7 @@ from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.told_records import Spans
 from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, next_bucket_end, tell_traffic
 from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
+from emulator.rounds.compiled import compiled, entry_point, merged_into_caller
 
 CHECK_ROUNDS = 64
 """Rounds between two looks for lists that are full: what comes after that is played for nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.answers_to_adds import forget_answered
 from emulator.rounds.bookkeeper.check_invariants import check_invariants
 from emulator.rounds.bookkeeper.constants import CLOSED, DONE, FAILED, FOREVER, NEVER, NOT_RUNNING, PENDING, WRITING
@@ -19,6 +18,7 @@ from emulator.rounds.bookkeeper.take_answers import take_answers
 from emulator.rounds.bookkeeper.take_inputs import follow_bookies, take_inputs
 from emulator.rounds.bookkeeper.take_recoveries import open_without_recovery, take_recoveries
 from emulator.rounds.bookkeeper.use_store import miss_store, use_store
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import List, every
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.inputs import Rules, Settings
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.slots import has
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import DATA_UNKNOWN, FOUND, NO, NO_SUCH_ENTRY, NOBODY, NOT_AVAILABLE, OK, UNKNOWN
 from emulator.rounds.bookkeeper.fragments import fragment_of
@@ -12,6 +11,7 @@ from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.stored import has_entry
+from emulator.rounds.compiled import compiled, compiled_into_callers
 
 
 @compiled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import forget_adds, pending, resend, send_add
 from emulator.rounds.bookkeeper.client_records import Recovery
 from emulator.rounds.bookkeeper.constants import (
@@ -41,6 +40,7 @@ from emulator.rounds.bookkeeper.lost_entries import tell_behind_end
 from emulator.rounds.bookkeeper.placement import cause_of_change, replace
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.tell import tell_of_entries
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registered_here, slot_of
 from emulator.rounds.bookkeeper.constants import (
     BY_WORKER,
@@ -28,6 +27,7 @@ from emulator.rounds.bookkeeper.quorums import holds
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.tell import tell
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.adds import pending, send_add
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import FENCED_OFF, LATER, LEDGER_CLOSED, LEDGER_FENCED, WRITER, WRITER_CRASHED, WRITING
@@ -13,6 +12,7 @@ from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import send_of_recoveries
 from emulator.rounds.bookkeeper.stored import note_header
+from emulator.rounds.compiled import compiled, compiled_into_callers
 
 
 @compiled

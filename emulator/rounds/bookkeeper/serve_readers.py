@@ -6,7 +6,6 @@ Entries of the same write set that the same bookies have are one Read: one is as
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead, is_heard
 from emulator.rounds.bookkeeper.client_records import LateAnswer, Read
 from emulator.rounds.bookkeeper.constants import (
@@ -35,6 +34,7 @@ from emulator.rounds.bookkeeper.read_entries import error_of, next_size, say, to
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
 from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 

@@ -6,7 +6,6 @@ All adds to a bookie, whosever they are, are taken in the order of arrival: they
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import fault_on_the_way
 from emulator.rounds.bookkeeper.bookies import bookie_at
 from emulator.rounds.bookkeeper.client_records import Request
@@ -14,6 +13,7 @@ from emulator.rounds.bookkeeper.constants import ASKED_TOLD, DELAY_ADDS, FOREVER
 from emulator.rounds.bookkeeper.inputs import BookieShare, Inputs
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append, every
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger
+from emulator.rounds.compiled import compiled
 
 NO_SIZE = -1
 

@@ -6,13 +6,13 @@ connection go by the order of arrival.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at
 from emulator.rounds.bookkeeper.constants import NO_LIMIT, UNHEARD
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.share_bookies import take_share
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

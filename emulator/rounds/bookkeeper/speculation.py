@@ -5,9 +5,9 @@ Source: DefaultSpeculativeRequestExecutionPolicy, with speculativeReadTimeoutBac
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import FOREVER
 from emulator.rounds.bookkeeper.inputs import Settings
+from emulator.rounds.compiled import compiled
 
 
 @compiled

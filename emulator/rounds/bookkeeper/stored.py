@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.bookies import bookie_at
 from emulator.rounds.bookkeeper.constants import NO_ENTRY, NO_LAC, NOWHERE, OF_THE_WRITER
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import holds, last_share, next_share
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.acknowledge import acknowledge, raise_lac
 from emulator.rounds.bookkeeper.answers_to_adds import complete, next_failure, take_answers_of
 from emulator.rounds.bookkeeper.constants import LEDGER_FENCED, WRITER, WRITING
@@ -10,6 +9,7 @@ from emulator.rounds.bookkeeper.failures import cause_of_newest, want_replaced
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.use_store import stop
+from emulator.rounds.compiled import compiled
 
 
 @compiled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_dead, note_slowness
 from emulator.rounds.bookkeeper.constants import (
     BY_COMMAND,
@@ -33,6 +32,7 @@ from emulator.rounds.bookkeeper.inputs import Inputs, Rules
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.use_store import fail_adds, forget_writer
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append, every
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.acknowledge import acknowledge
 from emulator.rounds.bookkeeper.answers_to_adds import complete, next_failure, take_answers_of
 from emulator.rounds.bookkeeper.ask_for_lac import ask_for_lac, take_lacs, tell_lacs
@@ -44,6 +43,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import fail_attempt, replace_failed, wait_for_nobody
 from emulator.rounds.bookkeeper.speculation import first_speculation, next_pause_ms, timeout_rounds
 from emulator.rounds.bookkeeper.traffic import note_read
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import every, keep_first, last
 

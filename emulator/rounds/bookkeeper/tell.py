@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import ACKED_LOST, ALL_BETWEEN, NO_ENTRY, NOBODY
 from emulator.rounds.bookkeeper.records import Ledger, Lists
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.bookies import bookie_at
 from emulator.rounds.bookkeeper.constants import FOREVER, NO_RACK, NOBODY
 from emulator.rounds.bookkeeper.fragments import index_in
@@ -10,6 +9,7 @@ from emulator.rounds.bookkeeper.held import bytes_held, held
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.leaps import next_multiple
 from emulator.rounds.lists import append, last
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.acknowledge import raise_lac
 from emulator.rounds.bookkeeper.adds import forget_adds, resend
 from emulator.rounds.bookkeeper.constants import (
@@ -34,6 +33,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import close_ledger, recoveries_use_store
 from emulator.rounds.bookkeeper.replace_lost import commit_replacements
 from emulator.rounds.bookkeeper.tell import tell_of_entries
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
 

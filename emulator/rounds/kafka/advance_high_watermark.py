@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled_into_callers
+from emulator.rounds.compiled import compiled_into_callers
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Rules, Settings
 from emulator.rounds.kafka.records import Partition, Replica

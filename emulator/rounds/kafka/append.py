@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.constants import CLIENTS_CUT, DELETE_RECORDS, RECORDS_DELETED, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch

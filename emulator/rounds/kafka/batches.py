@@ -6,7 +6,7 @@ Bytes count from offset 0, so two logs of one lineage agree on them.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.input_records import Inputs, Pattern
 from emulator.rounds.kafka.list_records import Run
 from emulator.rounds.kafka.records import Replica

@@ -6,7 +6,7 @@ Kafka, is in docs/invariants.md (Excuses), by the letters that stand beside it h
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.compare_logs import compare_logs, first_offset_of_logs, judge_impaired
 from emulator.rounds.kafka.constants import DEAF, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN

@@ -6,7 +6,7 @@ Logs grow apart, or together again, only where a rule cuts a log, starts one ane
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.list_records import EpochEntry, Run
 from emulator.rounds.kafka.records import Partition, Replica

@@ -5,7 +5,7 @@ UnifiedLog.deleteOldSegments; docs/tiered_rounds.md, Local retention.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.batches import bytes_at
 from emulator.rounds.kafka.constants import FOREVER, LOCAL_DELETE, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings

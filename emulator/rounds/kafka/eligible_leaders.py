@@ -5,7 +5,7 @@ Rules: docs/kafka_rounds.md, "Eligible leader replicas"; PartitionChangeBuilder.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import AGGRESSIVE, BALANCED, NO_STRATEGY, NOBODY, NOT_RUNNING, UNCLEAN_RESTART, UNKNOWN
 from emulator.rounds.kafka.epochs import latest_epoch
 from emulator.rounds.kafka.input_records import Rules, Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NO_EPOCH
 from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.kafka.records import Replica

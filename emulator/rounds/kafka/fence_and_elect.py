@@ -5,7 +5,7 @@ The controller decides, so nothing happens while it is down. Sources: Replicatio
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import (
     ELECTION,
     LEADER_LOST,

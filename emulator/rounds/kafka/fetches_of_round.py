@@ -5,7 +5,7 @@ A follower fetches again as soon as it has appended a response (AbstractFetcherT
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, ScenarioRow, Settings
 from emulator.rounds.kafka.records import Replica

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.batches import start_of_batch
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.log import cut_log

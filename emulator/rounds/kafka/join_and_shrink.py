@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.advance_high_watermark import advance_high_watermark
 from emulator.rounds.kafka.constants import NEVER, UNKNOWN, UNTOLD
 from emulator.rounds.kafka.eligible_leaders import change_isr

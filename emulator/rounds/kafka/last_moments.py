@@ -6,7 +6,7 @@ else has: a broker that dies takes it along.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.advance_high_watermark import is_enough
 from emulator.rounds.kafka.batches import bytes_at, run_with
 from emulator.rounds.kafka.constants import CLIENTS_CUT, DATA, NOBODY, OFFLINE, PAUSED, UNKNOWN

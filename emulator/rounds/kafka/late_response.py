@@ -6,7 +6,7 @@ without that check records of the old leader land behind what the follower has c
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.batches import bytes_at, bytes_below, chunk_end, end_of_run, run_with
 from emulator.rounds.kafka.constants import DATA, FETCHED, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import assign_epoch

@@ -9,7 +9,7 @@ is given up: an unclean election, or one of a replica that lost records to a fau
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import ACKED_LOST, BEFORE_THE_RUN, COMMITTED_LOST, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.invariants import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.batches import end_of_run, run_with
 from emulator.rounds.kafka.constants import FOREVER, NEVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.delete_segments import until_retention

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled_into_callers
+from emulator.rounds.compiled import compiled_into_callers
 from emulator.rounds.kafka.constants import BEFORE_THE_RUN, DEAF, NO_EPOCH, NOBODY, NOT_RUNNING
 from emulator.rounds.kafka.epochs import assign_epoch
 from emulator.rounds.kafka.fence_and_elect import is_ready, take_lead

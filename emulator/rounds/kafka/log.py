@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import remove
 from emulator.rounds.kafka.batches import bytes_at
 from emulator.rounds.kafka.epochs import cut_epochs_below, cut_epochs_from

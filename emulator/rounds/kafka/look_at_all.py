@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled_into_callers
+from emulator.rounds.compiled import compiled_into_callers
 from emulator.rounds.kafka.leap import PARTITION_MASKS, REPLICA_MASKS
 from emulator.rounds.kafka.probe import Probe, look_at, take_drift
 from emulator.rounds.kafka.records import Partition

@@ -6,7 +6,7 @@ it lacks may still be on a replica that the leader will cut. Looked at while T l
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER
 from emulator.rounds.kafka.epochs import own_end_of
 from emulator.rounds.kafka.invariants import NO_COMMITTED_RECORD_LOST, SUSPECTED

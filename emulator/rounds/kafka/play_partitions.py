@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
+from emulator.rounds.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.kafka.constants import LOCAL_DELETE, NO_EPOCH, NOBODY, SEGMENT_ROLL, UNKNOWN
 from emulator.rounds.kafka.epochs import end_of_epoch, latest_epoch
 from emulator.rounds.kafka.finish import finish

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled_into_callers, merged_into_caller
+from emulator.rounds.compiled import compiled_into_callers, merged_into_caller
 from emulator.rounds.kafka.append import append
 from emulator.rounds.kafka.check_invariants import check_invariants, mark_superseded
 from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING, OUT_OF_TOUCH

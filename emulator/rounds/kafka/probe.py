@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.tier.records import TierPartition, TierReplica
 from emulator.rounds.records import APART, ASIDE, COMPARED, COUNTER, DUE, FLOW, RESTARTS, kinds_of

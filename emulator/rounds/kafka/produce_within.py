@@ -6,7 +6,7 @@ Their requests wait: they are sent in the order in which records came, and one i
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, WorkloadSpan
 from emulator.rounds.kafka.records import Partition

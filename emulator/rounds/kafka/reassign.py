@@ -6,7 +6,7 @@ PartitionReassignmentRevert, PartitionChangeBuilder; KIP-455.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import (
     ELECTION,
     LEADER_LOST,

@@ -5,7 +5,7 @@ A set is a list of disjoint ranges, by epoch and offset; ranges that touch are o
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import make_place, remove
 from emulator.rounds.kafka.epochs import own_end_of
 from emulator.rounds.kafka.list_records import EpochEntry, RecordRange, Run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.batches import bytes_at, bytes_below, chunk_end, end_of_run, run_with, start_of_batch
 from emulator.rounds.kafka.constants import (
     ASKED,

@@ -6,7 +6,7 @@ start count in its bytes until it goes as a whole (docs/tiered_rounds.md, Segmen
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import remove
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs

@@ -5,7 +5,7 @@ Rounds are first played as if no budget bound. Afterwards these notes say whethe
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import CHANGES_LOG, FOREVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.records import Rows

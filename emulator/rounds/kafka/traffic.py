@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import NOBODY, NOT_RUNNING
 from emulator.rounds.kafka.input_records import Inputs, ScenarioRow
 from emulator.rounds.kafka.log import local_bytes

@@ -7,7 +7,7 @@ come in between, a stretch is of a pattern, so that a list has an entry for each
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import ACKED_LOST, UNACKNOWLEDGED_LOST, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Pattern
 from emulator.rounds.kafka.list_records import RecordRange, Sent

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.leaps import take_drift
 from emulator.rounds.quorums.records import Group, Latency, Leadership, Message, Peer, Server
 from emulator.rounds.records import kinds_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import last
 from emulator.rounds.quorums.constants import LEADER, UNHEARD
 from emulator.rounds.quorums.inputs import Settings

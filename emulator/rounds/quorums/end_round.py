@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
 from emulator.rounds.quorums.constants import KRAFT, LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RAFT, RECOVERING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.quorums.constants import FOLLOWER, GEOMETRIC, LEADER, NOBODY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append, every, last
 from emulator.rounds.quorums.constants import EXACT_LATENCY
 from emulator.rounds.quorums.records import Group, Lists

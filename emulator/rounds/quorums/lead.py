@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append, every
 from emulator.rounds.quorums.check_invariants import check_election
 from emulator.rounds.quorums.constants import (

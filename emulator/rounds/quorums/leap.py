@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.leaps import last_multiple, move_counters, remember, sum_of_drift
 from emulator.rounds.quorums.constants import FOREVER, LEADER, NEVER_FLUSHED, NOBODY
 from emulator.rounds.quorums.drift import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.quorums.constants import LEADER, NOBODY, NOT_RUNNING, UNHEARD, UNSERVED
 from emulator.rounds.quorums.records import Group, Lists
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import append, every, keep_first
 from emulator.rounds.quorums.constants import NOBODY
 from emulator.rounds.quorums.records import Lists, Server

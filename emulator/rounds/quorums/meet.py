@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import FOREVER, HDFS_JOURNAL, LEADER, NO_LIMIT
 from emulator.rounds.quorums.drift import Words

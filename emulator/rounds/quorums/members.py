@@ -6,7 +6,7 @@ members, and needs a majority of both.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import KRAFT, MAX_SERVERS, NOBODY
 from emulator.rounds.quorums.inputs import Rules

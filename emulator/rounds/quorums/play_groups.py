@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
+from emulator.rounds.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
 from emulator.rounds.quorums.constants import (
     HDFS_JOURNAL,

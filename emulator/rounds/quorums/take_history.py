@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import LEADER, NOBODY, STATE_MACHINE_SAFETY, TRUNCATE
 from emulator.rounds.quorums.inputs import Rules
 from emulator.rounds.quorums.lead import cause_of_election

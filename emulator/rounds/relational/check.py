@@ -27,8 +27,8 @@ from emulator.rounds.relational.queries.query import Query
 from emulator.scenario import Run, Scenario
 from emulator.scenario.event_kinds import unwritten_kinds
 from emulator.scenario.stored import load_stored
-from emulator.schema import OUTPUT_TABLES
-from emulator.storage import OutputDirectory
+from emulator.storage.tables import OutputDirectory
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 COMPARED = {
     "outcomes": (), "partitions": (), "replicas": ("broker",), "leader_epochs": ("broker", "epoch"), "events": None,

@@ -24,9 +24,9 @@ from emulator.rounds.relational.queries.on_spark import SETTINGS, OnSpark
 from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.run import RunSummary
 from emulator.scenario import Run
-from emulator.schema import OUTPUT_TABLES
 from emulator.session import settings_held
-from emulator.storage import OutputDirectory
+from emulator.storage.tables import OutputDirectory
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 MODE = "plain"
 ROWS_A_TASK = 20_000

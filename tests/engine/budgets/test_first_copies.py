@@ -16,7 +16,7 @@ from emulator.engine.budgets.step_files import StepFiles
 from emulator.inputs.arrays import Prepared
 from emulator.run import run_emulation
 from emulator.scenario import Run, load_run
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 from tests.engine_helpers import Row, read_table
 
 SCENARIO = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emulator import compiled
+from emulator.rounds import compiled
 from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.play_ledgers import play_ledgers
 from emulator.rounds.bookkeeper.state import LIST_RECORDS

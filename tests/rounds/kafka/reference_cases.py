@@ -11,7 +11,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from emulator.compiled import is_compiling
+from emulator.rounds.compiled import is_compiling
 from tests.reference.kafka import simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.rounds.kafka.compared import all_known, differences, played, scenarios_of

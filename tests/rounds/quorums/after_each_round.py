@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from emulator.compiled import is_compiling
 from emulator.inputs.quorum_arrays.start import start_groups
+from emulator.rounds.compiled import is_compiling
 from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums.play_block import play
 from emulator.rounds.quorums.records import Configuration, Message, Run

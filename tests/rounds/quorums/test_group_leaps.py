@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.compiled import is_compiling
+from emulator.rounds.compiled import is_compiling
 from emulator.rounds.quorums.play_block import PACKED
 from emulator.rounds.quorums.records import Group, Peer, Server
 from emulator.rounds.quorums.state import State

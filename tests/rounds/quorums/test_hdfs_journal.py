@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.compiled import is_compiling
+from emulator.rounds.compiled import is_compiling
 from emulator.rounds.quorums.constants import CANDIDATE, FOLLOWER, INVARIANTS, LEADER, NOBODY
 from tests.reference.quorums.cases import Case, Fault
 from tests.reference.quorums.schedules import random_case, without

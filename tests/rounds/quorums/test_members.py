@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.compiled import is_compiling
+from emulator.rounds.compiled import is_compiling
 from emulator.rounds.quorums.constants import CAMPAIGN, CONFIGURATION, INVARIANTS, LEADER, REASSIGNMENT_COMPLETED, STEP_DOWN
 from tests.reference.quorums.cases import Case, Fault
 from tests.reference.quorums.schedules import random_case, without

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.compiled import is_compiling
+from emulator.rounds.compiled import is_compiling
 from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums.constants import INVARIANTS
 from emulator.rounds.quorums.records import Leadership

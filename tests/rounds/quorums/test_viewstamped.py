@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from emulator.compiled import is_compiling
+from emulator.rounds.compiled import is_compiling
 from emulator.rounds.quorums.constants import CANDIDATE, FOLLOWER, INVARIANTS, LEADER, RECOVERING
 from tests.reference.quorums.cases import Case, Fault
 from tests.reference.quorums.schedules import random_case, without

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import LEDGER_DELETED, NEVER
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, is_listed, listed_before, tell_of_part
+from emulator.rounds.compiled import compiled
 
 
 @compiled

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper import leap as of_ledger
 from emulator.rounds.bookkeeper.constants import FOREVER, NEVER, NOBODY, STOPPED, WRITE_LEDGER
 from emulator.rounds.bookkeeper.inputs import Inputs
@@ -15,6 +14,7 @@ from emulator.rounds.bookkeeper.play_round import is_idle
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Owner, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, is_on_bookies, is_read_on
+from emulator.rounds.compiled import compiled
 from emulator.rounds.leaps import move_counters, next_multiple, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import (
     BOOKIES_FREED,
     NEVER,
@@ -18,6 +17,7 @@ from emulator.rounds.bookkeeper.read_entries import read_entries
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, tell_of_part
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.check_invariants import witness
 from emulator.rounds.bookkeeper.constants import CLOSED, NEVER, NO_ENTRY, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
@@ -19,6 +18,7 @@ from emulator.rounds.bookkeeper.topics.serve_list import serve_list
 from emulator.rounds.bookkeeper.topics.take_results import hand_over, take_results
 from emulator.rounds.bookkeeper.topics.take_topic_inputs import take_topic_inputs
 from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies, is_read_on
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import last
 
 

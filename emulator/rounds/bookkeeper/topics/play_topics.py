@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emulator.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.bookkeeper.check_invariants import check_end
 from emulator.rounds.bookkeeper.constants import NOBODY
 from emulator.rounds.bookkeeper.finish import finish
@@ -24,6 +23,7 @@ from emulator.rounds.bookkeeper.topics.state import TopicState
 from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies
 from emulator.rounds.bookkeeper.traffic import is_bucket_end, know_what_is_there, next_bucket_end, tell_traffic
 from emulator.rounds.calls import DONE, OUTPUT_FULL, SCRATCH_FULL
+from emulator.rounds.compiled import compiled, entry_point, merged_into_caller
 from emulator.rounds.packed import load, store
 
 SEATS_FULL = OUTPUT_FULL + 1

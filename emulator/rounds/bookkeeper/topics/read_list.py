@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.serve_readers import read_remotely
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import entries_of_ledger, is_listed
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import (
     CLOSED,
     CREATE,
@@ -25,6 +24,7 @@ from emulator.rounds.bookkeeper.recover import start_recovery
 from emulator.rounds.bookkeeper.state import State
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import is_listed, listed_before, tell_of_part
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import copy_record
 from emulator.rounds.lists import append, keep_first
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.adds import pending
 from emulator.rounds.bookkeeper.constants import (
     BY_AGE,
@@ -29,6 +28,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.take_inputs import ask_to_close
 from emulator.rounds.bookkeeper.topics.records import Owner, Part, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, tell_of_part
+from emulator.rounds.compiled import compiled
 
 
 @compiled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
 from emulator.rounds.bookkeeper.constants import (
     FOREVER,
     NO_FAULT,
@@ -17,6 +16,7 @@ from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Lists
 from emulator.rounds.bookkeeper.topics.records import Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import tell_of_part
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import append, last
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
 from emulator.rounds.bookkeeper.constants import ALL_BETWEEN, CLOSED, NEVER, NO_ENTRY, NO_FAULT, NOBODY
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Part, Topic, TopicLists
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.lists import append
 
 

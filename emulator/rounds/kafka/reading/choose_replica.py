@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import CLIENTS_CUT, NOBODY, NOT_RUNNING, UNTOLD
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.place_reader import committed_end, reset

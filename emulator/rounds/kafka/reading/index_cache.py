@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import remove
 from emulator.rounds.kafka.reading.records import CachedIndex, RemoteRead
 from emulator.rounds.lists import List, append, every, last

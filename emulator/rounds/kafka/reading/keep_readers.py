@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import ReaderLists
 from emulator.rounds.kafka.reading.stretches import end_stretch

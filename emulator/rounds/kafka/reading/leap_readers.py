@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.batches import bytes_at, end_of_run, run_with
 from emulator.rounds.kafka.constants import FOREVER, NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs

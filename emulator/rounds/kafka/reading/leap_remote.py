@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER
 from emulator.rounds.kafka.input_records import Rules
 from emulator.rounds.kafka.leap import meeting

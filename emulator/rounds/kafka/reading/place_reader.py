@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY
 from emulator.rounds.kafka.epochs import end_of_epoch
 from emulator.rounds.kafka.input_records import Inputs, Rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import make_place, remove
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.reading.records import ReadRange

@@ -6,7 +6,7 @@ Where reads of several partitions take turns, what each gets is settled before t
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules
 from emulator.rounds.kafka.reading.check_reads import check_begin, check_read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NOBODY
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.records import (

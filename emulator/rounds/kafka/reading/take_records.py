@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled_into_callers
+from emulator.rounds.compiled import compiled_into_callers
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.reading.check_reads import account_for
 from emulator.rounds.kafka.reading.records import NO_RACK, Reader, ReaderLists

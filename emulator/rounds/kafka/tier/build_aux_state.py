@@ -6,7 +6,7 @@ segment), KIP-1023.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.batches import bytes_at, bytes_below
 from emulator.rounds.kafka.constants import AUX_STATE_BUILT, BUILDING, BUILT, MOVED_AWAY, NO_EPOCH, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.epochs import cut_epochs_below, end_of_epoch

@@ -6,7 +6,7 @@ rounds only: what was seen by then holds until one of them does.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.batches import bytes_at
 from emulator.rounds.kafka.constants import NO_EPOCH, NOBODY, OFFLINE, UNKNOWN
 from emulator.rounds.kafka.fence_and_elect import is_ready

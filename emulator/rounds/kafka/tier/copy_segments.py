@@ -5,7 +5,7 @@ Whose turn it is among partitions of a broker is settled before the round (engin
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import COPY_FAILED_EVENT, COPY_FINISHED_EVENT, COPY_STARTED_EVENT, NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.log import raise_log_start

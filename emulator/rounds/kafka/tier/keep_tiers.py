@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.records import Partition
 from emulator.rounds.kafka.scratch_lists import TierLists
 from emulator.rounds.kafka.state import State

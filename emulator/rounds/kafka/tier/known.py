@@ -5,7 +5,7 @@ RemoteLogLeaderEpochState; docs/tiered_rounds.md, Metadata. Entries stand by epo
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.entries import remove
 from emulator.rounds.kafka.scratch_lists import TierLists
 from emulator.rounds.kafka.tier.records import Known, RemoteSegment, TierReplica

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER, NO_NEWS
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.probe import (

@@ -5,7 +5,7 @@ A *lineage* is a leader epoch cache: a span of EpochEntry, both fields rising.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.list_records import EpochEntry
 from emulator.rounds.lists import List, append

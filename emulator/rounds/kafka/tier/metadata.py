@@ -6,7 +6,7 @@ write is read in a later round.
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.kafka.constants import NO_NEWS, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs, Rules, ScenarioRow
 from emulator.rounds.kafka.records import Partition, Replica

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.fetch import message_passes
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled_into_callers
+from emulator.rounds.compiled import compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.kafka.constants import NO_NEWS, NOBODY
 from emulator.rounds.kafka.delete_topic import is_deleted_now

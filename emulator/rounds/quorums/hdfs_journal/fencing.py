@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import NOBODY
 from emulator.rounds.quorums.inputs import Rules
 from emulator.rounds.quorums.lead import stop_leading

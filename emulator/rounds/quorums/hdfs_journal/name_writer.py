@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import CANDIDATE, FOLLOWER, NOBODY, UNHEARD
 from emulator.rounds.quorums.elector import gives_up
 from emulator.rounds.quorums.inputs import Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import FINALIZED_SEGMENTS, NOBODY
 from emulator.rounds.quorums.hdfs_journal.fencing import answers, is_allowed, is_called
 from emulator.rounds.quorums.inputs import Rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.advance_commit import agreed_end, note_committed
 from emulator.rounds.quorums.constants import (
     LEADER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import FOLLOWER, LEADER, NEVER, NOBODY, STATE_MACHINE_SAFETY, TRUNCATE
 from emulator.rounds.quorums.flight import forget_arrived, is_lost, is_there, put_under_way, round_of_arrival, write_to_disk

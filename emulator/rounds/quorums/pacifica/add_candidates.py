@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import LEADER
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.links import runs

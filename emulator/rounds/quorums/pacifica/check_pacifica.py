@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import COMMIT_INVARIANT, LEADER, NO_ENTRY, NOBODY, PRIMARY_INVARIANT
 from emulator.rounds.quorums.links import runs
 from emulator.rounds.quorums.log import first_other_term

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled, compiled_into_callers
+from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.quorums.constants import ISR_EXPAND, ISR_SHRINK, UNHEARD
 from emulator.rounds.quorums.inputs import Rules
 from emulator.rounds.quorums.lead import follow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import merged_into_caller
+from emulator.rounds.compiled import merged_into_caller
 from emulator.rounds.quorums.advance_commit import advance_commit
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.constants import PRIMARY_BACKUP_SYNC

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import merged_into_caller
+from emulator.rounds.compiled import merged_into_caller
 from emulator.rounds.quorums.append import append_records
 from emulator.rounds.quorums.change_members import change_members, end_changes
 from emulator.rounds.quorums.end_round import end_round

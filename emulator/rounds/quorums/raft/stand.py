@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import CANDIDATE, KRAFT, LEADER, NEVER, NOBODY
 from emulator.rounds.quorums.draw import draw
 from emulator.rounds.quorums.inputs import Inputs, Rules, Settings

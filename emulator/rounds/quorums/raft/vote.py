@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import CAMPAIGN, CANDIDATE, KRAFT, LEADER, NOBODY
 from emulator.rounds.quorums.inputs import Rules, Settings
 from emulator.rounds.quorums.lead import lead, take_term

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import LEADER
 from emulator.rounds.quorums.flight import forget_arrived, give_up, is_there, takes_rounds, write_to_disk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
 from emulator.rounds.quorums.constants import GLOBAL_PRIMARY_ORDER, NO_ENTRY, NOBODY
 from emulator.rounds.quorums.records import Group, Lists

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.compiled import compiled
+from emulator.rounds.compiled import compiled
 from emulator.rounds.quorums.constants import CANDIDATE, NEVER, NOBODY
 from emulator.rounds.quorums.flight import give_up
 from emulator.rounds.quorums.inputs import Rules

@@ -7,12 +7,12 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from emulator.bandwidth.client_quotas import limits_clients
-from emulator.configs import effective
 from emulator.errors import InputError
 from emulator.rounds.relational.inputs.settings import may_expire
 from emulator.scenario import Run, Scenario
+from emulator.scenario.configs import effective
 from emulator.scenario.model import RemoteStorage
-from emulator.throttles import THROTTLED_LISTS
+from emulator.scenario.throttles import THROTTLED_LISTS
 
 OTHER_ENGINE = "compiled"
 PROTOCOLS = ("kafka", "kafka-kip279", "kafka-kip101", "kafka-high-watermark")

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from emulator import configs
-from emulator.scenario import ELR_FEATURE, Command, Scenario
+from emulator.scenario import ELR_FEATURE, Command, Scenario, configs
 
 MOST_ROUNDS = 2**30
 AS_RETENTION = -2

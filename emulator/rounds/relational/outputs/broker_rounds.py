@@ -10,7 +10,7 @@ import pyarrow as pa
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.play import Played
 from emulator.rounds.relational.queries.query import Engine, Query
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 BUCKET_UNIT_ROUNDS = 25
 """Buckets of a run are multiples of this: as the default engine has them."""

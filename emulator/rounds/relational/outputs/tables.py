@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.arrow_schemas import to_arrow_schema
+from emulator.arrow.schemas import to_arrow_schema
 from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.outputs.accounting import Accounts
 from emulator.rounds.relational.outputs.lineage import in_lineage
@@ -17,7 +17,7 @@ from emulator.rounds.relational.tables import EPOCH_COLUMNS, REPLICA, REPLICA_CO
 from emulator.rounds.relational.verbs.logs import epoch_ends
 from emulator.rounds.relational.verbs.outcomes import EVENT_COLUMNS, REFUSED, local_bytes
 from emulator.rounds.relational.verbs.tiers import INSIDE
-from emulator.schema import OUTPUT_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 Tables = dict[str, Query | pa.Table]
 _PLACE = ("scenario_id", "topic", "partition")

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 from sqlglot import exp, parse_one
 
-from emulator.arrow_schemas import to_arrow_schema
+from emulator.arrow.schemas import to_arrow_schema
 from emulator.outcomes.column_names import Untranslatable
 from emulator.outcomes.only_reads import DIALECT
 from emulator.rounds.relational.queries.query import Engine, Query

@@ -18,7 +18,7 @@ _ALLOWED = "allowed over Spark Connect: a folder of this machine, hdfs://, s3a:/
 
 
 class ArrowFiles:
-    """The files under `root_uri`, as emulator.files.Files says.
+    """The files under `root_uri`, as emulator.storage.files.Files says.
 
     A path without a scheme is local, and relative to this process' working directory. The constructor raises `InputError` for an
     address that pyarrow cannot open.

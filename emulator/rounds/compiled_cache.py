@@ -27,10 +27,8 @@ try:
 except ImportError:  # not on Windows, where every process compiles for itself
     fcntl = None  # type: ignore[assignment]
 
-SOURCES = Path(__file__).parent / "rounds"
+SOURCES = Path(__file__).parent
 """Its files are shared by all systems; each folder in it is a system of rounds, which imports nothing of another one."""
-DECORATORS = Path(__file__).with_name("compiled.py")
-"""What says how sources are compiled."""
 
 NOT_COMPILED = "relational"
 """The folder there whose rounds are Spark's."""
@@ -61,7 +59,7 @@ except Exception as error:  # of a NumPy or a library that it does not fit, numb
 
 
 def form() -> str:
-    """In which form rounds are compiled, as the environment says: as shipped, or with checks for tests (emulator/compiled.py)."""
+    """In which form rounds are compiled, as the environment says: as shipped, or with checks for tests (compiled.py)."""
     bounds = "checked" if os.environ.get("EMULATOR_BOUNDS_CHECK") else "shipped"
     return bounds + ("-counted" if os.environ.get("EMULATOR_REFERENCE_COUNTS") else "")
 
@@ -85,8 +83,6 @@ def rounds_digest() -> str:
 def _digest_after(text: str, systems: list[str] | None) -> str:
     """Of a text, and of the sources that all systems share and those of these systems; None: of all."""
     digest = hashlib.sha256(text.encode())
-    if DECORATORS.is_file():
-        digest.update(DECORATORS.read_bytes())
     if not SOURCES.is_dir():  # from an archive, as of spark-submit's --py-files: all of it
         digest.update(next(path for path in SOURCES.parents if path.is_file()).read_bytes())
     for path in sorted(SOURCES.rglob("*.py")):

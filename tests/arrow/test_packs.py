@@ -11,12 +11,12 @@ import pytest
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
 
-from emulator import arrow_packs
-from emulator.arrow_frames import frame_of
-from emulator.arrow_packs import PackedRows, pack, write_packs
-from emulator.arrow_schemas import to_arrow_schema
-from emulator.schema import OUTPUT_TABLES
-from emulator.storage import OutputDirectory
+from emulator.arrow import packs as arrow_packs
+from emulator.arrow.frames import frame_of
+from emulator.arrow.packs import PackedRows, pack, write_packs
+from emulator.arrow.schemas import to_arrow_schema
+from emulator.storage.tables import OutputDirectory
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 TABLE = "leader_epochs"
 COLUMNS = to_arrow_schema(OUTPUT_TABLES[TABLE]).remove_metadata()

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from emulator.arrow_files import ArrowFiles
+from emulator.arrow.files import ArrowFiles
 from emulator.session import is_connect
 
 
@@ -67,6 +67,6 @@ def files_of(spark: SparkSession, root_uri: str) -> Files:
     """
     if is_connect(spark):
         return ArrowFiles(root_uri)
-    from emulator.hadoop_files import HadoopFiles, is_of_this_machine
+    from emulator.storage.hadoop_files import HadoopFiles, is_of_this_machine
 
     return ArrowFiles(root_uri) if is_of_this_machine(spark, root_uri) else HadoopFiles(spark, root_uri)

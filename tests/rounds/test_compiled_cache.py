@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from emulator import compiled_cache
+from emulator.rounds import compiled_cache
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 RULES = """
-from emulator.compiled import compiled, entry_point
+from emulator.rounds.compiled import compiled, entry_point
 
 @compiled
 def doubled(number):
@@ -38,10 +38,10 @@ def rule(number):
 PROCESS = """
 import sys, time
 from pathlib import Path
-from emulator import compiled_cache
+from emulator.rounds import compiled_cache
 compiled_cache.SOURCES = Path(sys.argv[1])
 sys.path.insert(0, sys.argv[1])
-from emulator.compiled import compile_once
+from emulator.rounds.compiled import compile_once
 from rules import rule
 
 def compile_it():

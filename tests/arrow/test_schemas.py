@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import DateType, StructType
 
-from emulator.arrow_schemas import from_arrow_schema, to_arrow_schema
+from emulator.arrow.schemas import from_arrow_schema, to_arrow_schema
 from emulator.engine.rows import TABLES
 from emulator.engine.state_frames import STATE_COLUMNS
-from emulator.schema import OUTPUT_TABLES
 from emulator.table_columns import Column
 from emulator.table_columns.arrow_columns import arrow_schema, schema_of
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 SCHEMAS = {**OUTPUT_TABLES, "state": STATE_COLUMNS}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql.types import StructField, StructType
 
-from emulator.arrow_schemas import from_arrow_schema
+from emulator.arrow.schemas import from_arrow_schema
 from emulator.table_columns import CONSUMER_COUNTERS, LIST_OFFSETS, TABLE_COLUMNS, Column
 from emulator.table_columns.arrow_columns import schema_of as arrow_schema_of
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
 import click
 
+from emulator.cli.exits import DEBUG_VARIABLE, Invocation
 from emulator.errors import InputError, quoted
-from emulator.exits import DEBUG_VARIABLE, Invocation
 
 
 def _set_verbose(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -125,21 +123,3 @@ def with_engine(command: Callable[..., Any]) -> Callable[..., Any]:
 def with_prices(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the option of commands that may work out costs."""
     return click.option("--prices", metavar="FILE", help="Your price table (TOML) instead of the built-in one.")(command)
-
-
-def refuse_unwritable(option: str, path: str) -> None:
-    """Raises InputError for a file that an option names and that cannot be written, as far as that shows beforehand."""
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path) or not path:
-        raise InputError(f"{option}: {path or 'an empty name'} is no file to write; allowed: a local file")
-    if not os.path.isdir(folder):
-        raise InputError(f"{option}: {folder} is not a folder; allowed: a local file in a folder that exists")
-
-
-@contextmanager
-def writing(option: str, path: str) -> Iterator[None]:
-    """Raises InputError when the file that an option names cannot be written within."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{option}: {path} cannot be written: {error.strerror}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from emulator.arrow_frames import frame_of
+from emulator.arrow.frames import frame_of
 
 
 def test_rows_after_an_empty_part_are_kept(spark: SparkSession) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from emulator.arrow_schemas import from_arrow_schema
+from emulator.arrow.schemas import from_arrow_schema
 from emulator.session import is_connect
 
 ROWS_PER_TASK = 10_000

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
-from emulator.arrow_schemas import from_arrow_schema
+from emulator.arrow.schemas import from_arrow_schema
 
 ROW_GROUP_ROWS = 500_000
 ROW_GROUP_BYTES = 64 << 20

@@ -10,10 +10,10 @@ import pytest
 from pyarrow import fs
 from pyspark.sql import SparkSession
 
-from emulator.arrow_files import ArrowFiles
+from emulator.arrow.files import ArrowFiles
 from emulator.errors import InputError
-from emulator.files import Files, files_of
-from emulator.hadoop_files import HadoopFiles
+from emulator.storage.files import Files, files_of
+from emulator.storage.hadoop_files import HadoopFiles
 from tests.engine_helpers import emulate
 
 RUN = """
@@ -43,11 +43,11 @@ def test_which_files_a_session_has(spark: SparkSession, tmp_path: Path, monkeypa
     for uri in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}", "a:b/c"):
         assert isinstance(files_of(spark, uri), ArrowFiles), uri
     assert isinstance(files_of(connect, str(tmp_path)), ArrowFiles)
-    monkeypatch.setattr("emulator.hadoop_files.HadoopFiles", lambda _, uri: f"of Hadoop: {uri}")
+    monkeypatch.setattr("emulator.storage.hadoop_files.HadoopFiles", lambda _, uri: f"of Hadoop: {uri}")
     for uri in ("hdfs://host/a", "s3a://bucket/file:", "file://host/a"):
         assert files_of(spark, uri) == f"of Hadoop: {uri}"
     hadoop_conf = {"fs.defaultFS": "hdfs://host"}
-    monkeypatch.setattr("emulator.hadoop_files.java_of", lambda _: SimpleNamespace(hadoop_conf=hadoop_conf))
+    monkeypatch.setattr("emulator.storage.hadoop_files.java_of", lambda _: SimpleNamespace(hadoop_conf=hadoop_conf))
     assert files_of(spark, "a/b") == "of Hadoop: a/b"
     assert isinstance(files_of(spark, f"file:{tmp_path}"), ArrowFiles)
 
@@ -55,7 +55,7 @@ def test_which_files_a_session_has(spark: SparkSession, tmp_path: Path, monkeypa
 def test_a_run_writes_the_same_by_hadoop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the driver and as jobs, over tables that are there."""
     tables = [emulate(spark, RUN, tmp_path / "arrow", trace="none")]
-    monkeypatch.setattr("emulator.hadoop_files.is_of_this_machine", lambda *_: False)
+    monkeypatch.setattr("emulator.storage.hadoop_files.is_of_this_machine", lambda *_: False)
     tables.append(emulate(spark, RUN, tmp_path / "hadoop", trace="none"))
     monkeypatch.setattr("emulator.engine.compiled_engine.SMALL_WEIGHT", 0.0)
     tables.append(emulate(spark, RUN, tmp_path / "hadoop", trace="none"))

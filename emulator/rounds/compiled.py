@@ -1,4 +1,4 @@
-"""The decorators of compiled functions: Numba and its options. What they compile is kept by emulator/compiled_cache.py.
+"""The decorators of compiled functions: Numba and its options. What they compile is kept by emulator/rounds/compiled_cache.py.
 
 `NUMBA_DISABLE_JIT=1` runs every compiled function as ordinary Python. Without a numba that can be imported they do
 likewise, with a note.
@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from emulator import compiled_cache
-from emulator.compiled_cache import LOCATORS, WHY_NOT, config, extending, numba
+from emulator.rounds import compiled_cache
+from emulator.rounds.compiled_cache import LOCATORS, WHY_NOT, config, extending, numba
 
 __all__ = [
     "WHY_NOT",

@@ -55,9 +55,9 @@ def _java() -> Finding:
 
 
 def _rounds() -> list[Finding]:
-    from emulator.compiled import is_compiling
-    from emulator.compiled_cache import cache_folder, is_cached
     from emulator.engine.compile_all import ENTRY_POINTS
+    from emulator.rounds.compiled import is_compiling
+    from emulator.rounds.compiled_cache import cache_folder, is_cached
 
     if not is_compiling():
         mend = f"{sys.executable} -m pip install numba, and no NUMBA_DISABLE_JIT"

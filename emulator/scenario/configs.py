@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from emulator.errors import did_you_mean, listing, quoted
-from emulator.throttles import THROTTLED_LISTS, is_throttled_list
+from emulator.scenario.throttles import THROTTLED_LISTS, is_throttled_list
 
 ConfigValue = int | bool | str
 

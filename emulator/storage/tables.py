@@ -23,16 +23,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from emulator.arrow_frames import frame_of
-from emulator.arrow_packs import WRITTEN, PackedRows, write_packs
-from emulator.arrow_schemas import from_arrow_schema, to_arrow_schema
+from emulator.arrow.frames import frame_of
+from emulator.arrow.packs import WRITTEN, PackedRows, write_packs
+from emulator.arrow.schemas import from_arrow_schema, to_arrow_schema
 from emulator.errors import InputError
-from emulator.files import files_of
-from emulator.processes import is_running, this_process
-from emulator.schema import OUTPUT_TABLES
 from emulator.session import is_connect, local_cores
 from emulator.spark.spark_errors import SPARK_ERRORS
+from emulator.storage.files import files_of
+from emulator.storage.processes import is_running, this_process
 from emulator.table_columns import OPEN_TABLES
+from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 STAGING_PREFIX = "_staging-"
 COMMIT_FILE = "_COMMIT"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 
+from emulator.errors import some
 from emulator.outcomes.ask import Asker
 from emulator.outcomes.resolve import resolve
 from emulator.outcomes.view_texts import HELPER_VIEWS, helper_view_sql, names_in, with_sources, without_comments
@@ -16,20 +18,20 @@ _COMPARED = r"\bkind\s*(=|\bIN\b)"
 
 
 def unwritten_notes(tables: Asker, query: str) -> list[str]:
-    """A line for each scenario that left out events which the query asks for. `query`: as of `Asker.ask`."""
+    """A line for the scenarios that left out the same events which the query asks for. `query`: as of `Asker.ask`."""
     asked = kinds_asked_for(resolve(query))
     if not asked:
         return []
     _, chosen = tables.ask("SELECT name, protocol, event_kinds FROM scenarios ORDER BY scenario_id")
-    lines = []
+    of_kinds: dict[str, list[str]] = defaultdict(list)
     for name, protocol, written in chosen:
         missing = [kind for kind in unwritten_kinds(protocol, written) if kind in asked]
         if missing:
-            lines.append(
-                f"scenario {name} did not write events of these kinds, which the answer lacks: {', '.join(missing)};"
-                " event_counts has how many there were"
-            )
-    return lines
+            of_kinds[", ".join(missing)].append(name)
+    lacks = "did not write events of these kinds, which the answer lacks"
+    return [
+        f"{some('scenario', names)} {lacks}: {kinds}; event_counts has how many there were" for kinds, names in of_kinds.items()
+    ]
 
 
 def kinds_asked_for(sql: str) -> set[str]:

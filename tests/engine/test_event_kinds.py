@@ -228,6 +228,8 @@ def test_a_question_says_which_events_it_lacks(
     assert notes == [f"note: scenario few {lacks} {few}{ending}", f"note: scenario none {lacks} {none}{ending}"]
     assert "note: " not in say("sql", out, "SELECT count(*) FROM outcomes")[1]
     assert say("sql", out, "SELECT count(*) FROM events WHERE kind = 'election'")[1].count("note: ") == 1
+    both = say("sql", out, "SELECT count(*) FROM events WHERE kind = 'isr_shrink'")[1]
+    assert both == f"note: scenarios few, none {lacks} isr_shrink{ending}\n"
     monkeypatch.setattr("emulator.outcomes.sql.run_sql", lambda *_: (["name"], iter([("base",)])))  # a report takes a minute
     assert "note: scenario few did" in say("compare", out, "--report", "tiering", "--format", "csv")[1]
 

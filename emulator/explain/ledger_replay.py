@@ -22,25 +22,28 @@ from emulator.inputs.ledger_arrays import PreparedLedgers, PreparedTopics
 from emulator.inputs.ledger_arrays.shares import limits_bookies
 from emulator.outcomes.compiled_ledgers import ledger_names
 from emulator.outcomes.written_rows import written_rows
-from emulator.scenario import Scenario
+from emulator.scenario import Run, Scenario
 
 
-def with_rounds(rows: LedgerRows | TopicRows, run: Row, first: int, last: int) -> LedgerRows | TopicRows:
+def with_rounds(
+    rows: LedgerRows | TopicRows, run: Row, first: int, last: int, stored: Run | None = None
+) -> LedgerRows | TopicRows:
     """Returns the rows with what a trace would have of rounds `first` - 1 to `last`, and with events of all kinds.
 
-    `run`: the row of table `runs`. Raises InputError for what cannot be played again, and where it ends otherwise than in the
-    run's tables; EnvironmentProblem where its rounds are too many for a machine that cannot compile them.
+    `run`: the row of table `runs`; `stored`: its scenarios, where they are read already. Raises InputError for what cannot be
+    played again, and where it ends otherwise than in the run's tables; EnvironmentProblem where its rounds are too many for a
+    machine that cannot compile them.
     """
-    scenario = stored_scenario(run, [rows])
+    scenario = stored_scenario(run, [rows], stored)
     tables = _play(replace(scenario, events=None), rows)
     number = rows.number if isinstance(rows, LedgerRows) else None
     own = {name: _of_ledger(table, number) for name, table in tables.items()}
     written = {"events": written_rows(own["events"], [scenario])}
     if isinstance(rows, LedgerRows):
-        stored: dict[str, Any] = {"ledgers": [rows.ledger], "fragments": rows.fragments, "bookies": rows.bookies}
+        there: dict[str, Any] = {"ledgers": [rows.ledger], "fragments": rows.fragments, "bookies": rows.bookies}
     else:
-        stored = {"topics": [rows.row], "ledgers": rows.ledgers}
-    refuse_others({**own, **written}, stored | {"events": rows.events, "ledger_readers": rows.readers})
+        there = {"topics": [rows.row], "ledgers": rows.ledgers}
+    refuse_others({**own, **written}, there | {"events": rows.events, "ledger_readers": rows.readers})
     events = rows.events if scenario.events is None else own["events"].to_pylist()
     trace = {name: _in_rounds(own[name], first, last) for name in ("ledger_rounds", "bookie_rounds", "topic_rounds")}
     if isinstance(rows, LedgerRows):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.explain.ledger import ledger_lines
+from emulator.explain.ledger_rows import LedgerRows, TopicRows, read_ledger_or_topic
+from emulator.explain.ledger_story import tell_ledger
 from emulator.explain.page import legend
 from emulator.explain.reading import Subject, read_partitions
 from emulator.explain.replay import with_replays
@@ -14,6 +17,7 @@ from emulator.explain.rows import PartitionRows
 from emulator.explain.story import Moment, Story, tell
 from emulator.explain.summary import fault_line, heading, rows_of, violation_line
 from emulator.explain.svg import svg
+from emulator.explain.topic_story import tell_topic
 from emulator.outcomes.ask import Asker
 from emulator.progress import Progress
 from emulator.report.markup import Row, bullets, inline, paragraph
@@ -31,6 +35,8 @@ LONGEST_REPLAY_SECONDS = 60.0
 
 _WORST_KINDS = ("acked_lost", "unacknowledged_lost", "leader_lost", "unclean_election", "log_damaged", "refused", "isr_shrink")
 
+_WORST_KINDS_OF_LEDGERS = ("acked_lost", "add_failed", "entries_lost", "ensemble_change", "underreplicated", "ledger_closed")
+
 
 def story_id(topic: str, partition: int) -> str:
     """Returns the place of a story on the page."""
@@ -45,23 +51,79 @@ def stories(
     `run`: the row of table `runs`; `stored`: its scenarios, None: they cannot be read any more.
     """
     if scenario["protocol"] in LEDGER_PROTOCOLS:
-        for row in worst:
-            subject = Subject(scenario, row["topic"], row["partition"], 0, scenario["rounds"] - 1)
-            yield _framed(row, f"<pre>{escape(chr(10).join(ledger_lines(tables, subject)))}</pre>")
+        for place, row in enumerate(worst):
+            drawn = [] if place else _drawn_ledger(tables, scenario, row, run, stored, progress)
+            yield _framed(row, *(drawn or _told_ledger(tables, scenario, row)))
         return
     read = read_partitions(tables, _subjects(tables, scenario, worst))
     for row, (rows, first, last) in zip(worst, _played(read, run, stored, progress), strict=True):
         story = _shortened(tell(rows, first, last))
         lines = [*(fault_line(fault, scenario) for fault in rows.faults), *map(violation_line, rows.violations)]
-        told = f"emulator explain {tables.uri} --topic {rows.topic} --partition {rows.partition}"
-        shown = "" if scenario["scenario_id"] == 0 else f" --scenario {scenario['name']}"
         yield _framed(
             row,
             *map(paragraph, heading(story)),
             f'<div class="drawing">\n{inline(svg(story))}\n</div>',
             bullets(lines[:12]),
-            paragraph(f"All of it: {told}{shown}", "soft"),
+            _more(tables, scenario, row),
         )
+
+
+def _more(tables: Asker, scenario: Row, row: Row) -> str:
+    told = f"emulator explain {tables.uri} --topic {row['topic']} --partition {row['partition']}"
+    shown = "" if scenario["scenario_id"] == 0 else f" --scenario {scenario['name']}"
+    return paragraph(f"All of it: {told}{shown}", "soft")
+
+
+def _told_ledger(tables: Asker, scenario: Row, row: Row) -> list[str]:
+    """What became of a ledger, or of a topic that is a list of them, in lines."""
+    whole = Subject(scenario, row["topic"], row["partition"], 0, scenario["rounds"] - 1)
+    return [f"<pre>{escape(chr(10).join(ledger_lines(tables, whole)))}</pre>", _more(tables, scenario, row)]
+
+
+def _drawn_ledger(tables: Asker, scenario: Row, row: Row, run: Row | None, stored: Run | None, progress: Progress) -> list[str]:
+    """Its story drawn, of the worst one alone: its rounds are made anew if the run has no trace. Nothing where they can't be."""
+    from emulator.explain.ledger_replay import with_rounds  # the rounds of ledgers, which a report of partitions has no use for
+
+    end = scenario["rounds"] - 1
+    subject = Subject(scenario, row["topic"], row["partition"], 0, end)
+    if end >= MOST_ROUNDS:
+        worst = _worst_round_of_ledger(tables.rows(f"SELECT kind, round FROM events WHERE {subject.here}"))
+        first = max(0, min(worst - MOST_ROUNDS // 2, end + 1 - MOST_ROUNDS))
+        subject = replace(subject, first=first, last=first + MOST_ROUNDS - 1)
+    rows = read_ledger_or_topic(tables, subject, None)
+    if not rows.trace and run is not None and (run["seconds"] or 0) <= LONGEST_REPLAY_SECONDS:
+        try:
+            rows = with_rounds(rows, run, subject.first, subject.last, stored)
+        except (InputError, EnvironmentProblem) as error:
+            progress.note(f"{rows.name} is told of without its rounds: {error}")
+    if not rows.trace:
+        return []
+    story = _tell_ledger(rows, subject.first, subject.last)
+    moments = [part.round for part in story.parts if isinstance(part, Moment)]
+    if len(moments) > MOST_MOMENTS:
+        worst = _worst_round_of_ledger(rows.events)
+        at = next((place for place, round_ in enumerate(moments) if round_ >= worst), 0)
+        start = min(max(0, at - MOST_MOMENTS // 2), len(moments) - MOST_MOMENTS)
+        story = _tell_ledger(rows, moments[start], moments[start + MOST_MOMENTS - 1])
+    return [
+        *map(paragraph, story.opening),
+        f'<ul class="legend drawing whole">{"".join(legend(story.speech))}</ul>',
+        f'<div class="drawing">\n{inline(svg(story))}\n</div>',
+        f"<pre>{escape(chr(10).join(story.closing))}</pre>",
+        _more(tables, scenario, row),
+    ]
+
+
+def _tell_ledger(rows: LedgerRows | TopicRows, first: int, last: int) -> Story:
+    return tell_ledger(rows, first, last) if isinstance(rows, LedgerRows) else tell_topic(rows, first, last)
+
+
+def _worst_round_of_ledger(events: Sequence[Row]) -> int:
+    for kind in _WORST_KINDS_OF_LEDGERS:
+        rounds = [event["round"] for event in events if event["kind"] == kind]
+        if rounds:
+            return int(min(rounds))
+    return 0
 
 
 def legend_list() -> str:

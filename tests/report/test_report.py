@@ -192,7 +192,8 @@ def test_ledgers(spark: SparkSession, tmp_path: Path, report: Callable[..., Page
     page = report(tmp_path / "ledgers")
     assert page.ids >= {*SECTIONS, "quorums", "story-ledger-0"}
     words = "".join(page.words)
-    assert "ledger ledger:0, scenario base (bookkeeper)" in words
+    assert "ledger ledger:0 in scenario base (bookkeeper), E 3, Qw 3, Qa 2" in words
+    assert "replaced from" in words or "leaves the ensemble" in words  # drawn, round by round
     assert "longest unwritable" in words
     assert "Ensemble changes" in words
     assert not [word for word in ("Partitions without a leader", "ISR smaller", "min.insync") if word in words]
@@ -235,6 +236,9 @@ def test_ledgers_out_of_reach(spark: SparkSession, tmp_path: Path, report: Calla
     assert [(row["partition"], row["unreadable at the end"]) for row in page.rows("worst-table")] == [("log:0", 10), ("log:1", 0)]
     assert "Faults in force" in page.words
     assert {"story-log-0", "story-log-1"} <= page.ids
+    words = "".join(page.words)
+    assert "ledger log:0 in scenario base" in words  # the worst is drawn
+    assert "ledger log:1, scenario base" in words  # the others are told in lines
 
 
 def test_a_run_of_other_tables(tmp_path: Path, report: Callable[..., Page]) -> None:

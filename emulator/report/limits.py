@@ -136,6 +136,12 @@ def _budgets_of_bookies(case: Case) -> str | None:
     return f"{text}; copies and reads draw on no budget, and no queue of a client or a bookie is ever full."
 
 
+def _answers_owed(case: Case) -> str | None:
+    if case.given is None or case.of_ledgers or not any(command.kind == "reassign" for command in case.given.commands):
+        return None
+    return "A reassignment that completes and keeps its leader leaves what was in flight committed, but not counted as acknowledged."
+
+
 def _excuses(case: Case) -> str:
     if case.of_ledgers:
         return "Checks of invariants don't look for copies in a ledger of which a bookie lost an entry, or its fence."
@@ -198,6 +204,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Quotas of clients": _client_quotas,
     "Clients of ledgers": _clients_of_ledgers,
     "Shared budgets of bookies": _budgets_of_bookies,
+    "A leader that is elected again": _answers_owed,
     "Excuses of invariants": _excuses,
     "Drawn faults": _draws,
     "Prices": _prices,

@@ -139,7 +139,7 @@ def _budgets_of_bookies(case: Case) -> str | None:
 def _answers_owed(case: Case) -> str | None:
     if case.given is None or case.of_ledgers or not any(command.kind == "reassign" for command in case.given.commands):
         return None
-    return "A reassignment that completes and keeps its leader leaves what was in flight committed, but not counted as acknowledged."
+    return "A reassignment that completes and keeps its leader leaves what was in flight committed, but not acknowledged."
 
 
 def _excuses(case: Case) -> str:

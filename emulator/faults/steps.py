@@ -19,6 +19,8 @@ Steps = list[tuple[int, V]]
 
 def sweep(intervals: Sequence[Interval[T]], value_of: Callable[[Collection[T]], V]) -> Steps[V]:
     """Folds intervals into steps: at each start or end, `value_of` everything that then holds."""
+    if not intervals:
+        return [(0, value_of(()))]
     starts: defaultdict[int, list[int]] = defaultdict(list)
     ends: defaultdict[int, list[int]] = defaultdict(list)
     for index, (from_round, to_round, _) in enumerate(intervals):

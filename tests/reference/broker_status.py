@@ -20,17 +20,16 @@ Choices where the page is silent:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Fault = Mapping[str, Any]
 
 KILLING_KINDS = ("broker_crash", "power_loss", "disk_loss", "rack_loss")
 DEAD_KINDS = (*KILLING_KINDS, "controlled_shutdown")
+SILENT_KINDS = ("broker_pause", "isolation")
 
 
-@dataclass(frozen=True)
-class BrokerRound:
+class BrokerRound(NamedTuple):
     """One broker in one round, as the faults make it."""
 
     offline: bool
@@ -50,6 +49,9 @@ class BrokerRound:
     def running(self) -> bool:
         """The process runs, whether or not anybody hears it."""
         return not self.offline and not self.paused
+
+
+UNTOUCHED = BrokerRound(*[False] * len(BrokerRound._fields))
 
 
 def covers(fault: Fault, round_: int) -> bool:
@@ -83,24 +85,29 @@ def broker_rounds(
     controller_was_up = True
     for now in range(rounds):
         held = [fault for fault in own if covers(fault, now)]
+        if not held and history[-1:] in ([], [UNTOUCHED]):
+            history.append(UNTOUCHED)
+            continue
         begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
         kinds = {kind_at_broker(fault) for fault in held}
-        controller_up = controller_is_up(losses, now)
+        is_dead = not kinds.isdisjoint(DEAD_KINDS)
+        controller_up = not losses or controller_is_up(losses, now)
         if controller_up and not controller_was_up and unheard_since is not None:
             unheard_since = now
         was_offline, was_unheard = offline, unheard_since is not None
 
         session_ended = unheard_since is not None and now >= unheard_since + session_timeout_rounds
-        nothing_holds = not kinds & {*DEAD_KINDS, "broker_pause", "isolation"}
+        is_silent = not kinds.isdisjoint(SILENT_KINDS)
+        nothing_holds = not is_dead and not is_silent
         restarted = offline and nothing_holds and controller_up and (fenced or session_ended)
         returning = restarted and not fenced
-        if kinds & set(DEAD_KINDS):
+        if is_dead:
             offline = True
         elif restarted:
             offline = False
 
-        unheard = offline or bool(kinds & {"broker_pause", "isolation"})
-        clean = "controlled_shutdown" in begun and not kinds & set(KILLING_KINDS)
+        unheard = offline or is_silent
+        clean = "controlled_shutdown" in begun and kinds.isdisjoint(KILLING_KINDS)
         if not was_offline:
             stopped_cleanly = clean
         stopped_cleanly = stopped_cleanly and "disk_loss" not in begun

@@ -16,6 +16,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 UNDEFINED = (-1, -1)
@@ -122,13 +124,7 @@ class Log:
 
     def batches_from(self, offset: int) -> list[list[Record]]:
         """The batches at and after `offset`; of a batch that began below it, the rest."""
-        batches: list[list[Record]] = []
-        for record in self.slice(offset, self.leo):
-            if batches and batches[-1][0].batch == record.batch:
-                batches[-1].append(record)
-            else:
-                batches.append([record])
-        return batches
+        return [list(batch) for _, batch in groupby(self.slice(offset, self.leo), attrgetter("batch"))]
 
     def roll_if_due(self, chunk_bytes: int, round_: int, segment_bytes: int, segment_rounds: int) -> bool:
         """Start a new segment for a chunk that is too big for the active one, or came too late for it."""

@@ -136,10 +136,10 @@ def _budgets_of_bookies(case: Case) -> str | None:
     return f"{text}; copies and reads draw on no budget, and no queue of a client or a bookie is ever full."
 
 
-def _answers_owed(case: Case) -> str | None:
-    if case.given is None or case.of_ledgers or not any(command.kind == "reassign" for command in case.given.commands):
+def _stale_leaders(case: Case) -> str | None:
+    if case.of_ledgers or "stale_metadata" not in case.kinds:
         return None
-    return "A reassignment that completes and keeps its leader leaves what was in flight committed, but not acknowledged."
+    return "A leader under stale_metadata changes its ISR once the fault is over; a real one asks the controller meanwhile."
 
 
 def _excuses(case: Case) -> str:
@@ -204,7 +204,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Quotas of clients": _client_quotas,
     "Clients of ledgers": _clients_of_ledgers,
     "Shared budgets of bookies": _budgets_of_bookies,
-    "A leader that is elected again": _answers_owed,
+    "A leader under stale_metadata": _stale_leaders,
     "Excuses of invariants": _excuses,
     "Drawn faults": _draws,
     "Prices": _prices,

@@ -39,7 +39,7 @@ def fence_and_elect(partition: Partition) -> None:
     if not partition.controller_up:
         return
     controller = partition.controller
-    epoch_before, held_before = controller.epoch, _what_it_holds(controller)
+    epoch_before, held_before, led_before = controller.epoch, _what_it_holds(controller), controller.leader
     leader_before = partition.client_leader
     log_before = leader_before.log if leader_before is not None else None
 
@@ -66,7 +66,7 @@ def fence_and_elect(partition: Partition) -> None:
     if leadership is not None and _what_it_holds(controller) != held_before:
         leadership.asked_in_vain |= bool(leadership.pending_joins | leadership.pending_shrinks)
     if controller.epoch != epoch_before and controller.leader != NO_LEADER:
-        _begin_leadership(partition, log_before)
+        _begin_leadership(partition, log_before, led_before)
 
 
 def _what_it_holds(controller: Controller) -> tuple[object, ...]:
@@ -278,10 +278,16 @@ def _drop_replica(partition: Partition, broker: int) -> None:
             known.discard(broker)
 
 
-def _begin_leadership(partition: Partition, log_before: Log | None) -> None:
-    """Make the elected replica T: what it knows of the others begins anew."""
+def _begin_leadership(partition: Partition, log_before: Log | None, led_before: int) -> None:
+    """Make the elected replica T: what it knows of the others begins anew.
+
+    A broker that led before and goes on leading is the same leader in another epoch: it keeps the others' LEOs, and answers
+    who waited for it all along.
+    """
     controller, now = partition.controller, partition.now
     replica = partition.replicas[controller.leader]
+    goes_on = replica.broker == led_before and replica.leading_epoch is not None
+    partition.coverage["leader_goes_on"] += goes_on
     if log_before is not None:
         partition.ledger.lost_by_election(now, replica.broker, log_before, replica.log, _cause_of_t(partition))
     leadership_before = partition.leadership
@@ -296,10 +302,13 @@ def _begin_leadership(partition: Partition, log_before: Log | None) -> None:
             if broker != replica.broker
         },
     )
-    if not partition.rules.forget_followers and leadership_before is not None:
+    if leadership_before is not None and goes_on:
+        partition.leadership.owes_from = leadership_before.owes_from
+    forgets = partition.rules.forget_followers
+    if leadership_before is not None and (goes_on or not forgets):
         for broker, progress in partition.leadership.progress.items():
             known = leadership_before.progress.get(broker, Progress())
-            progress.remote_leo, progress.in_line = known.remote_leo, known.in_line
+            progress.remote_leo, progress.in_line = known.remote_leo, known.in_line and not forgets
     if partition.is_untold(replica.broker):
         partition.coverage["untold_leader"] += 1
     else:

@@ -85,7 +85,8 @@ class Watch:
         self.committed += self.new
         if leadership is None:
             return
-        self.acked += [record for record in self.new if record.epoch == leadership.epoch and self._wants_all(record)]
+        owes_from = leadership.start_offset if leadership.owes_from is None else leadership.owes_from
+        self.acked += [record for record in self.new if record.offset >= owes_from and self._wants_all(record)]
         self.isr_of[leadership.broker, leadership.epoch] = set(leadership.known_isr)
 
     def _wants_all(self, record: Record) -> bool:

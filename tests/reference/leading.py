@@ -230,5 +230,6 @@ def _advance_high_watermark(
     if reached > replica.hw:
         # What is below its high watermark so far was committed, and what it appended of that acknowledged.
         before, replica.hw = replica.hw, reached
-        partition.ledger.acknowledge(replica.log.slice(max(leadership.start_offset, before), reached))
+        owes_from = leadership.start_offset if leadership.owes_from is None else leadership.owes_from
+        partition.ledger.acknowledge(replica.log.slice(max(owes_from, before), reached))
         partition.ledger.commit(replica.log, reached, before)

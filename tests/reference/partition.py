@@ -79,7 +79,9 @@ class Progress:
 class Leadership:
     """T, the client leader, in one epoch, and what it knows. It is ready when its replica leads in this epoch.
 
-    `asked_in_vain`: what is pending was asked of a controller that knows better by now.
+    `asked_in_vain`: what is pending was asked of a controller that knows better by now. `owes_from`: where the log ended
+    when its broker began to lead; what it appended since then has producers that wait, in whichever epoch; None: it was
+    not told yet.
     """
 
     broker: int
@@ -90,6 +92,7 @@ class Leadership:
     pending_joins: set[int] = field(default_factory=set)
     pending_shrinks: set[int] = field(default_factory=set)
     asked_in_vain: bool = False
+    owes_from: int | None = None
 
 
 @dataclass
@@ -252,6 +255,8 @@ class Partition:
 
     def tell_leadership(self, replica: Replica, leadership: Leadership) -> None:
         """T learns that it leads."""
+        if leadership.owes_from is None or replica.leading_epoch is None:
+            leadership.owes_from = replica.log.leo
         self.take_lead(replica, leadership.epoch)
         leadership.start_offset = replica.log.leo
         self.ledger.commit(replica.log, replica.hw)
@@ -288,10 +293,12 @@ class Partition:
             replica.log.cache.assign(0, 0)
         replica.leading_epoch = epoch
         starts = [start for known, start in replica.log.cache.entries if known == epoch]
+        start_offset = starts[0] if starts else replica.log.leo
         self.leadership = Leadership(
             broker=replica.broker,
             epoch=epoch,
-            start_offset=starts[0] if starts else replica.log.leo,
+            start_offset=start_offset,
+            owes_from=start_offset,
             known_isr=set(self.controller.isr),
             progress={
                 other.broker: Progress(None if other.log.leo else 0, 0, -1, 0)

@@ -106,7 +106,8 @@ def start_state(
     partitions = _partitions(columns, logs.offsets, first, led, lead)
     last = np.searchsorted(cache_of, lead, "right") - 1
     partitions["has_enough"] = have_enough(columns, logs.offsets, of, slot)
-    partitions["epoch_start"][led] = cache["start_offset"][last]
+    partitions["epoch_start"][led] = partitions["owes_from"][led] = cache["start_offset"][last]
+    partitions["owes_in_run"][led] = np.maximum(cache["start_offset"][last], logs.offsets[lead, LEO])
     entries = np.flatnonzero(leads[run_of])
     ranges = rows(RecordRange, len(entries))
     ranges["epoch"] = runs["epoch"][entries]
@@ -222,7 +223,7 @@ def _partitions(
     parts["client_epoch"][led] = parts["lead_epoch"][led] = columns["epoch"][led]
     parts["lead_broker"][led] = columns["broker"][lead]
     parts["lead_runs"][led] = 1
-    parts["lead_leo"][led], parts["lead_log_start"][led] = leo, log_start
+    parts["lead_log_start"][led] = log_start
     parts["lead_hw"][led] = parts["leader_hw"][led] = hw
     parts["lead_acked_before"][led] = np.where(columns["first_acks"][led] != ACKS_ALL, leo, hw)
     return parts

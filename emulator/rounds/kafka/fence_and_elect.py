@@ -10,6 +10,7 @@ from emulator.rounds.kafka.constants import (
     ELECTION,
     LEADER_LOST,
     NEVER,
+    NO_EPOCH,
     NO_STRATEGY,
     NOBODY,
     NOT_RUNNING,
@@ -171,8 +172,11 @@ def announce(lists: Lists, part: Partition, is_late: int) -> None:
 
 @compiled
 def begin_leading(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules, is_unclean: int) -> None:
-    """The elected replica becomes T; what the leader knows of the others begins anew (Partition.makeLeader)."""
-    before = part.client_leader
+    """The elected replica becomes T; what a new leader knows of the others begins anew (Partition.makeLeader).
+
+    One that goes on in another epoch keeps their LEOs (Replica.resetReplicaState), and whom it owes an answer.
+    """
+    before, is_kept = part.client_leader, goes_on_leading(part, replicas)
     cause = cause_of_leader(part, replicas)
     if is_unclean:
         part.committed_before = 0
@@ -186,10 +190,12 @@ def begin_leading(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[
     part.pending_shrinks = 0
     part.asked_in_vain = 0
     part.epoch_start = UNKNOWN
+    if not is_kept:
+        part.owes_from = UNKNOWN
     for slot in range(part.slots):
         replica = replicas[slot]
         if rules.forget_followers or slot == part.leader:
-            replica.remote_leo = UNKNOWN
+            replica.remote_leo = replica.remote_leo if is_kept else UNKNOWN
             replica.in_line = 0
         replica.caught_up = part.now if has(part.isr, slot) else NEVER
         replica.noted_round = NEVER
@@ -200,6 +206,12 @@ def begin_leading(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[
 
 
 @compiled
+def goes_on_leading(part: Partition, replicas: Rows[Replica]) -> bool:
+    """Whether the controller's new leader is the one before, whose broker did not stop to lead meanwhile."""
+    return part.leader == part.leader_at_start and replicas[part.leader].leading_epoch != NO_EPOCH
+
+
+@compiled
 def take_lead(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
     """T knows that it leads: it is ready."""
     slot = part.client_leader
@@ -207,6 +219,8 @@ def take_lead(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Repl
     settle_traffic(lists, inputs, part, replicas, slot)
     if rules.entry_at_election:
         assign_epoch(lists.epochs, replica, part.client_epoch, replica.leo)
+    if part.owes_from == UNKNOWN or replica.leading_epoch == NO_EPOCH:
+        part.owes_from = part.owes_in_run = replica.leo
     replica.leading_epoch = part.client_epoch
     replica.believed_leader = slot
     replica.believed_epoch = part.client_epoch

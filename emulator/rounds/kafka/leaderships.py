@@ -10,7 +10,7 @@ is given up: an unclean election, or one of a replica that lost records to a fau
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.kafka.constants import ACKED_LOST, BEFORE_THE_RUN, COMMITTED_LOST, NOBODY, NOT_RUNNING, UNKNOWN
+from emulator.rounds.kafka.constants import ACKED_LOST, COMMITTED_LOST, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
 from emulator.rounds.kafka.invariants import (
     CONSISTENT_READ,
@@ -20,7 +20,7 @@ from emulator.rounds.kafka.invariants import (
     SUSPECTED,
 )
 from emulator.rounds.kafka.list_records import RecordRange
-from emulator.rounds.kafka.record_ranges import add_log, add_range, add_without
+from emulator.rounds.kafka.record_ranges import add_log, add_range, add_without, count_new
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell
@@ -39,13 +39,14 @@ def end_leadership(lists: Lists, part: Partition) -> None:
     """
     if part.client_leader == NOBODY:
         return
-    ranges, hw = lists.ranges, part.lead_hw
+    ranges, hw, own = lists.ranges, part.lead_hw, own_start(part)
     for at in every(part.lead_entries):
         entry = ranges[at]
         epoch, begin, end = entry.epoch, entry.from_offset, entry.to_offset
         add_range(ranges, part.acked, epoch, begin, min(end, part.lead_acked_before))
         add_range(ranges, part.committed, epoch, begin, min(end, hw))
-    own = own_start(part)
+        if own != UNKNOWN:
+            answer_earlier_epoch(lists, part, epoch, begin, min(end, hw, own))
     if own != UNKNOWN:
         add_range(ranges, part.acked, part.client_epoch, own, hw)
         add_range(ranges, part.committed, part.client_epoch, own, hw)
@@ -58,6 +59,18 @@ def end_leadership(lists: Lists, part: Partition) -> None:
     for at in every(part.missing):
         if ranges[at].from_offset < hw:
             tell_of_missing(lists, part, CONSISTENT_READ, ranges[at], part.missing_suspect, part.lead_round)
+
+
+@compiled
+def answer_earlier_epoch(lists: Lists, part: Partition, epoch: int, from_offset: int, to_offset: int) -> None:
+    """T committed these records; those that its broker appended in earlier epochs, without a break, it acknowledged.
+
+    A delayed produce request waits for an offset, of whatever epoch (Partition.checkEnoughReplicasReachOffset).
+    """
+    begin = max(from_offset, part.owes_from)
+    part.acked_records += count_new(lists.ranges, part.acked, epoch, max(begin, part.owes_in_run), to_offset)
+    add_range(lists.ranges, part.acked, epoch, begin, to_offset)
+    add_range(lists.ranges, part.acked_for_all, epoch, begin, to_offset)
 
 
 @compiled
@@ -80,8 +93,7 @@ def acked_in_run(lists: Lists, part: Partition) -> int:
     """Records that T acknowledged, or appended with acks=0, in this run: the initial log's lie below its LEO."""
     count, hw = 0, part.lead_hw
     if part.epoch_start != UNKNOWN:
-        first = max(part.epoch_start, part.lead_leo) if part.lead_round == BEFORE_THE_RUN else part.epoch_start
-        count += max(hw - first, 0)
+        count += max(hw - max(part.epoch_start, part.owes_in_run), 0)
     for at in every(part.acked_ranges):
         count += max(lists.ranges[at].to_offset - max(lists.ranges[at].from_offset, hw), 0)
     return count + max(part.acked_to - max(part.acked_from, hw), 0)
@@ -111,7 +123,6 @@ def begin_leadership(
     part.lead_cause = cause
     part.lead_unclean = is_unclean
     part.lead_runs = 0 if replica.status & NOT_RUNNING else 1
-    part.lead_leo = replica.leo
     part.lead_log_start = replica.log_start
     part.lead_acked_before = 0
     part.lead_deleted_to = 0

@@ -36,6 +36,16 @@ def add_range(ranges: Rows[RecordRange], known: List, epoch: int, from_offset: i
 
 
 @compiled
+def count_new(ranges: Rows[RecordRange], known: List, epoch: int, from_offset: int, to_offset: int) -> int:
+    """How many records [from, to) of an epoch are not in a set."""
+    count = max(to_offset - from_offset, 0)
+    for at in every(known):
+        if ranges[at].epoch == epoch:
+            count -= max(min(ranges[at].to_offset, to_offset) - max(ranges[at].from_offset, from_offset), 0)
+    return count
+
+
+@compiled
 def place_in(ranges: Rows[RecordRange], known: List, epoch: int, from_offset: int) -> int:
     """Where the first range stands that ends at or above an offset of an epoch, or is of a later one."""
     low, high = known.start, known.start + known.count

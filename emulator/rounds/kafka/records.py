@@ -161,6 +161,8 @@ class Partition(Record):
     asked_in_vain: int = compared("1: the controller will refuse what is pending")
     leader_hw: int = counter("T's high watermark after step 6")
     epoch_start: int = compared("start of T's epoch; UNKNOWN: T was elected unawares")
+    owes_from: int = compared("start of the epoch in which T's broker began to lead: it owes answers since; UNKNOWN likewise")
+    owes_in_run: int = compared("likewise, without the initial log")
     committed_before: int = compared("highest high watermark of the leaders before T; 0 after an unclean election")
     # T's leadership
     lead_broker: int = compared("T's broker id")
@@ -169,7 +171,6 @@ class Partition(Record):
     lead_cause: int = compared("fault behind it")
     lead_unclean: int = compared("1: it was elected uncleanly")
     lead_runs: int = compared("1: it ran when it was elected")
-    lead_leo: int = compared("its LEO then")
     lead_log_start: int = compared("its log start then")
     lead_acked_before: int = compared("up to there the initial log was acknowledged")
     lead_hw: int = counter("high watermark that it reached")
@@ -196,7 +197,7 @@ class Partition(Record):
     # What all leaderships before T's acknowledged and committed
     acked: List = part_of(List, "ranges, disjoint, by epoch and offset; those with acks=0 are in them")
     committed: List = part_of(List, "likewise")
-    acked_for_all: List = part_of(List, "likewise, committed in the leader's own epoch")
+    acked_for_all: List = part_of(List, "likewise, committed by the leader that had appended them")
     sent: List = part_of(List, "stretches of records with acks=0, by epoch and offset, without the latest")
     # Outcomes
     appended: int = counter("records appended by leaders")

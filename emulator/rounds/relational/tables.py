@@ -22,12 +22,13 @@ REPLICA_COUNTERS = ("appended", "refused", "truncated", "replicated_bytes", "loc
 PARTITION_COLUMNS = {
     "pid": "bigint", "scenario_id": "int", "topic_id": "int", "workload_id": "int", "rounds": "int", "round": "int",
     "leader": "int", "leader_epoch": "int", "client_leader": "int", "client_epoch": "int", "lead_start": "bigint",
-    "lead_hw": "bigint", "asked_in_vain": "boolean", "moves": "boolean", "oldest_news": "int", "unacked": "bigint",
-    "refusing_broker": "int", "refusing_records": "bigint", "refusing_since": "int", "refusing_from": "bigint",
-    "refusing_epoch": "int", "keeps_segments": "boolean", **dict.fromkeys(COUNTERS, "bigint"),
+    "lead_hw": "bigint", "owes_from": "bigint", "asked_in_vain": "boolean", "moves": "boolean", "oldest_news": "int",
+    "unacked": "bigint", "refusing_broker": "int", "refusing_records": "bigint", "refusing_since": "int",
+    "refusing_from": "bigint", "refusing_epoch": "int", "keeps_segments": "boolean", **dict.fromkeys(COUNTERS, "bigint"),
 }  # fmt: skip
 """`leader`, `leader_epoch`: what the controller holds. `client_leader`, `client_epoch`: T, and the epoch it was elected with;
-it knows that it leads from `lead_start` on, and committed up to `lead_hw`. `asked_in_vain`: the controller will refuse what it
+it knows that it leads from `lead_start` on, and committed up to `lead_hw`. `owes_from`: what it appended from there on had no
+answer yet when this epoch began, null: it does not know yet that it leads. `asked_in_vain`: the controller will refuse what it
 asked for. `moves`: a reassignment is under way.
 `refusing_...`: T turns this many records away in each round, since when. `keeps_segments`: one of its may be deleted."""
 
@@ -220,6 +221,7 @@ NOTHING_DECIDED = {
     **dict.fromkeys(("is_dropped", "completes", "is_moved", "is_lost_to_move"), "false"),
     **dict.fromkeys(("election_epoch", "lost_epoch", "preferred_epoch"), "leader_epoch"),
     "old_cause": "CAST(null AS INT)", "ended_start": "lead_start", "ended_hw": "lead_hw",
+    "ended_owes_from": "owes_from",
 }  # fmt: skip
 """What a controller's verbs say of a round in which it does nothing."""
 
@@ -249,6 +251,7 @@ def begin_round(tables: Tables, inputs: RoundInputs) -> Round:
         untold="deaf OR waking OR was_stale",
         previous_client_leader="client_leader",
         previous_client_epoch="client_epoch",
+        leader_at_start="leader",
         epoch_at_start="leader_epoch",
         **NOTHING_DECIDED,
     )

@@ -61,6 +61,7 @@ class History:
         self.replicas = [Log() for _ in range(self.draw.randint(1, 4))]
         self.leader = 0
         self.start: int | None = 0  # of the leadership of now; None: elected unawares
+        self.owes_from: int | None = 0  # where the leader's broker began to lead; None: it does not know that it leads
         self.reached = 0
         self._start()
         self.initial_records = self.replicas[0].records()
@@ -99,6 +100,7 @@ class History:
         self.start = min((offset for _, offset in own), default=leader.leo)
         if self.start == leader.log_start and draw.random() < 0.5:
             self.start = draw.randint(0, leader.log_start)
+        self.owes_from = self.start
         self.reached = leader.hw
         self._open(leader)
         self.steps.append(("start", (self._logs(), self.epoch, self.start, acked_before)))
@@ -133,9 +135,9 @@ class History:
         self.steps.append(("append", (first, leader.leo, acks)))
 
     def _advance(self, leader: Log) -> None:
-        assert self.start is not None
+        assert self.owes_from is not None
         leader.hw = self.reached = self.draw.randint(leader.hw, leader.leo)
-        own = {record for record in leader.records(leader.hw) if record[1] >= self.start}
+        own = {record for record in leader.records(leader.hw) if record[1] >= self.owes_from}
         self.acked |= own
         self.acked_for_all |= own
         self.committed |= leader.records(leader.hw)
@@ -167,17 +169,20 @@ class History:
 
     def _elect(self) -> None:
         draw, held_before = self.draw, self.held
-        if draw.random() < 0.15:
+        goes_on = self.owes_from is not None and draw.random() < 0.3
+        if not goes_on and draw.random() < 0.15:
             self._damage(self.leader)
         self._check_reads()
         self.round += draw.randint(1, 9)
         self.epoch += draw.randint(1, 2)
-        self.leader = draw.randrange(len(self.replicas))
+        if not goes_on:
+            self.leader, self.owes_from = draw.randrange(len(self.replicas)), None
         self.cause = draw.choice([None, 0, 4])
         is_clean, knows = draw.random() < 0.9, draw.random() < 0.85
-        runs = knows or draw.random() < 0.5
+        runs = knows or goes_on or draw.random() < 0.5
         leader = self.replicas[self.leader]
-        self.steps.append(("elect", (self._logs(), self.leader, self.round, self.epoch, self.cause, is_clean, knows, runs)))
+        told = (self._logs(), self.leader, self.round, self.epoch, self.cause, is_clean, knows, runs, goes_on)
+        self.steps.append(("elect", told))
         self._open(leader)
         gone = {record for record in held_before - leader.records() if record[1] >= leader.log_start}
         for epoch, low, high in contiguous(gone & self.committed):
@@ -199,6 +204,7 @@ class History:
         self.start, self.reached = None, 0
         if knows:
             self.start, self.reached = leader.leo, leader.hw
+            self.owes_from = leader.leo if self.owes_from is None else self.owes_from
             self.committed |= leader.records(leader.hw)
 
     def _check_reads(self) -> None:

@@ -14,6 +14,7 @@ from emulator.rounds.kafka.constants import (
     COMMITTED_LOST,
     DELETE_RECORDS,
     FOREVER,
+    NO_EPOCH,
     NOBODY,
     OFFLINE,
     STALE,
@@ -136,8 +137,9 @@ class Leaderships:
         part, leader = self.part, self.replicas[0]
         part.client_epoch = part.lead_epoch = part.epoch = epoch
         part.lead_broker, part.lead_round, part.lead_cause, part.lead_runs = leader.broker, BEFORE_THE_RUN, -1, 1
-        part.lead_leo, part.lead_log_start, part.lead_hw = leader.leo, leader.log_start, leader.hw
-        part.lead_acked_before, part.epoch_start = acked_before, epoch_start
+        part.lead_log_start, part.lead_hw = leader.log_start, leader.hw
+        part.lead_acked_before, part.epoch_start, part.owes_from = acked_before, epoch_start, epoch_start
+        part.owes_in_run = max(epoch_start, leader.leo)
         add_log(self.lists.runs, self.lists.epochs, leader, self.lists.ranges, part.lead_entries)
         assert self.records_in(part.lead_entries) == logs[0].records()
 
@@ -166,13 +168,23 @@ class Leaderships:
         self.replicas[slot].impaired = 1
 
     def elect(
-        self, logs: list[Log], slot: int, round_: int, epoch: int, cause: int | None, is_clean: bool, knows: bool, runs: bool
+        self,
+        logs: list[Log],
+        slot: int,
+        round_: int,
+        epoch: int,
+        cause: int | None,
+        is_clean: bool,
+        knows: bool,
+        runs: bool,
+        goes_on: bool = False,
     ) -> None:
         self._load_all(logs)
         part = self.part
         self.replicas[part.client_leader].cause = -1 if cause is None else cause
         self.replicas[slot].status = 0 if knows else STALE if runs else OFFLINE
-        part.now, part.leader, part.epoch = round_, slot, epoch
+        self.replicas[slot].leading_epoch = part.client_epoch if goes_on else NO_EPOCH
+        part.now, part.leader, part.epoch, part.leader_at_start = round_, slot, epoch, part.client_leader
         begin_leading(self.lists, self.inputs, part, self.replicas, self.inputs.rules[0], int(not is_clean))
         assert self.records_in(part.lead_entries) == logs[slot].records()
 

@@ -108,6 +108,26 @@ def test_cancelling_may_need_an_unclean_election(tmp_path: Path, allowed: bool) 
     assert (4 in brokers(result)) is not allowed
 
 
+def test_a_leader_that_goes_on_answers_who_waited(tmp_path: Path) -> None:
+    """What is written in round 9 is committed in epoch 1, and the same broker answers its producers."""
+    result = both(tmp_path, [to(10, 1, 2)])
+    assert elected(result) == [(10, 1, 1)]
+    assert [result.outcomes[name] for name in ("appended", "hw", "acked")] == [150, 145, 145]
+    known = {row["round"]: row["remote_leo"] for row in result.trace if row["broker"] == 2}
+    assert (known[9], known[10], known[11]) == (45, 45, 50)
+
+
+@pytest.mark.parametrize("kind", ["broker_crash", "broker_pause"])
+def test_one_that_led_no_more_in_between_answers_nobody(tmp_path: Path, kind: str) -> None:
+    """20 records of rounds 9 to 12 wait for an ISR of two; 1 comes back as the leader that it was, and owes nothing."""
+    faults: list[Any] = [{"kind": "broker_crash", "broker": 2, "from_round": 10, "to_round": 24}]
+    faults += [{"kind": kind, "broker": 1, "from_round": 14, "to_round": 19}, CRASHES]
+    result = both(tmp_path, [to(4, 1, 2)], faults, **{"min.insync.replicas": 2})
+    assert [(r, b) for r, b, _ in elected(result) if r > 5] == [(19, 1)]
+    assert result.outcomes["committed_lost"] == 0
+    assert result.outcomes["hw"] - result.outcomes["acked"] == 20
+
+
 @pytest.mark.parametrize(
     ("seed", "knows"),
     [

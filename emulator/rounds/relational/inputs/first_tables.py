@@ -57,7 +57,8 @@ def first_tables(engine: Engine, inputs: RunInputs) -> Tables:
     ]
     own = ((logs.get(key) or {}) for key in zip(*(partitions[name].to_pylist() for name in ("pid", "leader")), strict=True))
     lead_hw = [log.get("hw", 0) for log in own]
-    partitions = partitions.append_column("lead_start", pa.array(lead_start, pa.int64()))
+    for name in ("lead_start", "owes_from"):
+        partitions = partitions.append_column(name, pa.array(lead_start, pa.int64()))
     partitions = partitions.append_column("lead_hw", pa.array(lead_hw, pa.int64()))
     replicas, segments = parted_by_segments(replicas, partitions, logs)
     frames = {

@@ -25,16 +25,17 @@ class Accounts:
         final = played.tables.partitions
         begun = played.rows("leaderships")
         self._histories = played.rows("histories")
-        reached = final.select("pid", "client_epoch", "lead_start", "lead_hw")
+        reached = final.select("pid", "client_epoch", "lead_start", "lead_hw", "owes_from")
         if begun is not None:
-            columns = ("previous_client_epoch AS client_epoch", "ended_start AS lead_start", "ended_hw AS lead_hw")
-            ended = begun.select("pid", *columns)
+            epoch, owes_from = "previous_client_epoch AS client_epoch", "ended_owes_from AS owes_from"
+            ended = begun.select("pid", epoch, "ended_start AS lead_start", "ended_hw AS lead_hw", owes_from)
             reached = reached.union(ended)
         self._begun = begun
         self._reached = reached.settled()
         of_whom = [*SET, "client_epoch", "initial"]
         self._sent = merged(self._sent_unacknowledged(), of_whom).settled()
-        self._acked = without(merged(self._acknowledged(), of_whom), self._sent, of_whom).settled()
+        acked = without(merged(self._acknowledged(), of_whom), self._sent, of_whom)
+        self._acked = acked.union(self._owed().select(*acked.columns)).settled()
         self._committed = self._all_committed().settled()
 
     def _parts(self, part: str) -> Query:
@@ -69,6 +70,22 @@ class Accounts:
         ]
         first, *others = parts
         return first.union(*others).where("from_offset < to_offset")
+
+    def _owed(self) -> Query:
+        """What leaders acknowledged of earlier epochs in which they led as well, as `_acknowledged` has it, without acks=0.
+
+        No two of them have a record in common: each owes what lies above its high watermark when its epoch begins.
+        """
+        begun = self._parts("begin").join(self._reached.where("lead_start IS NOT NULL"), ["pid", "client_epoch"])
+        begun = begun.with_columns(
+            from_offset="greatest(from_offset, owes_from)", to_offset="least(to_offset, lead_start, lead_hw)"
+        )
+        owed = begun.where("from_offset < to_offset").select("pid", "client_epoch", "epoch", "from_offset", "to_offset")
+        owed = without(owed, self._sent, SET).join(self._played.first.select("pid", "first_leo", "first_epoch"), "pid", "left")
+        is_given = "coalesce(epoch <= first_epoch, false)"
+        given = owed.with_columns(to_offset=f"IF({is_given}, least(to_offset, first_leo), from_offset)", initial="true")
+        others = owed.with_columns(from_offset=f"IF({is_given}, greatest(from_offset, first_leo), from_offset)", initial="false")
+        return given.union(others.select(*given.columns)).where("from_offset < to_offset").drop("first_leo", "first_epoch")
 
     def _appended(self, which: str) -> Query:
         """The records of some batches. `which`: SQL."""

@@ -99,16 +99,25 @@ def elect_preferred(now: Round) -> Round:
 def begin_leadership(now: Round) -> Round:
     """Make the elected one T: it knows nothing of the others yet, members of the ISR count as caught up.
 
+    One that led before and still does goes on with what it knows of their logs, and owes the answers that it has not given.
     It is told, if that can be: its epoch enters its cache at its LEO.
     """
     changed = " OR ".join(
         ("in_isr != was_in_isr", *(f"coalesce({now_}, -1) != coalesce({then}, -1)" for now_, then in PLACES_HELD.items()))
     )
     asked = over(f"bool_or({changed})") + " AND " + over("bool_or(join_pends OR shrink_pends)")
-    now = now.with_columns(begins=LEADERSHIP_BEGINS, old_cause=over("max(IF(broker = client_leader, cause, null))"))
+    still_leads = over("bool_or(leads AND broker = leader)")
+    now = now.with_columns(
+        begins=LEADERSHIP_BEGINS,
+        goes_on=f"{LEADERSHIP_BEGINS} AND leader = leader_at_start AND {still_leads}",
+        hw_then=over("max(IF(broker = leader, hw, null))"),
+        old_cause=over("max(IF(broker = client_leader, cause, null))"),
+    )
     return now.with_columns(
         ended_start="lead_start",
         ended_hw="lead_hw",
+        ended_owes_from="owes_from",
+        owes_from="IF(begins, IF(goes_on AND owes_from IS NOT NULL, greatest(owes_from, hw_then), null), owes_from)",
         client_leader="IF(begins, leader, client_leader)",
         client_epoch="IF(begins, leader_epoch, client_epoch)",
         lead_start="IF(begins, null, lead_start)",
@@ -117,7 +126,7 @@ def begin_leadership(now: Round) -> Round:
         asked_in_vain=f"NOT begins AND (asked_in_vain OR {asked})",
         join_pends="join_pends AND NOT begins",
         shrink_pends="shrink_pends AND NOT begins",
-        remote_leo="IF(begins, null, remote_leo)",
+        remote_leo="IF(begins AND NOT goes_on, null, remote_leo)",
         caught_up_round="CASE WHEN NOT begins THEN caught_up_round WHEN in_isr AND broker != leader THEN round END",
         previous_round="IF(begins, null, previous_round)",
         previous_leader_leo="IF(begins, null, previous_leader_leo)",
@@ -127,7 +136,9 @@ def begin_leadership(now: Round) -> Round:
 
 def tell(now: Round) -> Round:
     """Who `is_told` that it leads, leads from its LEO on, and has committed what is below its high watermark."""
+    starts_anew = "is_told AND NOT (leads AND owes_from IS NOT NULL)"
     return now.with_columns(
+        owes_from=f"coalesce({over(f'max(IF({starts_anew}, leo, null))')}, owes_from)",
         leads="leads OR is_told",
         truncating="truncating AND NOT is_told",
         believed_leader="IF(is_told, broker, believed_leader)",

@@ -167,5 +167,5 @@ def leaderships(now: Round) -> Query:
     """The leaderships that begin, each with how far the one before came."""
     return now.replicas.where("begins AND broker = client_leader").select(
         "pid", "client_epoch", "broker", "round", f"least(log_start_at_start, {now.whole_start}) AS log_start",
-        "old_cause AS cause", "previous_client_epoch", "ended_start", "ended_hw",
+        "old_cause AS cause", "previous_client_epoch", "ended_start", "ended_hw", "ended_owes_from",
     )  # fmt: skip

@@ -61,6 +61,48 @@ def test_aggregates_and_windows_mean_the_same(engine: Engine) -> None:
     ]
 
 
+def test_aggregates_over_whole_partitions_mean_the_same(engine: Engine) -> None:
+    """With null keys, of several keys, beside each other, within other expressions and of values that others get."""
+    found = (
+        engine.stored(NUMBERS, ["pid"])
+        .with_columns(
+            others="sum(b) OVER (PARTITION BY pid) - b",
+            known="count_if(a IS NOT NULL) OVER (PARTITION BY a)",
+            listed="array_sort(collect_list(IF(b > 1, b, null)) OVER (PARTITION BY pid, a))",
+            b="max(b) OVER (PARTITION BY pid) + min(b) OVER (PARTITION BY pid)",
+        )
+        .with_columns(shared="sum(b) OVER (PARTITION BY pid)", place="row_number() OVER (PARTITION BY pid ORDER BY others)")
+        .select(
+            "pid", "a", "others", "known", "listed", "b", "shared", "max(a) OVER (PARTITION BY returning) AS by_flag", "place"
+        )
+    )
+    assert [list(row.values()) for row in in_order(found)] == [
+        [1, 3, 3, 1, [3], 4, 12, 5, 1],
+        [1, 5, 5, 1, [], 4, 12, 5, 3],
+        [1, None, 4, 0, [2], 4, 12, None, 2],
+        [2, None, 0, 0, [4], 8, 8, None, 1],
+    ]
+
+
+def test_columns_that_see_the_same_values_are_made_at_once(engine: Engine) -> None:
+    table = engine.stored(NUMBERS, ["pid"])
+    at_once = table.with_columns(c="b + 1").with_columns(b="pid * 10").drop("returning").with_columns(pid="b + pid", d="a")
+    assert (at_once.depth, at_once.columns) == (2, ("pid", "a", "b", "c", "d"))
+    assert [list(row.values()) for row in in_order(at_once.select("pid", "b", "c", "d"))] == [
+        [11, 10, 2, 5],
+        [11, 10, 3, None],
+        [11, 10, 4, 3],
+        [22, 20, 5, None],
+    ]
+    again = table.drop("b").with_columns(b="a").drop("a", "returning").with_columns(a="b + 1")
+    assert sorted(str(row) for row in again.select("pid", "a", "b").rows()) == [
+        "{'pid': 1, 'a': 4, 'b': 3}",
+        "{'pid': 1, 'a': 6, 'b': 5}",
+        "{'pid': 1, 'a': None, 'b': None}",
+        "{'pid': 2, 'a': None, 'b': None}",
+    ]
+
+
 def test_joins_unions_and_lists_mean_the_same(engine: Engine) -> None:
     table = engine.stored(NUMBERS, ["pid"]).drop("returning")
     small = engine.read(pa.table({"pid": pa.array([2, 3], pa.int64()), "c": ["x", "y"]}))

@@ -8,9 +8,11 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -77,6 +79,25 @@ class OnDuckDB(Engine):
         """* EXCLUDE."""
         return f"* EXCLUDE ({', '.join(map(self.quoted, names))})"
 
+    def chosen(self, query: Query, named: Collection[tuple[str, str]], left_out: Sequence[str] | None = None) -> str:
+        """Aggregates over whole partitions are worked out by GROUP BY, and joined: a window costs four times as much."""
+        columns, over = [], defaultdict[tuple[str, ...], dict[str, str]](dict)
+        for name, text in named:
+            expression, wholes = parted(text)
+            columns.append(f"{expression} AS {self.quoted(name)}")
+            for whole in wholes:
+                over[whole.keys][whole.name] = whole.aggregate
+        if not over:
+            return super().chosen(query, named, left_out)
+        joins = []
+        for number, (keys, aggregates) in enumerate(over.items()):
+            of_keys = {f"key_{number}_{at}": key for at, key in enumerate(keys)}
+            own = ", ".join(f"{text} AS {name}" for name, text in (of_keys | aggregates).items())
+            same = " AND ".join(f"rows_.{key} IS NOT DISTINCT FROM {name}" for name, key in of_keys.items())
+            joins.append(f"JOIN (SELECT {own} FROM rows_ GROUP BY {', '.join(keys)}) ON {same}")
+        listed = ", ".join([*(f"rows_.{star}" for star in self.star(left_out)), *columns])
+        return f"WITH rows_ AS MATERIALIZED (SELECT * FROM {query.source}) SELECT {listed} FROM rows_ {' '.join(joins)}"
+
     def exploded(self, query: Query, name: str, entries: str) -> str:
         """unnest."""
         return f"SELECT *, unnest({entries}) AS {self.quoted(name)} FROM {query.source}"
@@ -125,9 +146,40 @@ class OnDuckDB(Engine):
         return Query(self, table.name, tuple(columns), (table,))
 
 
+class Whole(NamedTuple):
+    """An aggregate over all rows that have the same `keys`, and how its value is called."""
+
+    name: str
+    keys: tuple[str, ...]
+    aggregate: str
+
+
 @cache
 def of_duckdb(text: str) -> str:
     """An expression of Spark's dialect in DuckDB's; raises Untranslatable for one that is not listed here."""
+    return _tree_of(text).sql("duckdb", identify=True)
+
+
+@cache
+def parted(text: str) -> tuple[str, tuple[Whole, ...]]:
+    """Likewise, with names instead of its aggregates over whole partitions, and those."""
+    holder = exp.Paren(this=_tree_of(text))
+    wholes = []
+    for window in list(holder.find_all(exp.Window)):
+        keys = tuple(key.sql("duckdb", identify=True) for key in window.args.get("partition_by") or ())
+        is_whole = keys and not window.args.get("order") and not window.args.get("spec")
+        if is_whole and all(isinstance(key, exp.Column) for key in window.args["partition_by"]):
+            wholes.append(_whole_of(keys, window.this.sql("duckdb", identify=True)))
+            window.replace(exp.column(wholes[-1].name))
+    return holder.this.sql("duckdb", identify=True), tuple(wholes)
+
+
+@cache
+def _whole_of(keys: tuple[str, ...], aggregate: str) -> Whole:
+    return Whole(f"whole_{next(_numbers)}", keys, aggregate)
+
+
+def _tree_of(text: str) -> exp.Expr:
     tree = parse_one("SELECT " + _WORDS.sub(r"`\1`", text), read=DIALECT).expressions[0]
     holder = exp.Paren(this=tree)
     for node in reversed(list(tree.bfs())):
@@ -141,7 +193,7 @@ def of_duckdb(text: str) -> str:
         whole.replace(exp.Cast(this=whole.copy(), to=exp.DataType.build("bigint")))
     for node in list(holder.find_all(exp.ArrayAgg)):
         _without_nulls(node)
-    return holder.this.sql("duckdb", identify=True)
+    return holder.this
 
 
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:

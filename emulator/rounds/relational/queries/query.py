@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _NAMED = re.compile(r"(.+) AS (\w+)", re.DOTALL)
+_WORD = re.compile(r"\w+")
 _HOW = {"inner": "JOIN", "left": "LEFT JOIN", "full": "FULL JOIN"}
 HALF = ("semi", "anti")
 """Joins that give rows of the left table only."""
@@ -37,6 +38,18 @@ class Engine(ABC):
     @abstractmethod
     def quoted(self, name: str) -> str:
         """A column's name."""
+
+    def chosen(self, query: Query, named: Collection[tuple[str, str]], left_out: Sequence[str] | None = None) -> str:
+        """The query of a table's columns but those `left_out`, None: of none of them, and of others by their names and texts."""
+        return f"SELECT {', '.join([*self.star(left_out), *self.listed(named)])} FROM {query.source}"
+
+    def listed(self, named: Iterable[tuple[str, str]]) -> list[str]:
+        """Columns by their names and texts, as they stand behind SELECT."""
+        return [self.quoted(n) if n == t else f"{self.expression(t)} AS {self.quoted(n)}" for n, t in named]
+
+    def star(self, left_out: Sequence[str] | None) -> list[str]:
+        """All columns but some; None: no column."""
+        return [] if left_out is None else [self.all_but(left_out) if left_out else "*"]
 
     @abstractmethod
     def half_join(self, how: str) -> str:
@@ -89,7 +102,7 @@ class Query:
 
     source: what stands behind FROM, a table of the `columns`. held: tables that have to stay while this query is there.
     depth: how many queries are nested in it. is_small: every task gets the whole table, when another one is joined with it
-    (`broadcast`).
+    (`broadcast`). other_columns: where it is another query with other columns, which ones.
     """
 
     engine: Engine
@@ -98,6 +111,7 @@ class Query:
     held: tuple[object, ...] = ()
     depth: int = 0
     is_small: bool = False
+    other_columns: OtherColumns | None = None
 
     @property
     def text(self) -> str:
@@ -108,14 +122,14 @@ class Query:
     def select(self, *texts: str) -> Query:
         """Columns, by their names or as `EXPRESSION AS name`."""
         named = [_parted(text) for text in texts]
-        return self._made(f"SELECT {self._listed(named)} FROM {self.source}", [name for name, _ in named])
+        return self._made(self.engine.chosen(self, named), [name for name, _ in named])
 
     def with_columns(self, **texts: str) -> Query:
         """The table with more columns, or other values of them; all of them see the values before."""
-        known = [name for name in texts if name in self.columns]
-        star = self.engine.all_but(known) if known else "*"
-        columns = dict.fromkeys((*self.columns, *texts))
-        return self._made(f"SELECT {star}, {self._listed(texts.items())} FROM {self.source}", columns)
+        before = self._other_columns
+        if not before.all_see_the_same(texts.values()):
+            before = OtherColumns(self)
+        return self._with(replace(before, made={**before.made, **texts}), dict.fromkeys((*self.columns, *texts)))
 
     def where(self, condition: str) -> Query:
         """The rows of which this is so."""
@@ -127,7 +141,9 @@ class Query:
         if not there:
             return self
         kept = [name for name in self.columns if name not in there]
-        return self._made(f"SELECT {self.engine.all_but(there)} FROM {self.source}", kept)
+        before = self._other_columns
+        made = {name: text for name, text in before.made.items() if name not in there}
+        return self._with(replace(before, made=made, dropped=before.dropped | set(there)), kept)
 
     def renamed(self, **names: str) -> Query:
         """The table with other names of columns, each by the one before."""
@@ -187,12 +203,19 @@ class Query:
         found: list[dict[str, Any]] = self.engine.arrow(self).to_pylist()
         return found
 
+    @property
+    def _other_columns(self) -> OtherColumns:
+        return self.other_columns or OtherColumns(self)
+
+    def _with(self, other: OtherColumns, columns: Iterable[str]) -> Query:
+        """What `other` says, as one query."""
+        of = other.of
+        left_out = [name for name in of.columns if name in other.made or name in other.dropped]
+        made = of._made(of.engine.chosen(of, other.made.items(), left_out), columns)
+        return replace(made, other_columns=other) if made.depth else made
+
     def _made(self, text: str, columns: Iterable[str]) -> Query:
         return _cut(Query(self.engine, f"({text})", tuple(columns), *_around([self])))
-
-    def _listed(self, named: Iterable[tuple[str, str]]) -> str:
-        quoted = self.engine.quoted
-        return ", ".join(quoted(n) if n == t else f"{self.engine.expression(t)} AS {quoted(n)}" for n, t in named)
 
     def _joined(self, other: Query, on: str, how: str, own: list[str], theirs: list[str]) -> Query:
         engine, left, right = self.engine, self, other
@@ -207,6 +230,22 @@ class Query:
 
 
 @dataclass(frozen=True)
+class OtherColumns:
+    """A query with columns made by these texts, and without some. Columns that see the same values are made at once.
+
+    An engine binds all columns of a table once more for each query that is nested in another one.
+    """
+
+    of: Query
+    made: Mapping[str, str] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
+
+    def all_see_the_same(self, texts: Iterable[str]) -> bool:
+        """Whether these texts name no column that is another one, or none, in `of`."""
+        return not any(word in self.made or word in self.dropped for text in texts for word in _WORD.findall(text))
+
+
+@dataclass(frozen=True)
 class Grouped:
     """Rows of the same keys."""
 
@@ -218,7 +257,8 @@ class Grouped:
         named = [(key, key) for key in self.keys] + [_parted(text) for text in texts]
         query = self.query
         by = ", ".join(map(query.engine.quoted, self.keys))
-        return query._made(f"SELECT {query._listed(named)} FROM {query.source} GROUP BY {by}", [name for name, _ in named])
+        listed = ", ".join(query.engine.listed(named))
+        return query._made(f"SELECT {listed} FROM {query.source} GROUP BY {by}", [name for name, _ in named])
 
 
 def _parted(text: str) -> tuple[str, str]:

@@ -29,6 +29,7 @@ def lost_by_cuts(now: Round, cuts: Query) -> Query:
     if now.segments is None:
         sizes = bytes_between(contents(now.logs, _behind(losing, "leo")), now.batches)
         return sizes.select(*REPLICA, "bytes AS cut_bytes")
+    losing = losing.settled()  # it is asked for five times
     met = now.segments.join(losing.select(*REPLICA, "cut_now"), REPLICA).where("base_offset <= cut_now AND cut_now < end_offset")
     met = met.select(
         *REPLICA, "base_offset AS met_base", "end_offset AS met_end", "size_bytes AS met_size", "first_round AS met_round",

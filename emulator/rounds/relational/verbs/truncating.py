@@ -30,6 +30,7 @@ def keep_epochs_at_start(now: Round) -> Round:
         return now
     epochs = now.leader_epochs
     if now.inputs.damages or (now.inputs.cuts_to_hw and (now.inputs.restarts or not now.inputs.number)):
+        now = now.with_replicas(now.replicas.settled())
         cut = now.replicas.where("cut_to IS NOT NULL").select(*REPLICA, "cut_to")
         kept = epochs.join(cut, REPLICA, "left").where("cut_to IS NULL OR start_offset < cut_to")
         epochs = kept.drop("cut_to").settled()

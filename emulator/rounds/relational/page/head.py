@@ -70,6 +70,7 @@ Words, for who knows Spark and not Kafka:
 | `leads` | it thinks that it leads, in `believed_epoch`; several may, one of them is T |
 | `remote_leo`, `caught_up_round` | what T has noted of a follower at its fetches: its LEO, and when it was level last |
 | `known_in_isr`, `join_pends`, `shrink_pends` | the ISR as T knew it last; what T decided and could not tell the controller yet |
+| `owes_from` | what T appended from there on had no answer yet when its epoch began |
 | `asked_in_vain` | the controller will refuse that: it has changed the partition since, or the joiner has restarted |
 | `is_known`, `in_first_isr`, `in_second_isr` | the ISR that T goes by in this round; with who joins; then without who leaves |
 | `source` | whom a follower fetches from: the leader that it believes in |

@@ -205,7 +205,7 @@ def test_relational_rounds_equal_reference(
 ) -> None:
     """The suite's run has several fetches a round, last moments and rates in scenarios of their own."""
     today = batches(seed, cases, rounds)
-    kept = retention.retained_batch(seed + 2, cases)
+    kept = moved_once_a_round(retention.retained_batch(seed + 2, cases))
     older = relational_batch(seed + OF_GENERATIONS, cases, moments=seed != OF_SUITE)
     if rounds is not None:
         kept, older = cut_short(kept, rounds), cut_short(older, rounds)

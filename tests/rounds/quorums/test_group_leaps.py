@@ -20,19 +20,13 @@ from tests.rounds.quorums.compared import play_block
 LEAPING = (
     "quorum", "raft", "primary-backup-sync", "primary-backup-async", "pacifica", "zab", "kraft", "viewstamped", "hdfs-journal",
 )  # fmt: skip
-ELECTING_AT_ONCE = ("kraft", "viewstamped")
-"""With a timeout of one round."""
 KEPT = (CONSTANT, COMPARED, COUNTER, SAMPLE, TOTAL)
 
 
 def long_case(protocol: str, seed: int) -> Case:
-    """A random case whose faults lie so far apart that there is something to leap over.
-
-    Nothing is where many groups elect in every round, whose lists grow: they are drawn apart less.
-    """
+    """A random case whose faults lie so far apart that there is something to leap over."""
     own = random_case(protocol, seed, rounds=60, disks=0.3)
-    elects_always = protocol in ELECTING_AT_ONCE and own.timeout_rounds == 1
-    apart = (1, 7, 7 if elects_always else 23)[seed % 3]
+    apart = (1, 7, 23)[seed % 3]
     faults = tuple(replace_times(fault, apart) for fault in own.faults)
     workload, changes = (tuple((at * apart, what) for at, what in rows) for rows in (own.workload, own.changes))
     return replace(own, rounds=60 * apart, faults=faults, workload=workload, changes=changes)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 
 from emulator.errors import EnvironmentProblem, InputError
@@ -14,8 +15,8 @@ from emulator.explain.page import legend
 from emulator.explain.reading import Subject, read_partitions
 from emulator.explain.replay import with_replays
 from emulator.explain.rows import PartitionRows
-from emulator.explain.story import Moment, Story, tell
-from emulator.explain.summary import fault_line, heading, rows_of, violation_line
+from emulator.explain.story import OF_PARTITIONS, Moment, Speech, Story, tell
+from emulator.explain.summary import fault_line, heading, violation_line
 from emulator.explain.svg import svg
 from emulator.explain.topic_story import tell_topic
 from emulator.outcomes.ask import Asker
@@ -57,7 +58,8 @@ def stories(
         return
     read = read_partitions(tables, _subjects(tables, scenario, worst))
     for row, (rows, first, last) in zip(worst, _played(read, run, stored, progress), strict=True):
-        story = _shortened(tell(rows, first, last))
+        story = tell(rows, first, last)
+        story = _shortened(story, _worst_round(rows.events, _WORST_KINDS), partial(tell, rows))
         lines = [*(fault_line(fault, scenario) for fault in rows.faults), *map(violation_line, rows.violations)]
         yield _framed(
             row,
@@ -87,8 +89,8 @@ def _drawn_ledger(tables: Asker, scenario: Row, row: Row, run: Row | None, store
     end = scenario["rounds"] - 1
     subject = Subject(scenario, row["topic"], row["partition"], 0, end)
     if end >= MOST_ROUNDS:
-        worst = _worst_round_of_ledger(tables.rows(f"SELECT kind, round FROM events WHERE {subject.here}"))
-        first = max(0, min(worst - MOST_ROUNDS // 2, end + 1 - MOST_ROUNDS))
+        events = tables.rows(f"SELECT kind, round FROM events WHERE {subject.here}")
+        first = _first_around(_worst_round(events, _WORST_KINDS_OF_LEDGERS), MOST_ROUNDS, end + 1)
         subject = replace(subject, first=first, last=first + MOST_ROUNDS - 1)
     rows = read_ledger_or_topic(tables, subject, None)
     if not rows.trace and run is not None and (run["seconds"] or 0) <= LONGEST_REPLAY_SECONDS:
@@ -98,16 +100,11 @@ def _drawn_ledger(tables: Asker, scenario: Row, row: Row, run: Row | None, store
             progress.note(f"{rows.name} is told of without its rounds: {error}")
     if not rows.trace:
         return []
-    story = _tell_ledger(rows, subject.first, subject.last)
-    moments = [part.round for part in story.parts if isinstance(part, Moment)]
-    if len(moments) > MOST_MOMENTS:
-        worst = _worst_round_of_ledger(rows.events)
-        at = next((place for place, round_ in enumerate(moments) if round_ >= worst), 0)
-        start = min(max(0, at - MOST_MOMENTS // 2), len(moments) - MOST_MOMENTS)
-        story = _tell_ledger(rows, moments[start], moments[start + MOST_MOMENTS - 1])
+    worst, again = _worst_round(rows.events, _WORST_KINDS_OF_LEDGERS), partial(_tell_ledger, rows)
+    story = _shortened(again(subject.first, subject.last), worst, again)
     return [
         *map(paragraph, story.opening),
-        f'<ul class="legend drawing whole">{"".join(legend(story.speech))}</ul>',
+        legend_list(story.speech),
         f'<div class="drawing">\n{inline(svg(story))}\n</div>',
         f"<pre>{escape(chr(10).join(story.closing))}</pre>",
         _more(tables, scenario, row),
@@ -118,17 +115,9 @@ def _tell_ledger(rows: LedgerRows | TopicRows, first: int, last: int) -> Story:
     return tell_ledger(rows, first, last) if isinstance(rows, LedgerRows) else tell_topic(rows, first, last)
 
 
-def _worst_round_of_ledger(events: Sequence[Row]) -> int:
-    for kind in _WORST_KINDS_OF_LEDGERS:
-        rounds = [event["round"] for event in events if event["kind"] == kind]
-        if rounds:
-            return int(min(rounds))
-    return 0
-
-
-def legend_list() -> str:
+def legend_list(speech: Speech = OF_PARTITIONS) -> str:
     """Returns what the drawings' lines, arrows and shapes mean."""
-    return f'<ul class="legend drawing whole">{"".join(legend())}</ul>'
+    return f'<ul class="legend drawing whole">{"".join(legend(speech))}</ul>'
 
 
 def _framed(row: Row, *parts: str) -> str:
@@ -144,14 +133,20 @@ def _subjects(tables: Asker, scenario: Row, worst: Sequence[Row]) -> list[Subjec
         return [Subject(scenario, row["topic"], row["partition"], 0, end) for row in worst]
     subjects = []
     for rows, _, _ in read_partitions(tables, [Subject(scenario, row["topic"], row["partition"], 0, 0) for row in worst]):
-        first = min(max(0, _worst_round(rows) - MOST_ROUNDS // 2), end + 1 - MOST_ROUNDS)
+        first = _first_around(_worst_round(rows.events, _WORST_KINDS), MOST_ROUNDS, end + 1)
         subjects.append(Subject(scenario, rows.topic, rows.partition, first, first + MOST_ROUNDS - 1))
     return subjects
 
 
-def _worst_round(rows: PartitionRows) -> int:
-    for kind in _WORST_KINDS:
-        rounds = [event["round"] for event in rows.events if event["kind"] == kind]
+def _first_around(at: int, most: int, count: int) -> int:
+    """Where `most` of more places begin that have one in the middle, as far as may be."""
+    return min(max(0, at - most // 2), count - most)
+
+
+def _worst_round(events: Sequence[Row], kinds: Sequence[str]) -> int:
+    """The first round with an event of the worst of these kinds that there is, the worst first."""
+    for kind in kinds:
+        rounds = [event["round"] for event in events if event["kind"] == kind]
         if rounds:
             return int(min(rounds))
     return 0
@@ -176,14 +171,11 @@ def _played(
     return told
 
 
-def _shortened(story: Story) -> Story:
-    """The story, or the part of it around its worst round that has MOST_MOMENTS."""
+def _shortened(story: Story, worst: int, tell_again: Callable[[int, int], Story]) -> Story:
+    """The story, or the part of it around its worst round that has MOST_MOMENTS, told again of its rounds."""
     moments = [part for part in story.parts if isinstance(part, Moment)]
     if len(moments) <= MOST_MOMENTS:
         return story
-    rows = rows_of(story)
-    worst = _worst_round(rows)
     at = next((place for place, moment in enumerate(moments) if moment.round >= worst), 0)
-    start = min(max(0, at - MOST_MOMENTS // 2), len(moments) - MOST_MOMENTS)
-    shown = moments[start : start + MOST_MOMENTS]
-    return tell(rows, shown[0].round, shown[-1].round)
+    start = _first_around(at, MOST_MOMENTS, len(moments))
+    return tell_again(moments[start].round, moments[start + MOST_MOMENTS - 1].round)

@@ -59,10 +59,8 @@ def all_demands(
     state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int
 ) -> AllDemands:
     """What is asked for at an edge; `listed`: as of `demands`."""
-    window = shared.window_rounds
-    copies = copy_demands(state, inputs, layout, window, round_)
-    fetches = {} if shared.reads is None else shared.reads.fetches
-    reads = read_demands(state, inputs, layout, fetches, window, round_) if len(state.reading) else None
+    copies = copy_demands(state, inputs, layout, shared.window_rounds, round_)
+    reads = read_demands(state, inputs, layout, shared.window_rounds, round_) if len(state.reading) else None
     of_followers = demands(state, inputs, layout, shared, listed, round_)
     of_clients = client_demands(state, inputs, layout, of_followers.appends, copies, reads, shared, round_)
     return AllDemands(of_followers, of_clients, len(shared.brokers), places_of(shared))

@@ -159,7 +159,7 @@ def _of_consumers(
     round_: int,
 ) -> dict[str, PartyDemand]:
     """Of consumers, and of what their brokers read of remote storage and of disks for them."""
-    if reads is None or not len(state.reading):
+    if reads is None:
         nothing = np.zeros(0, np.int64)
         return {party: PartyDemand(nothing, nothing, nothing, nothing) for party in OF_GROUPS}
     local, is_on_disk = _of_local_reads(state, inputs, reads, shared.window_rounds, round_)

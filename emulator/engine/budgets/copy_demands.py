@@ -15,9 +15,8 @@ from emulator.rounds.packed import entries_of
 
 
 def copy_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: int, round_: int) -> np.ndarray:
-    """By replica what its copies ask for at an edge, in bytes per round, before the edge's round is played.
+    """By replica what its copies ask for at an edge, in bytes per round, before its round is played; inputs are the round's.
 
-    Inputs are those of the round.
     What could be copied at once goes in even parts over the window, and what will be appended: at most what one copy moves in a
     round. Whether the store is there does not matter.
     """

@@ -159,9 +159,11 @@ class CopyTurns:
         with_quota = brokers & (np.array(most) != UNLIMITED)
         if with_quota.any():
             for block in self._blocks:
-                for broker, *begin in block.begun(with_quota, after, before):
-                    found[broker].append((begin[0], begin[1]))
-        return defaultdict(list, {broker: sorted(begins) for broker, begins in found.items()})
+                for broker, at_round, size_bytes in block.begun(with_quota, after, before):
+                    found[broker].append((at_round, size_bytes))
+        for begins in found.values():
+            begins.sort()
+        return found
 
     def _first_crowded(self, from_round: int, to_round: int, threads: np.ndarray, crowded: np.ndarray) -> int:
         """The first round in which a broker had more copies than threads."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from emulator.engine.budgets.demands import Layout, due_bytes, in_force
-from emulator.inputs.arrays.shared_reads import BY_ITSELF
 from emulator.rounds.kafka.batches import bytes_below
 from emulator.rounds.kafka.constants import NOBODY, UNKNOWN
 from emulator.rounds.kafka.input_records import Inputs
@@ -20,29 +18,18 @@ from emulator.rounds.packed import Packed, entries_of
 
 @dataclass(frozen=True, eq=False)
 class ReadDemands:
-    """By reader: `replica`, the place of the one that it asks, its `slot` in the partition and the place of its `broker`.
-
-    `fetch`: what brings it its records, BY_ITSELF: nothing that others share; `demand`, `most`: bytes per round that it asks for,
-    0: none, and that a round brings it at the most. `may_read`: the topic has remote storage.
-    """
+    """By reader: places of the `replica` that it asks and of its `broker`; `demand`: bytes per round that it asks for."""
 
     replica: np.ndarray
-    slot: np.ndarray
     broker: np.ndarray
-    fetch: np.ndarray
     demand: np.ndarray
-    most: np.ndarray
-    may_read: np.ndarray
 
 
-def read_demands(
-    state: State, inputs: Inputs, layout: Layout, fetches: Mapping[int, np.ndarray], window_rounds: int, round_: int
-) -> ReadDemands:
+def read_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: int, round_: int) -> ReadDemands:
     """What is asked for at an edge, before its round is played; inputs are those of the round.
 
-    `fetches`: of the block's partitions, as of ReadLimits. A reader asks for what lies below the local log start of the replica
-    that it asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter: when
-    it is back, shares are in place.
+    A reader asks for what lies below the local log start of the replica
+    that it asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter.
     """
     readers, of = readers_of(state)
     parts, tier = np.asarray(state.partitions)[of], np.asarray(state.tier)[of]
@@ -69,10 +56,7 @@ def read_demands(
     most[asking] = np.minimum(most[asking], bytes_to(np.minimum(local_start, by_count)))
     demand = np.zeros(len(readers), np.int64)
     demand[asking] = np.minimum(most[asking], -(-bytes_to(local_start) // window_rounds) + appends[asking])
-    fetch = np.full(len(readers), BY_ITSELF, np.int64)
-    for group, of_partition in fetches.items():
-        fetch = np.where(want["group"] == group, of_partition[of], fetch)
-    return ReadDemands(replica, slot, layout.broker[replica], fetch, demand, np.where(demand > 0, most, 0), tiered)
+    return ReadDemands(replica, layout.broker[replica], demand)
 
 
 def readers_of(state: State) -> tuple[np.ndarray, np.ndarray]:

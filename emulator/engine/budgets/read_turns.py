@@ -162,9 +162,8 @@ class _Reads:
         ]
 
     def _demands(self, round_: int) -> ReadDemands:
-        block, shared = self._block, self._block.shared
-        assert shared.reads is not None
-        return read_demands(self.state, block.block.inputs, block.layout, shared.reads.fetches, shared.window_rounds, round_)
+        block = self._block
+        return read_demands(self.state, block.block.inputs, block.layout, block.shared.window_rounds, round_)
 
     def _fetch(self, want: np.ndarray, of: np.ndarray) -> np.ndarray:
         """What brings readers their records; `want`: places of their wants, `of`: of their partitions."""

@@ -78,7 +78,7 @@ def _play(step: Step, state_at: Sequence[int], number: int, payload: Any, state:
         tables |= stretches.end_tables()
     else:
         tables |= flow_rows(all_flows_of(block.demands(step.to_round)))
-    if step.shares is None and not block.shared.limits_clients:
+    if step.shares is None and block.shared.is_by_edges and not block.shared.limits_clients:
         tables["use"] = _use_rows(block.use(step.from_round, step.to_round))
     if step.is_last and step.from_round == 0 and can_play_first(block.shared):
         tables["copies"] = copies_at_once(block, step.to_round)

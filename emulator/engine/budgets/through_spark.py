@@ -78,16 +78,18 @@ class Steps:
         """As `play`, where copies or remote reads take turns: all partitions in one task, if somebody may have to wait."""
         if can_play_first(self._shared) and self._nobody_waited():
             return self._files.told(self.kept), SaturatedRounds(self._shared).rows()
-        number = self._count
-        if not self._files.is_done(number):
-            rows = payload_rows([0], [(shared_payload(self._prepared, self._scenario), 0)])
-            player = partial(play_shared, state_at=self._state_at)
-            played = frame_of(self._spark, rows).mapInArrow(partial(play_blocks, [player], self._names), rows_schema(self._names))
-            self._files.write(number, played.withColumn("keeps", F.lit(0)))
-        self._keep(number)
+        self._do(self._together, 0)
+        self._keep(self._count - 1)
         self._done(self._shared.rounds)
         told = self._files.told(self.kept)
         return told, table_of(told, "saturated")
+
+    def _together(self) -> DataFrame:
+        """The rows of all partitions, played in one task."""
+        rows = payload_rows([0], [(shared_payload(self._prepared, self._scenario), 0)])
+        player = partial(play_shared, state_at=self._state_at)
+        played = frame_of(self._spark, rows).mapInArrow(partial(play_blocks, [player], self._names), rows_schema(self._names))
+        return played.withColumn("keeps", F.lit(0))
 
     def _nobody_waited(self) -> bool:
         """Play the whole run as if no copy waited for a thread, some blocks after others; whether that was so. If not, it is
@@ -119,17 +121,20 @@ class Steps:
         """Play one more step from where the last one that was kept ended. `blocks`: these only, from round 0, so that `done` of
         the run's rounds are played; None: all of them.
         """
-        number = self._count
-        if not self._files.is_done(number):
-            if number and number == self._found:
-                self._resumes(step.from_round if done is None else done)
-            self._files.write(number, self._played(step, blocks))
-        else:
-            self._found = number + 1
-        self._count += 1
+        self._do(partial(self._played, step, blocks), step.from_round if done is None else done)
         if keeps:
-            self._keep(number)
+            self._keep(self._count - 1)
         self._done(step.to_round if done is None else done)
+
+    def _do(self, played: Callable[[], DataFrame], resumes_at: int) -> None:
+        """Do one more step, if it is not done already: write what was played."""
+        if not self._files.is_done(self._count):
+            if self._count and self._count == self._found:
+                self._resumes(resumes_at)
+            self._files.write(self._count, played())
+        else:
+            self._found = self._count + 1
+        self._count += 1
 
     def _keep(self, number: int) -> None:
         if self.kept:

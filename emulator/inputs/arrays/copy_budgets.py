@@ -53,7 +53,7 @@ class CopyBudgets:
 
     def threads_at(self, round_: int) -> list[int]:
         """The threads of each broker in a round."""
-        found: list[int] = self.threads[self._row(round_)].astype(np.int64).tolist()
+        found: list[int] = self.threads[self._row(round_)].tolist()
         return found
 
     def window_bytes_at(self, round_: int) -> list[int]:
@@ -71,7 +71,7 @@ def copy_budgets(scenario: Scenario) -> CopyBudgets | None:
         return None
     of_brokers = BrokerConfigs(scenario, (THREADS, QUOTA))
     rounds = of_brokers.from_rounds()
-    threads = of_brokers.by_round(THREADS, rounds).astype(float)
+    threads = of_brokers.by_round(THREADS, rounds).astype(np.int64)
     window_ms = window_rounds(scenario.round_ms) * scenario.round_ms
     per_window = [
         [UNLIMITED if value >= configs.NEVER else value * window_ms // 1000 for value in row]

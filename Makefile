@@ -17,6 +17,9 @@ STAMP := $(VENV)/.installed
 EXAMPLE := datasets/examples/kafka-4.1.1
 DEMO := build/demo
 
+# Where Python is told to keep no bytecode, each of a run's processes compiles every source again: half a second.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo site test test-packed test-sparks bench lint fuzz fuzz-bounds fuzz-leaps fuzz-ledgers fuzz-quorums fuzz-relational fuzz-relational-on-spark verify verify-tiers
 .DEFAULT_GOAL := test
 

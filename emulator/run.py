@@ -28,7 +28,7 @@ from emulator.engine.older_checkpoints import OlderCheckpoints
 from emulator.engine.resuming import Resuming
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
 from emulator.outcomes.idle_commands import commands_without_effect
-from emulator.outcomes.joined import Tables, joined_tables
+from emulator.outcomes.joined import Deferred, Rows, Tables, joined_tables, rows_of_table
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress, duration
 from emulator.scenario import Run, Scenario
@@ -91,7 +91,7 @@ def run_emulation(
         with ThreadPoolExecutor(4) as pool:
             tables, observed = _tables(spark, parts)
             schema, rows = scenario_rows(run.scenarios, mode)
-            writes = [pool.submit(output.write, name, frame) for name, frame in tables.items()]
+            writes = [pool.submit(_write, output, name, table) for name, table in tables.items()]
             writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
             writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, spark.version, size, started, seconds)]))
             for write in writes:
@@ -120,6 +120,10 @@ def run_emulation(
     return RunSummary(lines, found)
 
 
+def _write(output: OutputDirectory, name: str, table: Rows | Deferred) -> None:
+    output.write(name, rows_of_table(table))
+
+
 def _resuming(spark: SparkSession, out: str, engines: Sequence[Engine], identity: dict[str, str]) -> Resuming:
     """What the engines keep, each in a folder of its own, and what may be there beside it."""
     own = [e.kept(spark, out, f"{FOLDER}/{e.name}") for e in engines]
@@ -140,7 +144,7 @@ def _tables(spark: SparkSession, parts: Sequence[Tables]) -> tuple[Tables, Obser
     """The tables of all engines, and how many violations and suspects there are, or will have been written."""
     names = [name for name in OUTPUT_TABLES if name not in OF_EVERY_RUN]
     tables = joined_tables(spark, parts, names)
-    violations = tables["violations"]
+    violations = rows_of_table(tables["violations"])
     if isinstance(violations, pyarrow.Table):
         kinds = violations.column("kind").to_pylist()
         return tables, (len(kinds) - kinds.count("suspect"), kinds.count("suspect"))

@@ -34,7 +34,7 @@ from emulator.outcomes.compiled.tables import TABLES
 from emulator.outcomes.compiled.trace import TRACE_TABLES
 from emulator.outcomes.compiled.traffic import SUMS
 from emulator.outcomes.invariants import OF_PARTITIONS, OF_READS, invariant_table
-from emulator.outcomes.joined import Tables
+from emulator.outcomes.joined import Deferred, Tables
 from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.outcomes.written_events import summed_counts
 from emulator.outcomes.written_rows import summed_count_rows
@@ -197,9 +197,7 @@ class CompiledEngine:
             full = counted(len(saturated.group_by(["scenario_id", "broker_place"]).aggregate([])), "broker")
             progress.note(f"budgets of brokers held somebody back, on {full}: @who_suffers_meanwhile says whom and for how long")
         return tables | {
-            "broker_rounds": pa.concat_tables(
-                [self._broker_rounds(at, traffic, saturated) for at in range(len(self._scenarios))]
-            ),
+            "broker_rounds": Deferred(lambda: self._all_broker_rounds(traffic, saturated)),
             "invariants": invariant_table(OF_PARTITIONS, *([OF_READS] if self._has_consumers else [])),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
@@ -208,6 +206,11 @@ class CompiledEngine:
     @property
     def _has_consumers(self) -> bool:
         return any(scenario.consumers for scenario in self._scenarios)
+
+    def _all_broker_rounds(self, traffic: pa.Table | DataFrame, saturated: pa.Table) -> pa.Table:
+        """`traffic`: what brokers sent and received in each bucket; of Spark jobs not summed yet."""
+        sums = traffic.toArrow() if isinstance(traffic, DataFrame) else traffic
+        return pa.concat_tables([self._broker_rounds(at, sums, saturated) for at in range(len(self._scenarios))])
 
     def _broker_rounds(self, at: int, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         scenario, brokers = self._scenarios[at], self._prepared.brokers_of(at)
@@ -237,7 +240,7 @@ class CompiledEngine:
         first = self._prepared.first_place.tolist()
         return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if shares_budgets(s)}
 
-    def _in_jobs(self, playing: Playing) -> tuple[Tables, pa.Table, pa.Table]:
+    def _in_jobs(self, playing: Playing) -> tuple[Tables, DataFrame, pa.Table]:
         pa.default_memory_pool().release_unused()  # of reading the files of large scenarios
         apart = list(self._stepped.values())
         jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart)
@@ -258,7 +261,7 @@ class CompiledEngine:
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
         if len(self._shared) > len(self._stepped):
             saturated.append(table_of(rows, "saturated"))
-        return tables, sums.toArrow(), pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
+        return tables, sums, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
 
     def _plan(self, cores: int) -> Plan:
         most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +15,17 @@ from emulator.arrow.packs import PackedRows
 from emulator.arrow.schemas import to_arrow_schema
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
-Tables = dict[str, DataFrame | PackedRows | pa.Table]
+Rows: TypeAlias = DataFrame | PackedRows | pa.Table
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """A table that takes Spark jobs of its own: they run while others are written."""
+
+    rows: Callable[[], Rows]
+
+
+Tables = dict[str, Rows | Deferred]
 
 OF_SYSTEMS = ("invariants",)
 """Tables whose rows several engines of one system have, and that are there once."""
@@ -29,7 +41,18 @@ def joined_tables(spark: SparkSession, of_systems: Sequence[Tables], names: Coll
     return {name: _joined(spark, name, [tables[name] for tables in of_systems if name in tables]) for name in names}
 
 
-def _joined(spark: SparkSession, name: str, parts: list[DataFrame | PackedRows | pa.Table]) -> DataFrame | PackedRows | pa.Table:
+def rows_of_table(table: Rows | Deferred) -> Rows:
+    """The rows of a table, worked out where that was deferred."""
+    return table.rows() if isinstance(table, Deferred) else table
+
+
+def _joined(spark: SparkSession, name: str, parts: list[Rows | Deferred]) -> Rows | Deferred:
+    if any(isinstance(part, Deferred) for part in parts):
+        return Deferred(lambda: _joined_rows(spark, name, [rows_of_table(part) for part in parts]))
+    return _joined_rows(spark, name, [rows_of_table(part) for part in parts])
+
+
+def _joined_rows(spark: SparkSession, name: str, parts: list[Rows]) -> Rows:
     filled = [part for part in parts if not isinstance(part, pa.Table) or part.num_rows > 0]
     if not filled:
         return empty_table(name)
@@ -45,7 +68,7 @@ def _joined(spark: SparkSession, name: str, parts: list[DataFrame | PackedRows |
     return reduce(DataFrame.unionByName, (_frame(spark, part) for part in filled))
 
 
-def _frame(spark: SparkSession, part: DataFrame | PackedRows | pa.Table) -> DataFrame:
+def _frame(spark: SparkSession, part: Rows) -> DataFrame:
     if isinstance(part, PackedRows):
         return part.rows()
     return part if isinstance(part, DataFrame) else frame_of(spark, part)

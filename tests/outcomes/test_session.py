@@ -96,14 +96,21 @@ def test_settings_given_win_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("cores", "chosen", "serial"), [(2, "", True), (4, "-Xss2m", True), (5, "", False), (2, "-XX:+UseParallelGC", False)]
+    ("cores", "chosen", "ours"),
+    [
+        (2, "", {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}),
+        (4, "-Xss2m", {"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}),
+        (5, "", set()),
+        (2, "-XX:+UseParallelGC", {"-XX:TieredStopAtLevel=1"}),
+        (2, "-XX:+TieredCompilation", {"-XX:+UseSerialGC"}),
+    ],
 )
-def test_few_cores_collect_garbage_in_one_thread(monkeypatch: pytest.MonkeyPatch, cores: int, chosen: str, serial: bool) -> None:
+def test_java_leaves_few_cores_to_the_rounds(monkeypatch: pytest.MonkeyPatch, cores: int, chosen: str, ours: set[str]) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     monkeypatch.setenv("JDK_JAVA_OPTIONS", chosen)
     options = session._settings("local[2]", {}, submitted=False)["spark.driver.extraJavaOptions"]
-    assert ("-XX:+UseSerialGC" in options.split()) == serial
-    assert "GC" not in session._settings("spark://host:7077", {}, submitted=False)["spark.driver.extraJavaOptions"]
+    assert {option for option in options.split() if option.startswith("-XX")} == ours
+    assert "-XX" not in session._settings("spark://host:7077", {}, submitted=False)["spark.driver.extraJavaOptions"]
 
 
 def test_driver_memory_is_at_most_half_of_the_machine() -> None:

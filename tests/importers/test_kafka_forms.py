@@ -106,6 +106,7 @@ def test_log_dirs_errors_lags_and_future_logs(tmp_path: Path) -> None:
     log_dirs = read_log_dirs(str(tmp_path / "log_dirs.txt"))
     assert log_dirs.sizes_bytes == {5: {("a-b", 0): 7, ("c.d", 12): 8}}
     assert log_dirs.offset_lags == {5: {("a-b", 0): 3}}
+    assert log_dirs.with_several == {5}
     assert log_dirs.failed == ["/d2 of broker 5 (org.apache.kafka.common.errors.KafkaStorageException)"]
 
 

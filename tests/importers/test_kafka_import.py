@@ -97,6 +97,22 @@ def test_broker_three_lags_is_noted(tmp_path: Path) -> None:
     assert any(note.startswith("4 ISR members end below their leader's HW") for note in summary.notes)
 
 
+def test_brokers_with_several_log_directories_are_noted(tmp_path: Path) -> None:
+    text = LOG_DIRS_HEALTHY.read_text()
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    report = json.loads(lines[0])
+    report["brokers"][0]["logDirs"].append({"logDir": "/second", "error": None, "partitions": []})
+    (tmp_path / "log_dirs.txt").write_text(json.dumps(report))
+    noted = {}
+    for name, path in (("one each", LOG_DIRS_HEALTHY), ("two of one", tmp_path / "log_dirs.txt")):
+        notes = import_kafka(str(DESCRIBE_HEALTHY), str(path), DATA_DIRS, str(tmp_path / "out")).notes
+        noted[name] = [note for note in notes if "log directories" in note]
+    assert noted == {
+        "one each": [],
+        "two of one": ["1 broker has several log directories: a broker has one disk here, which fails and is slow as a whole"],
+    }
+
+
 def test_leaderless_partition_with_elr(tmp_path: Path) -> None:
     import_kafka(str(CAPTURES / "topics_describe_b3_killed.txt"), None, {}, str(tmp_path / "out"))
     solo = next(row for row in table_rows(tmp_path / "out", "partitions") if row["topic"] == "solo" and row["partition"] == 2)

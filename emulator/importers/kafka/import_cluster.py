@@ -175,6 +175,9 @@ def _file_notes(
     metadata: RemoteMetadata,
 ) -> list[str]:
     notes = [f"log directory {failed} failed: its replicas are not reported" for failed in log_dirs.failed]
+    if several := len(log_dirs.with_several):
+        have = "brokers have" if several > 1 else "broker has"
+        notes.append(f"{several} {have} several log directories: a broker has one disk here, which fails and is slow as a whole")
     missing = [path for files in brokers.values() for path in files.missing_files]
     if missing:
         notes.append(f"{len(missing)} files are missing, taken as empty: {', '.join(missing[:3])}")

@@ -62,6 +62,8 @@ class LogDirs:
     sizes_bytes: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
     offset_lags: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
     """Only lags above 0: records the log's end is behind the high watermark."""
+    with_several: set[int] = field(default_factory=set)
+    """Brokers with more than one log directory (JBOD), failed ones counted."""
     failed: list[str] = field(default_factory=list)
     """Log directories that report an error, for people."""
 
@@ -125,6 +127,8 @@ def _add_report(path: str, report: _Report, log_dirs: LogDirs) -> None:
     for broker_index, broker in enumerate(report["brokers"]):
         sizes = log_dirs.sizes_bytes.setdefault(broker["broker"], {})
         lags = log_dirs.offset_lags.setdefault(broker["broker"], {})
+        if len({log_dir["logDir"] for log_dir in broker["logDirs"]}) > 1:
+            log_dirs.with_several.add(broker["broker"])
         for dir_index, log_dir in enumerate(broker["logDirs"]):
             if log_dir["error"] is not None:
                 log_dirs.failed.append(f"{log_dir['logDir']} of broker {broker['broker']} ({log_dir['error']})")

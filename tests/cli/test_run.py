@@ -15,9 +15,6 @@ from emulator.progress import Progress
 from tests.cli.conftest import FakeEngine, Summary
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "datasets" / "examples"
-CLUSTER = EXAMPLES / "kafka-4.1.1"
-BAD_INPUTS = sorted((ROOT / "tests" / "bad_inputs").glob("*.toml"))
 
 
 @pytest.mark.usefixtures("no_spark")

@@ -14,8 +14,6 @@ from emulator import __version__
 from emulator.cli import main
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "datasets" / "examples"
-CLUSTER = EXAMPLES / "kafka-4.1.1"
 BAD_INPUTS = sorted((ROOT / "tests" / "bad_inputs").glob("*.toml"))
 
 

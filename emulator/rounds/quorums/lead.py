@@ -117,11 +117,12 @@ def tell_losses(lists: Lists, group: Group, slot: int, cause: int) -> None:
     server = lists.servers[slot]
     for at in every(group.leaderships):
         leadership = lists.leaderships[at]
-        had_from, had_to = 0, 0
-        run = run_of(lists, server, at - group.leaderships.start)
-        if run != NOBODY:
-            had_from, had_to = lists.runs[run].first_entry, end_of_run(lists, server, run)
         first = leadership.first_record
+        had_from, had_to = 0, 0
+        if max(leadership.committed_to, leadership.acked_to) > first:  # or nothing of it can be lost
+            run = run_of(lists, server, at - group.leaderships.start)
+            if run != NOBODY:
+                had_from, had_to = lists.runs[run].first_entry, end_of_run(lists, server, run)
         tell_lost(lists, group, slot, leadership, COMMITTED_LOST, first, leadership.committed_to, had_from, had_to, cause)
         tell_lost(lists, group, slot, leadership, ACKED_LOST, first, leadership.acked_to, had_from, had_to, cause)
         leadership.had_from = had_from

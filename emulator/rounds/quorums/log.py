@@ -58,24 +58,32 @@ def end_up_to_term(lists: Lists, server: Server, limit: int, term: int) -> int:
 @compiled
 def first_other_term(lists: Lists, one: Server, other: Server, from_entry: int, to_entry: int) -> int:
     """The first entry of a range, which both logs have, that is of different terms in them; `to_entry` if none is."""
+    if from_entry >= to_entry:
+        return to_entry
+    at, of_other = run_with(lists, one, from_entry), run_with(lists, other, from_entry)
     entry = from_entry
     while entry < to_entry:
-        at, of_other = run_with(lists, one, entry), run_with(lists, other, entry)
         if lists.runs[at].term != lists.runs[of_other].term:
             return entry
-        entry = min(end_of_run(lists, one, at), end_of_run(lists, other, of_other))
+        end, end_of_other = end_of_run(lists, one, at), end_of_run(lists, other, of_other)
+        entry = min(end, end_of_other)
+        at += end == entry
+        of_other += end_of_other == entry
     return to_entry
 
 
 @compiled
 def first_other_entry(lists: Lists, one: Server, other: Server, to_entry: int) -> int:
     """The first entry below an end, which both logs have, that is not the same one in them; `to_entry` if all are."""
+    at, of_other = one.runs.start, other.runs.start
     entry = 0
     while entry < to_entry:
-        at, of_other = run_with(lists, one, entry), run_with(lists, other, entry)
         if lists.runs[at].leadership != lists.runs[of_other].leadership:
             return entry
-        entry = min(end_of_run(lists, one, at), end_of_run(lists, other, of_other))
+        end, end_of_other = end_of_run(lists, one, at), end_of_run(lists, other, of_other)
+        entry = min(end, end_of_other)
+        at += end == entry
+        of_other += end_of_other == entry
     return to_entry
 
 
@@ -83,12 +91,17 @@ def first_other_entry(lists: Lists, one: Server, other: Server, to_entry: int) -
 def last_shared_term(lists: Lists, one: Server, other: Server) -> int:
     """The end behind the last entry whose number and term both logs have; 0: there is none."""
     entry = min(one.end, other.end) - 1
-    while entry >= 0:
-        at, of_other = run_with(lists, one, entry), run_with(lists, other, entry)
-        if lists.runs[at].term == lists.runs[of_other].term:
-            return entry + 1
-        entry = max(lists.runs[at].first_entry, lists.runs[of_other].first_entry) - 1
-    return 0
+    if entry < 0:
+        return 0
+    at, of_other = run_with(lists, one, entry), run_with(lists, other, entry)
+    while lists.runs[at].term != lists.runs[of_other].term:
+        first, first_of_other = lists.runs[at].first_entry, lists.runs[of_other].first_entry
+        entry = max(first, first_of_other) - 1
+        if entry < 0:
+            return 0
+        at -= first > entry
+        of_other -= first_of_other > entry
+    return entry + 1
 
 
 @compiled

@@ -6,6 +6,7 @@ They are made once, from the scenarios alone; a round joins what is in force in 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -76,13 +77,13 @@ class RunInputs:
         self.workload, self.most_batches = workloads(self.places)
         self.has_rates = self.workload["rate_records"].null_count < self.workload.num_rows
         self.brokers = _brokers(self.scenarios, self.timelines)
-        self.links = _links(self.scenarios, self.timelines)
-        self.most_fetches = _most_fetches(self.brokers, self.links)
         self.flushes_messages = self.settings["flush_messages"].null_count < self.settings.num_rows
         self.deaths = _deaths(self.scenarios, self.timelines)
         self.reassignments, self.deletions, self.elections = commands_of(self.places)
         homes = _homes(self.places, self.reassignments)
         self.homes = homes if only is None else homes.filter(pc.is_in(homes["pid"], pa.array(sorted(only), pa.int64())))
+        self.links = _links(self.scenarios, self.timelines, self.homes)
+        self.most_fetches = _most_fetches(self.brokers, self.links)
         self.stale = _stale(self.places, self.timelines, self.homes)
         self.has_late_news = bool(self.stale.num_rows) and self.stale["news_lag"].null_count < self.stale.num_rows
         self._checks = set(self.settings["retention_check_rounds"].to_pylist())
@@ -228,17 +229,40 @@ def _brokers(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[
     return pa.Table.from_pylist(rows, BROKERS)
 
 
-def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
-    """A row for each direction of a link and rounds in which it is cut, slow or far, one at most in each round."""
-    rows = []
+def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]], homes: pa.Table) -> pa.Table:
+    """A row for each direction of a link and rounds in which it is cut, slow or far, one at most in each round.
+
+    Of links between brokers that have replicas of one partition: no other carries anything.
+    """
+    touched = {s: [b for b, of in t.items() if any(x.drop_to or x.slow_to or x.far_to for x in of)] for s, t in timelines.items()}
+    if not any(touched.values()):
+        return LINKS.empty_table()
+    peers = _peers(homes)
+    columns: list[list[Any]] = [[] for _ in LINKS]
     for scenario in scenarios:
-        for sender, segments in timelines[scenario.scenario_id].items():
-            for s in segments:
-                slow, far = dict(s.slow_to), dict(s.far_to)
-                for receiver in {*s.drop_to, *slow, *far}:
+        for sender in touched[scenario.scenario_id]:
+            known = peers[scenario.scenario_id, sender]
+            for s in timelines[scenario.scenario_id][sender]:
+                slow, far = ({to: value for to, value in of if to in known} for of in (s.slow_to, s.far_to))
+                drops = set(s.drop_to).intersection(known)
+                for receiver in sorted({*drops, *slow, *far}):
                     span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
-                    rows.append((*span, receiver in s.drop_to, per_round(slow.get(receiver), scenario), far.get(receiver)))
-    return pa.Table.from_pylist([dict(zip(LINKS.names, row, strict=True)) for row in rows], LINKS)
+                    row = (*span, receiver in drops, per_round(slow.get(receiver), scenario), far.get(receiver))
+                    for column, value in zip(columns, row, strict=True):
+                        column.append(value)
+    return pa.table(columns, schema=LINKS)
+
+
+def _peers(homes: pa.Table) -> dict[tuple[int, int], set[int]]:
+    """By (scenario_id, broker): who else has a replica of one of its partitions."""
+    of_partition: dict[int, list[int]] = defaultdict(list)
+    for pid, broker in zip(homes["pid"].to_pylist(), homes["broker"].to_pylist(), strict=True):
+        of_partition[pid].append(broker)
+    peers: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for pid, brokers in of_partition.items():
+        for broker in brokers:
+            peers[pid // PARTITIONS_A_SCENARIO, broker].update(brokers)
+    return peers
 
 
 def _most_fetches(brokers: pa.Table, links: pa.Table) -> int:

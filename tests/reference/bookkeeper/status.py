@@ -83,7 +83,7 @@ def bookie_rounds(
         stopped = not dead and "broker_pause" in kinds
         cut = not dead and "isolation" in kinds
         silent = stopped or any(fault["kind"] == "isolation" and fault.get("clients") for fault in held if cut)
-        store_up = store_is_up(outages, now)
+        store_up = not outages or store_is_up(outages, now)
         if not stopped and not cut:
             unheard_since = None
         elif unheard_since is None or (store_up and not was_up):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from emulator.rounds.bookkeeper.invariants import NAMES
+from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import first_few, of_reference, run_of_cases
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
@@ -52,9 +54,9 @@ def rack_schedule(seed: int) -> Case:
     return case | {"placement": "rack_aware", "rack_count": count, "brokers": bookies, "racks": racks}
 
 
-def assert_equal(cases: Mapping[str, Case], folder: Path, protocols: Mapping[str, str] | None = None) -> Played:
-    """The rounds end every case as the reference does, with the same violations."""
-    game = played(run_of_cases(cases, folder, protocols).scenarios)
+def assert_equal(cases: Mapping[str, Case], scenarios: Sequence[Scenario]) -> Played:
+    """The rounds end every case as the reference does, with the same violations; `scenarios`: of the cases, in their order."""
+    game = played(scenarios)
     differing = {}
     for place, (name, case) in enumerate(cases.items()):
         expected = of_reference(simulate(case, watch=True, trace=False))
@@ -78,9 +80,12 @@ SCHEDULES: dict[str, Callable[[int], Case]] = {
 
 @pytest.mark.parametrize("kind", SCHEDULES)
 def test_equals_reference(tmp_path: Path, kind: str) -> None:
-    cases = {f"s{seed}": SCHEDULES[kind](seed) for seed in (PLAIN_SEEDS if kind == "plain" else SEEDS)}
+    """What a schedule's scenario says is the same for every number of rounds: it is read once."""
+    cases = {f"s{seed}": SCHEDULES[kind](seed) | {"rounds": CUTS[-1]} for seed in (PLAIN_SEEDS if kind == "plain" else SEEDS)}
+    cut = [replace(s, rounds=rounds) for s in run_of_cases(cases, tmp_path).scenarios for rounds in CUTS]
     game = assert_equal(
-        {f"{name}_{rounds}": {**case, "rounds": rounds} for name, case in cases.items() for rounds in CUTS}, tmp_path
+        {f"{name}_{rounds}": {**case, "rounds": rounds} for name, case in cases.items() for rounds in CUTS},
+        [replace(scenario, scenario_id=at) for at, scenario in enumerate(cut)],
     )
     assert max(game.state.ledgers["refused_fenced"]) > 0
 
@@ -94,7 +99,7 @@ def test_mutants_equal_reference(tmp_path: Path) -> None:
             case = f"{name or 'real'}_{seed}"
             cases[case] = {**schedule(seed), "rules": rules}
             protocols[case] = f"bookkeeper-mutant-{name}" if name else "bookkeeper"
-    game = assert_equal(cases, tmp_path, protocols)
+    game = assert_equal(cases, run_of_cases(cases, tmp_path, protocols).scenarios)
     names = list(cases)
     caught: dict[str, set[str]] = {}
     for violation in game.told.violations:
@@ -106,4 +111,5 @@ def test_mutants_equal_reference(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", OF_DAMAGE)
 def test_mutants_of_damage_equal_reference(tmp_path: Path, name: str) -> None:
     cases = {f"s{seed}": {**lossy_schedule(seed, integrity_check=True), "rules": MUTANTS[name]} for seed in range(60)}
-    assert_equal(cases, tmp_path, dict.fromkeys(cases, f"bookkeeper-mutant-{name}"))
+    protocols = dict.fromkeys(cases, f"bookkeeper-mutant-{name}")
+    assert_equal(cases, run_of_cases(cases, tmp_path, protocols).scenarios)

@@ -86,18 +86,20 @@ def played(
     leaps: bool = False,
     bucket_rounds: int = 10,
     room: int | None = None,
+    rows_told: int | None = None,
     rules: Mapping[str, int] | None = None,
 ) -> Played:
     """All partitions of some scenarios, played to their end in one block.
 
-    `room`: of lists and rows told, to begin with. `rules`: fields of the rules of all protocols that are to be otherwise.
+    `room`: of lists, to begin with, and of rows told where `rows_told` does not say that. `rules`: fields of the rules of all
+    protocols that are to be otherwise.
     """
     flags = {s.scenario_id: np.full(sum(len(t.assignment) for t in s.topics), traced) for s in scenarios}
     prepared = prepare(scenarios, flags, leaps, bucket_rounds)
     block = read_block(prepared.block(np.arange(prepared.partition_count)))
     for name, value in (rules or {}).items():
         block.inputs.rules[name][:] = value  # type: ignore[call-overload]
-    scratch = Scratch(block.inputs) if room is None else Scratch(block.inputs, room, room)
+    scratch = Scratch(block.inputs) if room is None else Scratch(block.inputs, room, rows_told or room)
     state, told = play(block.state, block.inputs, block.traffic, scratch)
     return Played(block, state, told)
 

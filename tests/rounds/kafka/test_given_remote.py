@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.reference.tiered.cases import RECORD_BYTES, given_log, remote, tiered_case
+import pytest
+
+from tests.reference.tiered.cases import RECORD_BYTES, at, given_log, remote, tiered_case
 from tests.reference.tiered.simulate import Result, simulate
 from tests.rounds.kafka.test_tiers import differing
 
@@ -14,11 +16,12 @@ SEGMENTS = [10, 20, 30]
 """Bases of closed segments behind the first, of ten records each; the active one begins at 30."""
 
 
-def started_with(folder: Path, *segments: dict[str, Any], **given: Any) -> Result:
+def started_with(folder: Path, *segments: dict[str, Any], config: dict[str, Any] | None = None, **given: Any) -> Result:
     """A leader, 1, and a follower of 35 records each; the reference, after the rounds made the same of it."""
     logs = {broker: given_log(35, EPOCHS, segments=SEGMENTS) for broker in (1, 2)}
     initial = {"leader": 1, "leader_epoch": 0, "isr": [1, 2], "replicas": logs, "remote_segments": list(segments)}
-    case = tiered_case(topic_config={"segment.bytes": 10 * RECORD_BYTES}, replicas=[1, 2], initial=initial, workload=[], **given)
+    of_topic = {"segment.bytes": 10 * RECORD_BYTES, **(config or {})}
+    case = tiered_case(topic_config=of_topic, replicas=[1, 2], initial=initial, workload=[], **given)
     assert differing({"case": case}, folder) == {}
     return simulate(case)
 
@@ -60,3 +63,29 @@ def test_one_that_nobody_goes_on_with_is_copied_anew(tmp_path: Path) -> None:
     result = started_with(tmp_path, remote(0, 9), {**remote(10, 19), "state": "COPY_STARTED"})
     assert [(base, began) for base, _, _, began in attempts(result)] == [(0, None), (10, None), (10, 0), (20, 0)]
     assert result.outcomes["remote_copy_bytes"] == 20 * RECORD_BYTES
+
+
+@pytest.mark.parametrize(
+    ("empty", "config", "deleted"),
+    [
+        (0, {}, 0),
+        (0, {"retention.bytes": 2500}, 0),  # as large as the log: 0 + 1000 + 1000 remote bytes, 500 of the active segment
+        (0, {"retention.bytes": 2499}, 1),  # 0 of the 1 byte that is too many: the next one would be 1000
+        (0, {"retention.bytes": 1500}, 2),
+        (1, {"retention.bytes": 1500}, 1),  # the first one's 1000 bytes were all that were too many
+        (1, {"retention.bytes": 1499}, 2),
+        (0, {"retention.ms": 5000}, 3),
+        (1, {"retention.ms": 5000}, 3),
+        (0, {"retention.ms": 60_000}, 0),
+    ],
+)
+def test_a_segment_of_no_bytes_goes_where_there_is_a_limit(
+    tmp_path: Path, empty: int, config: dict[str, Any], deleted: int
+) -> None:
+    """Size: while bytes are too many and it is not larger than these; age: as others (RemoteLogRetentionHandler)."""
+    segments = [remote(base, base + 9) for base in (0, 10, 20)]
+    segments[empty]["bytes"] = 0
+    result = started_with(tmp_path, *segments, config=config, rounds=12)
+    is_deleted = [state == "DELETE_FINISHED" for _, state, _, _ in attempts(result)]
+    assert is_deleted == [place < deleted for place in range(3)]
+    assert at(result, 11, 1)["log_start_offset"] == 10 * deleted

@@ -239,10 +239,14 @@ def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[l
         allowance = follower.credit_bytes + rate * partition.settings.round_ms // 1000
     waiting = leader.log.batches_from(follower.log.leo)
     chunks: list[list[Record]] = []
-    for _ in range(_fetches_in_round(partition, leader.broker, follower.broker)):
+    taken_us = 0
+    while True:
         chunk = _whole_batches(waiting, partition.settings.fetch_limit(follower.broker), allowance)
         if not chunk:
             partition.coverage["slow_limited"] += bool(waiting)
+            break
+        taken_us += _fetch_us(partition, leader.broker, follower.broker, sum(r.size_bytes for batch in chunk for r in batch))
+        if chunks and not _is_in_round(partition, len(chunks) + 1, taken_us):
             break
         chunks.append([record for batch in chunk for record in batch])
         del waiting[: len(chunk)]
@@ -253,19 +257,28 @@ def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[l
     return chunks
 
 
-def _fetches_in_round(partition: Partition, leader: int, follower: int) -> int:
-    """How many full fetches of a follower, one after the other, a round holds; at least one."""
+def _fetch_us(partition: Partition, leader: int, follower: int, size_bytes: int) -> int:
+    """How long a fetch takes: as one that is full, or longer, if it brings a batch that is larger."""
+    given = fetching_of(partition.case)
     trip_us = longest_round_trip_us(leader, follower, partition.faults, partition.now)
-    return full_fetches(partition.case, partition.settings.round_ms, partition.settings.fetch_limit(follower), trip_us)
+    if trip_us is None:
+        trip_us = round(given["fetch_round_trip_ms"] * 1000)
+    most = max(size_bytes, partition.settings.fetch_limit(follower))
+    return int(trip_us + most * 1_000_000 // given["fetch_bytes_per_second"])
 
 
-def full_fetches(case: Mapping[str, Any], round_ms: int, limit: int, trip_us: int | None = None) -> int:
-    """How many fetches of `limit` bytes a round holds; `trip_us`: their round trip, None: as all."""
+def _is_in_round(partition: Partition, fetches: int, taken_us: int) -> bool:
+    """Whether a round holds so many fetches, one after the other, that take so long together."""
+    given = fetching_of(partition.case)["fetches_per_round"]
+    return fetches <= given if given is not None else taken_us <= partition.settings.round_ms * 1000
+
+
+def full_fetches(case: Mapping[str, Any], round_ms: int, limit: int) -> int:
+    """How many fetches of `limit` bytes a round holds, with the round trip of all; at least one."""
     given = fetching_of(case)
     if given["fetches_per_round"] is not None:
         return int(given["fetches_per_round"])
-    if trip_us is None:
-        trip_us = round(given["fetch_round_trip_ms"] * 1000)
+    trip_us = round(given["fetch_round_trip_ms"] * 1000)
     return max(1, int(round_ms * 1000 // (trip_us + limit * 1_000_000 // given["fetch_bytes_per_second"])))
 
 

@@ -1,4 +1,4 @@
-"""How many fetches of a follower a round holds, and what each may bring (docs/kafka_rounds.md, Fetches of a round).
+"""How long a fetch of a follower takes, and what each of a round may bring (docs/kafka_rounds.md, Fetches of a round).
 
 A follower fetches again as soon as it has appended a response (AbstractFetcherThread.doWork).
 """
@@ -23,16 +23,9 @@ def fetch_limit(settings: Settings, follower: Replica) -> int:
 
 
 @compiled
-def fetches_in_round(
-    inputs: Inputs, scenario: ScenarioRow, leader: Replica, follower: Replica, slot: int, limit_bytes: int
-) -> int:
-    """Full fetches one after the other, at least one. `slot`: the follower's; `limit_bytes`: of each."""
-    if scenario.fetches_per_round:
-        return scenario.fetches_per_round
-    fetch_us = (
-        round_trip_us(inputs, scenario, leader, follower, slot) + limit_bytes * US_PER_SECOND // scenario.fetch_bytes_per_second
-    )
-    return max(1, scenario.round_us // fetch_us)
+def fetch_us(inputs: Inputs, scenario: ScenarioRow, leader: Replica, follower: Replica, slot: int, size_bytes: int) -> int:
+    """Microseconds of a fetch of a follower (`slot`) that brings so many bytes."""
+    return round_trip_us(inputs, scenario, leader, follower, slot) + size_bytes * US_PER_SECOND // scenario.fetch_bytes_per_second
 
 
 @compiled

@@ -25,7 +25,7 @@ from emulator.rounds.kafka.constants import (
 )
 from emulator.rounds.kafka.epochs import assign_epoch, own_end_of, place_of_epoch, start_of_next_epoch
 from emulator.rounds.kafka.fetch import message_passes
-from emulator.rounds.kafka.fetches_of_round import fetch_limit, fetches_in_round
+from emulator.rounds.kafka.fetches_of_round import fetch_limit, fetch_us
 from emulator.rounds.kafka.follow import cut_and_tell
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.late_response import take_late_response
@@ -169,8 +169,7 @@ def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, 
     rate = rate_between(inputs, leader, follower, slot)
     allowance = UNKNOWN if rate == UNKNOWN else rate + follower.credit_bytes
     limit = fetch_limit(settings, follower)
-    fetches = 0
-    size_bytes = 0
+    fetches, size_bytes, spent_us = 0, 0, 0
     waits = follower.leo < leader.leo
     while waits:
         left = UNKNOWN if allowance == UNKNOWN else allowance - size_bytes
@@ -179,11 +178,17 @@ def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, 
         end = chunk_end(lists.runs, inputs, leader, at, follower.leo, begin_bytes, limit, left)
         if end == follower.leo:
             break
+        if scenario.fetches_per_round:
+            if fetches == scenario.fetches_per_round:
+                break
+        elif fetches or end < leader.leo:  # one that brings everything is alone in its round: no time to tell
+            chunk_bytes = bytes_at(lists.runs, inputs, leader, end) - begin_bytes
+            spent_us += fetch_us(inputs, scenario, leader, follower, slot, max(limit, chunk_bytes))
+            if fetches and spent_us > scenario.round_us:
+                break
         size_bytes += append_chunk(lists, inputs, part, follower, leader, settings, at, begin_bytes, end)
         fetches += 1
         waits = end < leader.leo
-        if waits and fetches >= fetches_in_round(inputs, scenario, leader, follower, slot, limit):
-            break
     has_data = fetches > 0
     if scenario.shares:
         note_what_is_needed(follower, rate, size_bytes, waits)

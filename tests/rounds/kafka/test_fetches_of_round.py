@@ -17,6 +17,9 @@ MEASURED_MB_PER_SECOND = 156.1
 """Of a broker of Kafka 4.1.1 that was restarted 300 MB behind, on one partition."""
 
 
+ONE = "fetches_per_round = 1"
+
+
 def behind(cluster: str = "", faults: str = "", round_ms: int = 500, rounds: int = 80) -> str:
     """A scenario in which broker 3 is away while a partition gets 300 batches, and nothing comes after that."""
     workload = "\n".join(
@@ -69,13 +72,22 @@ def test_a_restarted_broker_catches_up_as_fast_as_the_real_one(tmp_path: Path) -
         ("fetch_bytes_per_second = 1_000_000_000_000\nfetch_round_trip_ms = 6.6", 500, 75),  # t = 6600 + 1 us
         ("", 100, 16),  # t = 1000 + 5242 us
         ("fetch_round_trip_ms = 600", 500, 1),  # longer than a round
-        ('config = { "replica.fetch.response.max.bytes" = 1_000_000 }', 500, 83),  # t = 1000 + 5000 us; a batch all the same
+        ('config = { "replica.fetch.response.max.bytes" = 1_000_000 }', 500, 80),  # t = 1000 + 5180 us, of a batch
         ('config = { "replica.fetch.max.bytes" = 2_100_000 }', 500, 86),  # t = 1000 + 10500 us: 43 of two batches
         ('config = { "replica.fetch.max.bytes" = 2_100_000, "replica.fetch.response.max.bytes" = 1_048_576 }', 500, 80),
     ],
 )
 def test_a_round_holds_as_many_fetches_as_fit(tmp_path: Path, cluster: str, round_ms: int, fetches: int) -> None:
     assert batches_by_round(behind(cluster, round_ms=round_ms), tmp_path)[0] == fetches
+
+
+@pytest.mark.parametrize(("cluster", "batches"), [("", 4), ('config = { "replica.fetch.max.bytes" = 100_000 }', 4), (ONE, 1)])
+def test_a_batch_that_is_larger_than_a_fetch_takes_as_long_as_its_bytes(tmp_path: Path, cluster: str, batches: int) -> None:
+    """Batches of 20 MB, each in 1000 + 100000 us; that of the round in which broker 3 is back is the 61st."""
+    text = behind(cluster).split("[[workload]]")[0] + '[[workload]]\ntopic = "t"\nrecords_per_round = 20_000\n'
+    game = played(scenarios_of(text, tmp_path).scenarios)
+    leos = [row["leo"] // 20_000 for row in trace_of(game)[0] if row["broker"] == 3]
+    assert leos[BACK : BACK + 3] == [leos[BACK - 1] + count * batches for count in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ BROKERS = pa.schema(
     + [(flag, pa.bool_()) for flag in ("running", *FLAGS)]
     + [("disk_bytes", pa.int64()), ("fetch_max_bytes", pa.int64()), ("waits", pa.bool_()), ("cause", pa.int32())]
     + [("fetches_a_round", pa.int64()), ("fetch_us", pa.int64()), ("round_us", pa.int64())]
+    + [("own_trip_us", pa.int64()), ("fetched_per_second", pa.int64())]
 )
 LINKS = pa.schema(
     [("link_scenario", pa.int32()), ("sender", pa.int32()), ("receiver", pa.int32())]

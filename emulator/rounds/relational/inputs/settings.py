@@ -167,7 +167,7 @@ class BrokerSettings:
             yield start, end, self._of(config)
 
     def _of(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """`fetch_us`: what a full fetch takes beyond its round trip; null, and `round_us`: the number of fetches is given."""
+        """`own_trip_us`, `fetch_us`: a fetch's round trip, what a full one adds; `round_us` null: fetches are given."""
 
         def value(key: str) -> Any:
             return configs.effective(config, {}, key)
@@ -180,6 +180,8 @@ class BrokerSettings:
             "fetches_a_round": self._fetching.in_a_round(self._round_ms, limit),
             "fetch_us": None if is_given else limit * 1_000_000 // self._fetching.bytes_per_second,
             "round_us": None if is_given else self._round_ms * 1000,
+            "own_trip_us": self._fetching.round_trip_us,
+            "fetched_per_second": self._fetching.bytes_per_second,
         }
 
 

@@ -20,6 +20,9 @@ REQUEST = (
     "client_leader", "client_epoch", "believed_epoch", "truncating",
 )  # fmt: skip
 
+OF_A_FETCH = ("own_trip_us", "fetched_per_second")
+"""How long a fetch takes: its round trip, and the bytes that come in a second."""
+
 
 def request_fetch(now: Round) -> Round:
     """The fetch, a join of replicas with replicas: followers ask the leader they believe in, from the end of their logs on.
@@ -114,8 +117,10 @@ def choose_batches(now: Round) -> Round:
         now, each = truncating.refuse_rests_of_batches(now, each)
     so_far = "sum(size) OVER (PARTITION BY pid, broker ORDER BY nth)"
     waiting = each.with_columns(size="batch_bytes", room="fetch_max_bytes").with_columns(so_far=so_far).settled()
-    by_fetch = in_bins(waiting, now.inputs.most_fetches)
-    by_fetch = by_fetch.where("bin < fetches_a_round AND (allowance IS NULL OR so_far <= allowance)").settled()
+    by_fetch = in_bins(waiting, now.inputs.most_fetches).where("bin < fetches_a_round")
+    if now.inputs.most_fetches > 1:
+        by_fetch = _within_round(by_fetch)
+    by_fetch = by_fetch.where("allowance IS NULL OR so_far <= allowance").settled()
     chunks = by_fetch.group_by(*REPLICA, "bin").agg(
         "max(end_offset) AS ends", "sum(batch_bytes) AS bytes", "max(batch_round) AS newest"
     )
@@ -126,9 +131,24 @@ def choose_batches(now: Round) -> Round:
     return replace(now, fetches=fetches, chunks=chunks, taken=taken)
 
 
+def _within_round(by_fetch: Query) -> Query:
+    """Of batches by their fetch (`bin`) those of the first, and of others that end within the round.
+
+    A fetch takes as long as a full one, or as its bytes do where it brings one larger batch.
+    """
+    fetched_bytes = "sum(batch_bytes) OVER (PARTITION BY pid, broker, bin)"
+    begins = "row_number() OVER (PARTITION BY pid, broker, bin ORDER BY nth) = 1"
+    fetch_us = "trip_us + greatest(fetched_bytes, fetch_max_bytes) * 1000000 DIV fetched_per_second"
+    timed = by_fetch.with_columns(fetched_bytes=fetched_bytes, begins=begins)
+    timed = timed.with_columns(took_us=f"IF(begins, {fetch_us}, 0L)")
+    timed = timed.with_columns(until_us="sum(took_us) OVER (PARTITION BY pid, broker ORDER BY nth)")
+    within = timed.where("bin = 0 OR round_us IS NULL OR until_us <= round_us")
+    return within.drop("fetched_bytes", "begins", "took_us", "until_us")
+
+
 def _wanted(now: Round, fetches: Query) -> Query:
     """What followers may have: as many fetches of so many bytes, and no more than their `allowance` (null: no limit)."""
-    limits = ("fetch_max_bytes", "disk_bytes", "credit_bytes", "fetches_a_round", "fetch_us", "round_us")
+    limits = ("fetch_max_bytes", "disk_bytes", "credit_bytes", "fetches_a_round", "fetch_us", "round_us", *OF_A_FETCH)
     wanted = fetches.join(now.replicas.select(*REPLICA, *limits), REPLICA)
     if now.inputs.links is None:
         wanted = wanted.with_columns(link_bytes="CAST(null AS BIGINT)", link_us="CAST(null AS BIGINT)")
@@ -138,7 +158,8 @@ def _wanted(now: Round, fetches: Query) -> Query:
     by_link = "IF(link_us + round_us IS NULL, fetches_a_round, greatest(1L, round_us DIV (link_us + fetch_us)))"
     return wanted.select(
         *REPLICA, "source", "leo AS log_start", "source_leo AS leo", "least(link_bytes, disk_bytes) + credit_bytes AS allowance",
-        "fetch_max_bytes", f"{by_link} AS fetches_a_round", "source_log_start", "protocol",
+        "fetch_max_bytes", f"{by_link} AS fetches_a_round", "source_log_start", "protocol", "round_us",
+        "coalesce(link_us, own_trip_us) AS trip_us", "fetched_per_second",
     )  # fmt: skip
 
 
@@ -160,6 +181,9 @@ def _missing(logs: Query, wanted: Query) -> Query:
         "allowance",
         "fetch_max_bytes",
         "fetches_a_round",
+        "round_us",
+        "trip_us",
+        "fetched_per_second",
         "protocol",
         holds_before,
     )

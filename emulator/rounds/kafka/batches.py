@@ -86,6 +86,20 @@ def batch_around(inputs: Inputs, run: Run, offset: int) -> tuple[int, int]:
 
 
 @compiled
+def has_like_batches(inputs: Inputs, pattern: Pattern) -> bool:
+    """Whether all batches of a pattern have as many records and bytes, and the same acks."""
+    records, size_bytes = pattern.records // pattern.batch_count, pattern.size_bytes // pattern.batch_count
+    first = inputs.batches[pattern.first_batch]
+    for place in range(pattern.batch_count):
+        batch = inputs.batches[pattern.first_batch + place]
+        if batch.end != (place + 1) * records or batch.end_bytes != (place + 1) * size_bytes:
+            return False
+        if batch.acked_on_append != first.acked_on_append or batch.unacknowledged != first.unacknowledged:
+            return False
+    return True
+
+
+@compiled
 def start_of_batch(runs: Rows[Run], inputs: Inputs, replica: Replica, offset: int) -> int:
     """First offset of the batch that holds an offset; itself at the log's end.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.kafka.batches import end_of_run, run_with
+from emulator.rounds.kafka.batches import end_of_run, has_like_batches, run_with
 from emulator.rounds.kafka.constants import FOREVER, NEVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.delete_segments import until_retention
 from emulator.rounds.kafka.fetch import sends
@@ -97,7 +97,7 @@ def horizon(
         if sends(part, replicas, slot) and replica.leo < replicas[replica.believed_leader].local_start:
             return now  # what it fetches next has just left its leader's disk
         if drift[LEO] and leader_of(replicas, slot) != slot:
-            due = min(due, until_run_ends(lists, now, replicas, slot, drift))
+            due = min(due, until_run_ends(lists, inputs, now, replicas, slot, drift))
         due = min(due, until_high_watermark(now, part, replica.unlike_from, part_drift))
         due = min(due, until_high_watermark(now, part, replica.alike_again, part_drift))
         due = min(due, until_high_watermark(now, part, part.committed_before, part_drift))
@@ -181,14 +181,17 @@ def leader_of(replicas: Rows[Replica], slot: int) -> int:
 
 
 @compiled
-def until_run_ends(lists: Lists, now: int, replicas: Rows[Replica], slot: int, drift: np.ndarray) -> int:
-    """The round in which a follower's fetches get to the end of a run of its leader's log."""
+def until_run_ends(lists: Lists, inputs: Inputs, now: int, replicas: Rows[Replica], slot: int, drift: np.ndarray) -> int:
+    """The round in which a follower's fetches get to the end of a run of its leader's log, or to batches of another size."""
     follower, leader = replicas[slot], replicas[leader_of(replicas, slot)]
     if leader.runs.count == 0 or follower.leo >= leader.leo:
         return FOREVER
     at = run_with(lists.runs, leader.runs, follower.leo)
     if follower.leo <= lists.runs[at].start_offset:
         return now  # it has nothing of this run yet
+    pattern = inputs.patterns[lists.runs[at].pattern]
+    if drift[LEO] % pattern.records != 0 and not has_like_batches(inputs, pattern):
+        return now  # its fetches begin elsewhere in the pattern in each round: rounds that were alike say nothing of the next
     if at == leader.runs.start + leader.runs.count - 1:
         return FOREVER
     left = end_of_run(lists.runs, leader.runs, at, leader.leo) - follower.leo

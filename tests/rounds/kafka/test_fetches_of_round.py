@@ -138,6 +138,18 @@ def test_leaps_over_catching_up_change_nothing(tmp_path: Path, cluster: str) -> 
     assert outcomes_of(plain, 0)["isr"] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("fetches", "batches"), [(1, (10, 10, 10, 20)), (3, (10, 10, 10, 20)), (2, (10, 10, 10)), (4, (10, 10, 10, 20))]
+)
+def test_leaps_do_not_pass_over_batches_of_another_size(tmp_path: Path, fetches: int, batches: tuple[int, ...]) -> None:
+    """A fetch brings one batch: rounds that bring as much as the ones before, until one gets to a larger batch."""
+    cluster = f'fetches_per_round = {fetches}\nconfig = {{ "replica.fetch.max.bytes" = 10_000 }}'
+    text = behind(cluster, rounds=1000).split("[[workload]]")[0]
+    text += "".join(f'[[workload]]\ntopic = "t"\nrecords_per_round = {records}\n' for records in batches)
+    plain, leapt = (played(scenarios_of(text, tmp_path).scenarios, traced=False, leaps=leaps) for leaps in (False, True))
+    assert outcomes_of(leapt, 0) == outcomes_of(plain, 0)
+
+
 def test_joins_and_the_high_watermark_stay_a_matter_of_rounds(tmp_path: Path) -> None:
     """Caught up in four rounds instead of 304, the follower joins in the round after; nothing sooner, nothing later."""
     fast, slow = (

@@ -13,13 +13,13 @@ from emulator.session import get_session, stop_if_ours
 from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
-    "test_relational_rounds.py", "test_compiled.py", "test_queries.py", "test_packed_cluster.py", "test_against_reference.py",
-    "test_steps.py", "test_golden.py", "test_report.py", "test_differential.py", "test_compiled_cache.py",
-    "test_relational_check.py", "test_killed_run.py", "test_storage.py", "test_schedules.py", "test_readers.py",
-    "test_copies_against_reference.py", "test_groups.py", "test_jobs.py", "test_ledger_jobs.py", "test_mixed.py",
-    "test_duckdb.py", "test_relational_last_moments.py", "test_topics.py", "test_tutorial.py", "test_reference.py",
-    "test_kip_405.py", "test_tier_leaps.py", "test_tiers.py", "test_traced_rounds.py", "test_probe.py",
-    "test_variants_random.py", "test_metamorphic.py", "test_benchmarks.py", "test_graph.py",
+    "test_relational_rounds.py", "test_compiled.py", "test_golden.py", "test_queries.py", "test_against_reference.py",
+    "test_packed_cluster.py", "test_relational_check.py", "test_report.py", "test_steps.py", "test_differential.py",
+    "test_jobs.py", "test_first_copies.py", "test_groups.py", "test_readers.py", "test_tutorial.py", "test_ledger_jobs.py",
+    "test_compiled_cache.py", "test_variants_random.py", "test_copies_against_reference.py", "test_schedules.py",
+    "test_topics.py", "test_mixed.py", "test_duckdb.py", "test_relational_last_moments.py", "test_group_leaps.py",
+    "test_kip_405.py", "test_sql.py", "test_tier_leaps.py", "test_killed_run.py", "test_tiers.py", "test_reference.py",
+    "test_sweeps.py", "test_play_shared.py", "test_metamorphic.py", "test_traced_rounds.py", "test_files.py",
 )  # fmt: skip
 """Files of ten seconds of CPU time and more, about the longest first."""
 
@@ -30,8 +30,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """From here on there is some."""
+    """From here on there is some, little of it in circles: references as ordinary Python spent a sixth of their time looking."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
 
 import numpy as np
@@ -63,6 +63,10 @@ MOST_TOGETHER = 50_000
 
 STATES_AT_ONCE = 4
 """Rounds named by --state-at up to which a block has as many partitions as without."""
+
+
+Played = tuple[Tables, Callable[[], pa.Table], pa.Table]
+"""Tables but broker_rounds; what brokers sent and received in each bucket, which may take a Spark job; rows of `saturated`."""
 
 
 class CompiledEngine:
@@ -197,7 +201,7 @@ class CompiledEngine:
             full = counted(len(saturated.group_by(["scenario_id", "broker_place"]).aggregate([])), "broker")
             progress.note(f"budgets of brokers held somebody back, on {full}: @who_suffers_meanwhile says whom and for how long")
         return tables | {
-            "broker_rounds": Deferred(lambda: self._all_broker_rounds(traffic, saturated)),
+            "broker_rounds": Deferred(lambda: self._all_broker_rounds(traffic(), saturated)),
             "invariants": invariant_table(OF_PARTITIONS, *([OF_READS] if self._has_consumers else [])),
             "brokers": broker_rows(self._scenarios),
             "faults": fault_rows(self._scenarios),
@@ -207,10 +211,8 @@ class CompiledEngine:
     def _has_consumers(self) -> bool:
         return any(scenario.consumers for scenario in self._scenarios)
 
-    def _all_broker_rounds(self, traffic: pa.Table | DataFrame, saturated: pa.Table) -> pa.Table:
-        """`traffic`: what brokers sent and received in each bucket; of Spark jobs not summed yet."""
-        sums = traffic.toArrow() if isinstance(traffic, DataFrame) else traffic
-        return pa.concat_tables([self._broker_rounds(at, sums, saturated) for at in range(len(self._scenarios))])
+    def _all_broker_rounds(self, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
+        return pa.concat_tables([self._broker_rounds(at, traffic, saturated) for at in range(len(self._scenarios))])
 
     def _broker_rounds(self, at: int, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         scenario, brokers = self._scenarios[at], self._prepared.brokers_of(at)
@@ -219,7 +221,7 @@ class CompiledEngine:
         held_back = saturated_columns(saturated, scenario.scenario_id, len(brokers.ids), edges)
         return broker_round_rows(*identity, brokers.ids, brokers.spans, traffic, held_back)
 
-    def _in_driver(self, progress: Progress) -> tuple[Tables, pa.Table, pa.Table]:
+    def _in_driver(self, progress: Progress) -> Played:
         prepared, is_own = self._prepared, np.ones(self.size.partitions, bool)
         parts = []
         for at in self._shared:
@@ -232,7 +234,7 @@ class CompiledEngine:
         tables["event_counts"] = summed_count_rows(tables["event_counts"])
         saturated = [part["saturated"] for part in parts if "saturated" in part]
         traffic = tables.pop("traffic")
-        return tables, traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
+        return tables, lambda: traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
 
     @cached_property
     def _shared(self) -> dict[int, tuple[int, int]]:
@@ -240,7 +242,7 @@ class CompiledEngine:
         first = self._prepared.first_place.tolist()
         return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if shares_budgets(s)}
 
-    def _in_jobs(self, playing: Playing) -> tuple[Tables, DataFrame, pa.Table]:
+    def _in_jobs(self, playing: Playing) -> Played:
         pa.default_memory_pool().release_unused()  # of reading the files of large scenarios
         apart = list(self._stepped.values())
         jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart)
@@ -261,7 +263,7 @@ class CompiledEngine:
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
         if len(self._shared) > len(self._stepped):
             saturated.append(table_of(rows, "saturated"))
-        return tables, sums, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
+        return tables, sums.toArrow, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
 
     def _plan(self, cores: int) -> Plan:
         most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))

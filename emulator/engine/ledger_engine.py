@@ -38,7 +38,7 @@ from emulator.outcomes.compiled.traffic import broker_round_rows, bucket_edges
 from emulator.outcomes.compiled_ledgers import TABLES, ledger_names
 from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC, SUMS, summed
 from emulator.outcomes.invariants import OF_LEDGERS
-from emulator.outcomes.joined import Tables
+from emulator.outcomes.joined import Deferred, Tables
 from emulator.progress import Progress, counted
 from emulator.rounds import compiled
 from emulator.rounds.bookkeeper.constants import DEAD
@@ -134,7 +134,8 @@ class LedgerEngine(WeighedEngine):
         if limits := self._limits:
             many = rows_of(rows, "topics").where(F.col("ledgers_created") > min(limits.values()))
             self._check_counts(tuple(row) for row in many.select(*LEDGERS_CREATED).collect())
-        return {**tables, "broker_rounds": self._broker_rounds(traffic_of_jobs(rows), table_of(rows, "saturated"))}
+        broker_rounds = Deferred(lambda: self._broker_rounds(traffic_of_jobs(rows), table_of(rows, "saturated")))
+        return {**tables, "broker_rounds": broker_rounds}
 
     def _broker_rounds(self, traffic: pa.Table, saturated: pa.Table) -> pa.Table:
         """The rows of each scenario; `traffic`: sums of LEDGER_TRAFFIC of all blocks; `saturated`: of SATURATED_SCHEMA."""

@@ -47,9 +47,10 @@ def rows_of_table(table: Rows | Deferred) -> Rows:
 
 
 def _joined(spark: SparkSession, name: str, parts: list[Rows | Deferred]) -> Rows | Deferred:
-    if any(isinstance(part, Deferred) for part in parts):
-        return Deferred(lambda: _joined_rows(spark, name, [rows_of_table(part) for part in parts]))
-    return _joined_rows(spark, name, [rows_of_table(part) for part in parts])
+    def rows() -> Rows:
+        return _joined_rows(spark, name, [rows_of_table(part) for part in parts])
+
+    return Deferred(rows) if any(isinstance(part, Deferred) for part in parts) else rows()
 
 
 def _joined_rows(spark: SparkSession, name: str, parts: list[Rows]) -> Rows:

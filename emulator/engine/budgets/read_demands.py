@@ -28,8 +28,8 @@ class ReadDemands:
 def read_demands(state: State, inputs: Inputs, layout: Layout, window_rounds: int, round_: int) -> ReadDemands:
     """What is asked for at an edge, before its round is played; inputs are those of the round.
 
-    A reader asks for what lies below the local log start of the replica
-    that it asked last, in even parts over the window, and what will be appended. Whether the store is there does not matter.
+    A reader asks for what lies below the local log start of the replica that it asked last, in even parts over the window, and
+    what will be appended. Whether the store is there does not matter.
     """
     readers, of = readers_of(state)
     parts, tier = np.asarray(state.partitions)[of], np.asarray(state.tier)[of]

@@ -23,6 +23,7 @@ from emulator.importers.kafka.tables import (
 from emulator.importers.kafka.tiers import REMOTE_STORAGE_KEY, TierSources, is_tiered, resolve_remote
 from emulator.importers.output_folder import check_out, write_import
 from emulator.importers.text_input import MAX_INT32, TopicPartition
+from emulator.progress import counted
 
 
 @dataclass
@@ -176,8 +177,8 @@ def _file_notes(
 ) -> list[str]:
     notes = [f"log directory {failed} failed: its replicas are not reported" for failed in log_dirs.failed]
     if several := len(log_dirs.with_several):
-        have = "brokers have" if several > 1 else "broker has"
-        notes.append(f"{several} {have} several log directories: a broker has one disk here, which fails and is slow as a whole")
+        have = f"{counted(several, 'broker')} {'have' if several > 1 else 'has'}"
+        notes.append(f"{have} several log directories: a broker has one disk here, which fails and is slow as a whole")
     missing = [path for files in brokers.values() for path in files.missing_files]
     if missing:
         notes.append(f"{len(missing)} files are missing, taken as empty: {', '.join(missing[:3])}")

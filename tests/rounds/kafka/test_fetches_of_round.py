@@ -17,9 +17,6 @@ MEASURED_MB_PER_SECOND = 156.1
 """Of a broker of Kafka 4.1.1 that was restarted 300 MB behind, on one partition."""
 
 
-ONE = "fetches_per_round = 1"
-
-
 def behind(cluster: str = "", faults: str = "", round_ms: int = 500, rounds: int = 80) -> str:
     """A scenario in which broker 3 is away while a partition gets 300 batches, and nothing comes after that."""
     workload = "\n".join(
@@ -81,7 +78,9 @@ def test_a_round_holds_as_many_fetches_as_fit(tmp_path: Path, cluster: str, roun
     assert batches_by_round(behind(cluster, round_ms=round_ms), tmp_path)[0] == fetches
 
 
-@pytest.mark.parametrize(("cluster", "batches"), [("", 4), ('config = { "replica.fetch.max.bytes" = 100_000 }', 4), (ONE, 1)])
+@pytest.mark.parametrize(
+    ("cluster", "batches"), [("", 4), ('config = { "replica.fetch.max.bytes" = 100_000 }', 4), ("fetches_per_round = 1", 1)]
+)
 def test_a_batch_that_is_larger_than_a_fetch_takes_as_long_as_its_bytes(tmp_path: Path, cluster: str, batches: int) -> None:
     """Batches of 20 MB, each in 1000 + 100000 us; that of the round in which broker 3 is back is the 61st."""
     text = behind(cluster).split("[[workload]]")[0] + '[[workload]]\ntopic = "t"\nrecords_per_round = 20_000\n'

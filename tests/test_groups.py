@@ -33,7 +33,7 @@ CONFIG_OF_CASE = {
     "check.quorum": lambda case: str(case.check_quorum).lower(),
     "max.entries.per.append": lambda case: case.max_entries or 10**6,
     "flush": lambda case: {1: '"every-write"', 0: '"never"'}.get(case.flush_rounds, '"interval"'),
-    "flush.interval.ms": lambda case: max(1, case.flush_rounds) * ROUND_MS,
+    "flush.interval.ms": lambda case: int(max(1, case.flush_rounds) * ROUND_MS),
     "lease.period.ms": lambda case: max(1, case.lease_rounds or case.timeout_rounds) * ROUND_MS,
     "log.roll.period.ms": lambda case: case.roll_rounds * ROUND_MS,
     "fsync.ms": lambda case: case.fsync_rounds * ROUND_MS,

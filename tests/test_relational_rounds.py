@@ -60,7 +60,7 @@ def relational_batch(*drawn: Any, **more: Any) -> dict[str, Any]:
 
 
 def batches(seed: int, cases: int, rounds: int | None) -> dict[str, dict[str, Any]]:
-    """A batch of Kafka as it is by default, and one with eligible leader replicas and late news.
+    """A batch of Kafka as it is by default, one with eligible leader replicas and late news, one whose rounds divide no period.
 
     But for the suite's run followers of one fetch several times a round, and brokers of both die within one.
     """
@@ -68,6 +68,7 @@ def batches(seed: int, cases: int, rounds: int | None) -> dict[str, dict[str, An
     both = {
         f"plain-{seed}": relational_batch(seed, cases, fetching=more, moments=more),
         f"elr-{seed}": relational_batch(seed + 1, cases, elr=True, late_news=True, moments=more),
+        f"uneven-{seed}": relational_batch(seed + 2, cases // 2, moments=more, uneven=True),
     }
     return {name: batch if rounds is None else cut_short(batch, rounds) for name, batch in both.items()}
 
@@ -211,7 +212,7 @@ def test_relational_rounds_equal_reference(
 ) -> None:
     """The suite's run has several fetches a round, last moments and rates in scenarios of their own."""
     today = batches(seed, cases, rounds)
-    kept = moved_once_a_round(retention.retained_batch(seed + 2, cases))
+    kept = moved_once_a_round(retention.retained_batch(seed + 2, cases, uneven=seed % 2 == 0))
     older = relational_batch(seed + OF_GENERATIONS, cases, moments=seed != OF_SUITE)
     if rounds is not None:
         kept, older = cut_short(kept, rounds), cut_short(older, rounds)

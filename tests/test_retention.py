@@ -28,14 +28,18 @@ COLUMNS = (*TRACE_COLUMNS, "local_segments", "local_bytes")
 EVENTS_TOO = ("segment_roll", "local_delete")
 
 
-def retained_batch(seed: int, cases: int) -> dict[str, Any]:
-    """A random batch whose topics have short segments and lose them by size, by age and below the log start."""
+def retained_batch(seed: int, cases: int, uneven: bool = False) -> dict[str, Any]:
+    """A random batch whose topics have short segments and lose them by size, by age and below the log start.
+
+    `uneven`: its rounds divide no period.
+    """
     batch = random_batch(seed, cases)
     cluster = batch["cluster"]
     config = {**cluster["config"], "log.retention.check.interval.ms": 2 * cluster["round_ms"]}
+    round_ms = random_batch(seed, 0, uneven=True)["cluster"]["round_ms"] if uneven else cluster["round_ms"]
     return {
         **batch,
-        "cluster": {**cluster, "config": config},
+        "cluster": {**cluster, "config": config, "round_ms": round_ms},
         "cases": [_retained(case, seed, cluster) for case in batch["cases"]],
     }
 

@@ -98,7 +98,7 @@ def may_delete(scenario: Scenario, topic_config: Mapping[str, Any], alterations:
     configurations = _configurations(scenario, topic_config, alterations)
     settings: list[dict[str, Any]] = [{key: configs.effective(*both, key) for key in _READ} for both in configurations]
     last_round = scenario.rounds - 1
-    if all(of["log.retention.check.interval.ms"] // scenario.round_ms > last_round for of in settings):
+    if all(of["log.retention.check.interval.ms"] > last_round * scenario.round_ms for of in settings):
         return False
     deleting = [of for of in settings if deletes_old(of.__getitem__)]
     return deletes or any(

@@ -49,9 +49,26 @@ def next_multiple(period: int, round_: int) -> int:
 
 
 @compiled
-def last_multiple(period: int, from_round: int, to_round: int) -> int:
-    """The last round in [from, to) that is divisible by a period, -1 if there is none."""
-    found = (to_round - 1) // period * period
+def is_due(round_: int, round_ms: int, period_ms: int) -> bool:
+    """Whether what runs every so many ms runs in a round: a multiple of them is in ((round - 1) * round_ms, round * round_ms].
+
+    A period shorter than a round is due in every round.
+    """
+    return round_ * round_ms % period_ms < round_ms
+
+
+@compiled
+def next_due(round_: int, round_ms: int, period_ms: int) -> int:
+    """The first round at or after one, 0 or more, in which it is due."""
+    since_ms = round_ * round_ms % period_ms
+    return round_ if since_ms < round_ms else round_ + (period_ms - since_ms + round_ms - 1) // round_ms
+
+
+@compiled
+def last_due(from_round: int, to_round: int, round_ms: int, period_ms: int) -> int:
+    """The last round in [from, to) in which it is due, -1 if there is none."""
+    last = to_round - 1
+    found = last - last * round_ms % period_ms // round_ms
     return found if found >= from_round else -1
 
 

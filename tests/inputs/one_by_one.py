@@ -19,6 +19,7 @@ from emulator.scenario import ELR_FEATURE, Command, ConsumerRow, Scenario, Topic
 from emulator.scenario.throttles import THROTTLED_LISTS
 
 NO_LIMIT_ROUNDS = 2**31 - 1
+LONGEST_MS = 2**61
 MOST_BYTES = 2**62
 ORDER_BITS = 5
 
@@ -167,7 +168,7 @@ class OnePartition:
         value, round_ms = self._value(round_), self.scenario.round_ms
         ms = self._local_limit(value, "retention.ms", 2**31 * round_ms)
         return {
-            "retention_check_rounds": max(1, min(2**30, value("log.retention.check.interval.ms") // round_ms)),
+            "retention_check_ms": min(LONGEST_MS, value("log.retention.check.interval.ms")),
             "local_retention_rounds": ms if ms < 0 else ms // round_ms,
             "local_retention_bytes": self._local_limit(value, "retention.bytes", MOST_BYTES),
         }
@@ -222,16 +223,16 @@ class OnePartition:
             "elr": self.scenario.features[ELR_FEATURE] > 0,
             "recovery": configs.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
             "lag_rounds": lag_ms // round_ms,
-            "isr_check_rounds": max(1, -(-lag_ms // (2 * round_ms))),
+            "isr_check_ms": max(1, min(LONGEST_MS, lag_ms // 2)),
             "fetch_max_bytes": value("replica.fetch.max.bytes"),
             "response_max_bytes": value("replica.fetch.response.max.bytes"),
             "no_wait": value("replica.fetch.wait.max.ms") == 0,
-            "checkpoint_rounds": max(1, value("replica.high.watermark.checkpoint.interval.ms") // round_ms),
-            "rebalance_rounds": max(1, rebalance_ms // round_ms) if value("auto.leader.rebalance.enable") else 0,
+            "checkpoint_ms": min(LONGEST_MS, value("replica.high.watermark.checkpoint.interval.ms")),
+            "rebalance_ms": min(LONGEST_MS, rebalance_ms) if value("auto.leader.rebalance.enable") else 0,
             "segment_bytes": value("segment.bytes"),
             "segment_rounds": min(NO_LIMIT_ROUNDS, max(1, value("segment.ms") // round_ms)),
             "flush_messages": 0 if flush_messages >= configs.NEVER else flush_messages,
-            "flush_rounds": 0 if flush_ms >= configs.NEVER else max(1, flush_ms // round_ms),
+            "flush_ms": 0 if flush_ms >= configs.NEVER else max(1, min(LONGEST_MS, flush_ms)),
             **{
                 name: list(throttled_brokers(value(key), self.partition)) or None
                 for name, key in zip(("leader_throttled", "follower_throttled"), THROTTLED_LISTS, strict=True)

@@ -51,6 +51,6 @@ def test_what_is_never_met_can_be_added_to(tmp_path: Path, round_ms: int, local_
             assert limit == expected // round_ms
         else:
             assert limit == -1 or 2**32 < limit < 2**62, name  # none, or more than any log has, which can be added to
-    periods = ("retention_check_rounds", "task_rounds", "backoff_rounds")
+    periods = ("retention_check_ms", "task_ms", "backoff_rounds")
     assert all(settings[name] < 2**62 for name in periods)
     assert store.copy_bytes * 10 < LONG_MAX

@@ -165,8 +165,8 @@ def _elect_preferred(partition: Partition) -> None:
         command["round"] == now and command["kind"] == "preferred_leader_election"
         for command in partition.case.get("commands", [])
     )
-    period = partition.settings.rebalance_rounds
-    rebalancing = period is not None and now > 0 and now % period == 0
+    period_ms = partition.settings.rebalance_ms
+    rebalancing = period_ms is not None and now > 0 and partition.settings.is_due(now, period_ms)
     first = controller.replicas[0]
     if not (asked or rebalancing) or controller.leader in (NO_LEADER, first):
         return

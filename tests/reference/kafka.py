@@ -175,14 +175,14 @@ def learn(partition: Partition) -> None:
 
 
 def checkpoint_and_flush(partition: Partition) -> None:
-    """Step 9: in rounds divisible by their periods, running replicas write the HW checkpoint and flush."""
+    """Step 9: in rounds in which they are due, running replicas write the HW checkpoint and flush."""
     settings, now = partition.settings, partition.now
     for replica in partition.replicas.values():
         if not partition.status(replica.broker).running:
             continue
-        if now % settings.checkpoint_rounds == 0:
+        if settings.is_due(now, settings.checkpoint_ms):
             replica.checkpoint = replica.hw
-        if settings.flush_rounds is not None and now % settings.flush_rounds == 0:
+        if settings.flush_ms is not None and settings.is_due(now, settings.flush_ms):
             replica.log.flushed = replica.log.leo
 
 

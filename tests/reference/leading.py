@@ -169,7 +169,7 @@ def _has_caught_up(offset: int, hw_at_start: int, epoch_start: int) -> bool:
 
 
 def _laggards(partition: Partition, leadership: Leadership, replica: Replica, members: set[int]) -> set[int]:
-    if partition.now % partition.settings.isr_check_rounds != 0:
+    if not partition.settings.is_due(partition.now, partition.settings.isr_check_ms):
         return set()
     return {
         broker

@@ -5,8 +5,8 @@ brokers 10 * i + 1 to 10 * i + 9. `cases_of` gives the reference its cases, `to_
 file. All numbers are such that bytes per round and periods in rounds are whole.
 
 With `elr` eligible leader replicas are on, with `late_news` stale_metadata faults let through old news, with `fetching` a
-round holds several fetches, or as many as fit, and with `moments` brokers die at some moment of a round; all lay something
-over the cases that a seed gives without them.
+round holds several fetches, or as many as fit, and with `moments` brokers die at some moment of a round; with `uneven` rounds
+divide no period, only bytes per round are rounded down. All lay something over the cases that a seed gives without them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .scenario_toml import BROKERS_PER_CASE, RACKS, to_toml
 __all__ = ["cases_of", "random_batch", "random_case", "random_cluster", "to_toml"]
 
 ROUND_MS = (100, 250, 500, 1000)
+UNEVEN_ROUND_MS = (70, 130, 300, 700, 1_700, 7_000)
 BROKER_FAULTS = (
     "broker_crash", "power_loss", "disk_loss", "controlled_shutdown", "broker_pause", "isolation", "link_cut",
     "slow_link", "slow_disk", "stale_metadata",
@@ -47,6 +48,7 @@ def random_batch(
     fetching: bool = False,
     moments: bool = False,
     reassigned: bool = False,
+    uneven: bool = False,
 ) -> dict[str, Any]:
     """A cluster and `n` cases on it: {"seed", "cluster": ..., "cases": [...]}."""
     cluster = random_cluster(seed)
@@ -64,6 +66,8 @@ def random_batch(
         cases = [_case_with_moments(random.Random(f"moments/{seed}/{i}"), case) for i, case in enumerate(cases)]
     if reassigned:
         cases = [_case_with_reassignments(random.Random(f"moves/{seed}/{i}"), case, cluster) for i, case in enumerate(cases)]
+    if uneven:
+        cluster = {**cluster, "round_ms": random.Random(f"uneven/{seed}").choice(UNEVEN_ROUND_MS)}
     return {"seed": seed, "cluster": cluster, "cases": cases}
 
 

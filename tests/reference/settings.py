@@ -2,8 +2,8 @@
 
 A topic key is looked up in the topic's config, then in the cluster's (where it is the default for topics); what a
 broker decides by itself in the broker's own config, then in the cluster's. An `alter_config` of all brokers changes
-the cluster's; a broker's own value is stronger, as in Kafka. Periods in rounds: max(1, ms div round_ms), also for
-segment.ms.
+the cluster's; a broker's own value is stronger, as in Kafka. What Kafka's scheduler runs every so many ms is due in the
+round in which a multiple of them is passed (`is_due`); segment.ms in rounds: max(1, ms div round_ms).
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Settings:
         return int(self._of_topic("replica.lag.time.max.ms"))
 
     @property
-    def isr_check_rounds(self) -> int:
-        """The ISR is checked in rounds divisible by this: half of the lag time, rounded up."""
-        return max(1, -(-self.lag_time_max_ms // (2 * self.round_ms)))
+    def isr_check_ms(self) -> int:
+        """Period in which the ISR is checked: half of the lag time (ReplicaManager.startup)."""
+        return self.lag_time_max_ms // 2
 
     @property
     def min_insync_replicas(self) -> int:
@@ -87,16 +87,16 @@ class Settings:
         return str(self._of_topic("unclean.recovery.strategy"))
 
     @property
-    def rebalance_rounds(self) -> int | None:
+    def rebalance_ms(self) -> int | None:
         """Period of the automatic preferred leader election, None when it is off."""
         if not self._of_topic("auto.leader.rebalance.enable"):
             return None
-        return self._rounds(int(self._of_topic("leader.imbalance.check.interval.seconds")) * 1000)
+        return int(self._of_topic("leader.imbalance.check.interval.seconds")) * 1000
 
     @property
-    def checkpoint_rounds(self) -> int:
+    def checkpoint_ms(self) -> int:
         """Period of the high watermark checkpoint."""
-        return self._rounds(int(self._of_topic("replica.high.watermark.checkpoint.interval.ms")))
+        return int(self._of_topic("replica.high.watermark.checkpoint.interval.ms"))
 
     @property
     def segment_bytes(self) -> int:
@@ -114,10 +114,16 @@ class Settings:
         return self._first_given("flush.messages", "log.flush.interval.messages")
 
     @property
-    def flush_rounds(self) -> int | None:
+    def flush_ms(self) -> int | None:
         """Period of the flush by time."""
-        interval_ms = self._first_given("flush.ms", "log.flush.interval.ms")
-        return None if interval_ms is None else self._rounds(interval_ms)
+        return self._first_given("flush.ms", "log.flush.interval.ms")
+
+    def is_due(self, now: int, period_ms: int) -> bool:
+        """Whether a multiple of the period has been passed since the round before."""
+        if period_ms <= self.round_ms:
+            return True
+        passed, passed_before = ((round_ * self.round_ms) // period_ms for round_ in (now, now - 1))
+        return passed > passed_before
 
     def _rounds(self, ms: int) -> int:
         return max(1, ms // self.round_ms)

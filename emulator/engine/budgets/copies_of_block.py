@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class CopiesOfBlock:
     def __init__(self, block: SharedBlock, first: int) -> None:
         self._block, self._first = block, first
         self.partition, self.slot, self.broker, _ = block.layout
+
+        self._round_ms = int(block.block.inputs.settings[0].round_ms)
 
     @property
     def state(self) -> State:
@@ -100,13 +103,14 @@ class CopiesOfBlock:
             return found
         tiers, rates = self.tiers, self.store_bytes(round_)
         copies = tiers["copying"] != NO_SEGMENT
-        is_due = (tiers["duty"] == LEADER_DUTY) & (tiers["copy_next"] <= round_)
+        is_due = (tiers["duty"] == LEADER_DUTY) & (_rounds_due(tiers, self._round_ms) <= round_)
         places = np.flatnonzero(brokers[self.broker] & (copies | is_due) & self._run(self.state, round_))
         last = self._last_begun(round_)
         for place in places.tolist():
             sizes = self._candidates(place, round_)
             if sizes or copies[place]:
-                numbers = (self._first + int(self.partition[place]), int(tiers["copy_next"][place]), int(last[place]))
+                due = int(_rounds_due(tiers[place], self._round_ms))
+                numbers = (self._first + int(self.partition[place]), due, int(last[place]))
                 rate, left = int(rates[place]), int(tiers["left_bytes"][place])
                 task = CopyTask(*numbers, rate, bool(copies[place]), left, sizes, False)
                 found[int(self.broker[place])].append((place, task))
@@ -159,7 +163,7 @@ class CopiesOfBlock:
     def done(self, before: State, round_: int) -> Iterator[tuple[int, CopyTask, int]]:
         """(place of the replica, its task, bytes moved) of who copied, in a round that was played as if nobody had to wait."""
         old, new = np.asarray(before.tiers), self.tiers
-        due = np.where(old["duty"] == LEADER_DUTY, old["copy_next"], round_)
+        due = np.where(old["duty"] == LEADER_DUTY, _rounds_due(old, self._round_ms), round_)
         copies, runs, rates = old["copying"] != NO_SEGMENT, self._run(before, round_), self.store_bytes(round_)
         segments, replica, number = self._segments(round_)
         begun: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
@@ -256,6 +260,11 @@ def under_way(
     copies = np.zeros(len(keys), np.int64)
     np.add.at(copies, of_key.reshape(-1), np.repeat([1, -1], len(begin)))
     return keys // width, from_round + keys % width, np.cumsum(copies)
+
+
+def _rounds_due(tiers: Any, round_ms: int) -> Any:
+    """The rounds in which copy tasks are due, of one record or of many."""
+    return -(-tiers["copy_next_ms"] // round_ms)
 
 
 def _ever_copies(settings: np.ndarray, first: int) -> bool:

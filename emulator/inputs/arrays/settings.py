@@ -30,6 +30,7 @@ CLEARS_ELR = list(fields_of(Settings)).index("clears_elr")
 MIN_ISR = "min.insync.replicas"
 
 NO_LIMIT_ROUNDS = 2**31 - 1
+MOST_MS = 2**61
 
 
 def settings_of_topics(scenario: Scenario) -> tuple[np.ndarray, PackedLists]:
@@ -82,16 +83,16 @@ def _row(round_ms: int, value: Any, round_: int, clears_elr: bool) -> list[int]:
         "unclean_election": int(value("unclean.leader.election.enable")),
         "recovery": configs.RECOVERY_STRATEGIES.index(value("unclean.recovery.strategy")),
         "lag_rounds": min(FOREVER, lag_ms // round_ms),
-        "isr_check_rounds": min(FOREVER, max(1, -(-lag_ms // (2 * round_ms)))),
+        "isr_check_ms": _period_ms(lag_ms // 2),
         "fetch_max_bytes": value("replica.fetch.max.bytes"),
         "response_max_bytes": value("replica.fetch.response.max.bytes"),
         "no_wait": int(value("replica.fetch.wait.max.ms") == 0),
-        "checkpoint_rounds": _period(value("replica.high.watermark.checkpoint.interval.ms"), round_ms),
-        "rebalance_rounds": _period(rebalance_ms, round_ms) if value("auto.leader.rebalance.enable") else 0,
+        "checkpoint_ms": _period_ms(value("replica.high.watermark.checkpoint.interval.ms")),
+        "rebalance_ms": _period_ms(rebalance_ms) if value("auto.leader.rebalance.enable") else 0,
         "segment_bytes": value("segment.bytes"),
         "segment_rounds": min(NO_LIMIT_ROUNDS, _period(value("segment.ms"), round_ms)),
         "flush_messages": 0 if flush_messages >= configs.NEVER else flush_messages,
-        "flush_rounds": 0 if flush_ms >= configs.NEVER else _period(flush_ms, round_ms),
+        "flush_ms": 0 if flush_ms >= configs.NEVER else _period_ms(flush_ms),
         "clears_elr": int(clears_elr),
         **_storage(round_ms, value),
         **_reading(round_ms, value),
@@ -116,14 +117,14 @@ def _storage(round_ms: int, value: Any) -> dict[str, int]:
     eligible = eligible_local_log(value)
     quota = value("remote.log.manager.copy.max.bytes.per.second")
     return {
-        "retention_check_rounds": _period(value("log.retention.check.interval.ms"), round_ms),
+        "retention_check_ms": _period_ms(value("log.retention.check.interval.ms")),
         "local_retention_rounds": _or_none(local("retention.ms"), FOREVER * round_ms, round_ms, 0),
         "local_retention_bytes": _or_none(local("retention.bytes"), MOST_BYTES, 1, 0),
         "tiered": int(is_tiered(value)),
         "copies": int(copied),
         "retention_rounds": _or_none(value("retention.ms"), FOREVER * round_ms, round_ms, round_ms - 1),
         "retention_bytes": _or_none(value("retention.bytes"), MOST_BYTES, 1, 0),
-        "task_rounds": _period(value("remote.log.manager.task.interval.ms"), round_ms),
+        "task_ms": _period_ms(value("remote.log.manager.task.interval.ms")),
         "retry_ms": min(value("remote.log.manager.task.retry.backoff.ms"), MOST_BYTES),
         "retry_most_ms": min(value("remote.log.manager.task.retry.backoff.max.ms"), MOST_BYTES),
         "round_ms": round_ms,
@@ -153,6 +154,11 @@ def _reading(round_ms: int, value: Any) -> dict[str, int]:
 def _or_none(limit: int, most: int, unit: int, rest: int) -> int:
     """A limit in units, `rest` added before it is rounded down; UNKNOWN for none, and for one that is never met."""
     return (limit + rest) // unit if 0 <= limit < most else UNKNOWN
+
+
+def _period_ms(ms: int) -> int:
+    """The period of what every so often is due (leaps.is_due); sums with it are still long."""
+    return min(MOST_MS, max(1, ms))
 
 
 def _period(ms: int, round_ms: int) -> int:

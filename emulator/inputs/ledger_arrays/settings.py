@@ -23,7 +23,6 @@ def settings_of(scenario: Scenario, topic: Topic) -> dict[str, int]:
         return -(-milliseconds // round_ms)
 
     synced = value("journalWriteData") and value("journalSyncData")
-    explicit_ms = value("explicitLacInterval")
     return {
         "ensemble_size": value("ensembleSize"),
         "write_quorum": value("writeQuorumSize"),
@@ -34,13 +33,13 @@ def settings_of(scenario: Scenario, topic: Topic) -> dict[str, int]:
         "speculate_ms": value("firstSpeculativeReadTimeout"),
         "speculate_most_ms": value("maxSpeculativeReadTimeout"),
         "delay_ensemble_change": value("delayEnsembleChange"),
-        "explicit_lac_rounds": max(1, explicit_ms // round_ms) if explicit_ms > 0 else 0,
+        "explicit_lac_ms": max(0, value("explicitLacInterval")),
         "policy": POLICIES.index(topic.policy or POLICIES[0]),
         "min_racks": value("minNumRacksPerWriteQuorum"),
         "enforce_min_racks": value("enforceMinNumRacksPerWriteQuorum"),
         "journal": value("journalWriteData"),
         "synced": synced,
-        "flush_rounds": 0 if synced else max(1, value("flushInterval") // round_ms),
+        "flush_ms": 0 if synced else value("flushInterval"),
         "integrity_check": value("dataIntegrityCheckingEnabled"),
         "autorecovery": value("autoRecoveryDaemonEnabled"),
         "lost_rounds": rounds(value("lostBookieRecoveryDelay") * 1000),
@@ -71,7 +70,8 @@ def topic_settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], ent
         "max_bytes": value("managedLedgerMaxSizePerLedgerMbytes") * MEGABYTE,
         "min_age_rounds": at_least(value("managedLedgerMinLedgerRolloverTimeMinutes") * MINUTE_MS),
         "max_age_rounds": at_least(value("managedLedgerMaxLedgerRolloverTimeMinutes") * MINUTE_MS),
-        "check_rounds": max(1, value("retentionCheckIntervalInSeconds") * 1000 // round_ms),
+        "round_ms": round_ms,
+        "check_ms": max(1, value("retentionCheckIntervalInSeconds") * 1000),
         "retention_rounds": at_most(value("defaultRetentionTimeInMinutes") * MINUTE_MS),
         "retention_bytes": NO_LIMIT if megabytes < 0 else megabytes * MEGABYTE,
         "offload_bytes": value("managedLedgerOffloadAutoTriggerSizeThresholdBytes"),

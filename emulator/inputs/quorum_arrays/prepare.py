@@ -201,7 +201,6 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         return int(effective(scenario.config, config, key))
 
     flush = effective(scenario.config, config, "flush")
-    interval = max(1, value("flush.interval.ms") // round_ms)
     return {
         "acks": value("acks.to.commit") or majority,
         "compared": value("logs.compared") or majority,
@@ -211,7 +210,8 @@ def settings_of(scenario: Scenario, config: Mapping[str, ConfigValue], copies: i
         "pre_vote": value("pre.vote"),
         "check_quorum": value("check.quorum"),
         "max_entries": value("max.entries.per.append") or NO_LIMIT,
-        "flush_rounds": 1 if flush == EVERY_WRITE else interval if flush == INTERVAL else NEVER_FLUSHED,
+        "round_ms": round_ms,
+        "flush_ms": 1 if flush == EVERY_WRITE else value("flush.interval.ms") if flush == INTERVAL else NEVER_FLUSHED,
         "fsync_rounds": value("fsync.ms") // round_ms if flush == EVERY_WRITE and own in ON_DISK else 0,
         "records_limit": records_a_round(value("records.per.fsync"), value("fsync.ms") if own in ON_DISK else 0, round_ms, flush),
         "delay_rounds": value("delay.ms") // round_ms,

@@ -76,8 +76,9 @@ def tier_counters(inputs: Inputs, state: State) -> dict[str, np.ndarray]:
 def _list_requests(inputs: Inputs, state: State) -> np.ndarray:
     """LIST requests for metadata: one of each replica in every interval of its tasks, one for each question by option 2."""
     parts = np.asarray(state.partitions)
-    scenarios, task_rounds = np.asarray(inputs.scenarios)[parts["scenario"]], field_of(inputs.settings, "task_rounds")
-    every = np.repeat(task_rounds[parts["settings"]], parts["slots"])
-    asked = np.add.reduceat(field_of(state.tiers, "listing_rounds") // every, parts["first_replica"])
+    scenarios, settings = np.asarray(inputs.scenarios)[parts["scenario"]], parts["settings"]
+    round_ms, task_ms = (np.repeat(field_of(inputs.settings, name)[settings], parts["slots"]) for name in ("round_ms", "task_ms"))
+    intervals = field_of(state.tiers, "listing_rounds") * round_ms // np.maximum(task_ms, round_ms)
+    asked = np.add.reduceat(intervals, parts["first_replica"])
     asked = asked + np.where(scenarios["from_leader"] != 0, 0, field_of(state.tier, "aux_requests"))
     return np.where(scenarios["by_list"] != 0, asked, 0)

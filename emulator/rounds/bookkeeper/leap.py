@@ -26,13 +26,13 @@ from emulator.rounds.bookkeeper.constants import (
     PENDING,
     WRITING,
 )
-from emulator.rounds.bookkeeper.inputs import Inputs
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.bookkeeper.send import next_explicit_lac
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, size_of
 from emulator.rounds.compiled import compiled
-from emulator.rounds.leaps import last_multiple, move_counters, next_multiple, remember, sum_of_drift, take_drift
+from emulator.rounds.leaps import last_due, move_counters, next_due, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of
 
@@ -116,10 +116,10 @@ def until_queue_is_empty(ledger: Ledger, drift: np.ndarray) -> int:
 @compiled
 def until_lac_is_told(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
     """The round in which bookies are told a LAC that no add carries."""
-    period = inputs.settings[ledger.settings].explicit_lac_rounds
-    if period == 0 or ledger.writer != WRITING or ledger.lac <= ledger.lac_told or drift[NEXT_ENTRY]:
+    settings = inputs.settings[ledger.settings]
+    if settings.explicit_lac_ms == 0 or ledger.writer != WRITING or ledger.lac <= ledger.lac_told or drift[NEXT_ENTRY]:
         return FOREVER
-    return next_multiple(period, ledger.now)
+    return next_due(ledger.now, settings.round_ms, settings.explicit_lac_ms)
 
 
 @compiled
@@ -150,8 +150,8 @@ def until_sizes_change(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int
 @compiled
 def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
     """The round of a flush that changes more than how much of open runs is on disk."""
-    period = inputs.settings[ledger.settings].flush_rounds
-    if period == 0:
+    settings = inputs.settings[ledger.settings]
+    if settings.flush_ms == 0:
         return FOREVER
     changes = False
     for at in every(ledger.bookies):
@@ -162,7 +162,7 @@ def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
         run = lists.stored[at]
         if run.flushed_to != run.to_entry and not lists.bookies[ledger.bookies.start + run.bookie].status & NOT_RUNNING:
             changes = True
-    return next_multiple(period, ledger.now) if changes else FOREVER
+    return next_due(ledger.now, settings.round_ms, settings.flush_ms) if changes else FOREVER
 
 
 @compiled
@@ -196,27 +196,38 @@ def next_change_of_any(inputs: Inputs, ledger: Ledger) -> int:
 
 
 @compiled
-def note_explicit_lac(ledger: Ledger, period: int, drift: int, then: int) -> None:
-    """What the writer noted of its LAC by round `then`: from the second time on as far behind as then."""
-    first = next_multiple(period, ledger.now) if period else FOREVER
-    if first >= then:
+def note_explicit_lac(ledger: Ledger, settings: Settings, drift: int, then: int) -> None:
+    """What the writer noted of its LAC by round `then`: from the second time on as far behind as then.
+
+    But for an entry a round: it is level with that until it looks two rounds after it last did, and then behind for good.
+    """
+    if settings.explicit_lac_ms == 0:
         return
-    noted = next_explicit_lac(ledger.explicit_lac, ledger.lac + (first - ledger.now) * drift)
-    if first + period < then:
-        noted = next_explicit_lac(noted, ledger.lac + (first + period - ledger.now) * drift)
-        noted += (last_multiple(period, ledger.now, then) - first - period) * drift
-    ledger.explicit_lac = noted
+    at = next_due(ledger.now, settings.round_ms, settings.explicit_lac_ms)
+    if at >= then:
+        return
+    last = last_due(ledger.now, then, settings.round_ms, settings.explicit_lac_ms)
+    noted = next_explicit_lac(ledger.explicit_lac, ledger.lac + (at - ledger.now) * drift)
+    is_level = True
+    while at < last and is_level:
+        at = next_due(at + 1, settings.round_ms, settings.explicit_lac_ms)
+        lac = ledger.lac + (at - ledger.now) * drift
+        noted = next_explicit_lac(noted, lac)
+        is_level = drift == 1 and noted == lac and settings.explicit_lac_ms > settings.round_ms
+    ledger.explicit_lac = noted + (last - at) * drift
 
 
 @compiled
 def leap(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.ndarray, words: Words, probe: Probe, then: int) -> None:
     """Go on to round `then` at once."""
     rounds = then - ledger.now
-    period = inputs.settings[ledger.settings].flush_rounds
-    flush_round = last_multiple(period, ledger.now, then) if period else -1
+    settings = inputs.settings[ledger.settings]
+    flush_round = -1
+    if settings.flush_ms:
+        flush_round = last_due(ledger.now, then, settings.round_ms, settings.flush_ms)
     ledger.unacked_rounds += sum_of_drift(ledger.unacked, probe.ledger_drift[UNACKED], rounds)
     if ledger.writer == WRITING:
-        note_explicit_lac(ledger, inputs.settings[ledger.settings].explicit_lac_rounds, probe.ledger_drift[LAC], then)
+        note_explicit_lac(ledger, settings, probe.ledger_drift[LAC], then)
     for number in range(ledger.bookies.count):
         bookie = lists.bookies[ledger.bookies.start + number]
         if flush_round >= 0 and not bookie.status & NOT_RUNNING:

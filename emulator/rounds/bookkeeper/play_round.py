@@ -19,6 +19,7 @@ from emulator.rounds.bookkeeper.take_inputs import follow_bookies, take_inputs
 from emulator.rounds.bookkeeper.take_recoveries import open_without_recovery, take_recoveries
 from emulator.rounds.bookkeeper.use_store import miss_store, use_store
 from emulator.rounds.compiled import compiled, compiled_into_callers
+from emulator.rounds.leaps import is_due
 from emulator.rounds.lists import List, every
 
 
@@ -76,7 +77,7 @@ def is_idle(lists: Lists, inputs: Inputs, ledger: Ledger) -> bool:
     if ledger.new_readers or ledger.reads.count:
         return False
     settings = inputs.settings[ledger.settings]
-    if settings.flush_rounds or inputs.workload[ledger.workload].entries:
+    if settings.flush_ms or inputs.workload[ledger.workload].entries:
         return False
     for at in every(ledger.recoveries):
         if lists.recoveries[at].phase not in (DONE, FAILED):
@@ -103,8 +104,8 @@ def forget_last_round(ledger: Ledger) -> None:
 
 @compiled
 def flush_bookies(lists: Lists, settings: Settings, ledger: Ledger) -> None:
-    """In rounds divisible by the period, running bookies flush."""
-    if settings.flush_rounds == 0 or ledger.now % settings.flush_rounds:
+    """In rounds in which it is due, running bookies flush."""
+    if settings.flush_ms == 0 or not is_due(ledger.now, settings.round_ms, settings.flush_ms):
         return
     for slot in range(ledger.bookies.count):
         if not lists.bookies[ledger.bookies.start + slot].status & NOT_RUNNING:

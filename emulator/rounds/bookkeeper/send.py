@@ -13,6 +13,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.recover import send_of_recoveries
 from emulator.rounds.bookkeeper.stored import note_header
 from emulator.rounds.compiled import compiled, compiled_into_callers
+from emulator.rounds.leaps import is_due
 
 
 @compiled
@@ -69,8 +70,10 @@ def next_explicit_lac(before: int, lac: int) -> int:
 
 @compiled
 def tell_lac(lists: Lists, settings: Settings, ledger: Ledger) -> None:
-    """Explicit LAC: the write set of one that no add carried learns of it, in rounds divisible by the period."""
-    if settings.explicit_lac_rounds == 0 or ledger.now % settings.explicit_lac_rounds or ledger.writer != WRITING:
+    """Explicit LAC: the write set of one that no add carried learns of it, in rounds in which that is due."""
+    if settings.explicit_lac_ms == 0 or ledger.writer != WRITING:
+        return
+    if not is_due(ledger.now, settings.round_ms, settings.explicit_lac_ms):
         return
     waits = ledger.explicit_lac < ledger.lac - 1
     ledger.explicit_lac = next_explicit_lac(ledger.explicit_lac, ledger.lac)

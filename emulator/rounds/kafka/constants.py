@@ -13,6 +13,8 @@ NEVER = -(1 << 40)
 """A round long before the run."""
 FOREVER = 1 << 40
 """A round long after it."""
+BEYOND_RUNS = 1 << 34
+"""Likewise, and its ms are still a number."""
 BEFORE_THE_RUN = -1
 """The round of what was there at the start."""
 

@@ -21,6 +21,7 @@ from emulator.rounds.kafka.segments import (
     newest_of_active,
 )
 from emulator.rounds.kafka.tell import tell, tell_of_segment
+from emulator.rounds.leaps import is_due
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
 
@@ -33,7 +34,7 @@ def delete_segments(
     lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings, rules: Rules
 ) -> None:
     """In rounds of the check, but for round 0: first what lies below the local log start goes, then by size, then by age."""
-    if part.keeps_segments and part.now > 0 and part.now % settings.retention_check_rounds == 0:
+    if part.keeps_segments and part.now > 0 and is_due(part.now, settings.round_ms, settings.retention_check_ms):
         for slot in range(part.slots):
             replica = replicas[slot]
             if has(part.assigned, slot) and not replica.status & NOT_RUNNING:

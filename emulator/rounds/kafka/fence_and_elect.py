@@ -29,6 +29,7 @@ from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.local_leaders import may_take_over, preferred
 from emulator.rounds.kafka.traffic import settle_traffic
+from emulator.rounds.leaps import is_due
 from emulator.rounds.lists import append, clear
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import first_in_order, has, size, slot_at
@@ -146,7 +147,7 @@ def change_leader(lists: Lists, part: Partition, replicas: Rows[Replica], slot: 
 @compiled
 def elect_preferred(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], settings: Settings) -> None:
     """preferred_leader_election, also by auto.leader.rebalance.enable: the first of the replica list leads if it can."""
-    wanted = settings.rebalance_rounds > 0 and part.now > 0 and part.now % settings.rebalance_rounds == 0
+    wanted = settings.rebalance_ms > 0 and part.now > 0 and is_due(part.now, settings.round_ms, settings.rebalance_ms)
     for at in range(part.command - part.commands_now, part.command):
         wanted = wanted or inputs.commands[at].kind == PREFERRED_ELECTION
     first = slot_at(part.order, 0)

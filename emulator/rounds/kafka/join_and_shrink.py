@@ -8,6 +8,7 @@ from emulator.rounds.kafka.constants import NEVER, UNKNOWN, UNTOLD
 from emulator.rounds.kafka.eligible_leaders import change_isr
 from emulator.rounds.kafka.input_records import Rules, ScenarioRow, Settings
 from emulator.rounds.kafka.records import Partition, Replica
+from emulator.rounds.leaps import is_due
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import first_in_order, has, size
 
@@ -27,7 +28,7 @@ def join_and_shrink(part: Partition, replicas: Rows[Replica], scenario: Scenario
     pending = part.pending_joins
     joiners = joiners_of(part, replicas, rules, part.known_isr | pending | part.pending_shrinks)
     shrunk = 0
-    if part.now % settings.isr_check_rounds == 0:
+    if is_due(part.now, settings.round_ms, settings.isr_check_ms):
         shrunk = laggards_of(part, replicas, settings, part.known_isr | joiners)
     if confirms:
         joins = (pending | joiners) & part.unfenced & part.assigned

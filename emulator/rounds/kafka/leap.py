@@ -17,7 +17,7 @@ from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.probe import dues_of, earliest_due, masks_of, move
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists
-from emulator.rounds.leaps import last_multiple, next_multiple, sum_of_drift
+from emulator.rounds.leaps import last_due, next_due, next_multiple, sum_of_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows, kinds_of, word_of
 from emulator.rounds.slots import has, slot_at
@@ -73,8 +73,8 @@ def horizon(
     # The last round of a time bucket is played: traffic is booked in it.
     due = min(scenario.rounds - 1, next_multiple(scenario.bucket_rounds, now + 1) - 1)
     due = earliest_due(PARTITION_DUES, part_words, now, due)
-    if settings.rebalance_rounds and part.leader != slot_at(part.order, 0):
-        due = min(due, next_multiple(settings.rebalance_rounds, now))
+    if settings.rebalance_ms and part.leader != slot_at(part.order, 0):
+        due = min(due, next_due(now, settings.round_ms, settings.rebalance_ms))
     for slot in range(part.slots):
         replica, drift = replicas[slot], drifts[slot]
         due = earliest_due(REPLICA_DUES, replica_words[slot], now, due)
@@ -82,7 +82,8 @@ def horizon(
         if part.keeps_segments and has(part.assigned, slot) and not replica.status & NOT_RUNNING:
             rules = inputs.rules[scenario.rules]
             retention = until_retention(lists, inputs, part, replica, settings, rules, drift[ACTIVE_BYTES])
-            due = min(due, next_multiple(settings.retention_check_rounds, retention))
+            if retention < due:
+                due = min(due, next_due(retention, settings.round_ms, settings.retention_check_ms))
         if replica.news_lag >= 0:
             due = min(due, until_news(lists, part, replica))
         if settings.flush_messages and drift[LEO] and not flushes_every_round(replica, settings, drift):
@@ -169,7 +170,7 @@ def until_judged(
         passes = FOREVER
     is_level = replica.remote_leo == replicas[part.client_leader].leo and drift[REMOTE_LEO] == leader_drift[LEO]
     if not is_level and has(part.known_isr | part.pending_joins, slot) and drift[CAUGHT_UP] != 1:
-        passes = min(passes, next_multiple(settings.isr_check_rounds, part.now))
+        passes = min(passes, next_due(part.now, settings.round_ms, settings.isr_check_ms))
     return passes
 
 
@@ -212,10 +213,10 @@ def leap(
     """Go on to round `then` at once."""
     rounds = then - part.now
     settings = inputs.settings[part.settings]
-    checkpoint_round = last_multiple(settings.checkpoint_rounds, part.now, then)
+    checkpoint_round = last_due(part.now, then, settings.round_ms, settings.checkpoint_ms)
     flush_round = UNKNOWN
-    if settings.flush_rounds:
-        flush_round = last_multiple(settings.flush_rounds, part.now, then)
+    if settings.flush_ms:
+        flush_round = last_due(part.now, then, settings.round_ms, settings.flush_ms)
     part.unacked_rounds += sum_of_drift(part.unacked, part_drift[UNACKED], rounds)
     for slot in range(part.slots):
         replica = replicas[slot]

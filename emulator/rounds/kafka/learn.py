@@ -12,6 +12,7 @@ from emulator.rounds.kafka.late_response import keep_response
 from emulator.rounds.kafka.records import Partition, Replica
 from emulator.rounds.kafka.scratch_lists import Lists
 from emulator.rounds.kafka.traffic import settle_traffic
+from emulator.rounds.leaps import is_due
 from emulator.rounds.lists import every
 from emulator.rounds.records import Rows
 from emulator.rounds.slots import has
@@ -95,9 +96,9 @@ def believe(
 
 @compiled_into_callers
 def checkpoint_and_flush(part: Partition, replicas: Rows[Replica], settings: Settings) -> None:
-    """Step 9: in rounds divisible by their periods running replicas write the high watermark checkpoint, and flush."""
-    checkpoints = part.now % settings.checkpoint_rounds == 0
-    flushes = settings.flush_rounds and part.now % settings.flush_rounds == 0
+    """Step 9: in rounds in which they are due running replicas write the high watermark checkpoint, and flush."""
+    checkpoints = is_due(part.now, settings.round_ms, settings.checkpoint_ms)
+    flushes = settings.flush_ms > 0 and is_due(part.now, settings.round_ms, settings.flush_ms)
     if not (checkpoints or flushes):
         return
     for slot in range(part.slots):

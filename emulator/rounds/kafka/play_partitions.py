@@ -167,7 +167,10 @@ def play_partition(
             then = min(then, part.end - 1)
             if then > part.now:
                 if tiers is not None and part.tiered:
-                    leap_tiers(tiers, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then)
+                    settings = inputs.settings[part.settings]
+                    leap_tiers(
+                        tiers, settings, part, words.tier[0], words.tiers, probe.tier_drift, probe.tier_drifts, probe.paces, then
+                    )
                 if readers is not None:
                     leap_readers(readers, part, then - part.now)
                 leap(inputs, part, replicas, part_words, replica_words, probe.part_drift, probe.drifts, then)

@@ -30,6 +30,7 @@ from emulator.rounds.kafka.tier.local_leaders import report_local_logs
 from emulator.rounds.kafka.tier.remove_remote import remove_remote
 from emulator.rounds.kafka.tier.run_tier_tasks import pin_transactions, run_tier_tasks, take_tier_inputs
 from emulator.rounds.kafka.traffic import end_bucket
+from emulator.rounds.leaps import is_due
 from emulator.rounds.records import Rows
 
 
@@ -160,4 +161,4 @@ def may_elect(part: Partition, settings: Settings) -> bool:
     """Whether the controller may have something to decide in a round in which no input changes."""
     if part.leader == NOBODY or part.target or part.commands_now:
         return True
-    return settings.rebalance_rounds > 0 and part.now % settings.rebalance_rounds == 0
+    return settings.rebalance_ms > 0 and is_due(part.now, settings.round_ms, settings.rebalance_ms)

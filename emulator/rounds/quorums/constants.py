@@ -38,7 +38,7 @@ EXACT_LATENCY = 64
 """Latencies below are counted by themselves, longer ones eight to a power of two."""
 
 NEVER_FLUSHED = 0
-"""Of Settings.flush_rounds: nothing is ever flushed; 1 is every write."""
+"""Of Settings.flush_ms: nothing is ever flushed; 1 is every write."""
 
 EVENT_KINDS = (
     "election", "leader_lost", "truncate", "log_damaged", "acked_lost", "committed_lost", "campaign", "step_down",

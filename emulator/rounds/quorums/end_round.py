@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.compiled import compiled
+from emulator.rounds.leaps import is_due
 from emulator.rounds.lists import every, last
 from emulator.rounds.quorums.check_invariants import check_invariants
 from emulator.rounds.quorums.constants import KRAFT, LEADER, LEADER_LOST, NEVER_FLUSHED, NOBODY, RAFT, RECOVERING
@@ -17,7 +18,7 @@ from emulator.rounds.quorums.tell import tell_of_server
 @compiled
 def end_round(lists: Lists, group: Group, settings: Settings) -> None:
     """Step 6, what every protocol's round ends with."""
-    if settings.flush_rounds != NEVER_FLUSHED and group.now % settings.flush_rounds == 0:
+    if settings.flush_ms != NEVER_FLUSHED and is_due(group.now, settings.round_ms, settings.flush_ms):
         for slot in range(group.copies):
             server = lists.servers[slot]
             if runs(lists, slot):

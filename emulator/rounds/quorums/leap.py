@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.leaps import last_multiple, move_counters, remember, sum_of_drift
+from emulator.rounds.leaps import last_due, move_counters, remember, sum_of_drift
 from emulator.rounds.quorums.constants import FOREVER, LEADER, NEVER_FLUSHED, NOBODY
 from emulator.rounds.quorums.drift import (
     GROUP_KINDS,
@@ -79,7 +79,9 @@ def leap(lists: Lists, inputs: Inputs, group: Group, now: Words, before: Words, 
     """Go on to round `then` at once."""
     rounds, settings = then - group.now, inputs.settings[group.settings]
     group.unacked_rounds += sum_of_drift(group.unacked, drift.group[UNACKED], rounds)
-    flush_round = -1 if settings.flush_rounds == NEVER_FLUSHED else last_multiple(settings.flush_rounds, group.now, then)
+    flush_round = -1
+    if settings.flush_ms != NEVER_FLUSHED:
+        flush_round = last_due(group.now, then, settings.round_ms, settings.flush_ms)
     for slot in range(group.copies):
         server = lists.servers[slot]
         if flush_round >= 0 and runs(lists, slot):

@@ -64,11 +64,12 @@ TIER_COUNTERS = (
 )  # fmt: skip
 TIER_COLUMNS = {
     "pid": "bigint", "broker": "int", "whole_start": "bigint", "highest_remote": "bigint", "duty": "int", "copied": "bigint",
-    "knows_start": "boolean", "copy_next": "int", "expiry_next": "int", "follower_next": "int", "known_before": "int",
+    "knows_start": "boolean", **dict.fromkeys(("copy_next_ms", "expiry_next_ms", "follower_next_ms"), "bigint"),
+    "known_before": "int",
     "builds_leader": "int", "builds_epoch": "int", "builds_next": "int", **dict.fromkeys(TIER_COUNTERS, "bigint"),
 }  # fmt: skip
 """`whole_start`: where the log starts, with what is in remote storage. `highest_remote`: the last offset it knows to be there,
--1: none. `copied`: where its copy task stands, null: not looked up yet. `..._next`: the rounds from which its tasks run.
+-1: none. `copied`: where its copy task stands, null: not looked up yet. `..._next_ms`: when its tasks are due.
 `known_before`: it has read the metadata that was written before. `builds_...`: whom it asks for its state, null: nobody."""
 
 REMOTE_COLUMNS = {
@@ -203,6 +204,11 @@ class RoundInputs:
 def over(aggregate: str) -> str:
     """SQL: an aggregate over all rows of the partition."""
     return f"{aggregate} OVER (PARTITION BY pid)"
+
+
+def is_due(period_ms: str) -> str:
+    """SQL: what runs every so many ms runs in this round; a multiple of them is in ((round - 1) * round_ms, round * round_ms]."""
+    return f"round * round_ms % {period_ms} < round_ms"
 
 
 def of_leader(value: str) -> str:

@@ -12,7 +12,7 @@ from emulator.inputs.arrays import Block
 from emulator.rounds.kafka import constants as kc
 
 REMOTE = (
-    "tiered", "copies", "retention_rounds", "retention_bytes", "task_rounds", "retry_ms", "retry_most_ms", "round_ms",
+    "tiered", "copies", "retention_rounds", "retention_bytes", "task_ms", "retry_ms", "retry_most_ms", "round_ms",
     "backoff_rounds", "at_pending_upload", "copy_quota_bytes", "copy_lag_rounds", "copy_lag_bytes", "eligible_log_rounds",
     "eligible_log_bytes",
 )  # fmt: skip
@@ -22,7 +22,7 @@ READING = (
 )  # fmt: skip
 """Settings of who serves consumers, which tests/rounds/kafka/test_readers.py goes by."""
 OF_BROKERS = ("copy_quota", "read_quota", "reader_threads", "reader_queue", "index_cache_bytes", "at_pending_upload")
-RETENTION = ("retention_check_rounds", "local_retention_rounds", "local_retention_bytes")
+RETENTION = ("retention_check_ms", "local_retention_rounds", "local_retention_bytes")
 
 
 class Told:

@@ -156,6 +156,14 @@ def loss_schedule(seed: int) -> dict[str, Any]:
     return {**case, "config": config, "faults": faults}
 
 
+def uneven(seed: int, case: Mapping[str, Any]) -> dict[str, Any]:
+    """A schedule in rounds that divide no period: of explicit LACs, flushes, checks of retention."""
+    rng = random.Random(f"bookkeeper/uneven/{seed}")
+    round_ms = case["round_ms"] * rng.choice((3, 7, 11)) // 5
+    config = {"explicitLacInterval": rng.choice((0, 500, 1250, 3100)), "flushInterval": rng.choice((800, 2500, 10_000))}
+    return {**case, "round_ms": round_ms, "config": {**case["config"], **config}}
+
+
 def topic_schedule(seed: int) -> dict[str, Any]:
     """A schedule for a topic that is a list of ledgers (topics.py): small ledgers, takeovers, crashes, retention.
 

@@ -46,12 +46,12 @@ class Settings:
     first_speculative_ms: int
     max_speculative_ms: int
     delay_ensemble_change: bool
-    explicit_lac_rounds: int | None
+    explicit_lac_ms: int | None
     min_racks: int
     enforce_min_racks: bool
     journal: bool
     journal_synced: bool
-    flush_rounds: int
+    flush_ms: int
     integrity_check: bool
     autorecovery: bool
     lost_bookie_delay_rounds: int
@@ -61,6 +61,16 @@ class Settings:
     def timeout(self, milliseconds: int) -> int:
         """A time-out in rounds."""
         return max(1, -(-milliseconds // self.round_ms))
+
+    def is_due(self, now: int, period_ms: int) -> bool:
+        """Whether what runs every so many milliseconds runs in a round."""
+        return is_due(now, self.round_ms, period_ms)
+
+
+def is_due(now: int, round_ms: int, period_ms: int) -> bool:
+    """Whether a multiple of the period lies after the round before, or where this one ends up."""
+    latest = now * round_ms // period_ms * period_ms
+    return latest > (now - 1) * round_ms
 
 
 def settings_of(case: Mapping[str, Any]) -> Settings:
@@ -80,12 +90,12 @@ def settings_of(case: Mapping[str, Any]) -> Settings:
         first_speculative_ms=given["firstSpeculativeReadTimeout"],
         max_speculative_ms=given["maxSpeculativeReadTimeout"],
         delay_ensemble_change=given["delayEnsembleChange"],
-        explicit_lac_rounds=max(1, explicit_lac_ms // round_ms) if explicit_lac_ms > 0 else None,
+        explicit_lac_ms=explicit_lac_ms if explicit_lac_ms > 0 else None,
         min_racks=given["minNumRacksPerWriteQuorum"],
         enforce_min_racks=given["enforceMinNumRacksPerWriteQuorum"],
         journal=given["journalWriteData"],
         journal_synced=given["journalWriteData"] and given["journalSyncData"],
-        flush_rounds=max(1, given["flushInterval"] // round_ms),
+        flush_ms=given["flushInterval"],
         integrity_check=given["dataIntegrityCheckingEnabled"],
         autorecovery=given["autoRecoveryDaemonEnabled"],
         lost_bookie_delay_rounds=-(-given["lostBookieRecoveryDelay"] * 1000 // round_ms),

@@ -124,8 +124,8 @@ def send(ledger: Ledger) -> None:
     _put_on_the_way(ledger, writer.send(now))
     for recovery in ledger.recoveries:
         _put_on_the_way(ledger, recovery.send(now, ledger.registered))
-    period = ledger.settings.explicit_lac_rounds
-    if period is not None and now % period == 0 and writer.writes and writer.tells_lac():
+    period_ms = ledger.settings.explicit_lac_ms
+    if period_ms is not None and ledger.settings.is_due(now, period_ms) and writer.writes and writer.tells_lac():
         writer.lac_told = writer.lac
         for index in ledger.quorums.write_set(writer.lac):
             broker = writer.window.ensemble[index]
@@ -264,8 +264,8 @@ def _open(ledger: Ledger, opening: Opening) -> None:
 
 
 def flush(ledger: Ledger) -> None:
-    """Step 8: in rounds divisible by the period, running bookies flush."""
-    if ledger.now % ledger.settings.flush_rounds == 0:
+    """Step 8: in rounds in which it is due, running bookies flush."""
+    if ledger.settings.is_due(ledger.now, ledger.settings.flush_ms):
         for bookie in ledger.bookies.values():
             if ledger.status(bookie.broker).running:
                 bookie.flush()

@@ -25,6 +25,7 @@ from .offload import in_outage, offload
 from .placement import NotEnoughBookies
 from .readers import begin_reading_list, go_on_reading
 from .rules import REAL, Rules
+from .settings import is_due
 from .simulate import play_round
 from .slow_rates import sizes_of
 from .status import covers, store_is_up
@@ -252,7 +253,7 @@ def play_topic(case: Mapping[str, Any]) -> Topic:
         for part in topic.alive:
             if part.dropped_round is not None and part.ledger.writer.lac >= 0:
                 topic.violations.append(Violation(now, "AckedMessagesAreListed", f"ledger {part.number}"))
-        retention_is_due = now % max(1, int(topic.rounds("retentionCheckIntervalInSeconds", 1000))) == 0
+        retention_is_due = is_due(now, topic.case["round_ms"], topic.given["retentionCheckIntervalInSeconds"] * 1000)
         if retention_is_due:
             _delete_old(topic)
         offload(topic, retention_is_due)

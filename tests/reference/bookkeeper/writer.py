@@ -174,7 +174,7 @@ class Writer:
         return self._acknowledge(self.window.take_done())
 
     def tells_lac(self) -> bool:
-        """ExplicitLacFlushPolicyImpl.run, in rounds divisible by the period: whether bookies are told the LAC.
+        """ExplicitLacFlushPolicyImpl.run, in rounds in which it is due: whether bookies are told the LAC.
 
         The one before the last acknowledged entry's is what adds carried at least; when that rose it is left at that.
         """

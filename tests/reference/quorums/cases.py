@@ -28,6 +28,8 @@ class Case:
 
     `first_members`: so many servers are members at the start, None: all; `changes`: (round, the members asked for from then on).
 
+    `flush_rounds`: of every so many what is written is on disk at its end, with a fraction of the one that has passed a multiple.
+
     `transfers`: rounds in which the leader is asked to hand over to server 0.
 
     `lacking`: the guards that a mutant is without, as docs/quorum_rounds.md has them under Mutants.
@@ -44,7 +46,7 @@ class Case:
     pre_vote: bool = False
     check_quorum: bool = False
     max_entries: int | None = None
-    flush_rounds: int = 1
+    flush_rounds: float = 1
     fsync_rounds: int = 0
     records_limit: int | None = None
     delay_rounds: int = 0

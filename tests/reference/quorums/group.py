@@ -243,7 +243,7 @@ class Group:
         """Step 6."""
         flush = self.case.flush_rounds
         for server in self.servers:
-            if flush and self.round % flush == 0 and server.runs:
+            if flush and self.round % flush < 1 and server.runs:
                 is_late = self.case.fsync_rounds and server.role == LEADER
                 server.flushed = max(server.flushed, server.synced) if is_late else len(server.log)
         self.check_log_matching()

@@ -35,7 +35,7 @@ def assign_duties(partition: TieredPartition) -> None:
             continue
         if tier.copy is not None:
             _lose_leadership(partition, replica, tier)
-        tier.take_duty(duty, epoch, partition.now)
+        tier.take_duty(duty, epoch, partition.now, partition.settings.round_ms)
 
 
 def _lose_leadership(partition: TieredPartition, replica: Replica, tier: Tier) -> None:
@@ -91,7 +91,7 @@ def run_follower_tasks(partition: TieredPartition) -> None:
             tier.follower_task.failed(partition.now, partition.settings)
             continue
         learn_highest_remote(partition, replica, tier)
-        tier.follower_task.done(partition.now, partition.settings.task_interval_rounds)
+        tier.follower_task.done(partition.now, partition.settings.task_interval_ms)
 
 
 def learn_highest_remote(partition: TieredPartition, replica: Replica, tier: Tier) -> int:
@@ -146,7 +146,7 @@ def _next_segment(partition: TieredPartition, replica: Replica, tier: Tier) -> S
     if now < tier.copy_task.next_round:
         return None
     if tier.duty != LEADER or not settings.copies:
-        tier.copy_task.done(now, settings.task_interval_rounds)
+        tier.copy_task.done(now, settings.task_interval_ms)
         return None
     if not partition.can_use_metadata(broker):
         tier.copy_task.failed(now, settings)
@@ -158,7 +158,7 @@ def _next_segment(partition: TieredPartition, replica: Replica, tier: Tier) -> S
     assert tier.copied is not None
     candidates = candidate_segments(partition, replica, max(tier.copied + 1, replica.log.log_start))
     if not candidates:
-        tier.copy_task.done(now, settings.task_interval_rounds)
+        tier.copy_task.done(now, settings.task_interval_ms)
         return None
     return candidates[0]
 

@@ -63,7 +63,7 @@ def run_expiry_tasks(partition: TieredPartition) -> None:
         if not due or not partition.status(replica.broker).running:
             continue
         if partition.can_use_metadata(replica.broker) and _run(partition, replica, tier):
-            tier.expiry_task.done(partition.now, partition.settings.task_interval_rounds)
+            tier.expiry_task.done(partition.now, partition.settings.task_interval_ms)
         else:
             tier.expiry_task.failed(partition.now, partition.settings)
 
@@ -193,7 +193,8 @@ def watch_disabling(partition: TieredPartition) -> None:
 def mark_partition(partition: TieredPartition) -> None:
     """All of the partition's remote data has to go, and nobody knows of it any more but the remover."""
     if any(one.state != DELETE_FINISHED for one in partition.segments):
-        partition.leaving = Leaving(partition.metadata, Task(partition.now))
+        round_ms = partition.settings.round_ms
+        partition.leaving = Leaving(partition.metadata, Task(partition.now * round_ms, round_ms))
     partition.metadata = MetadataLog(partition.tier_rules.check_transitions)
     for tier in partition.tiers.values():
         tier.highest_remote, tier.copied = -1, None

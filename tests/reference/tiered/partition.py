@@ -38,19 +38,31 @@ BEFORE_THE_RUN = -1
 
 @dataclass
 class Task:
-    """A task of the remote log manager: it runs in the first round that is not before `next_round`."""
+    """A task of the remote log manager: it runs in the first round that is not over before `due_ms`."""
 
-    next_round: int
+    due_ms: int
+    round_ms: int
     failures: int = 0
 
-    def done(self, now: int, interval_rounds: int) -> None:
+    @property
+    def next_round(self) -> int:
+        """The first round in which it may run."""
+        return -(-self.due_ms // self.round_ms)
+
+    def done(self, now: int, interval_ms: int) -> None:
         """It ended well; its next run comes an interval after this one's end."""
-        self.next_round, self.failures = now + interval_rounds, 0
+        self._wait(now, max(interval_ms, self.round_ms))
+        self.failures = 0
 
     def failed(self, now: int, settings: TieredSettings) -> None:
         """It failed and is tried again after a while that grows."""
         self.failures += 1
-        self.next_round = now + settings.retry_rounds(self.failures)
+        self._wait(now, settings.retry_rounds(self.failures) * self.round_ms)
+
+    def _wait(self, now: int, wait_ms: int) -> None:
+        """A run in the round in which it was due took no time; any other is over with its round."""
+        ended_ms = self.due_ms if now == self.next_round else now * self.round_ms
+        self.due_ms = ended_ms + wait_ms
 
 
 @dataclass
@@ -75,18 +87,18 @@ class Tier:
     highest_remote: int = -1
     copied: int | None = None
     knows_log_start: bool = False
-    copy_task: Task = field(default_factory=lambda: Task(0))
-    expiry_task: Task = field(default_factory=lambda: Task(0))
-    follower_task: Task = field(default_factory=lambda: Task(0))
+    copy_task: Task = field(default_factory=lambda: Task(0, 1))
+    expiry_task: Task = field(default_factory=lambda: Task(0, 1))
+    follower_task: Task = field(default_factory=lambda: Task(0, 1))
     copy: Copy | None = None
     aux: following.AuxState | None = None
     pending_log_start: int | None = None
 
-    def take_duty(self, duty: str | None, epoch: int | None, now: int) -> None:
+    def take_duty(self, duty: str | None, epoch: int | None, now: int, round_ms: int) -> None:
         """Begin as leader or follower: all tasks are due at once."""
         self.duty, self.epoch = duty, epoch
         self.copied, self.knows_log_start = None, False
-        self.copy_task, self.expiry_task, self.follower_task = Task(now), Task(now), Task(now)
+        self.copy_task, self.expiry_task, self.follower_task = (Task(now * round_ms, round_ms) for _ in range(3))
 
 
 @dataclass
@@ -258,7 +270,7 @@ class TieredPartition(Partition):
                 assert leader is not None and self.leadership is not None
                 segment.moved_bytes = row["moved_bytes"]
                 tier = self.tier_of(leader.broker)
-                tier.take_duty(LEADER, self.leadership.epoch, 0)
+                tier.take_duty(LEADER, self.leadership.epoch, 0, self.settings.round_ms)
                 tier.copy = Copy(segment, segment.size_bytes - segment.moved_bytes)
             segment.stored_bytes = 0 if state in (COPY_STARTED, DELETE_FINISHED) else row["bytes"]
         for segment, entered in unread:  # as if of round 0, by nobody who is asked

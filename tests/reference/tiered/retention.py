@@ -2,7 +2,7 @@
 
 Choices where docs/tiered_rounds.md is silent:
 
-* The clock is the round: every running replica looks in rounds divisible by the period, round 0 excepted.
+* The clock is the round: every running replica looks in the rounds in which the check is due, round 0 excepted.
 * Ages are in whole rounds: a segment is as old as its newest record.
 """
 
@@ -21,7 +21,8 @@ Breaks = Callable[[int, Segment], bool]
 def delete_old_segments(partition: TieredPartition) -> None:
     """In rounds of the check: below the log start first, then by size, then by age."""
     partition.deletions = []
-    if partition.now == 0 or partition.now % partition.settings.retention_check_rounds != 0:
+    settings = partition.settings
+    if partition.now == 0 or not settings.is_due(partition.now, settings.retention_check_ms):
         return
     for replica in partition.replicas.values():
         if not partition.status(replica.broker).running:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..invariants import INVARIANTS as PLAIN_INVARIANTS
@@ -66,6 +66,11 @@ def _with_delay(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:
             config = {"remote.copy.lag.ms": rng.choice((0, -1, 4 * ROUND_MS))}
             commands.append({"round": rng.randint(8, 36), "kind": "alter_config", "config": config})
     return {**case, "topic_config": topic_config, "commands": commands}
+
+
+def uneven(seed: int, case: Mapping[str, Any]) -> dict[str, Any]:
+    """The case in rounds that divide no period."""
+    return {**case, "round_ms": random.Random(f"uneven/{seed}").choice((170, 300, 400, 700, 1300))}
 
 
 def _with_leaders_by_local_log(rng: random.Random, case: dict[str, Any]) -> dict[str, Any]:

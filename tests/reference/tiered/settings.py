@@ -147,14 +147,14 @@ class TieredSettings(Settings):
         return int(self._of_topic("leader.election.eligible.local.log.bytes"))
 
     @property
-    def retention_check_rounds(self) -> int:
+    def retention_check_ms(self) -> int:
         """Period in which every replica looks for segments to delete."""
-        return self._rounds(int(self._of_topic("log.retention.check.interval.ms")))
+        return int(self._of_topic("log.retention.check.interval.ms"))
 
     @property
-    def task_interval_rounds(self) -> int:
-        """Rounds from the end of a task of the remote log manager to its next run."""
-        return self._rounds(int(self._of_topic("remote.log.manager.task.interval.ms")))
+    def task_interval_ms(self) -> int:
+        """From the end of a task of the remote log manager to its next run."""
+        return int(self._of_topic("remote.log.manager.task.interval.ms"))
 
     def retry_rounds(self, failures: int) -> int:
         """Rounds until a task runs again after it failed that many times in a row: twice as many each time."""

@@ -201,8 +201,9 @@ def list_requests(partition: TieredPartition) -> int:
     if partition.store.metadata != "list":
         return 0
     asked = 0 if partition.store.aux_state == "leader" else partition.ledger.counts["aux_state_requests"]
-    interval = partition.settings.task_interval_rounds
-    return asked + sum(rounds // interval for rounds in partition.listing_rounds.values())
+    round_ms = partition.settings.round_ms
+    interval_ms = max(partition.settings.task_interval_ms, round_ms)
+    return asked + sum(rounds * round_ms // interval_ms for rounds in partition.listing_rounds.values())
 
 
 def trace_row(partition: TieredPartition, replica: Replica) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from emulator.scenario import Scenario
 from tests.bookkeeper.by_reference import first_few, of_reference, run_of_cases
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_DAMAGE, OF_TOPICS, REAL
-from tests.reference.bookkeeper.schedules import lossy_schedule, paced_schedule, repair_schedule, schedule
+from tests.reference.bookkeeper.schedules import lossy_schedule, paced_schedule, repair_schedule, schedule, uneven
 from tests.reference.bookkeeper.simulate import simulate
 from tests.reference.bookkeeper.slow_schedules import slow_schedule
 from tests.rounds.bookkeeper.compared import Played, differences, of_rounds, played
@@ -75,6 +75,7 @@ SCHEDULES: dict[str, Callable[[int], Case]] = {
     "paced": paced_schedule,
     "placed": placed_schedule,
     "slow": slow_schedule,
+    "uneven": lambda seed: uneven(seed, schedule(seed) if seed % 2 else lossy_schedule(seed, integrity_check=seed % 4 == 0)),
 }
 
 

@@ -18,7 +18,7 @@ from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import run_of_cases
 from tests.bookkeeper.test_ledgers_leaps import LONG
 from tests.reference.bookkeeper.placed_schedules import placed_schedule
-from tests.reference.bookkeeper.schedules import paced_schedule, repair_schedule, schedule
+from tests.reference.bookkeeper.schedules import paced_schedule, repair_schedule, schedule, uneven
 from tests.reference.bookkeeper.slow_schedules import slow_schedule
 from tests.rounds.bookkeeper.compared import Played, list_of, of_rounds, played
 
@@ -69,6 +69,17 @@ def test_leaps_give_what_plain_rounds_give(tmp_path: Path, seeds: range) -> None
     assert_same(leapt, plain)
     rounds = sum(int(ledger.end) for ledger in plain.state.ledgers)
     assert sum(int(ledger.played) for ledger in leapt.state.ledgers) < 0.7 * rounds
+
+
+def test_leaps_where_rounds_divide_no_period(tmp_path: Path) -> None:
+    """Some write an entry a round, and are told of it in every round but some (note_explicit_lac)."""
+    cases = {f"s{seed}": uneven(seed, long_schedule(seed)) for seed in range(60)}
+    for seed, (name, case) in enumerate(cases.items()):
+        steady = [{**row, "records_per_round": 1} for row in case["workload"]]
+        own = {"explicitLacInterval": case["round_ms"] * (9, 11, 14, 23)[seed % 4] // 10}
+        cases[name] = {**case, "workload": steady, "config": {**case["config"], **own}} if seed % 3 else case
+    run = run_of_cases(cases, tmp_path)
+    assert_same(played(run.scenarios, leaps=True), played(run.scenarios))
 
 
 def test_leaps_with_slow_bookies_and_drawn_ones(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.bookkeeper.topics_by_reference import as_engine_takes_it, of_played
 from tests.reference.bookkeeper.given_list_schedules import given_list_schedule
 from tests.reference.bookkeeper.placed_schedules import placed_topic_schedule
 from tests.reference.bookkeeper.rules import MUTANTS, OF_TOPICS
-from tests.reference.bookkeeper.schedules import topic_schedule
+from tests.reference.bookkeeper.schedules import topic_schedule, uneven
 from tests.reference.bookkeeper.slow_schedules import slow_topic_schedule
 from tests.reference.bookkeeper.topics import play_topic
 from tests.rounds.bookkeeper.compared import differences
@@ -55,6 +55,10 @@ def test_topics_equal_the_reference(tmp_path: Path, seeds: range) -> None:
 def test_drawn_ensembles_and_slow_bookies(tmp_path: Path) -> None:
     cases = {f"placed{seed}": placed_topic_schedule(seed) for seed in range(40)}
     assert_equal(cases | {f"slow{seed}": slow_topic_schedule(seed) for seed in range(40)}, tmp_path)
+
+
+def test_periods_that_rounds_do_not_divide(tmp_path: Path) -> None:
+    assert_equal({f"s{seed}": uneven(seed, topic_schedule(seed)) for seed in range(80)}, tmp_path)
 
 
 def test_lists_that_are_given(tmp_path: Path) -> None:

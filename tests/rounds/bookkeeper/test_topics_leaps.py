@@ -17,7 +17,7 @@ from emulator.rounds.records import SCRATCH, fields_of, words_of
 from emulator.scenario import load_run
 from tests.bookkeeper.by_reference import run_of_cases
 from tests.bookkeeper.test_topics_leaps import LONG, SHORT
-from tests.reference.bookkeeper.schedules import topic_schedule
+from tests.reference.bookkeeper.schedules import topic_schedule, uneven
 from tests.rounds.bookkeeper.topics_compared import PlayedTopics, played_topics
 
 
@@ -69,6 +69,11 @@ def test_leaps_of_topics_give_what_plain_rounds_give(tmp_path: Path) -> None:
     leapt, plain = played_topics(run.scenarios, leaps=True), played_topics(run.scenarios)
     assert_same(leapt, plain)
     assert played_rounds(leapt) < played_rounds(plain)  # how many a quiet topic takes: test_hours_of_rollovers
+
+
+def test_leaps_where_rounds_divide_no_period(tmp_path: Path) -> None:
+    run = run_of_cases({f"s{seed}": uneven(seed, long_schedule(seed)) for seed in range(80, 120)}, tmp_path)
+    assert_same(played_topics(run.scenarios, leaps=True), played_topics(run.scenarios))
 
 
 def test_a_long_run(tmp_path: Path) -> None:

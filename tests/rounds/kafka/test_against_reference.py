@@ -46,6 +46,12 @@ def test_kafka(tmp_path: Path, seed: int, cases: int) -> None:
     assert_equal(tmp_path, random_batch(seed, cases))
 
 
+@pytest.mark.parametrize("seed", [40, 41, 42, 43, 44, 45])
+def test_periods_that_rounds_do_not_divide(tmp_path: Path, seed: int) -> None:
+    assert_equal(tmp_path, random_batch(seed, 40, uneven=True))
+    assert_equal(tmp_path, random_batch(seed + 30, 30, elr=True, late_news=True, moments=True, uneven=True))
+
+
 @pytest.mark.parametrize("seed", [99, 300])
 def test_eligible_leaders(tmp_path: Path, seed: int) -> None:
     assert_equal(tmp_path, random_batch(seed, 150, elr=True))

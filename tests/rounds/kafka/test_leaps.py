@@ -40,17 +40,19 @@ def differences(plain: Played, leapt: Played) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "protocol", "elr", "late_news"),
+    ("seed", "protocol", "elr", "late_news", "uneven"),
     [
-        (1, "kafka", False, False),
-        (2, "kafka", False, False),
-        (24, "kafka", True, True),
-        (33, "kafka-high-watermark", False, False),
-        (34, "kafka-kip279", False, False),
+        (1, "kafka", False, False, False),
+        (2, "kafka", False, False, False),
+        (24, "kafka", True, True, False),
+        (33, "kafka-high-watermark", False, False, False),
+        (34, "kafka-kip279", False, False, False),
+        (44, "kafka", True, True, True),
+        (46, "kafka", False, False, True),
     ],
 )
-def test_leaps_change_nothing(tmp_path: Path, seed: int, protocol: str, elr: bool, late_news: bool) -> None:
-    run = with_protocol(scenarios_of(to_toml(random_batch(seed, 150, elr, late_news)), tmp_path), protocol)
+def test_leaps_change_nothing(tmp_path: Path, seed: int, protocol: str, elr: bool, late_news: bool, uneven: bool) -> None:
+    run = with_protocol(scenarios_of(to_toml(random_batch(seed, 150, elr, late_news, uneven=uneven)), tmp_path), protocol)
     longer = [replace(scenario, rounds=scenario.rounds * LONGER) for scenario in run.scenarios]
     for scenarios in (run.scenarios, longer):
         plain, leapt = played(scenarios, traced=False, leaps=False), played(scenarios, traced=False, leaps=True)

@@ -61,7 +61,7 @@ QUIET = 0
 WORKED_OUT = {
     SAMPLE: {"checkpoint", "flushed"},
     TOTAL: {"unacked_rounds"},
-    TICK: {"copy_next", "expiry_next", "follower_next", "aux_next"},
+    TICK: {"copy_next_ms", "expiry_next_ms", "follower_next_ms", "aux_next"},
     TALLY: {"copy_failures", "expiry_failures", "follower_failures", "aux_requests", "aux_errors"},
 }
 """Fields that no look sees and no leap multiplies: leap.py and tier/leap_tiers.py work each of them out."""

@@ -21,9 +21,9 @@ from tests.test_retention import retained_batch
 COLUMNS, KINDS = ("local_segments", "local_bytes"), ("segment_roll", "local_delete")
 
 
-@pytest.mark.parametrize("seed", [5, 6, 7])
-def test_retention(tmp_path: Path, seed: int) -> None:
-    batch = retained_batch(seed, 100)
+@pytest.mark.parametrize(("seed", "uneven"), [(5, False), (6, False), (7, False), (8, True), (12, True)])
+def test_retention(tmp_path: Path, seed: int, uneven: bool) -> None:
+    batch = retained_batch(seed, 100, uneven)
     game = played(scenarios_of(to_toml(batch), tmp_path).scenarios)
     known, differing = all_known(game), {}
     for place, case in enumerate(cases_of(batch)):
@@ -34,8 +34,9 @@ def test_retention(tmp_path: Path, seed: int) -> None:
     assert sum(row["kind"] == "local_delete" for rows in known["events"].values() for row in rows) > 50
 
 
-def test_leaps_change_nothing(tmp_path: Path) -> None:
-    run = scenarios_of(to_toml(retained_batch(11, 150)), tmp_path)
+@pytest.mark.parametrize(("seed", "uneven"), [(11, False), (12, True)])
+def test_leaps_change_nothing(tmp_path: Path, seed: int, uneven: bool) -> None:
+    run = scenarios_of(to_toml(retained_batch(seed, 150, uneven)), tmp_path)
     longer = [replace(scenario, rounds=scenario.rounds * LONGER) for scenario in run.scenarios]
     for scenarios in (run.scenarios, longer):
         plain, leapt = played(scenarios, traced=False, leaps=False), played(scenarios, traced=False, leaps=True)

@@ -20,7 +20,7 @@ from emulator.rounds.records import words_of
 from emulator.scenario import Scenario
 from tests.reference.stretched import stretched
 from tests.reference.tiered.scenario_file import to_toml
-from tests.reference.tiered.schedules import schedule
+from tests.reference.tiered.schedules import schedule, uneven
 from tests.rounds.kafka.compared import Played, played, scenarios_of
 from tests.rounds.kafka.test_leaps import differences, fields
 
@@ -58,11 +58,14 @@ def drawn_out(case: dict[str, Any], factor: int, larger: bool) -> dict[str, Any]
     return case
 
 
-def scenarios_of_schedules(seeds: Iterable[int], factor: int, larger: bool, folder: Path, quotas: bool = False) -> list[Scenario]:
-    """A scenario of each schedule."""
+def scenarios_of_schedules(
+    seeds: Iterable[int], factor: int, larger: bool, folder: Path, quotas: bool = False, is_uneven: bool = False
+) -> list[Scenario]:
+    """A scenario of each schedule; `is_uneven`: of rounds that divide no period."""
     found = []
     for seed in seeds:
         case = stretched_schedule(seed, factor, larger, quotas)
+        case = uneven(seed, case) if is_uneven else case
         try:
             [scenario] = scenarios_of(to_toml(case), folder).scenarios
         except InputError:  # a delay that is longer than local retention
@@ -100,6 +103,15 @@ def test_leaps_change_nothing(tmp_path: Path, seeds: Iterable[int], factor: int,
     leapt = played(scenarios, traced=False, leaps=True, bucket_rounds=BUCKET_ROUNDS)
     assert tier_differences(plain, leapt)[:5] == []
     assert leapt.state.partitions["played"].sum() * played_of < plain.state.partitions["played"].sum()
+
+
+@pytest.mark.parametrize(("seeds", "factor"), [(range(700, 780), 20), (range(780, 860), 3), (range(860, 880), 150)])
+def test_leaps_where_rounds_divide_no_period(tmp_path: Path, seeds: Iterable[int], factor: int) -> None:
+    scenarios = scenarios_of_schedules(seeds, factor, True, tmp_path, is_uneven=True)
+    plain = played(scenarios, traced=False, leaps=False, bucket_rounds=BUCKET_ROUNDS)
+    leapt = played(scenarios, traced=False, leaps=True, bucket_rounds=BUCKET_ROUNDS)
+    assert tier_differences(plain, leapt)[:5] == []
+    assert leapt.state.partitions["played"].sum() < plain.state.partitions["played"].sum()
 
 
 def test_copies_that_wait_for_their_quota(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from emulator.rounds.kafka.invariants import NAMES, OF_TIERS
 from tests.reference.tiered.given_states import given_schedule, with_late_metadata
 from tests.reference.tiered.rules import MUTANTS
 from tests.reference.tiered.scenario_file import to_toml
-from tests.reference.tiered.schedules import schedule
+from tests.reference.tiered.schedules import schedule, uneven
 from tests.reference.tiered.simulate import LIST_OFFSETS, Result, simulate
 from tests.reference.tiered.test_followers import BOOTSTRAP, bootstrap_case
 from tests.reference.tiered.test_real_trace import real_case
@@ -93,6 +93,14 @@ def differing(
 )
 def test_schedules(tmp_path: Path, seeds: Iterable[int]) -> None:
     found = differing({f"s{seed}": schedule(seed) for seed in seeds}, tmp_path, breaks_nothing=True)
+    assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
+
+
+def test_periods_that_rounds_do_not_divide(tmp_path: Path) -> None:
+    """Checks of retention, and tasks of the remote log manager."""
+    cases = {f"s{seed}": uneven(seed, schedule(seed)) for seed in range(200, 280)}
+    cases |= {f"given-{seed}": uneven(seed, given_schedule(seed)) for seed in range(280, 320)}
+    found = differing(cases, tmp_path)
     assert not found, f"{len(found)} differ: {dict(list(found.items())[:3])}"
 
 

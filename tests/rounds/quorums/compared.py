@@ -93,7 +93,7 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         settings = (
             case.acks, case.compared, case.timeout_rounds, case.lease_rounds or case.timeout_rounds, case.jitter_rounds,
             int(case.pre_vote), int(case.check_quorum), NO_LIMIT if case.max_entries is None else case.max_entries,
-            case.flush_rounds, case.fsync_rounds if case.flush_rounds == 1 else 0,
+            ROUND_MS, int(case.flush_rounds * ROUND_MS), case.fsync_rounds if case.flush_rounds == 1 else 0,
             NO_LIMIT if case.records_limit is None else case.records_limit, case.delay_rounds, case.delay_percent,
             GEOMETRIC if case.delay_shape == "geometric" else UNIFORM, case.roll_rounds, int(case.one_at_a_time),
         )  # fmt: skip

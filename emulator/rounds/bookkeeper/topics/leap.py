@@ -15,7 +15,7 @@ from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.topics.records import Owner, Topic, TopicLists
 from emulator.rounds.bookkeeper.topics.the_list import bytes_of, entries_of_ledger, is_listed, is_on_bookies, is_read_on
 from emulator.rounds.compiled import compiled
-from emulator.rounds.leaps import move_counters, next_multiple, remember, sum_of_drift, take_drift
+from emulator.rounds.leaps import move_counters, next_due, remember, sum_of_drift, take_drift
 from emulator.rounds.lists import every
 from emulator.rounds.records import kinds_of, word_of
 
@@ -154,7 +154,7 @@ def until_retention(topics: TopicLists, inputs: Inputs, topic: Topic, acked: int
             due = topic.now
         elif acked > 0 and settings.entry_bytes > 0:
             due = min(due, topic.now + max(0, left // (acked * settings.entry_bytes) - 1))
-    return FOREVER if due == FOREVER else next_multiple(settings.check_rounds, max(due, topic.now))
+    return FOREVER if due == FOREVER else next_due(max(due, topic.now), settings.round_ms, settings.check_ms)
 
 
 @compiled
@@ -171,7 +171,7 @@ def until_offloading(topics: TopicLists, inputs: Inputs, topic: Topic) -> int:
                 due = min(due, part.closed_round + settings.offload_rounds)
         elif part.offloaded_round != NEVER and part.freed_round == NEVER:
             free = max(topic.now, part.offloaded_round + settings.lag_rounds + 1)
-            due = min(due, next_multiple(settings.check_rounds, free))
+            due = min(due, next_due(free, settings.round_ms, settings.check_ms))
     return due
 
 

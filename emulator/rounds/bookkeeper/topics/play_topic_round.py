@@ -19,6 +19,7 @@ from emulator.rounds.bookkeeper.topics.take_results import hand_over, take_resul
 from emulator.rounds.bookkeeper.topics.take_topic_inputs import take_topic_inputs
 from emulator.rounds.bookkeeper.topics.the_list import is_on_bookies, is_read_on
 from emulator.rounds.compiled import compiled
+from emulator.rounds.leaps import is_due
 from emulator.rounds.lists import last
 
 
@@ -37,7 +38,8 @@ def play_topic_round(lists: Lists, topics: TopicLists, inputs: Inputs, topic: To
     take_results(lists, topics, inputs, topic)
     count_messages(topics, topic, acked_before)
     check_list(lists, topics, topic)
-    checks = topic.now % inputs.topics[topic.topic_settings].check_rounds == 0
+    settings = inputs.topics[topic.topic_settings]
+    checks = is_due(topic.now, settings.round_ms, settings.check_ms)
     if checks:
         delete_old(lists, topics, inputs, topic)
     offload(lists, topics, inputs, topic, checks)

@@ -20,7 +20,8 @@ from emulator.rounds.kafka.tier.duties import (
     give_up_copy,
     last_stable_offset,
     learn_highest_remote,
-    retry_rounds,
+    next_run,
+    next_try,
     runs_tasks,
     store_is_up,
 )
@@ -54,7 +55,7 @@ def run_copy_tasks(
             continue
         if tier.copying != NO_SEGMENT and not tier.orphaned and not settings.copies:
             give_up_copy(tiers, tier)
-        if tier.copying != NO_SEGMENT or (tier.duty == LEADER_DUTY and part.now >= tier.copy_next):
+        if tier.copying != NO_SEGMENT or (tier.duty == LEADER_DUTY and part.now * settings.round_ms >= tier.copy_next_ms):
             before_bytes = tier.uploaded_bytes
             copy_segments(lists, tiers, inputs, part, replicas, slot, rules)
             tier.most_uploaded_bytes = max(tier.most_uploaded_bytes, tier.uploaded_bytes - before_bytes)
@@ -116,20 +117,20 @@ def next_segment(
     rules: Rules,
 ) -> int:
     """Where the closed segment stands that is copied now; NOBODY: the task's run is over, failed, or waits for its turn."""
-    if part.now < tier.copy_next:
+    if part.now * settings.round_ms < tier.copy_next_ms:
         return NOBODY
     if tier.duty != LEADER_DUTY or not settings.copies:
         tier.copy_failures = 0
-        tier.copy_next = part.now + settings.task_rounds
+        tier.copy_next_ms = next_run(part.now, settings, tier.copy_next_ms)
         return NOBODY
     if not can_use_metadata(tiers, inputs, part, replica) or not is_prepared(lists, tiers, replica, tier, rules):
         tier.copy_failures += 1
-        tier.copy_next = part.now + retry_rounds(settings, tier.copy_failures)
+        tier.copy_next_ms = next_try(part.now, settings, tier.copy_next_ms, tier.copy_failures)
         return NOBODY
     at = candidate(lists, tiers, part, replica, settings, max(tier.copied + 1, replica.log_start), rules)
     if at == NOBODY:
         tier.copy_failures = 0
-        tier.copy_next = part.now + settings.task_rounds
+        tier.copy_next_ms = next_run(part.now, settings, tier.copy_next_ms)
     elif not may_start(tiers, inputs, part, replica, tier, settings):
         return NOBODY  # it is due as before
     return at
@@ -280,4 +281,4 @@ def fail_copy(
     end = segment.end_offset + 1
     tell(lists, part, COPY_FAILED_EVENT, replica.broker, segment.leader_epoch, segment.base_offset, end, -1)
     tier.copy_failures += 1
-    tier.copy_next = part.now + retry_rounds(settings, tier.copy_failures)
+    tier.copy_next_ms = next_try(part.now, settings, tier.copy_next_ms, tier.copy_failures)

@@ -54,6 +54,30 @@ def retry_rounds(settings: Settings, failures: int) -> int:
     return max(1, min(settings.retry_most_ms, wait) // settings.round_ms)
 
 
+@compiled
+def end_of_run(now: int, settings: Settings, due_ms: int) -> int:
+    """The ms at which a run of this round ended: when it was due, or with the round if it took longer, or had to wait."""
+    return due_ms if due_ms > (now - 1) * settings.round_ms else now * settings.round_ms
+
+
+@compiled
+def task_interval_ms(settings: Settings) -> int:
+    """Ms from the end of a task to its next run: a round at least."""
+    return max(settings.task_ms, settings.round_ms)
+
+
+@compiled
+def next_run(now: int, settings: Settings, due_ms: int) -> int:
+    """The ms at which a task is due again that ended well in this round."""
+    return end_of_run(now, settings, due_ms) + task_interval_ms(settings)
+
+
+@compiled
+def next_try(now: int, settings: Settings, due_ms: int, failures: int) -> int:
+    """Likewise, one that failed so often in a row."""
+    return end_of_run(now, settings, due_ms) + retry_rounds(settings, failures) * settings.round_ms
+
+
 @compiled_into_callers
 def follow_truncation(part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
     """What was cut off a log is not tiered any more, as far as this log goes; Kafka to 4.3 never lowers it (a mutant)."""
@@ -88,7 +112,7 @@ def assign_duties(tiers: TierLists, inputs: Inputs, part: Partition, replicas: R
         tier.duty_epoch = epoch
         tier.copied = NOT_LOOKED_UP
         tier.knows_log_start = 0
-        tier.copy_next = tier.expiry_next = tier.follower_next = part.now
+        tier.copy_next_ms = tier.expiry_next_ms = tier.follower_next_ms = part.now * settings.round_ms
         tier.copy_failures = tier.expiry_failures = tier.follower_failures = 0
 
 
@@ -99,7 +123,7 @@ def forget_tasks(tier: TierReplica) -> None:
     tier.duty_epoch = NO_EPOCH
     tier.copied = NOT_LOOKED_UP
     tier.knows_log_start = 0
-    tier.copy_next = tier.expiry_next = tier.follower_next = 0
+    tier.copy_next_ms = tier.expiry_next_ms = tier.follower_next_ms = 0
     tier.copy_failures = tier.expiry_failures = tier.follower_failures = 0
     tier.copying = NO_SEGMENT
     tier.left_bytes = 0
@@ -185,15 +209,17 @@ def run_follower_tasks(
     settings = inputs.settings[part.settings]
     for slot in range(part.slots):
         replica, tier = replicas[slot], tiers.replicas[slot]
-        if tier.duty != FOLLOWER_DUTY or part.now < tier.follower_next or not runs_tasks(part, replicas, slot):
+        if tier.duty != FOLLOWER_DUTY or not runs_tasks(part, replicas, slot):
+            continue
+        if part.now * settings.round_ms < tier.follower_next_ms:
             continue
         if not can_use_metadata(tiers, inputs, part, replica):
             tier.follower_failures += 1
-            tier.follower_next = part.now + retry_rounds(settings, tier.follower_failures)
+            tier.follower_next_ms = next_try(part.now, settings, tier.follower_next_ms, tier.follower_failures)
             continue
         learn_highest_remote(lists, tiers, replica, tier, rules)
         tier.follower_failures = 0
-        tier.follower_next = part.now + settings.task_rounds
+        tier.follower_next_ms = next_run(part.now, settings, tier.follower_next_ms)
 
 
 @compiled

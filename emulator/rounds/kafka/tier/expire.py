@@ -12,7 +12,8 @@ from emulator.rounds.kafka.tell import tell
 from emulator.rounds.kafka.tier.duties import (
     can_use_metadata,
     learn_highest_remote,
-    retry_rounds,
+    next_run,
+    next_try,
     runs_tasks,
     store_is_up,
 )
@@ -40,13 +41,14 @@ def run_expiry_tasks(
     settings = inputs.settings[part.settings]
     for slot in range(part.slots):
         tier = tiers.replicas[slot]
-        if tier.duty == LEADER_DUTY and part.now >= tier.expiry_next and runs_tasks(part, replicas, slot):
+        is_due = part.now * settings.round_ms >= tier.expiry_next_ms
+        if tier.duty == LEADER_DUTY and is_due and runs_tasks(part, replicas, slot):
             if expire(lists, tiers, inputs, part, replicas[slot], slot, settings, rules):
                 tier.expiry_failures = 0
-                tier.expiry_next = part.now + settings.task_rounds
+                tier.expiry_next_ms = next_run(part.now, settings, tier.expiry_next_ms)
             else:
                 tier.expiry_failures += 1
-                tier.expiry_next = part.now + retry_rounds(settings, tier.expiry_failures)
+                tier.expiry_next_ms = next_try(part.now, settings, tier.expiry_next_ms, tier.expiry_failures)
 
 
 @compiled

@@ -9,7 +9,7 @@ import numpy as np
 
 from emulator.rounds.compiled import compiled
 from emulator.rounds.kafka.constants import FOREVER, NO_NEWS
-from emulator.rounds.kafka.input_records import Inputs
+from emulator.rounds.kafka.input_records import Inputs, Settings
 from emulator.rounds.kafka.probe import (
     BUILD_ASKS,
     BUILD_FAILS,
@@ -125,6 +125,7 @@ def until_copied(now: int, tier: TierReplica, tier_drift: np.ndarray) -> int:
 @compiled
 def leap_tiers(
     tiers: TierLists,
+    settings: Settings,
     part: Partition,
     tier_words: np.ndarray,
     tier_replica_words: np.ndarray,
@@ -135,16 +136,17 @@ def leap_tiers(
 ) -> None:
     """Go on to round `then`, before the partition does."""
     whole = tiers.whole[0]
+    then_ms = (then - 1) * settings.round_ms + 1  # what is due before it runs in a round before
     for slot in range(part.slots):
         tier, pace = tiers.replicas[slot], paces[slot]
-        runs = runs_before(tier.copy_next, pace[COPY_PACE], then)
-        tier.copy_next += runs * pace[COPY_PACE]
+        runs = runs_before(tier.copy_next_ms, pace[COPY_PACE], then_ms)
+        tier.copy_next_ms += runs * pace[COPY_PACE]
         tier.copy_failures += runs * pace[COPY_FAILS]
-        runs = runs_before(tier.expiry_next, pace[EXPIRY_PACE], then)
-        tier.expiry_next += runs * pace[EXPIRY_PACE]
+        runs = runs_before(tier.expiry_next_ms, pace[EXPIRY_PACE], then_ms)
+        tier.expiry_next_ms += runs * pace[EXPIRY_PACE]
         tier.expiry_failures += runs * pace[EXPIRY_FAILS]
-        runs = runs_before(tier.follower_next, pace[FOLLOWER_PACE], then)
-        tier.follower_next += runs * pace[FOLLOWER_PACE]
+        runs = runs_before(tier.follower_next_ms, pace[FOLLOWER_PACE], then_ms)
+        tier.follower_next_ms += runs * pace[FOLLOWER_PACE]
         tier.follower_failures += runs * pace[FOLLOWER_FAILS]
         runs = runs_before(tier.aux_next, pace[BUILD_PACE], then)
         tier.aux_next += runs * pace[BUILD_PACE]
@@ -156,5 +158,5 @@ def leap_tiers(
 
 @compiled
 def runs_before(next_run: int, pace: int, then: int) -> int:
-    """How often something runs before a round; a pace of 0: not at all."""
+    """How often something runs before a round, or a ms; a pace of 0: not at all."""
     return 0 if pace == 0 or next_run >= then else (then - next_run + pace - 1) // pace

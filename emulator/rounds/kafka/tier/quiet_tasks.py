@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.rounds.compiled import compiled
-from emulator.rounds.kafka.constants import FOREVER, NOBODY, NOT_RUNNING, UNKNOWN
+from emulator.rounds.kafka.constants import BEYOND_RUNS, FOREVER, NOBODY, NOT_RUNNING, UNKNOWN
 from emulator.rounds.kafka.fetch import message_passes
 from emulator.rounds.kafka.input_records import Inputs, Rules, Settings
 from emulator.rounds.kafka.probe import (
@@ -39,6 +39,7 @@ from emulator.rounds.kafka.tier.duties import (
     last_stable_offset,
     retry_rounds,
     store_is_up,
+    task_interval_ms,
 )
 from emulator.rounds.kafka.tier.expire import first_to_stay, size_of_log
 from emulator.rounds.kafka.tier.records import NO_SEGMENT, NOT_LOOKED_UP, TierReplica
@@ -51,20 +52,28 @@ LEO, HW, ACTIVE_BYTES = word_of(Replica, "leo"), word_of(Replica, "hw"), word_of
 
 
 @compiled
-def run_from(now: int, next_run: int, acts_from: int, pace: int) -> int:
-    """The first run, every `pace` rounds, at or after a round; now, if one is due already."""
-    if next_run < now or acts_from >= FOREVER:
+def round_due(settings: Settings, due_ms: int) -> int:
+    """The round in which what is due at a ms runs."""
+    return (due_ms + settings.round_ms - 1) // settings.round_ms
+
+
+@compiled
+def run_from(now: int, settings: Settings, next_ms: int, acts_from: int, pace_ms: int) -> int:
+    """The round of the first run, every so many ms, that is at or after a round; now, if one is due already."""
+    next_run = round_due(settings, next_ms)
+    if next_run < now or acts_from >= BEYOND_RUNS:
         return now if next_run < now else FOREVER
     if acts_from <= next_run:
         return next_run
-    return next_run + (acts_from - next_run + pace - 1) // pace * pace
+    runs = ((acts_from - 1) * settings.round_ms - next_ms) // pace_ms + 1
+    return round_due(settings, next_ms + runs * pace_ms)
 
 
 @compiled
 def steady_retry(settings: Settings, failures: int) -> int:
-    """Rounds between tries that fail, if they will be as many after the next ones; 0: they still become more."""
+    """Ms between tries that fail, if they will be as many after the next ones; 0: they still become more."""
     rounds = retry_rounds(settings, failures + 1)
-    return rounds if rounds == retry_rounds(settings, failures + 64) else 0
+    return rounds * settings.round_ms if rounds == retry_rounds(settings, failures + 64) else 0
 
 
 @compiled
@@ -80,7 +89,7 @@ def until_copy_acts(
 ) -> int:
     """The run of the copy task that may start a copy, or look something up; without one it only waits."""
     settings = inputs.settings[part.settings]
-    pace, acts_from = settings.task_rounds, part.now
+    pace, acts_from = task_interval_ms(settings), part.now
     if not settings.copies:
         acts_from = part.now if tier.copy_failures else FOREVER
     elif not can_use_metadata(tiers, inputs, part, replica):
@@ -95,13 +104,13 @@ def until_copy_acts(
         elif tier.copy_starts == 0:
             return FOREVER
         elif tier.copy_starts != UNKNOWN and tier.copy_from > part.now:
-            return max(tier.copy_from, tier.copy_next)
+            return max(tier.copy_from, round_due(settings, tier.copy_next_ms))
         elif tier.copy_starts == UNKNOWN and quota_of(inputs, replica, settings) != UNKNOWN:
             acts_from, is_blocked = quota_from(tiers, part, tier, settings, quota_of(inputs, replica, settings))
             if is_blocked:
-                return max(part.now, acts_from, tier.copy_next)  # it stays due
+                return max(part.now, acts_from, round_due(settings, tier.copy_next_ms))  # it stays due
     paces[COPY_PACE] = max(pace, 1)
-    return run_from(part.now, tier.copy_next, acts_from, max(pace, 1))
+    return run_from(part.now, settings, tier.copy_next_ms, acts_from, max(pace, 1))
 
 
 @compiled
@@ -159,7 +168,7 @@ def until_expiry_acts(
 ) -> int:
     """The run of the expiry task that may delete something, or look something up."""
     settings = inputs.settings[part.settings]
-    pace, acts_from = settings.task_rounds, part.now
+    pace, acts_from = task_interval_ms(settings), part.now
     if not can_use_metadata(tiers, inputs, part, replica):
         pace = steady_retry(settings, tier.expiry_failures)
         acts_from = FOREVER if pace else part.now
@@ -171,7 +180,7 @@ def until_expiry_acts(
         elif rules.log_start_first and (replica.highest_remote != UNKNOWN or not rules.know_remote_first):
             acts_from = expires_from(lists, tiers, part, replica, tier, settings, drift)
     paces[EXPIRY_PACE] = max(pace, 1)
-    return run_from(part.now, tier.expiry_next, acts_from, max(pace, 1))
+    return run_from(part.now, settings, tier.expiry_next_ms, acts_from, max(pace, 1))
 
 
 @compiled
@@ -219,7 +228,7 @@ def until_follower_acts(
 ) -> int:
     """The run of a follower's task in which it may learn that more is tiered."""
     settings = inputs.settings[part.settings]
-    pace, acts_from = settings.task_rounds, part.now
+    pace, acts_from = task_interval_ms(settings), part.now
     if not can_use_metadata(tiers, inputs, part, replica):
         pace = steady_retry(settings, tier.follower_failures)
         acts_from = FOREVER if pace else part.now
@@ -229,7 +238,7 @@ def until_follower_acts(
         grows = found == replica.leo - 1 and drift[LEO] != 0  # what ends with its log grows with it
         acts_from = part.now if found > replica.highest_remote or grows else FOREVER
     paces[FOLLOWER_PACE] = max(pace, 1)
-    return run_from(part.now, tier.follower_next, acts_from, max(pace, 1))
+    return run_from(part.now, settings, tier.follower_next_ms, acts_from, max(pace, 1))
 
 
 @compiled

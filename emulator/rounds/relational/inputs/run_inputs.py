@@ -87,7 +87,7 @@ class RunInputs:
         self.most_fetches = _most_fetches(self.brokers, self.links)
         self.stale = _stale(self.places, self.timelines, self.homes)
         self.has_late_news = bool(self.stale.num_rows) and self.stale["news_lag"].null_count < self.stale.num_rows
-        self._checks = set(self.settings["retention_check_rounds"].to_pylist())
+        self._checks = self._periods("retention_check_ms")
         if not self.keeps_segments:
             self.settings = self.settings.drop_columns(list(OF_SEGMENTS))
         if not self.has_rates:
@@ -145,7 +145,7 @@ class RunInputs:
             has_older=any(s.protocol != "kafka" for s in self.scenarios),
             cuts_to_hw=any(s.protocol == "kafka-high-watermark" for s in self.scenarios),
             restarts=number in self._rounds_with("restarted"),
-            checks_retention=self.keeps_segments and number > 0 and any(number % period == 0 for period in self._checks),
+            checks_retention=self.keeps_segments and number > 0 and any(_is_due(number, *every) for every in self._checks),
             is_calm=number in self.calm,
         )
 
@@ -161,9 +161,14 @@ class RunInputs:
         edges = _edges(self.settings, "from_round", "to_round") | _edges(self.brokers, "from_round", "to_round")
         edges |= _edges(self.stale, "stale_from", "stale_to") | {0}
         edges |= {edge for name in ("deletions", "elections") for edge in self._rounds_of(name)}
-        for period in set(self.settings["rebalance_rounds"].to_pylist()) - {None}:
-            edges.update(range(period, self.rounds, period))
+        for every in self._periods("rebalance_ms"):
+            edges.update(number for number in range(1, self.rounds) if _is_due(number, *every))
         return set(range(self.rounds)) - {edge + later for edge in edges for later in range(SETTLING_ROUNDS + 1)}
+
+    def _periods(self, name: str) -> set[tuple[int, int]]:
+        """(ms of a round, ms of the period) of the settings that have one."""
+        both = zip(self.settings["round_ms"].to_pylist(), self.settings[name].to_pylist(), strict=True)
+        return {(round_ms, period_ms) for round_ms, period_ms in both if period_ms is not None}
 
     def _rounds_of(self, name: str) -> set[int]:
         return set(getattr(self, name)["command_round"].to_pylist())
@@ -171,6 +176,11 @@ class RunInputs:
     def _rounds_with(self, flag: str) -> set[int]:
         of = self.timelines.values()
         return {s.from_round for brokers in of for spans in brokers.values() for s in spans if getattr(s, flag)}
+
+
+def _is_due(number: int, round_ms: int, period_ms: int) -> bool:
+    """Of one round, what `tables.is_due` asks of them all."""
+    return number * round_ms % period_ms < round_ms
 
 
 def _edges(table: pa.Table, *names: str) -> set[int]:

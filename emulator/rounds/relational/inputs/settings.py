@@ -11,18 +11,20 @@ import pyarrow as pa
 from emulator.scenario import ELR_FEATURE, Command, Scenario, configs
 
 MOST_ROUNDS = 2**30
+MOST_MS = 2**60
 AS_RETENTION = -2
 NO_LIMIT = -1
 _SETTINGS: Mapping[str, pa.DataType] = {
     "min_insync_replicas": pa.int32(), "unclean_election": pa.bool_(), "recovery": pa.string(), "clears_elr": pa.bool_(),
-    "lag_rounds": pa.int64(), "isr_check_rounds": pa.int32(), "checkpoint_rounds": pa.int32(), "rebalance_rounds": pa.int32(),
-    "segment_bytes": pa.int64(), "segment_rounds": pa.int32(), "flush_messages": pa.int64(), "flush_rounds": pa.int32(),
-    "retention_bytes": pa.int64(), "retention_rounds": pa.int64(), "retention_check_rounds": pa.int32(),
-    "tiered": pa.bool_(), "copies": pa.bool_(), "task_rounds": pa.int32(), "backoff_rounds": pa.int32(),
+    "round_ms": pa.int64(), "lag_rounds": pa.int64(), "isr_check_ms": pa.int64(), "checkpoint_ms": pa.int64(),
+    "rebalance_ms": pa.int64(),
+    "segment_bytes": pa.int64(), "segment_rounds": pa.int32(), "flush_messages": pa.int64(), "flush_ms": pa.int64(),
+    "retention_bytes": pa.int64(), "retention_rounds": pa.int64(), "retention_check_ms": pa.int64(),
+    "tiered": pa.bool_(), "copies": pa.bool_(), "task_ms": pa.int64(), "backoff_rounds": pa.int32(),
     "elr": pa.bool_(), "protocol": pa.string(),
 }  # fmt: skip
 OF_SEGMENTS = (
-    "retention_bytes", "retention_rounds", "retention_check_rounds", "tiered", "copies", "task_rounds", "backoff_rounds",
+    "retention_bytes", "retention_rounds", "retention_check_ms", "tiered", "copies", "task_ms", "backoff_rounds",
 )  # fmt: skip
 """What no verb asks for where no segment is kept: rows are narrower without."""
 
@@ -72,6 +74,9 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
     def rounds(ms: int) -> int:
         return min(MOST_ROUNDS, max(1, ms // round_ms))
 
+    def period(ms: int) -> int:
+        return min(MOST_MS, max(1, ms))
+
     tiered = bool(value("remote.log.storage.system.enable") and value("remote.storage.enable"))
     copies = tiered and not value("remote.log.copy.disable")
 
@@ -91,20 +96,21 @@ def _settings(place: TopicPlace, commands: list[Command], number: int) -> dict[s
         "recovery": value("unclean.recovery.strategy"),
         "clears_elr": any(c.round == number and "min.insync.replicas" in (c.config or {}) for c in commands),
         "lag_rounds": lag_ms // round_ms,
-        "isr_check_rounds": min(MOST_ROUNDS, max(1, -(-lag_ms // (2 * round_ms)))),
-        "checkpoint_rounds": rounds(value("replica.high.watermark.checkpoint.interval.ms")),
-        "rebalance_rounds": rounds(value("leader.imbalance.check.interval.seconds") * 1000) if rebalances else None,
+        "round_ms": round_ms,
+        "isr_check_ms": period(lag_ms // 2),
+        "checkpoint_ms": period(value("replica.high.watermark.checkpoint.interval.ms")),
+        "rebalance_ms": period(value("leader.imbalance.check.interval.seconds") * 1000) if rebalances else None,
         "segment_bytes": value("segment.bytes"),
         "segment_rounds": rounds(value("segment.ms")),
         "flush_messages": unflushed["flush.messages"],
-        "flush_rounds": None if unflushed["flush.ms"] is None else rounds(unflushed["flush.ms"]),
+        "flush_ms": None if unflushed["flush.ms"] is None else period(unflushed["flush.ms"]),
         "retention_bytes": retention("bytes"),
         "retention_rounds": retention("ms") // round_ms,
         "tiered": tiered,
         "copies": copies,
-        "task_rounds": rounds(value("remote.log.manager.task.interval.ms")),
+        "task_ms": period(value("remote.log.manager.task.interval.ms")),
         "backoff_rounds": rounds(value("replica.fetch.backoff.ms")),
-        "retention_check_rounds": rounds(value("log.retention.check.interval.ms")),
+        "retention_check_ms": period(value("log.retention.check.interval.ms")),
         "elr": scenario.features[ELR_FEATURE] > 0,
         "protocol": scenario.protocol,
     }
@@ -121,7 +127,7 @@ def may_delete(scenario: Scenario, topic: str, topic_config: Mapping[str, Any], 
         size, age_ms, check_ms = (int(configs.effective(cluster, own, key)) for key in _RETENTION)
         deletes = "delete" in str(configs.effective(cluster, own, "cleanup.policy"))
         meets |= deletes and (size >= 0 or 0 <= age_ms < last * scenario.round_ms)
-        checks |= check_ms // scenario.round_ms <= last
+        checks |= check_ms <= last * scenario.round_ms
     return checks and (deletes_records or meets)
 
 

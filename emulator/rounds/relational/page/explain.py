@@ -59,7 +59,7 @@ SENTENCES = {
     "delete_old_segments": (9, "first what ends at or below the local log start, then by size, then by age."),
     "write_checkpoints": (
         9,
-        "in rounds divisible by the checkpoint period, running replicas: checkpoint := hw; flush.ms likewise.",
+        "in rounds in which the checkpoint is due, running replicas: checkpoint := hw; flush.ms likewise.",
     ),
     "count_outcomes": (10, "under min ISR: |ISR| < min ISR; under replicated: |ISR| < |replicas|."),
     "keep_caches_of_followers": (7, "cache entries at or above it go"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.rounds.relational.tables import Round, over
+from emulator.rounds.relational.tables import Round, is_due, over
 from emulator.rounds.relational.verbs.elr import best_answer, fence_one_by_one, leave_unclean, remember_last_leader
 
 PLACES_HELD = {"position": "was_at", "target_position": "was_to_be_at"}
@@ -78,7 +78,7 @@ def take_commands(now: Round) -> Round:
 
 def elect_preferred(now: Round) -> Round:
     """On command, or by auto rebalance: the first replica leads if it is in the ISR and unfenced."""
-    asked = "coalesce(round > 0 AND round % rebalance_rounds = 0, false)"
+    asked = f"coalesce(round > 0 AND {is_due('rebalance_ms')}, false)"
     if now.inputs.elections is not None:
         asked = f"({asked} OR asked_to_elect)"
     may_lead = "position = 0 AND in_isr AND NOT fenced"

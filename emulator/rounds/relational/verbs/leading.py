@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from emulator.rounds.relational.inputs.workload import OF_RATES
 from emulator.rounds.relational.queries.query import Query
-from emulator.rounds.relational.tables import ACKS, BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, of_leader, over
+from emulator.rounds.relational.tables import ACKS, BATCH_COLUMNS, PARTITION, REPLICA, SERVES, Round, is_due, of_leader, over
 from emulator.rounds.relational.verbs.elr import MINIMUM, change_isr
 
 WORK = ("from_round", "to_round", "records", "record_bytes", "acked_on_append", "unacknowledged", *OF_RATES)
@@ -184,7 +184,7 @@ def judge_followers(now: Round) -> Round:
             " AND leo >= leader_hw AND (protocol != 'kafka' OR leo >= lead_start)"
         ),
     )
-    checks = "client_works AND round % isr_check_rounds = 0 AND broker != client_leader"
+    checks = f"client_works AND {is_due('isr_check_ms')} AND broker != client_leader"
     now = now.with_columns(
         lags=f"{checks} AND NOT caught_up AND NOT shrink_pends AND (is_known OR is_joiner)",
         asks=f"confirms OR NOT {over('bool_or(join_pends OR shrink_pends)')}",

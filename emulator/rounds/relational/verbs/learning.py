@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.relational.queries.query import Query
-from emulator.rounds.relational.tables import PARTITION, Round, of_leader, over
+from emulator.rounds.relational.tables import PARTITION, Round, is_due, of_leader, over
 from emulator.rounds.relational.verbs.controller import tell
 
 
@@ -59,10 +59,10 @@ def _hear_late_news(now: Round, news: Query) -> Round:
 
 
 def write_checkpoints(now: Round) -> Round:
-    """Running replicas write their high watermark down, and flush, in rounds divisible by the periods."""
+    """Running replicas write their high watermark down, and flush, in rounds in which that is due."""
     return now.with_columns(
-        hw_checkpoint="IF(running AND round % checkpoint_rounds = 0, hw, hw_checkpoint)",
-        flushed="IF(running AND coalesce(round % flush_rounds = 0, false), leo, flushed)",
+        hw_checkpoint=f"IF(running AND {is_due('checkpoint_ms')}, hw, hw_checkpoint)",
+        flushed=f"IF(running AND coalesce({is_due('flush_ms')}, false), leo, flushed)",
     )
 
 

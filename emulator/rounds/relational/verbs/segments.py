@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from emulator.rounds.relational.queries.query import Query
-from emulator.rounds.relational.tables import REPLICA, SEGMENT_COLUMNS, Round
+from emulator.rounds.relational.tables import REPLICA, SEGMENT_COLUMNS, Round, is_due
 from emulator.rounds.relational.verbs.caches import keep_caches_of_followers
 from emulator.rounds.relational.verbs.logs import bytes_between, contents
 
@@ -85,7 +85,7 @@ def delete_old_segments(now: Round) -> Round:
         return now
     now = now.with_replicas(now.replicas.settled())
     looking = now.replicas.where(
-        "keeps_segments AND running AND position IS NOT NULL AND round > 0 AND round % retention_check_rounds = 0"
+        f"keeps_segments AND running AND position IS NOT NULL AND round > 0 AND {is_due('retention_check_ms')}"
     )
     copied = "0L" if now.remote_segments is None else "highest_remote + 1"
     known = ("hw", "log_start", "retention_bytes", "retention_rounds", "round", "tiered", "copies")

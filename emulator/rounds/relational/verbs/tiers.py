@@ -70,17 +70,17 @@ def run_tier_tasks(now: Round) -> Round:
         works="tiered AND running AND position IS NOT NULL",
     )
     now = now.with_columns(takes="running AND position IS NOT NULL AND duty != new_duty")
-    tasks = ("copy_next", "expiry_next", "follower_next")
+    tasks = ("copy_next_ms", "expiry_next_ms", "follower_next_ms")
     now = now.with_columns(
         duty="IF(takes, new_duty, duty)",
         copied="IF(takes, null, copied)",
         knows_start="knows_start AND NOT takes",
-        **{task: f"IF(takes, round, {task})" for task in tasks},
+        **{task: f"IF(takes, round * round_ms, {task})" for task in tasks},
     )
     now = now.with_columns(
-        expires=f"works AND duty = {LEADS} AND round >= expiry_next",
-        may_copy=f"works AND duty = {LEADS} AND round >= copy_next",
-        looks=f"works AND duty = {FOLLOWS} AND round >= follower_next",
+        expires=f"works AND duty = {LEADS} AND round * round_ms >= expiry_next_ms",
+        may_copy=f"works AND duty = {LEADS} AND round * round_ms >= copy_next_ms",
+        looks=f"works AND duty = {FOLLOWS} AND round * round_ms >= follower_next_ms",
     )
     now = now.with_columns(may_copy="may_copy AND copies", **_next_runs())
     now = now.with_replicas(now.replicas.settled())
@@ -89,8 +89,13 @@ def run_tier_tasks(now: Round) -> Round:
 
 
 def _next_runs() -> dict[str, str]:
-    when = {"copy_next": "may_copy", "expiry_next": "expires", "follower_next": "looks"}
-    return {task: f"IF({due}, round + task_rounds, {task})" for task, due in when.items()}
+    """A run ends when it was due; one that had to wait ends with the round."""
+    when = {"copy_next_ms": "may_copy", "expiry_next_ms": "expires", "follower_next_ms": "looks"}
+    wait = "greatest(task_ms, round_ms)"
+    return {
+        task: f"IF({due}, IF({task} > (round - 1) * round_ms, {task}, round * round_ms) + {wait}, {task})"
+        for task, due in when.items()
+    }
 
 
 def _look_up(now: Round) -> Round:

@@ -1,6 +1,7 @@
 """Reads the fixtures of phases: a small partition before and after a phase, as text.
 
-A file is a phase. Its fixtures begin with `=== name`; `#` begins a comment.
+A file is a phase, a function that play_round.py calls (played.py says where it is over). Its fixtures begin with `=== name`; `#`
+begins a comment.
 
     === acks=1 is appended below min.insync.replicas
     settings: min.insync.replicas=2             configuration and features, under Kafka's names
@@ -50,10 +51,11 @@ Cells = dict[str, str]
 
 @dataclass
 class Fixture:
-    """A fixture as it is written: cells of text."""
+    """A fixture as it is written, from a line of its file on: cells of text."""
 
     phase: str
     name: str
+    line: int
     settings: Cells = field(default_factory=dict)
     appends: list[Cells] = field(default_factory=list)
     commands: list[Cells] = field(default_factory=list)
@@ -62,11 +64,11 @@ class Fixture:
     partition_after: Cells = field(default_factory=dict)
     replicas_after: list[Cells] = field(default_factory=list)
 
-    def expected(self) -> list[tuple[str, str, str, str]]:
-        """(fixture, broker, column, value) of every cell after the phase; no broker for those of the partition."""
-        cells = [(self.name, "", column, value) for column, value in self.partition_after.items()]
+    def expected(self) -> list[tuple[str, str, str]]:
+        """(broker, column, value) of every cell after the phase; no broker for those of the partition."""
+        cells = [("", column, value) for column, value in self.partition_after.items()]
         for row in self.replicas_after:
-            cells += [(self.name, row["broker"], column, value) for column, value in row.items() if column != "broker"]
+            cells += [(row["broker"], column, value) for column, value in row.items() if column != "broker"]
         return cells
 
 
@@ -76,13 +78,13 @@ def read_fixtures(folder: Path) -> list[Fixture]:
 
 
 def _fixtures(phase: str, lines: list[str]) -> Iterator[Fixture]:
-    fixture, after, header = Fixture(phase, ""), False, []
-    for line in (line.split("#")[0].strip() for line in lines):
+    fixture, after, header = Fixture(phase, "", 0), False, []
+    for number, line in enumerate((line.split("#")[0].strip() for line in lines), 1):
         key, _, rest = line.partition(":")
         if line.startswith("==="):
             if fixture.name:
                 yield fixture
-            fixture, after = Fixture(phase, line.strip("= ")), False
+            fixture, after = Fixture(phase, line.strip("= "), number), False
         elif line == "then":
             after = True
         elif key == "settings":

@@ -23,21 +23,21 @@ from emulator.rounds.slots import MAX_SLOTS, has, slot_at
 from tests.phases.partitions import Loaded
 
 OVER_BEFORE = {
-    "apply_inputs": "note_high_watermarks",
-    "elect_leader": "is_ready",
+    "take_inputs": "note_high_watermarks",
+    "fence_and_elect": "is_ready",
     "append": "fetch",
-    "request_fetch": "mark_superseded",
-    "judge_in_sync": "respond",
+    "fetch": "mark_superseded",
+    "join_and_shrink": "respond",
     "advance_high_watermark": "respond",
-    "fetch": "learn",
+    "respond": "learn",
     "learn": "delete_segments",
-    "checkpoint": "check_invariants",
+    "checkpoint_and_flush": "check_invariants",
     "count_outcomes": "end_round",
 }
-"""Phase of the fixtures -> the function of play_round.py before whose call it is over.
+"""Phase, a function of play_round.py and a file of fixtures -> the function there before whose call it is over.
 
-take_inputs, fence_and_elect (with know_isr), append (with ask_for_recovery), fetch, join_and_shrink twice, for its functions hand
-over in it what they judge, respond, learn, checkpoint_and_flush, count_outcomes.
+fence_and_elect is over with know_isr, append with ask_for_recovery. advance_high_watermark is called by join_and_shrink, twice,
+so that both are over at once.
 """
 
 Seen = dict[str, Any]

@@ -29,12 +29,16 @@ def test_phase(block: Block, number: int) -> None:
     before = loaded(block, number, SITUATIONS[number])
     watched = play_until_over(fixture.phase, before)
     assert before.part.truncated == sum(watched.truncated.values())
-    found = []
-    for name, broker, column, _ in fixture.expected():
+    expected = fixture.expected()
+    assert expected
+    differences = []
+    for broker, column, value in expected:
         seen = seen_of_replica(before, watched, int(broker) - 1) if broker else seen_of_partition(before)
-        found.append((name, broker, column, as_text(column, seen)))
-    assert found
-    assert found == fixture.expected()
+        found = as_text(column, seen)
+        if found != value:
+            whose = f"broker {broker}" if broker else "the partition"
+            differences.append(f"{column} of {whose}: expected {value}, found {found}")
+    assert not differences, "\n".join([f"tests/phases/{fixture.phase}.txt, line {fixture.line}:", *differences])
 
 
 def test_every_phase_has_fixtures() -> None:

@@ -13,7 +13,8 @@ from emulator.session import get_session, stop_if_ours
 from tests.engine_helpers import QUICK_JAVA
 
 LONGEST = (
-    "test_relational_rounds.py", "test_compiled.py", "test_golden.py", "test_queries.py", "test_against_reference.py",
+    "test_relational_rounds.py", "test_compiled.py", "test_golden.py", "test_relational_tables.py", "test_queries.py",
+    "test_against_reference.py",
     "test_packed_cluster.py", "test_relational_check.py", "test_report.py", "test_steps.py", "test_differential.py",
     "test_jobs.py", "test_first_copies.py", "test_groups.py", "test_readers.py", "test_tutorial.py", "test_ledger_jobs.py",
     "test_compiled_cache.py", "test_variants_random.py", "test_copies_against_reference.py", "test_schedules.py",

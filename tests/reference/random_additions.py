@@ -1,0 +1,183 @@
+"""What random scenarios have laid over them: eligible leader replicas, late news, fetches, moments of faults, reassignments.
+
+Each draws with a generator of its own, so that the cases it is laid over stay as their seed gives them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+OUTAGE_FAULTS = ("broker_crash", "power_loss", "disk_loss", "controlled_shutdown", "broker_pause", "isolation")
+RECOVERY_STRATEGIES = ("none", "balanced", "aggressive")
+
+
+def with_elr(seed: int, cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster with eligible leader replicas, and sometimes defaults of its topics for them."""
+    rng = random.Random(f"elr/{seed}")
+    config = dict(cluster["config"])
+    if rng.random() < 0.5:
+        config["min.insync.replicas"] = 2
+    if rng.random() < 0.4:
+        config["unclean.recovery.strategy"] = rng.choice(RECOVERY_STRATEGIES)
+    return {**cluster, "config": config, "features": {"eligible.leader.replicas.version": 1}}
+
+
+def with_fetching(seed: int, cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The cluster with more than one fetch a round: so many, or as many as fit."""
+    rng = random.Random(f"fetching/{seed}")
+    round_ms, config = cluster["round_ms"], dict(cluster["config"])
+    config.setdefault("replica.fetch.max.bytes", rng.choice((300, 1000, 3000)))
+    if rng.random() < 0.3:
+        config["replica.fetch.response.max.bytes"] = rng.choice((200, 2000))
+    given = rng.choice(
+        (
+            {"fetches_per_round": rng.randint(2, 4)},
+            {"fetch_round_trip_ms": round_ms / rng.choice((2, 3, 7, 40))},
+            {"fetch_round_trip_ms": rng.choice((0.5, 30.125)), "fetch_bytes_per_second": rng.choice((3000, 20_000, 10**9))},
+            {"fetch_bytes_per_second": 5000},
+        )
+    )
+    return {**cluster, "config": config, **given}
+
+
+def case_with_elr(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with an ISR that is easily too small, and with outages that leave few replicas or none."""
+    replicas, topic_config = case["replicas"], dict(case["topic_config"])
+    if rng.random() < 0.7:
+        topic_config["min.insync.replicas"] = rng.choice((1, 2, 2, 2, 3, 3))
+    # More than there are replicas is refused at the start, but not by alter_config.
+    minimum = topic_config.get("min.insync.replicas", cluster["config"].get("min.insync.replicas", 1))
+    topic_config["min.insync.replicas"] = min(minimum, len(replicas))
+    if rng.random() < 0.5:
+        topic_config["unclean.recovery.strategy"] = rng.choice(RECOVERY_STRATEGIES)
+    if rng.random() < 0.7:
+        topic_config.pop("unclean.leader.election.enable", None)
+    commands = list(case["commands"])
+    for key, likely in (("min.insync.replicas", 0.3), ("unclean.recovery.strategy", 0.15)):
+        if rng.random() < likely:
+            value = rng.randint(1, 3) if key == "min.insync.replicas" else rng.choice(RECOVERY_STRATEGIES)
+            round_ = rng.randrange(cluster["rounds"])
+            commands.append({"round": round_, "kind": "alter_config", "config": {key: value}})
+    outages = [fault for _ in range(rng.choice((0, 1, 1, 2))) for fault in _outage(rng, replicas, cluster)]
+    initial = case["initial"]
+    if initial is not None and "isr" in initial:
+        minimum = topic_config.get("min.insync.replicas", cluster["config"].get("min.insync.replicas", 1))
+        initial = {**initial, "elr": _random_elr(rng, initial, min(minimum, len(replicas)))}
+    return {
+        **case,
+        "topic_config": topic_config,
+        "initial": initial,
+        "faults": case["faults"] + outages,
+        "commands": commands,
+    }
+
+
+def _outage(rng: random.Random, replicas: list[int], cluster: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Replicas go one after the other or at once, and come back in any order."""
+    timeout = cluster["session_timeout_rounds"]
+    kinds = [kind for kind in OUTAGE_FAULTS if rng.random() < 0.5] or [rng.choice(OUTAGE_FAULTS)]
+    faults = []
+    round_ = rng.randrange(cluster["rounds"])
+    for broker in rng.sample(replicas, rng.choice((len(replicas), len(replicas), rng.randint(1, len(replicas))))):
+        to_round = round_ + rng.randint(1, 2 * timeout)
+        faults.append({"kind": rng.choice(kinds), "broker": broker, "from_round": round_, "to_round": to_round})
+        round_ += rng.choice((0, 0, 1, 2, timeout))
+    return [fault for fault in faults if fault["from_round"] < cluster["rounds"]]
+
+
+def _random_elr(rng: random.Random, initial: Mapping[str, Any], minimum: int) -> list[int]:
+    """Some of those that have as much as the leader's high watermark, if the ISR is too small."""
+    if len(initial["isr"]) >= minimum:
+        return []
+    hw = initial["replicas"][initial["leader"]]["hw"]
+    able = [broker for broker, log in initial["replicas"].items() if log["leo"] >= hw and broker not in initial["isr"]]
+    return sorted(broker for broker in able if rng.random() < 0.7)
+
+
+def case_with_late_news(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with old news for whom stale_metadata covers, and with leaders that change while it does."""
+    rounds, replicas = cluster["rounds"], case["replicas"]
+    faults = [
+        {**fault, "lag_rounds": rng.randint(1, 8)} if fault["kind"] == "stale_metadata" and rng.random() < 0.7 else fault
+        for fault in case["faults"]
+    ]
+    commands = list(case["commands"])
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        fault: dict[str, Any] = {"kind": "stale_metadata", "broker": rng.choice(replicas), **random_interval(rng, rounds, 20)}
+        if rng.random() < 0.8:
+            fault["topic"] = case["topic"]
+        if rng.random() < 0.9:
+            fault["lag_rounds"] = rng.choice((1, 2, 3, rng.randint(1, 10)))
+        faults.append(fault)
+        round_ = fault["from_round"]
+        for _ in range(rng.choice((0, 1, 2, 3))):
+            round_ += rng.randint(0, 4)
+            if round_ >= rounds:
+                break
+            if rng.random() < 0.5:
+                order = rng.sample(replicas, len(replicas))
+                commands.append({"round": round_, "kind": "reassign", "replicas": order})
+            commands.append({"round": round_, "kind": "preferred_leader_election"})
+    return {**case, "faults": faults, "commands": commands}
+
+
+def case_with_reassignments(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with reassignments one after the other, some in one round, some while another is under way, some cancelled."""
+    brokers, replicas, commands = case["brokers"][:7], case["replicas"], list(case["commands"])
+    round_ = rng.randrange(cluster["rounds"])
+    for _ in range(rng.choice((2, 3, 4, 6))):
+        command: dict[str, Any] = {"round": round_, "kind": "cancel_reassignment"}
+        if rng.random() < 0.7:
+            wanted = replicas if rng.random() < 0.3 else brokers
+            some = rng.sample(wanted, rng.randint(1, min(len(wanted), len(replicas) + 2)))
+            command = {"round": round_, "kind": "reassign", "replicas": some}
+        commands.append(command)
+        round_ = min(round_ + rng.choice((0, 0, 1, 2, 5)), cluster["rounds"] - 1)
+    topic_config = dict(case["topic_config"])
+    if rng.random() < 0.4:
+        topic_config["unclean.leader.election.enable"] = True
+    return {**case, "commands": commands, "topic_config": topic_config}
+
+
+def case_with_far_links(rng: random.Random, case: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with slow links that are far as well, or only that, and some more of them."""
+    round_ms, replicas = cluster["round_ms"], case["replicas"]
+    faults = []
+    for fault in case["faults"]:
+        if fault["kind"] == "slow_link" and rng.random() < 0.6:
+            fault = {**fault, "round_trip_ms": round_ms / rng.choice((1.5, 2, 3, 10))}
+            if rng.random() < 0.5:
+                del fault["bytes_per_second"]
+        faults.append(fault)
+    for _ in range(rng.choice((0, 1, 2))):
+        fault = {"kind": "slow_link", "broker": rng.choice(replicas), "round_trip_ms": round_ms / rng.choice((0.4, 2, 5))}
+        faults.append({**fault, **random_interval(rng, cluster["rounds"], 20)})
+    return {**case, "faults": faults}
+
+
+def case_with_moments(rng: random.Random, case: Mapping[str, Any]) -> dict[str, Any]:
+    """The case with moments of faults, more records and more of acks 0 and 1."""
+    workload = [{**row, "records_per_round": row["records_per_round"] * rng.choice((1, 7, 40))} for row in case["workload"]]
+    workload = [{**row, "acks": "1"} if rng.random() < 0.4 else row for row in workload]
+    return {**case, "workload": workload, "faults": with_moments(rng, case["faults"])}
+
+
+def with_moments(rng: random.Random, faults: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The faults, most of those that kill a broker with a moment."""
+    found = []
+    for fault in faults:
+        moment = rng.choice((None, 0, 0.25, 0.5, 0.29, rng.random(), rng.random(), "after-append"))
+        kills = fault["kind"] in ("broker_crash", "power_loss", "disk_loss", "rack_loss")
+        found.append({**fault, "moment": moment} if kills and moment is not None else dict(fault))
+    return found
+
+
+def random_interval(rng: random.Random, rounds: int, longest: int) -> dict[str, int]:
+    """From some round on, for some rounds."""
+    from_round = rng.randrange(rounds)
+    interval = {"from_round": from_round, "to_round": from_round + rng.randint(1, longest)}
+    if rng.random() < 0.05:
+        del interval["to_round"]
+    return interval

@@ -20,7 +20,12 @@ from emulator.rounds.slots import has
 
 @compiled_into_callers
 def learn(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica], rules: Rules) -> None:
-    """Step 8: whoever is not deaf believes the controller; who leads by that is ready, the others follow."""
+    """Step 8: whoever is not deaf believes the controller; who leads by that is ready, the others follow.
+
+    What T committed up to now stays committed if it steps down.
+    """
+    if is_ready(part, replicas):
+        part.lead_hw = replicas[part.client_leader].hw
     if not rules.response_in_leader_epoch:
         for slot in range(part.slots):
             leader, epoch = told(lists, part, replicas, slot)
@@ -35,8 +40,6 @@ def learn(lists: Lists, inputs: Inputs, part: Partition, replicas: Rows[Replica]
     replica = replicas[part.client_leader]
     if not replica.status & DEAF:
         part.known_isr = part.isr
-    if is_ready(part, replicas):
-        part.lead_hw = replica.hw
 
 
 @compiled_into_callers

@@ -65,6 +65,7 @@ def test_late_news(tmp_path: Path, seed: int) -> None:
 
 def test_last_moments_with_one_fetch_a_round(tmp_path: Path) -> None:
     assert_equal(tmp_path, random_batch(32, 100, moments=True))
+    assert_equal(tmp_path, random_batch(61, 30, elr=True, late_news=True, moments=True))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 11])

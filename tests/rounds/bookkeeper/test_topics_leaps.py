@@ -72,7 +72,8 @@ def test_leaps_of_topics_give_what_plain_rounds_give(tmp_path: Path) -> None:
 
 
 def test_leaps_where_rounds_divide_no_period(tmp_path: Path) -> None:
-    run = run_of_cases({f"s{seed}": uneven(seed, long_schedule(seed)) for seed in range(80, 120)}, tmp_path)
+    """In the first a former owner, who has not heard of it, finds its ledger too old while the last one writes another."""
+    run = run_of_cases({f"s{seed}": uneven(seed, long_schedule(seed)) for seed in (72, *range(80, 120))}, tmp_path)
     assert_same(played_topics(run.scenarios, leaps=True), played_topics(run.scenarios))
 
 

@@ -102,9 +102,20 @@ def horizon(
 
 @compiled
 def until_rollover(topics: TopicLists, inputs: Inputs, topic: Topic, busy: int, acked: int) -> int:
-    """The round in which the ledger that is written may be full, or old."""
+    """The round in which a ledger that an owner writes may be full, or old: also that of one who doesn't know of its end yet."""
+    due = FOREVER
+    for at in every(topic.owners):
+        owner = topics.owners[at]
+        if owner.phase == WRITE_LEDGER:
+            due = min(due, until_full_or_old(topics, inputs, topic, owner.part, acked if owner.part == busy else 0))
+    return due
+
+
+@compiled
+def until_full_or_old(topics: TopicLists, inputs: Inputs, topic: Topic, number: int, acked: int) -> int:
+    """The round in which a ledger of the list may be, which gets so many entries a round."""
     settings = inputs.topics[topic.topic_settings]
-    part, ledger = topics.parts[topic.ledgers.start + busy], topics.ledgers[topic.ledgers.start + busy]
+    part, ledger = topics.parts[topic.ledgers.start + number], topics.ledgers[topic.ledgers.start + number]
     due = FOREVER
     for age in (settings.min_age_rounds, settings.max_age_rounds):
         if part.created_round + age - 1 >= topic.now:

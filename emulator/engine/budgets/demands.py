@@ -93,7 +93,9 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     appends = np.where(serves, due_bytes(inputs, parts["workload"], round_), 0)
     follows = has_leader[of] & (slot != client_leader[of])
     lacks = np.maximum(log_bytes[leader][of] - log_bytes, 0)
-    most = most_fetched(inputs, parts["scenario"][of], np.minimum(limit("fetch_max_bytes"), limit("response_max_bytes")))
+    limit_bytes = np.minimum(limit("fetch_max_bytes"), limit("response_max_bytes"))
+    batch_bytes = largest_batches(inputs)[pattern_in_force(inputs, parts["workload"], round_)]
+    most = most_fetched(inputs, parts["scenario"][of], np.maximum(limit_bytes, batch_bytes[of]))
     wanted = np.minimum(-(-lacks // shared.window_rounds) + appends[of], most)
     asks = follows & (parts["assigned"][of] >> slot & 1 == 1) & runs & serves[of]
     outside = follows & (parts["known_isr"][of] >> slot & 1 == 0)
@@ -123,18 +125,38 @@ def leader_serves(state: State, inputs: Inputs, round_: int) -> np.ndarray:
 
 def due_bytes(inputs: Inputs, workload: np.ndarray, round_: int) -> np.ndarray:
     """What clients bring in a round, in bytes, by places of workloads that were in force before it."""
-    return bytes_of_workload(inputs, in_force(np.asarray(inputs.workload)["from_round"], workload, round_))
+    return bytes_of_patterns(inputs, pattern_in_force(inputs, workload, round_))
+
+
+def pattern_in_force(inputs: Inputs, workload: np.ndarray, round_: int) -> np.ndarray:
+    """The places of what clients bring in a round, -1 for nothing, by places of workloads that were in force before it."""
+    found: np.ndarray = np.asarray(inputs.workload)["pattern"][
+        in_force(np.asarray(inputs.workload)["from_round"], workload, round_)
+    ]
+    return found
 
 
 def bytes_of_workload(inputs: Inputs, workload: np.ndarray) -> np.ndarray:
     """What workloads, by their places, bring in a round."""
-    sizes = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)  # without a pattern it is the last
-    found: np.ndarray = sizes[np.asarray(inputs.workload)["pattern"][workload]]
+    return bytes_of_patterns(inputs, np.asarray(inputs.workload)["pattern"][workload])
+
+
+def bytes_of_patterns(inputs: Inputs, pattern: np.ndarray) -> np.ndarray:
+    """The bytes of patterns, by their places."""
+    found: np.ndarray = np.append(np.asarray(inputs.patterns)["size_bytes"], 0)[pattern]  # without a pattern it is the last
     return found
 
 
+def largest_batches(inputs: Inputs) -> np.ndarray:
+    """By pattern the bytes of its largest batch; behind them 0, of none."""
+    first, ends = np.asarray(inputs.patterns)["first_batch"], np.asarray(inputs.batches)["end_bytes"]
+    batches = np.diff(ends, prepend=0)
+    batches[first] = ends[first]
+    return np.append(np.maximum.reduceat(batches, first) if len(first) else first, 0)
+
+
 def most_fetched(inputs: Inputs, scenario: np.ndarray | int, limit_bytes: np.ndarray) -> np.ndarray:
-    """Bytes that the fetches of a round bring at most, each up to a limit (rounds/kafka/fetches_of_round.py)."""
+    """Bytes that the fetches of a round bring at most, each up to so many (rounds/kafka/fetches_of_round.py)."""
     of = np.asarray(inputs.scenarios)[scenario]
     fetch_us = of["round_trip_us"] + limit_bytes * US_PER_SECOND // of["fetch_bytes_per_second"]
     fetches = np.where(of["fetches_per_round"] > 0, of["fetches_per_round"], np.maximum(1, of["round_us"] // fetch_us))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.engine.budgets.demands import Layout, most_fetched
+from emulator.engine.budgets.demands import Layout, largest_batches, most_fetched
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.throttled import ThrottledReplicas
@@ -131,10 +131,10 @@ def _most_of_clients(state: State) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _most_in_round(inputs: Inputs, scenario: int) -> int:
-    """Bytes that a follower fetches in a round at most, whatever limits its broker has and when."""
+    """Bytes that a follower fetches in a round at most, whatever limits its broker has, and whatever batches there are."""
     rows = (np.asarray(inputs.settings), np.asarray(inputs.spans))
     limits = np.concatenate([of[name] for of in rows for name in ("fetch_max_bytes", "response_max_bytes")])
-    return int(most_fetched(inputs, scenario, np.maximum(np.unique(limits), 0)).max())
+    return int(most_fetched(inputs, scenario, np.maximum(np.unique(limits), largest_batches(inputs).max())).max())
 
 
 def _pairs(parts: np.ndarray, leads: np.ndarray, follows: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

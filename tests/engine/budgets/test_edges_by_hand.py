@@ -114,6 +114,15 @@ def test_more_fetches_ask_for_more(tmp_path: Path) -> None:
     assert [row[-1] for row in asked(block_at(25, tmp_path, rates=rates, scenario=timed), 25)] == [1000, 2800, 1000, 2800, 0]
 
 
+def test_larger_batches_come_whole(tmp_path: Path) -> None:
+    """Batches of 6000 bytes come one a fetch, whatever replica.fetch.max.bytes is (KIP-74): broker 3 lacks 20 of them."""
+    two = SCENARIO.replace("record_bytes = 1000", "record_bytes = 6000").replace("fetches_per_round = 1", "fetches_per_round = 2")
+    assert [row[-1] for row in asked(block_at(25, tmp_path, "", scenario=two), 25)] == [6000, 12_000, 6000, 12_000, 0]
+    # t = 240 ms + 60 of the bytes: three a round of a second, as the 18000 in even parts are.
+    timed = two.replace("fetches_per_round = 2", "fetch_round_trip_ms = 240\nfetch_bytes_per_second = 100000")
+    assert [row[-1] for row in asked(block_at(25, tmp_path, "", scenario=timed), 25)] == [6000, 18_000, 6000, 18_000, 0]
+
+
 def test_inputs_are_those_of_the_round(tmp_path: Path) -> None:
     away = block_at(24, tmp_path, ends=26)
     assert [row[-1] for row in asked(away, 24)] == [1000, 0, 1000, 0, 0]

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from emulator.engine.budgets.read_queue import ReadTask, reads_of
+from emulator.inputs.arrays.shared_reads import BY_ITSELF
 from emulator.report.limits import APPROXIMATE, NOT_ANSWERED, limits
+from emulator.rounds.kafka.reading.records import IS_MADE
 from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
 from emulator.scenario.configs import KEYS
 from emulator.scenario.durations import rounds_of
@@ -129,3 +132,15 @@ def test_how_far_a_real_broker_lets_a_client_run_ahead(times: int, ahead: float)
     most, mean = seconds_ahead(times, 600)
     assert round(most, 1) == ahead
     assert mean == pytest.approx(1, abs=0.01)
+
+
+def test_in_which_rounds_readers_get_a_thread() -> None:
+    """13 readers for 10 threads that make a read a round: the figure of docs/accuracy.md, Remote reads."""
+    rounds, last_rounds, reads = 100, [-1] * 13, [0] * 13
+    for now in range(rounds):
+        tasks = [ReadTask((at, 0), BY_ITSELF, last, 1) for at, last in enumerate(last_rounds)]
+        for at, (found, _) in enumerate(reads_of(tasks, 10, 100, float("inf"))):
+            if found == IS_MADE:
+                last_rounds[at], reads[at] = now, reads[at] + 1
+    assert reads == [rounds] * 7 + [rounds // 2] * 6
+    assert "of 13 for 10 threads seven read in each round and six in every second one*" in PAGE

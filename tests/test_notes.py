@@ -270,6 +270,42 @@ def test_what_slow_disks_and_links_limit(tmp_path: Path) -> None:
     assert notes(tmp_path, more=link.replace("SLOW", "round_trip_ms = 50")) == []
 
 
+def test_round_trips_above_a_round_are_told(tmp_path: Path) -> None:
+    """A round of 100 ms holds a fetch of 600 ms: what a crash takes along is 100 ms of writes, not 300 (test_last_moments.py)."""
+    link = 'round_ms = 100\n[[faults]]\nkind = "slow_link"\nbroker = 1\nround_trip_ms = MS\nfrom_round = 5\n'
+    in_rounds = "a fetch is over within its round of 100 ms all the same"
+
+    def told(ms: int, cluster: str = "") -> list[str]:
+        path = tmp_path / "links.toml"
+        rounds, fault = link.replace("MS", str(ms)).split("\n", 1)
+        path.write_text(f"{rounds}\n{CLUSTER.replace('CLUSTER', cluster).replace('TOPIC', '')}{fault}")
+        return [note.partition(",")[0] for note in notes_of(load_run(str(path)))]
+
+    assert told(100) == []
+    assert told(101) == [f"round_trip_ms of slow_link = 101: {in_rounds}"]
+    assert told(101, "fetches_per_round = 1") == []
+    assert told(50, "fetch_round_trip_ms = 100.5") == [f"fetch_round_trip_ms = 100.5: {in_rounds}"]
+
+
+def test_reads_that_are_no_whole_part_of_a_round_are_told(tmp_path: Path) -> None:
+    reads = '[[consumers]]\ngroup = "g"\ntopic = "t"\n[remote_storage]\nread_ms = MS\n'
+    assert notes(tmp_path, more=reads.replace("MS", "250")) == []
+    assert notes(tmp_path, more="[remote_storage]\nread_ms = 300\n") == []
+    for ms, told in ((1000, "1 read in a round of 500 ms, not 0.5"), (150, "3 reads in a round of 500 ms, not 3.3")):
+        [note] = notes(tmp_path, more=reads.replace("MS", str(ms)))
+        assert note.startswith(f"read_ms = {ms}: a thread makes {told};")
+
+
+def test_fetchers_that_share_nothing_are_told(tmp_path: Path) -> None:
+    def told(more: str = "", budget: str = "") -> list[str]:
+        return notes(tmp_path, cluster=f'{budget}\nconfig = {{ "num.replica.fetchers" = 4 {more} }}')
+
+    assert told() == ["no effect here: num.replica.fetchers (where no broker's network or disk is limited)"]
+    assert told(budget="network_bytes_per_second = 1000000") == told(budget="disk_bytes_per_second = 1000000") == []
+    assert told(', "replica.fetch.min.bytes" = 1000') == []
+    assert notes(tmp_path, cluster='config = { "num.replica.fetchers" = 1 }') == []
+
+
 def test_an_empty_list_takes_nothing_away(tmp_path: Path) -> None:
     crash = '[[faults]]\nkind = "broker_crash"\nbroker = 1\nfrom_round = 5\n'
     variants = crash + '[[variants]]\nname = "none"\nfaults = []\n[[variants]]\nname = "other"\nseed = 3\n'

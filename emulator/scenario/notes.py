@@ -20,9 +20,11 @@ from emulator.scenario.ledgers import has_ledgers
 from emulator.scenario.model import Run, Scenario, Topic
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
+from emulator.scenario.round_notes import notes_of_rounds
 from emulator.scenario.start_notes import notes_of_start
 from emulator.scenario.topics import NO_REPLICA
 
+FETCHERS, MIN_BYTES = "num.replica.fetchers", "replica.fetch.min.bytes"
 OF_TABLES = ("topics", "workload", "consumers", "faults", "fault_generators", "commands")
 """Lists of tables at the top of a file: a variant's are laid over the base's."""
 
@@ -53,11 +55,21 @@ def keys_without_effect(scenario: Scenario) -> Iterator[str]:
                 yield f"{key} (by alter_config of one broker)"
             elif key in AT_START:
                 yield f"{key} (by alter_config)"
+    if _fetchers_share_nothing(scenario):
+        yield f"{FETCHERS} (where no broker's network or disk is limited)"
     if has_groups(scenario.protocol):
         configs = [scenario.config, *(topic.config for topic in scenario.topics)]
         yield from (f"{key} (of {scenario.protocol})" for key in idle_keys(scenario.protocol, configs))
     for row in scenario.consumers:
         yield from (f"{key} (of consumers)" for key in row.idle_keys)
+
+
+def _fetchers_share_nothing(scenario: Scenario) -> bool:
+    """Whether fetchers are given, but nothing asks how many (docs/kafka_rounds.md, Shared bandwidth and Last moments)."""
+    is_limited = any(b.network_bytes_per_second or b.disk_bytes_per_second for b in scenario.brokers)
+    waits = int(effective(scenario.config, {}, MIN_BYTES)) > 1
+    is_default = int(effective(scenario.config, {}, FETCHERS)) == KEYS[FETCHERS].default
+    return scenario.protocol.startswith("kafka") and not (is_default or is_limited or waits)
 
 
 def _notes(scenario: Scenario) -> Iterator[str]:
@@ -69,6 +81,7 @@ def _notes(scenario: Scenario) -> Iterator[str]:
         yield from _throttles(scenario)
         yield from _min_isr(scenario)
         yield from _slow_by_partition(scenario)
+        yield from notes_of_rounds(scenario)
         yield from idle_commands(scenario)
     elif scenario.faults.column("moment").null_count < scenario.faults.num_rows:
         yield f"moment of faults has no effect on {system_of(scenario.protocol)}: they play whole rounds"

@@ -40,7 +40,7 @@ members = 1
 [remote_storage]
 copy_bytes_per_second = 1000000
 read_bytes_per_second = 1000000
-read_ms = 200
+read_ms = 250
 {commands}
 """
 COMMANDS = {

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 import emulator
 from emulator.arrow.packs import PackedRows
 from emulator.engine.choice import NAMES, engines_of
+from emulator.engine.early_workers import is_surely_large, start_workers
 from emulator.engine.estimate import estimate_lines, joined, refuse_full_disk
 from emulator.engine.identity import FOLDER, fingerprint, source_digest
 from emulator.engine.interface import Engine, Playing, Size
@@ -75,6 +76,9 @@ def run_emulation(
     output.recover()
     output.stage()
     try:
+        has_workers = is_surely_large(run.scenarios)
+        if has_workers:
+            start_workers(spark)
         traced = {s.scenario_id: traced_partitions(s, trace) for s in run.scenarios}
         version = (source_digest(), pyspark.__version__)
         same = {
@@ -85,6 +89,8 @@ def run_emulation(
         refuse_full_disk(out, sum(e.size.rows for e in engines), sum(e.traced_rounds for e in engines))
         resuming = _resuming(spark, out, engines, identity)
         resuming.open(resume, progress.note)
+        if not has_workers and not all(e.is_small for e in engines):
+            start_workers(spark)
         parts = [e.play(Playing(spark, output, progress, resume)) for e in engines]
         seconds = time.monotonic() - clock
         size = sum((e.size for e in engines), Size())

@@ -15,7 +15,6 @@ from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
-from emulator.engine.early_workers import start_workers
 from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGMENT, WEIGHT_PER_SECOND, Work, seconds_of_windows
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
@@ -191,8 +190,6 @@ class CompiledEngine:
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
         progress, longest = playing.progress, max(self._scenarios, key=lambda scenario: scenario.rounds)
-        if not self.is_small:
-            start_workers(playing.spark)
         warm_up(self._prepared, progress, in_one_block=self.is_small)
         progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
         tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)

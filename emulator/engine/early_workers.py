@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import pyarrow as pa
@@ -11,7 +11,18 @@ from pyspark.sql import SparkSession
 
 from emulator.engine import play_blocks  # noqa: F401  # a worker that reads `_nothing` imports it, with all that plays blocks
 from emulator.engine.jobs import MOST_CORES
+from emulator.scenario import Scenario
+from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.spark.spark_errors import SPARK_OR_FILE_ERRORS
+
+SURELY_LARGE = 70_000
+"""Partitions from which on Spark jobs play a run, whatever happens in it: rows alone weigh more than blocks.SMALL_WEIGHT."""
+
+
+def is_surely_large(scenarios: Sequence[Scenario]) -> bool:
+    """Whether that is certain before inputs are prepared, which takes seconds of so many."""
+    of_partitions = [scenario for scenario in scenarios if system_of(scenario.protocol) == PARTITIONS]
+    return sum(topic.partitions for scenario in of_partitions for topic in scenario.topics) >= SURELY_LARGE
 
 
 def start_workers(spark: SparkSession) -> None:

@@ -78,6 +78,10 @@ class Engine(Protocol):
         """How much it has to do."""
 
     @property
+    def is_small(self) -> bool:
+        """Whether the driver plays it, without a Spark job."""
+
+    @property
     def traced_rounds(self) -> int:
         """Rounds of replicas that become rows."""
 

@@ -10,7 +10,6 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from emulator.engine.blocks import SMALL_WEIGHT
-from emulator.engine.early_workers import start_workers
 from emulator.engine.estimate import Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
@@ -86,8 +85,6 @@ class WeighedEngine(ABC):
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios."""
         progress, size = playing.progress, self.size
-        if not self.is_small:
-            start_workers(playing.spark)
         self.warm_up(progress)
         advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
         progress.start(advance.rounds, size.partitions, len(self._scenarios), self._scenarios[0].round_ms)

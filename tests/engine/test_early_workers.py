@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
+import numpy as np
+import pytest
 from pyspark.sql import SparkSession
 
 from emulator.engine import early_workers
-from emulator.engine.early_workers import start_workers
+from emulator.engine.compiled_engine import CompiledEngine
+from emulator.engine.early_workers import SURELY_LARGE, is_surely_large, start_workers
+from emulator.scenario import load_run
 
 
 def test_they_have_what_plays_blocks(spark: SparkSession) -> None:
@@ -34,3 +39,31 @@ def test_where_spark_is_gone_nothing_is_said() -> None:
             raise OSError("gone")
 
     early_workers._start(Gone())  # type: ignore[arg-type]
+
+
+LEAST = """
+name = "least"
+rounds = 1
+protocol = "PROTOCOL"
+[cluster]
+brokers = 3
+[[topics]]
+name = "t"
+partitions = PARTITIONS
+replication_factor = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("protocol", "partitions", "is_sure"),
+    [("kafka", SURELY_LARGE, True), ("kafka", SURELY_LARGE - 1, False), ("bookkeeper", SURELY_LARGE, False)],
+)
+def test_what_is_surely_large_is_not_small(tmp_path: Path, protocol: str, partitions: int, is_sure: bool) -> None:
+    """One replica each and one round: the least that so many partitions can be."""
+    text = LEAST.replace("PROTOCOL", protocol).replace("PARTITIONS", str(partitions))
+    (tmp_path / "least.toml").write_text(text if protocol == "kafka" else text.replace("replication_factor = 1\n", ""))
+    run = load_run(str(tmp_path / "least.toml"))
+    assert is_surely_large(run.scenarios) is is_sure
+    if is_sure:
+        flags = {scenario.scenario_id: np.zeros(partitions, bool) for scenario in run.scenarios}
+        assert not CompiledEngine(run.scenarios, flags, True, 1, {}).is_small

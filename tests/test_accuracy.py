@@ -13,9 +13,11 @@ from emulator.engine.budgets.read_queue import ReadTask, reads_of
 from emulator.inputs.arrays.shared_reads import BY_ITSELF
 from emulator.report.limits import APPROXIMATE, NOT_ANSWERED, limits
 from emulator.rounds.kafka.reading.records import IS_MADE
+from emulator.scenario import load_run
 from emulator.scenario.clusters import QUOTA_WINDOW_MS, SESSION_TIMEOUT
 from emulator.scenario.configs import KEYS
 from emulator.scenario.durations import rounds_of
+from emulator.scenario.ledger_configs import LEDGER_KEYS
 from emulator.scenario.shapes import ClusterShape, ScenarioShape
 
 ROOT = Path(__file__).parents[1]
@@ -84,6 +86,8 @@ def test_sizes_of_what_is_approximate() -> None:
     assert f"four come to {4 * 166} here" in told
     assert size["Times of settings"] == f"up to a round; fencing after {timeout} rounds* of {round_ms} ms by default"
     assert size["Shared bandwidth"].startswith(f"{window} rounds*, {window * round_ms // 1000} s")
+    batch = LEDGER_KEYS["rereplicationEntryBatchSize"].default
+    assert size["Repair of ledgers"].startswith(f"{batch}* entries a round, {int(batch) * 1000 // round_ms}* a second")
 
 
 def test_the_report_has_a_sentence_for_every_limit() -> None:
@@ -101,6 +105,30 @@ def test_limits_of_ledgers_are_their_own() -> None:
     (of_clients,) = (text for text in waits if text not in no_waits)
     assert of_clients.startswith("Clients of ledgers time out in the round in which they may")
     assert not any("Kafka" in text for text in waits)
+
+
+def test_a_repair_says_how_fast_it_is(tmp_path: Path) -> None:
+    """With the figures of the run, where there is autorecovery."""
+    text = """
+protocol = "bookkeeper"
+rounds = 4
+round_ms = 200
+[cluster]
+brokers = 3
+config = { autoRecoveryDaemonEnabled = REPAIRS, rereplicationEntryBatchSize = 40 }
+[[topics]]
+name = "t"
+partitions = 1
+config = { ensembleSize = 3, writeQuorumSize = 3, ackQuorumSize = 2 }
+"""
+    told = {}
+    for repairs in ("true", "false"):
+        (tmp_path / "s.toml").write_text(text.replace("REPAIRS", repairs))
+        run = load_run(str(tmp_path / "s.toml"))
+        row = {"scenario_id": run.scenarios[0].scenario_id, "protocol": "bookkeeper", "round_ms": 200}
+        told[repairs] = list(limits(row, [], run))
+    (of_repair,) = (text for text in told["true"] if text not in told["false"])
+    assert "which copies 40 entries in 0.2 s" in of_repair
 
 
 def seconds_ahead(times: int, seconds: int) -> tuple[float, float]:

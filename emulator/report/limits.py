@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from emulator.report.markup import Row, seconds
-from emulator.scenario import Run, Scenario
+from emulator.scenario import Run, Scenario, ledger_configs
 from emulator.scenario.configs import effective
 from emulator.scenario.protocols import LEDGER_PROTOCOLS
 
@@ -127,6 +127,18 @@ def _clients_of_ledgers(case: Case) -> str | None:
     return "Clients of ledgers time out in the round in which they may: real ones look every 2 s, and connect for up to 10 s."
 
 
+def _repair(case: Case) -> str | None:
+    if (
+        case.given is None
+        or not case.of_ledgers
+        or not ledger_configs.effective(case.given.config, {}, "autoRecoveryDaemonEnabled")
+    ):
+        return None
+    batch = ledger_configs.effective(case.given.config, {}, "rereplicationEntryBatchSize")
+    text = f"Each ledger has a replication worker of its own, which copies {batch} entries in {case.time()}"
+    return f"{text}; real ones don't wait between batches, but take one ledger after the other."
+
+
 def _budgets_of_bookies(case: Case) -> str | None:
     from emulator.inputs.ledger_arrays.shares import limits_bookies
 
@@ -203,6 +215,7 @@ APPROXIMATE: Mapping[str, Limit] = {
     "Producers, consumers and copies": _clients_traffic,
     "Quotas of clients": _client_quotas,
     "Clients of ledgers": _clients_of_ledgers,
+    "Repair of ledgers": _repair,
     "Shared budgets of bookies": _budgets_of_bookies,
     "A leader under stale_metadata": _stale_leaders,
     "Excuses of invariants": _excuses,

@@ -26,6 +26,7 @@ from emulator.rounds.bookkeeper.constants import (
     PENDING,
     WRITING,
 )
+from emulator.rounds.bookkeeper.copy_on import copy_on, until_copies_change
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.ledger_lists import Words
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
@@ -93,13 +94,15 @@ def is_in_motion(lists: Lists, ledger: Ledger) -> bool:
 @compiled
 def horizon(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
     """The next round, from `ledger.now` on, that has to be played."""
-    if is_in_motion(lists, ledger) or drift[ENTRIES_COPIED] or ledger.slowed:
+    if is_in_motion(lists, ledger) or ledger.slowed:
         return ledger.now
     due = min(ledger.end, ledger.next_change)
+    if drift[ENTRIES_COPIED]:
+        due = min(due, until_copies_change(lists, inputs, ledger))
     due = min(due, until_queue_is_empty(ledger, drift))
     due = min(due, until_lac_is_told(inputs, ledger, drift))
     due = min(due, until_entries_meet_faults(inputs, ledger, drift))
-    due = min(due, until_flush_tells(lists, inputs, ledger))
+    due = min(due, until_flush_tells(lists, inputs, ledger, drift))
     due = min(due, until_repair(lists, inputs, ledger))
     due = min(due, until_sizes_change(inputs, ledger, drift))
     return max(due, ledger.now)
@@ -148,12 +151,12 @@ def until_sizes_change(inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int
 
 
 @compiled
-def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
-    """The round of a flush that changes more than how much of open runs is on disk."""
+def until_flush_tells(lists: Lists, inputs: Inputs, ledger: Ledger, drift: np.ndarray) -> int:
+    """The round of a flush that changes more than how much of open runs is on disk, as where copies go on."""
     settings = inputs.settings[ledger.settings]
     if settings.flush_ms == 0:
         return FOREVER
-    changes = False
+    changes = drift[ENTRIES_COPIED] != 0
     for at in every(ledger.bookies):
         bookie = lists.bookies[at]
         if bookie.fenced != bookie.flushed_fence and not bookie.status & NOT_RUNNING:
@@ -228,6 +231,8 @@ def leap(lists: Lists, inputs: Inputs, ledger: Ledger, ledger_words: np.ndarray,
     ledger.unacked_rounds += sum_of_drift(ledger.unacked, probe.ledger_drift[UNACKED], rounds)
     if ledger.writer == WRITING:
         note_explicit_lac(ledger, settings, probe.ledger_drift[LAC], then)
+    if probe.ledger_drift[ENTRIES_COPIED]:
+        copy_on(lists, inputs, ledger, rounds)
     for number in range(ledger.bookies.count):
         bookie = lists.bookies[ledger.bookies.start + number]
         if flush_round >= 0 and not bookie.status & NOT_RUNNING:

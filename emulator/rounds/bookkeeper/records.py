@@ -23,7 +23,7 @@ from emulator.rounds.bookkeeper.client_records import (
 )
 from emulator.rounds.bookkeeper.told_records import Asked, Event, Spans, Traffic, Violation
 from emulator.rounds.lists import List
-from emulator.rounds.records import Record, Rows, compared, constant, counter, part_of, sample, scratch, total
+from emulator.rounds.records import Record, Rows, aside, compared, constant, counter, part_of, sample, scratch, total
 
 
 class Fragment(Record):
@@ -73,14 +73,15 @@ class Bookie(Record):
 class StoredRun(Record):
     """Entries that a bookie has: all of [from_entry, to_entry) that an index of an ensemble gets.
 
-    The end of a bookie's open run, and what of it is on disk, stand in Bookie: these move in steady rounds.
+    The end of a bookie's open run, and what of it is on disk, stand in Bookie: these move in steady rounds. Copies go to runs of
+    their own, whose ends move likewise (copy_on.py).
     """
 
     bookie: int = constant("slot")
     index: int = constant("index in the ensemble")
     header: int = constant("LAC in their headers, or OF_THE_WRITER")
     from_entry: int = constant("first")
-    to_entry: int = constant("end")
+    to_entry: int = aside("end")
     flushed_to: int = constant("those below it are on disk")
 
 
@@ -100,7 +101,7 @@ class Replacement(Record):
     lost: int = constant("slot of who is to be replaced")
     published_round: int = constant("round")
     target: int = constant("slot of who replaces it, NOBODY: not chosen yet")
-    next_entry: int = constant("entries below it are copied")
+    next_entry: int = aside("entries below it are copied")
     copied: int = constant("1: all are")
     cause: int = constant("fault for which the lost one is missed")
 

@@ -139,7 +139,6 @@ def replace_lost(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
     """One batch of the first replacement that can be worked on: a ledger has one worker."""
     for at in every(ledger.replacements):
         if work_on(lists, inputs, ledger, lists.replacements[at]):
-            ledger.replacements.changes += 1
             return
 
 
@@ -169,6 +168,7 @@ def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> 
         task.next_entry += 1
     if task.next_entry >= end:
         task.copied = 1
+        ledger.replacements.changes += 1
         broker = lists.bookies[ledger.bookies.start + task.target].broker
         tell(lists, ledger, COPIED, broker, task.first_entry, task.next_entry, task.cause)
     return True

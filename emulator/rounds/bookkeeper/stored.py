@@ -71,6 +71,23 @@ def store(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: in
 
 
 @compiled
+def store_copies(
+    lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, from_entry: int, to_entry: int, header: int
+) -> None:
+    """Take what an index gets of some entries, of which the bookie has none, beside its open run."""
+    found = run_before(lists, settings, ledger, slot, index, from_entry, header)
+    if found == NOWHERE:
+        found = append(ledger.stored)
+        run = lists.stored[found]
+        run.bookie = slot
+        run.index = index
+        run.header = header
+        run.from_entry = from_entry
+        run.flushed_to = from_entry
+    lists.stored[found].to_entry = to_entry
+
+
+@compiled
 def run_before(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, entry: int, header: int) -> int:
     """Where a run is that an entry goes on with, its open one aside; NOWHERE if there is none."""
     for at in every(ledger.stored):

@@ -20,7 +20,6 @@ from emulator.rounds.bookkeeper.constants import (
     NO_FAULT,
     NO_LAC,
     NO_SUCH_ENTRY,
-    NOBODY,
     NOT_ASKED_YET,
     NOT_AVAILABLE,
     NOW,
@@ -163,7 +162,7 @@ def look(lists: Lists, inputs: Inputs, ledger: Ledger, recovery: Recovery, quest
     question.said = say(lists, inputs.settings[ledger.settings], ledger, slot, entry)
     question.due_round = ledger.now + bookie_at(lists, ledger, slot).lag
     if question.said == FOUND:
-        note_read(lists, inputs, ledger, slot, NOBODY, entry)
+        note_read(lists, inputs, ledger, slot, entry)
     if rules.recovery_reads_fence:
         fence(lists, ledger, slot, recovery.cause)
 

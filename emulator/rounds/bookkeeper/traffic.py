@@ -45,16 +45,18 @@ def know_what_is_there(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
 
 
 @compiled
-def note_read(lists: Lists, inputs: Inputs, ledger: Ledger, source: int, target: int, entry: int) -> None:
-    """A bookie sent an entry: to another bookie, NOBODY: to a client, which stands in no rack."""
-    bookie = bookie_at(lists, ledger, source)
-    size = bytes_of_entry(inputs, ledger, entry)
-    bookie.bytes_out += size
-    if target == NOBODY:
-        return
-    rack = bookie_at(lists, ledger, target).rack
+def note_read(lists: Lists, inputs: Inputs, ledger: Ledger, source: int, entry: int) -> None:
+    """A bookie sent an entry to a client, which stands in no rack."""
+    bookie_at(lists, ledger, source).bytes_out += bytes_of_entry(inputs, ledger, entry)
+
+
+@compiled
+def note_sent(lists: Lists, ledger: Ledger, source: int, target: int, size_bytes: int) -> None:
+    """A bookie sent so many bytes of copies to another one."""
+    bookie, rack = bookie_at(lists, ledger, source), bookie_at(lists, ledger, target).rack
+    bookie.bytes_out += size_bytes
     if rack != bookie.rack and rack != NO_RACK:
-        bookie.cross_rack_bytes_out += size
+        bookie.cross_rack_bytes_out += size_bytes
 
 
 @compiled

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from emulator.rounds.bookkeeper.constants import EVENT_KINDS
 from emulator.rounds.bookkeeper.play_block import Told
 from emulator.rounds.bookkeeper.records import Ledger
 from emulator.rounds.bookkeeper.state import LIST_RECORDS
@@ -21,6 +22,31 @@ from tests.reference.bookkeeper.placed_schedules import placed_schedule
 from tests.reference.bookkeeper.schedules import paced_schedule, repair_schedule, schedule, uneven
 from tests.reference.bookkeeper.slow_schedules import slow_schedule
 from tests.rounds.bookkeeper.compared import Played, list_of, of_rounds, played
+
+COPY = """
+protocol = "bookkeeper"
+rounds = 5000
+[cluster]
+brokers = 6
+config = { autoRecoveryDaemonEnabled = true }
+[[topics]]
+name = "t"
+assignment = [[1, 2, 3, 4, 5]]
+config = { ensembleSize = 5, writeQuorumSize = 3, ackQuorumSize = 2 }
+[[workload]]
+topic = "t"
+records_per_round = 5
+max_in_flight = 10
+to_round = 3000
+[[commands]]
+kind = "close_ledger"
+topic = "t"
+round = 3020
+[[faults]]
+kind = "disk_loss"
+broker = 1
+from_round = 3050
+"""
 
 FIELDS = [name for name, field in fields_of(Ledger).items() if field.kind != SCRATCH and field.type is np.int64]
 
@@ -86,6 +112,40 @@ def test_leaps_with_slow_bookies_and_drawn_ones(tmp_path: Path) -> None:
     cases = {f"s{seed}": long_schedule(seed, (slow_schedule, placed_schedule, paced_schedule)) for seed in range(60)}
     run = run_of_cases(cases, tmp_path)
     assert_same(played(run.scenarios, leaps=True), played(run.scenarios))
+
+
+def test_leaps_over_copies(tmp_path: Path) -> None:
+    """Ledgers with many entries, so that replication workers copy for long: traffic in buckets is the same, too."""
+    cases = {}
+    for seed in range(50):
+        case, rng = long_schedule(seed, (repair_schedule,)), random.Random(f"copies/{seed}")
+        workload = [{**row, "records_per_round": rng.choice((3, 20, 90)), "max_in_flight": 200} for row in case["workload"]]
+        config = {
+            "autoRecoveryDaemonEnabled": True,
+            "rereplicationEntryBatchSize": rng.choice((1, 3, 10)),
+            "flushInterval": rng.choice((1500, 5000, 60_000, 600_000)),
+        }
+        cases[f"s{seed}"] = {**case, "workload": workload, "config": {**case["config"], **config}}
+    run = run_of_cases(cases, tmp_path)
+    leapt, plain = (played(run.scenarios, leaps=leaps, bucket_rounds=17) for leaps in (True, False))
+    assert_same(leapt, plain)
+    copied = sum(int(ledger.entries_copied) for ledger in plain.state.ledgers)
+    rounds = [sum(int(ledger.played) for ledger in game.state.ledgers) for game in (leapt, plain)]
+    assert copied > 20_000
+    assert rounds[0] < 0.4 * rounds[1]
+
+
+def test_a_long_copy_takes_a_handful_of_rounds(tmp_path: Path) -> None:
+    """Bookie 1 is lost with 3 of 5 of 15,000 entries, closed at 14,999: 9,000 are copied, ten a round, from round 3,050 on."""
+    (tmp_path / "copy.toml").write_text(COPY)
+    run = load_run(str(tmp_path / "copy.toml"))
+    leapt, plain = played(run.scenarios, leaps=True, bucket_rounds=100), played(run.scenarios, bucket_rounds=100)
+    assert_same(leapt, plain)
+    ledger = leapt.state.ledgers[0]
+    assert int(ledger.entries_copied) == 15_000 * 3 // 5
+    told = [(int(row.at_round), int(row.to_entry)) for row in leapt.told.events if EVENT_KINDS[row.kind] == "copied"]
+    assert told == [(3050 + 9000 // 10 - 1, 15_000)]
+    assert int(ledger.played) < 60
 
 
 def test_leaps_of_a_long_run(tmp_path: Path) -> None:

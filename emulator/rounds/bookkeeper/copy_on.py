@@ -1,0 +1,138 @@
+"""Leaps over rounds in which a replication worker copies one batch after the other (step 7).
+
+Each entry comes from the first bookie of its write set that has it, so from the same one as the entry E before: as long as these
+have it, it was not there, and its size stays, all of a stretch is copied at once.
+"""
+
+from __future__ import annotations
+
+from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registered_here
+from emulator.rounds.bookkeeper.constants import CLOSED, NOBODY, NOWHERE
+from emulator.rounds.bookkeeper.copy_entry import header_of_copies, source_of
+from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
+from emulator.rounds.bookkeeper.held import shares_below
+from emulator.rounds.bookkeeper.inputs import Inputs, Settings
+from emulator.rounds.bookkeeper.quorums import holds, next_share, write_index
+from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
+from emulator.rounds.bookkeeper.sizes import NO_SIZE, bytes_of_entry, size_of
+from emulator.rounds.bookkeeper.stored import end_of, run_with, store_copies
+from emulator.rounds.bookkeeper.traffic import note_sent
+from emulator.rounds.compiled import compiled
+from emulator.rounds.lists import every, last
+
+
+@compiled
+def until_copies_change(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
+    """The round in which copies may come from elsewhere, or end; this one, where bookies are filled."""
+    for at in every(ledger.bookies):
+        if lists.bookies[at].filling:
+            return ledger.now
+    place = worked_on(lists, inputs, ledger)
+    if place == NOWHERE:
+        return ledger.now
+    settings, task = inputs.settings[ledger.settings], lists.replacements[place]
+    end = alike_up_to(lists, inputs, ledger, task)
+    shares = shares_below(settings, task.index, end) - shares_below(settings, task.index, task.next_entry)
+    return ledger.now + max(0, shares // settings.batch_entries - 1)
+
+
+@compiled
+def worked_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
+    """Where the replacement is that the next round goes on with (replace_lost.work_on), NOWHERE: none is to be seen."""
+    settings = inputs.settings[ledger.settings]
+    for at in every(ledger.replacements):
+        task = lists.replacements[at]
+        fragment = fragment_at(lists, ledger, task.first_entry)
+        if task.copied or fragment == NOWHERE or lists.ensembles[fragment, task.index] != task.lost:
+            continue
+        if ledger.state != CLOSED and fragment == last(ledger.fragments):
+            continue
+        if task.target == NOBODY or not is_registered_here(lists, ledger, task.target):
+            continue
+        is_member = index_in(lists.ensembles, fragment, settings.ensemble_size, task.target) != NOBODY
+        if is_member or not is_heard(lists, ledger, task.target):
+            continue
+        entry = next_share(settings, task.index, task.next_entry)
+        is_over = entry >= fragment_end(lists, ledger, fragment)
+        if is_over or source_of(lists, settings, ledger, fragment, entry, task.target) != NOBODY:
+            return at
+    return NOWHERE
+
+
+@compiled
+def alike_up_to(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> int:
+    """The end of the entries that are copied as the next E ones are: from the same bookies, in the same size."""
+    settings, begin = inputs.settings[ledger.settings], task.next_entry
+    fragment = fragment_at(lists, ledger, task.first_entry)
+    end = min(fragment_end(lists, ledger, fragment), end_of_size(inputs, ledger, begin))
+    for at in every(ledger.stored):
+        run = lists.stored[at]
+        if run.bookie == task.target and end_of(lists, ledger, at) > begin:
+            end = min(end, max(begin, run.from_entry))
+    for entry in range(begin, begin + settings.ensemble_size):
+        if holds(settings, task.index, entry):
+            end = min(end, end_of_source(lists, settings, ledger, fragment, entry, task.target))
+    return end
+
+
+@compiled
+def end_of_source(lists: Lists, settings: Settings, ledger: Ledger, fragment: int, entry: int, target: int) -> int:
+    """Up to where an entry, the one E behind it, and so on come from the same bookie; the entry, if it comes from none."""
+    end = entry
+    for place in range(settings.write_quorum):
+        slot = lists.ensembles[fragment, write_index(settings, entry, place)]
+        if slot == target or not is_heard(lists, ledger, slot):
+            continue
+        run = run_with(lists, settings, ledger, slot, entry)
+        if run != NOWHERE:
+            end = end_of(lists, ledger, run)
+            break
+    for place in range(settings.write_quorum):  # those that are asked before may have later ones
+        slot = lists.ensembles[fragment, write_index(settings, entry, place)]
+        if slot == target or not is_heard(lists, ledger, slot):
+            continue
+        if run_with(lists, settings, ledger, slot, entry) != NOWHERE:
+            break
+        for at in every(ledger.stored):
+            if lists.stored[at].bookie == slot and lists.stored[at].from_entry > entry:
+                end = min(end, lists.stored[at].from_entry)
+    return end
+
+
+@compiled
+def end_of_size(inputs: Inputs, ledger: Ledger, entry: int) -> int:
+    """The end of the entries that have as many bytes as one."""
+    if entry < ledger.first_own_entry:
+        return ledger.first_own_entry
+    at = size_of(inputs, ledger, entry)
+    return entry if at == NO_SIZE else inputs.sizes[at].to_entry - ledger.first_message + ledger.first_own_entry
+
+
+@compiled
+def copy_on(lists: Lists, inputs: Inputs, ledger: Ledger, rounds: int) -> None:
+    """What so many rounds copy, which end before copies come from elsewhere. `entries_copied` is a counter, and moves as such."""
+    place = worked_on(lists, inputs, ledger)
+    if place == NOWHERE:
+        return
+    settings, task = inputs.settings[ledger.settings], lists.replacements[place]
+    fragment = fragment_at(lists, ledger, task.first_entry)
+    begin = next_share(settings, task.index, task.next_entry)
+    end = end_of_shares(settings, task.index, begin, rounds * settings.batch_entries)
+    size_bytes = bytes_of_entry(inputs, ledger, begin)
+    for entry in range(begin, min(end, begin + settings.ensemble_size)):
+        if holds(settings, task.index, entry):
+            copies = (end - entry + settings.ensemble_size - 1) // settings.ensemble_size
+            source = source_of(lists, settings, ledger, fragment, entry, task.target)
+            note_sent(lists, ledger, source, task.target, copies * size_bytes)
+            bookie_at(lists, ledger, task.target).bytes_in += copies * size_bytes
+    store_copies(lists, settings, ledger, task.target, task.index, begin, end, header_of_copies(lists, ledger))
+    task.next_entry = end
+
+
+@compiled
+def end_of_shares(settings: Settings, index: int, begin: int, count: int) -> int:
+    """Just behind so many entries that an index gets, from one of them on."""
+    entry = begin + (count - 1) // settings.write_quorum * settings.ensemble_size
+    for _ in range((count - 1) % settings.write_quorum):
+        entry = next_share(settings, index, entry + 1)
+    return entry + 1

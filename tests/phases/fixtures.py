@@ -16,10 +16,11 @@ begins a comment.
     1       15
 
 `-` is none. `1@3` is a leader and its epoch, `0:0,3:8` an epoch cache (epoch:start offset), `1,2` are brokers; `previous`, the
-fetch that T noted before, is `6@10` (round@LEO of T then; noted_round and noted_leader_leo of a replica's record); `answers`, what replicas told a controller without a leader in the
-round before, are `2:0:10,3:-1:0` (broker:last epoch:LEO). All that a `command: kind=alter_config` says is the topic's
-configuration. What is not said of the partition before the round is as `_partition` and `_replica` have it: all caught up, in the
-ISR and heard in the round before, all believe in the leader, no faults.
+fetch that T noted before, is `6@10` (round@LEO of T then; noted_round and noted_leader_leo of a replica's record); `answers`,
+what replicas told a controller without a leader in the round before, are `2:0:10,3:-1:0` (broker:last epoch:LEO). All that a
+`command: kind=alter_config` says is the topic's configuration. What is not said of the partition before the round is as
+`_partition` and `_replica` have it: all caught up, in the ISR and heard in the round before, all believe in the leader, no
+faults.
 
 `faults` are the words of docs/kafka_rounds.md: offline, paused, isolated, waking, stale (metadata), fenced, returning, restarted,
 unclean_restart (which is restarted too), clean_stop, power_loss, disk_loss, clients_cut, and `cut=2>1` of the partition is a link

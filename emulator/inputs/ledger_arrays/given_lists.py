@@ -57,7 +57,7 @@ def given_list(topic: Any, given: Sequence[Given], inputs: Inputs) -> GivenList:
         ledgers[number].offloaded = ledgers[number].impaired = int(bool(one["offloaded"]))
         is_freed = not one["fragments"]
         fragments = one["fragments"] or [{"first_entry": 0, "places": one["stand_ins"]}]
-        own = lists_of({**one, "fragments": fragments}, first_bookie, inputs)
+        own = lists_of({**one, "fragments": fragments}, first_bookie, inputs, int(topic.settings))
         if is_freed:
             own["stored"] = own["stored"][:0]
         for name in LIST_RECORDS:

@@ -71,8 +71,9 @@ def _with_given(state: State, given: Mapping[int, Given], inputs: Inputs) -> Sta
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("fragments", "ensembles", "own", "bookies", "stored", "headers")}
     for at in range(len(state.ledgers)):
         if at in given:
-            own = lists_of(given[at], inputs.scenarios[state.ledgers[at].scenario].first_bookie, inputs)
-            set_start(state.ledgers[at], given[at])
+            ledger = state.ledgers[at]
+            own = lists_of(given[at], inputs.scenarios[ledger.scenario].first_bookie, inputs, ledger.settings)
+            set_start(ledger, given[at])
         else:
             own = {
                 name: of_all.words[of_all.offsets[at] : of_all.offsets[at + 1]]
@@ -98,8 +99,10 @@ def set_start(ledger: Any, given: Given) -> None:
     ledger.writer = {OPEN: WRITING, CLOSED: SHUT}.get(state, WRITER_CRASHED)
 
 
-def lists_of(given: Given, first: int, inputs: Inputs) -> dict[str, np.ndarray]:
-    """The lists of a ledger that starts with something; its fragments name bookies by place."""
+def lists_of(given: Given, first: int, inputs: Inputs, settings: int) -> dict[str, np.ndarray]:
+    """The lists of a ledger that starts with something; its fragments name bookies by place. `settings`: place of its own."""
+    row = inputs.settings[settings]
+    size, quorum = int(row.ensemble_size), int(row.write_quorum)
     fragments: Sequence[Mapping[str, Any]] = given["fragments"]
     places = list(dict.fromkeys(place for fragment in fragments for place in fragment["places"]))
     slot = {place: number for number, place in enumerate(places)}
@@ -117,6 +120,7 @@ def lists_of(given: Given, first: int, inputs: Inputs) -> dict[str, np.ndarray]:
     runs = rows(StoredRun, len(stored))
     for run, (bookie, index, begin, end) in zip(runs, stored, strict=True):
         run.bookie, run.index, run.header = bookie, index, OF_THE_WRITER
+        run.residues = sum(1 << entry for entry in range(size) if (index - entry) % size < quorum)
         run.from_entry, run.to_entry, run.flushed_to = begin, end, end
     headers = rows(Header, 1 if given["last_entry"] >= 0 else 0)
     headers.lac, headers.step = NO_LAC, 1

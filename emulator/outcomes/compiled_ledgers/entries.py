@@ -39,7 +39,7 @@ def _share(view: LedgerView, at: int, ledger: int) -> tuple[np.ndarray, ...]:
     bookie = view.records("bookies")[int(view.lists.bookies.offsets[ledger]) + int(run.bookie)]
     end = int(bookie.has_to if bookie.open_run == number else run.to_entry)
     entries = np.arange(int(run.from_entry), end)
-    entries = entries[(int(run.index) - entries) % int(settings.ensemble_size) < int(settings.write_quorum)]
+    entries = entries[int(run.residues) >> entries % int(settings.ensemble_size) & 1 == 1]
     lacs = np.full(len(entries), int(run.header))
     if run.header == OF_THE_WRITER:
         first, last = (int(view.lists.headers.offsets[ledger + more]) for more in (0, 1))

@@ -199,35 +199,40 @@ def _bookie_rows(view: LedgerView, rounds: np.ndarray) -> pa.Table:
 
 
 def runs_held(view: LedgerView) -> Mapping[str, np.ndarray]:
-    """What bookies have: `of_bookie`, `ensemble_index`, `from_entry` and `to_entry` by run, the rest by bookie."""
+    """What bookies have: `of_bookie`, `ensemble_index`, `from_entry` and `to_entry` by run, the rest by bookie.
+
+    Of copies that are only a part of an index's share each entry is a run.
+    """
     stored, owners, bookies = view.records("stored"), view.owners("stored"), view.records("bookies")
     of_bookie = view.lists.bookies.offsets[owners] + stored.bookie
     number = np.arange(len(stored)) - view.lists.stored.offsets[owners]
     is_open = (bookies.open_run[of_bookie] == number) & (bookies.open_run[of_bookie] != NOWHERE)
     ends = np.where(is_open, bookies.has_to[of_bookie], stored.to_entry)
     sizes, quorums = view.settings.ensemble_size[owners], view.settings.write_quorum[owners]
-    ahead = (stored.index - ends + 1) % sizes
-    last = np.where(ahead < quorums, ends - 1, ends - 1 - (sizes - ahead))
-    entries = np.zeros(len(bookies), np.int64)
-    below = [_shares_below(stored.index, end, sizes, quorums) for end in (stored.from_entry, ends)]
-    np.add.at(entries, of_bookie, below[1] - below[0])
+    last = np.full(len(stored), NO_ENTRY, np.int64)
+    entries, share = np.zeros(len(bookies), np.int64), np.zeros(len(stored), np.int64)
+    for residue in range(int(sizes.max(initial=0))):
+        is_in = stored.residues >> residue & 1 == 1
+        is_gotten = (residue < sizes) & ((stored.index - residue) % sizes < quorums)
+        share |= is_gotten.astype(np.int64) << residue
+        last = np.where(is_in, np.maximum(last, ends - 1 - (ends - 1 - residue) % sizes), last)
+        below = [(end - residue + sizes - 1) // sizes for end in (stored.from_entry, ends)]
+        np.add.at(entries, of_bookie, np.where(is_in, below[1] - below[0], 0))
     last_entry = np.full(len(bookies), NO_ENTRY, np.int64)
     np.maximum.at(last_entry, of_bookie, last)
     lac = np.maximum(bookies.explicit_lac, NO_LAC)
     newest = np.flatnonzero(last == last_entry[of_bookie])
     np.maximum.at(lac, of_bookie[newest], _headers(view, owners[newest], stored.header[newest], last[newest]))
-    order = np.lexsort((stored.index, stored.from_entry, of_bookie))
-    by_run = {"of_bookie": of_bookie, "ensemble_index": stored.index, "from_entry": stored.from_entry, "to_entry": ends}
-    return {name: values[order] for name, values in by_run.items()} | {"last_entry": last_entry, "lac": lac, "entries": entries}
-
-
-def _shares_below(index: np.ndarray, ends: np.ndarray, sizes: np.ndarray, quorums: np.ndarray) -> np.ndarray:
-    """How many entries below an end an index gets: (index - entry) mod E < Qw."""
-    whole, rest = ends // sizes, ends % sizes
-    counts: np.ndarray = whole * quorums
-    for entry in range(int(sizes.max(initial=0))):
-        counts = counts + ((entry < rest) & ((index - entry) % sizes < quorums))
-    return counts
+    whole = np.stack([of_bookie, stored.index, stored.from_entry, ends], axis=1)
+    runs = [whole[stored.residues == share]]
+    for at in np.flatnonzero(stored.residues != share):
+        of_run = np.arange(stored.from_entry[at], ends[at])
+        of_run = of_run[stored.residues[at] >> of_run % sizes[at] & 1 == 1]
+        runs.append(np.stack(np.broadcast_arrays(of_bookie[at], stored.index[at], of_run, of_run + 1), axis=1))
+    by_run = np.concatenate(runs)
+    by_run = by_run[np.lexsort((by_run[:, 1], by_run[:, 2], by_run[:, 0]))]
+    names = ("of_bookie", "ensemble_index", "from_entry", "to_entry")
+    return dict(zip(names, by_run.T, strict=True)) | {"last_entry": last_entry, "lac": lac, "entries": entries}
 
 
 def _headers(view: LedgerView, owners: np.ndarray, header: np.ndarray, entries: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.sizes import bytes_of_entry
-from emulator.rounds.bookkeeper.stored import has_entry, store_copies
+from emulator.rounds.bookkeeper.stored import has_entry, store_copy
 from emulator.rounds.bookkeeper.traffic import note_sent
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import last
@@ -25,7 +25,7 @@ def copy_entry(lists: Lists, inputs: Inputs, ledger: Ledger, fragment: int, inde
     note_sent(lists, ledger, source, target, size_bytes)
     if not has_entry(lists, settings, ledger, target, entry):
         bookie_at(lists, ledger, target).bytes_in += size_bytes
-        store_copies(lists, settings, ledger, target, index, entry, entry + 1, header_of_copies(lists, ledger))
+        store_copy(lists, settings, ledger, target, index, entry, header_of_copies(lists, ledger))
     ledger.entries_copied += 1
     return True
 

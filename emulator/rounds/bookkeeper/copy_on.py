@@ -1,7 +1,7 @@
 """Leaps over rounds in which a replication worker copies one batch after the other (step 7).
 
 Each entry comes from the first bookie of its write set that has it, so from the same one as the entry E before: as long as these
-have it, it was not there, and its size stays, all of a stretch is copied at once.
+have it, the target has it or not as before, and its size stays, all of a stretch is copied at once.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registere
 from emulator.rounds.bookkeeper.constants import CLOSED, NOBODY, NOWHERE
 from emulator.rounds.bookkeeper.copy_entry import header_of_copies, source_of
 from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
-from emulator.rounds.bookkeeper.held import shares_below
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.quorums import holds, next_share, write_index
+from emulator.rounds.bookkeeper.quorums import count_below, holds, last_of, next_of, next_share, share_of, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, bytes_of_entry, size_of
-from emulator.rounds.bookkeeper.stored import end_of, run_with, store_copies
+from emulator.rounds.bookkeeper.stored import end_of, lacking_of_share, run_with
 from emulator.rounds.bookkeeper.traffic import note_sent
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every, last
+from emulator.rounds.slots import has
 
 
 @compiled
@@ -31,9 +31,13 @@ def until_copies_change(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
     if place == NOWHERE:
         return ledger.now
     settings, task = inputs.settings[ledger.settings], lists.replacements[place]
-    end = alike_up_to(lists, inputs, ledger, task)
-    shares = shares_below(settings, task.index, end) - shares_below(settings, task.index, task.next_entry)
-    return ledger.now + max(0, shares // settings.batch_entries - 1)
+    lacking = lacking_of_share(lists, settings, ledger, task.target, task.index, task.next_entry)
+    if go_on(lists, settings, ledger, task, lacking, task.next_entry) != lacking:
+        return ledger.now  # a run begins
+    end = alike_up_to(lists, inputs, ledger, task) - settings.ensemble_size  # what is lacking is seen by E entries
+    share = share_of(settings, task.index)
+    shares = count_below(settings, share, end) - count_below(settings, share, task.next_entry)
+    return ledger.now + max(0, shares // settings.batch_entries)
 
 
 @compiled
@@ -68,7 +72,7 @@ def alike_up_to(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement)
     for at in every(ledger.stored):
         run = lists.stored[at]
         if run.bookie == task.target and end_of(lists, ledger, at) > begin:
-            end = min(end, max(begin, run.from_entry))
+            end = min(end, run.from_entry if run.from_entry > begin else end_of(lists, ledger, at))
     for entry in range(begin, begin + settings.ensemble_size):
         if holds(settings, task.index, entry):
             end = min(end, end_of_source(lists, settings, ledger, fragment, entry, task.target))
@@ -119,14 +123,37 @@ def copy_on(lists: Lists, inputs: Inputs, ledger: Ledger, rounds: int) -> None:
     begin = next_share(settings, task.index, task.next_entry)
     end = end_of_shares(settings, task.index, begin, rounds * settings.batch_entries)
     size_bytes = bytes_of_entry(inputs, ledger, begin)
+    lacking = lacking_of_share(lists, settings, ledger, task.target, task.index, begin)
     for entry in range(begin, min(end, begin + settings.ensemble_size)):
         if holds(settings, task.index, entry):
             copies = (end - entry + settings.ensemble_size - 1) // settings.ensemble_size
             source = source_of(lists, settings, ledger, fragment, entry, task.target)
             note_sent(lists, ledger, source, task.target, copies * size_bytes)
-            bookie_at(lists, ledger, task.target).bytes_in += copies * size_bytes
-    store_copies(lists, settings, ledger, task.target, task.index, begin, end, header_of_copies(lists, ledger))
+            if has(lacking, entry % settings.ensemble_size):
+                bookie_at(lists, ledger, task.target).bytes_in += copies * size_bytes
+    go_on(lists, settings, ledger, task, lacking, end)
     task.next_entry = end
+
+
+@compiled
+def go_on(lists: Lists, settings: Settings, ledger: Ledger, task: Replacement, lacking: int, end: int) -> int:
+    """Have the runs of copies of what is lacking, as a mask of entries mod E, go on up to an end.
+
+    Returns what they go on with: of several runs the last one takes an entry (stored.run_with_copies).
+    """
+    found, header = 0, header_of_copies(lists, ledger)
+    for at in range(last(ledger.stored), ledger.stored.start - 1, -1):
+        run = lists.stored[at]
+        is_open = ledger.stored.start + bookie_at(lists, ledger, task.target).open_run == at
+        if run.bookie != task.target or run.header != header or is_open or run.residues & (~lacking | found):
+            continue
+        first = next_of(settings, run.residues, task.next_entry)
+        if run.to_entry > first or next_of(settings, run.residues, run.to_entry) != first:
+            continue
+        found |= run.residues
+        if first < end:
+            run.to_entry = last_of(settings, run.residues, end) + 1
+    return found
 
 
 @compiled

@@ -7,7 +7,7 @@ from emulator.rounds.bookkeeper.constants import CLOSED, FILLED, LIMBO_LEFT, NOB
 from emulator.rounds.bookkeeper.copy_entry import copy_entry
 from emulator.rounds.bookkeeper.fragments import fragment_end, index_in
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.quorums import next_share
+from emulator.rounds.bookkeeper.quorums import next_share, share_of
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, run_with
 from emulator.rounds.bookkeeper.tell import tell_of_bookie
@@ -68,8 +68,8 @@ def next_lacking(lists: Lists, settings: Settings, ledger: Ledger, slot: int, in
     entry = next_share(settings, index, entry)
     run = run_with(lists, settings, ledger, slot, entry)
     while run != NOWHERE:
-        # A run of the same index has all of its share up to its end.
-        is_own = lists.stored[run].index == index
+        # A run of the same share has all of it up to its end.
+        is_own = lists.stored[run].residues == share_of(settings, index)
         entry = next_share(settings, index, end_of(lists, ledger, run) if is_own else entry + 1)
         run = run_with(lists, settings, ledger, slot, entry)
     return entry

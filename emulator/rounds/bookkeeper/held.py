@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.quorums import holds
+from emulator.rounds.bookkeeper.quorums import count_below
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of
 from emulator.rounds.compiled import compiled
@@ -18,18 +18,7 @@ def held(lists: Lists, settings: Settings, ledger: Ledger, slot: int, from_entry
         run = lists.stored[at]
         begin, end = max(from_entry, run.from_entry), min(to_entry, end_of(lists, ledger, at))
         if run.bookie == slot and begin < end:
-            count += shares_below(settings, run.index, end) - shares_below(settings, run.index, begin)
-    return count
-
-
-@compiled
-def shares_below(settings: Settings, index: int, end: int) -> int:
-    """How many entries below an end an index gets."""
-    whole, rest = end // settings.ensemble_size, end % settings.ensemble_size
-    count = whole * settings.write_quorum
-    for entry in range(rest):
-        if holds(settings, index, entry):
-            count += 1
+            count += count_below(settings, run.residues, end) - count_below(settings, run.residues, begin)
     return count
 
 

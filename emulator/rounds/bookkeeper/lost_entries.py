@@ -6,12 +6,16 @@ from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard
 from emulator.rounds.bookkeeper.constants import CLOSED, NO_ENTRY, NOBODY
 from emulator.rounds.bookkeeper.fragments import fragment_of
 from emulator.rounds.bookkeeper.inputs import Settings
-from emulator.rounds.bookkeeper.quorums import holds, write_index
+from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.bookkeeper.stored import end_of, has_entry
 from emulator.rounds.bookkeeper.tell import tell_lost
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
+from emulator.rounds.slots import has
+
+ALL_RESIDUES = -1
+"""The mask of all entries."""
 
 
 @compiled
@@ -51,7 +55,7 @@ def others_have(lists: Lists, settings: Settings, ledger: Ledger, slot: int, ent
     """Whether a bookie has an entry, whoever it is, but for one."""
     for at in every(ledger.stored):
         run = lists.stored[at]
-        if run.bookie == slot or entry < run.from_entry or not holds(settings, run.index, entry):
+        if run.bookie == slot or entry < run.from_entry or not has(run.residues, entry % settings.ensemble_size):
             continue
         if entry < end_of(lists, ledger, at):
             return True
@@ -60,11 +64,12 @@ def others_have(lists: Lists, settings: Settings, ledger: Ledger, slot: int, ent
 
 @compiled
 def without_others(
-    lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, from_entry: int, to_entry: int
+    lists: Lists, settings: Settings, ledger: Ledger, slot: int, residues: int, from_entry: int, to_entry: int
 ) -> tuple[int, int, int]:
     """Entries of a range that nobody has but one bookie, perhaps: (the first, the end, how many).
 
-    `slot`: NOBODY: entries that nobody has at all. `index`: only the share of an index, NOBODY: all.
+    `slot`: NOBODY: entries that nobody has at all. `residues`: only entries that have one of
+    these mod E.
     """
     size = settings.ensemble_size
     first, end, count = NO_ENTRY, NO_ENTRY, 0
@@ -72,7 +77,7 @@ def without_others(
     while entry < to_entry:
         edge = next_edge(lists, ledger, entry, to_entry)
         for near in range(entry, min(entry + size, edge)):
-            if index != NOBODY and not holds(settings, index, near):
+            if not has(residues, near % size):
                 continue
             if others_have(lists, settings, ledger, slot, near):
                 continue
@@ -96,7 +101,7 @@ def tell_last_copies(lists: Lists, settings: Settings, ledger: Ledger, slot: int
         flushed_to = bookie.flushed_to if ledger.stored.start + bookie.open_run == at else run.flushed_to
         lost_from = run.from_entry if with_flushed else max(run.from_entry, flushed_to)
         lost_to = min(end_of(lists, ledger, at), acked_end(ledger))
-        own_first, own_end, own = without_others(lists, settings, ledger, slot, run.index, lost_from, lost_to)
+        own_first, own_end, own = without_others(lists, settings, ledger, slot, run.residues, lost_from, lost_to)
         if own > 0:
             first = own_first if first == NO_ENTRY else min(first, own_first)
             end = max(end, own_end)
@@ -117,7 +122,7 @@ def tell_behind_end(lists: Lists, settings: Settings, ledger: Ledger) -> None:
     from_entry, to_entry = ledger.last_entry + 1, ledger.lac + 1
     if from_entry >= to_entry:
         return
-    _, _, gone = without_others(lists, settings, ledger, NOBODY, NOBODY, from_entry, to_entry)
+    _, _, gone = without_others(lists, settings, ledger, NOBODY, ALL_RESIDUES, from_entry, to_entry)
     if gone < to_entry - from_entry:
         tell_lost(lists, ledger, NOBODY, from_entry, to_entry, to_entry - from_entry - gone, cause_behind_end(ledger))
 
@@ -126,7 +131,7 @@ def tell_behind_end(lists: Lists, settings: Settings, ledger: Ledger) -> None:
 def tell_lost_when_acknowledged(lists: Lists, settings: Settings, ledger: Ledger, lac_before: int) -> None:
     """Entries were just acknowledged that are behind the end of a closed ledger, or that nobody has any more."""
     if ledger.impaired:
-        first, end, count = without_others(lists, settings, ledger, NOBODY, NOBODY, lac_before + 1, acked_end(ledger))
+        first, end, count = without_others(lists, settings, ledger, NOBODY, ALL_RESIDUES, lac_before + 1, acked_end(ledger))
         if count > 0:
             tell_lost(lists, ledger, NOBODY, first, end, count, ledger.impaired_cause)
     behind = max(lac_before + 1, acked_end(ledger))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.rounds.bookkeeper.inputs import Rules, Settings
 from emulator.rounds.compiled import compiled, compiled_into_callers
-from emulator.rounds.slots import has
+from emulator.rounds.slots import has, size
 
 
 @compiled_into_callers
@@ -31,6 +31,40 @@ def last_share(settings: Settings, index: int, end: int) -> int:
     """The last entry below an end that an index gets."""
     ahead = (index - end + 1) % settings.ensemble_size
     return end - 1 if ahead < settings.write_quorum else end - 1 - (settings.ensemble_size - ahead)
+
+
+@compiled_into_callers
+def share_of(settings: Settings, index: int) -> int:
+    """The entries that an index gets, as a mask of entries mod E."""
+    mask = 0
+    for entry in range(settings.ensemble_size):
+        if holds(settings, index, entry):
+            mask |= 1 << entry
+    return mask
+
+
+@compiled_into_callers
+def next_of(settings: Settings, residues: int, entry: int) -> int:
+    """The first entry at or behind one whose residue mod E is in the mask."""
+    while not has(residues, entry % settings.ensemble_size):
+        entry += 1
+    return entry
+
+
+@compiled_into_callers
+def last_of(settings: Settings, residues: int, end: int) -> int:
+    """The last entry below an end whose residue mod E is in the mask."""
+    entry = end - 1
+    while not has(residues, entry % settings.ensemble_size):
+        entry -= 1
+    return entry
+
+
+@compiled
+def count_below(settings: Settings, residues: int, end: int) -> int:
+    """How many entries below an end have a residue mod E that is in the mask."""
+    whole, rest = end // settings.ensemble_size, end % settings.ensemble_size
+    return whole * size(residues) + size(residues & ((1 << rest) - 1))
 
 
 @compiled

@@ -71,7 +71,7 @@ class Bookie(Record):
 
 
 class StoredRun(Record):
-    """Entries that a bookie has: all of [from_entry, to_entry) that an index of an ensemble gets.
+    """Entries that a bookie has: of [from_entry, to_entry) all that an index of an ensemble gets, or of copies what was lacking.
 
     The end of a bookie's open run, and what of it is on disk, stand in Bookie: these move in steady rounds. Copies go to runs of
     their own, whose ends move likewise (copy_on.py).
@@ -79,6 +79,7 @@ class StoredRun(Record):
 
     bookie: int = constant("slot")
     index: int = constant("index in the ensemble")
+    residues: int = constant("mask of the entries mod E that are in it: all that the index gets, but of copies perhaps fewer")
     header: int = constant("LAC in their headers, or OF_THE_WRITER")
     from_entry: int = constant("first")
     to_entry: int = aside("end")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from emulator.rounds.bookkeeper.bookies import bookie_at
 from emulator.rounds.bookkeeper.constants import NO_ENTRY, NO_LAC, NOWHERE, OF_THE_WRITER
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
-from emulator.rounds.bookkeeper.quorums import holds, last_share, next_share
+from emulator.rounds.bookkeeper.quorums import holds, last_of, next_of, next_share, share_of
 from emulator.rounds.bookkeeper.records import Bookie, Ledger, Lists
 from emulator.rounds.compiled import compiled, compiled_into_callers
 from emulator.rounds.entries import move
 from emulator.rounds.lists import append, every, keep_first, last
+from emulator.rounds.slots import has
 
 
 @compiled_into_callers
@@ -25,7 +26,7 @@ def run_with(lists: Lists, settings: Settings, ledger: Ledger, slot: int, entry:
     """Where a bookie's run is that has an entry, NOWHERE if it hasn't got the entry."""
     for at in every(ledger.stored):
         run = lists.stored[at]
-        if run.bookie != slot or entry < run.from_entry or not holds(settings, run.index, entry):
+        if run.bookie != slot or entry < run.from_entry or not has(run.residues, entry % settings.ensemble_size):
             continue
         if entry < end_of(lists, ledger, at):
             return at
@@ -52,15 +53,9 @@ def store(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: in
     is_newest = bookie.open_run == NOWHERE or entry >= bookie.has_to
     if is_newest:
         close_run(lists, ledger, bookie)
-    found = run_before(lists, settings, ledger, slot, index, entry, header)
+    found = run_before(lists, settings, ledger, slot, share_of(settings, index), entry, header)
     if found == NOWHERE:
-        found = append(ledger.stored)
-        run = lists.stored[found]
-        run.bookie = slot
-        run.index = index
-        run.header = header
-        run.from_entry = entry
-        run.flushed_to = entry
+        found = begin_run(lists, ledger, slot, index, share_of(settings, index), entry, header)
     else:
         ledger.stored.changes += 1
     lists.stored[found].to_entry = entry + 1
@@ -71,32 +66,63 @@ def store(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: in
 
 
 @compiled
-def store_copies(
-    lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, from_entry: int, to_entry: int, header: int
-) -> None:
-    """Take what an index gets of some entries, of which the bookie has none, beside its open run."""
-    found = run_before(lists, settings, ledger, slot, index, from_entry, header)
-    if found == NOWHERE:
-        found = append(ledger.stored)
-        run = lists.stored[found]
-        run.bookie = slot
-        run.index = index
-        run.header = header
-        run.from_entry = from_entry
-        run.flushed_to = from_entry
-    lists.stored[found].to_entry = to_entry
+def begin_run(lists: Lists, ledger: Ledger, slot: int, index: int, residues: int, entry: int, header: int) -> int:
+    """A new run that begins with an entry; its end is still to be set. Returns where it is."""
+    at = append(ledger.stored)
+    run = lists.stored[at]
+    run.bookie = slot
+    run.index = index
+    run.residues = residues
+    run.header = header
+    run.from_entry = entry
+    run.flushed_to = entry
+    return at
 
 
 @compiled
-def run_before(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, entry: int, header: int) -> int:
-    """Where a run is that an entry goes on with, its open one aside; NOWHERE if there is none."""
-    for at in every(ledger.stored):
+def store_copy(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, entry: int, header: int) -> None:
+    """Take a copy of an entry that the bookie hasn't got, beside its open run: of an index's share it may have others already."""
+    found = run_with_copies(lists, settings, ledger, slot, entry, header)
+    if found == NOWHERE:
+        lacking = lacking_of_share(lists, settings, ledger, slot, index, entry)
+        found = begin_run(lists, ledger, slot, index, lacking, entry, header)
+    lists.stored[found].to_entry = entry + 1
+
+
+@compiled
+def lacking_of_share(lists: Lists, settings: Settings, ledger: Ledger, slot: int, index: int, entry: int) -> int:
+    """What of an index's share a bookie lacks among E entries from one on, as a mask of entries mod E."""
+    mask = 0
+    for near in range(entry, entry + settings.ensemble_size):
+        if holds(settings, index, near) and not has_entry(lists, settings, ledger, slot, near):
+            mask |= 1 << near % settings.ensemble_size
+    return mask
+
+
+@compiled
+def run_with_copies(lists: Lists, settings: Settings, ledger: Ledger, slot: int, entry: int, header: int) -> int:
+    """Where the last run is that a copy of an entry goes on with, NOWHERE if there is none."""
+    for at in range(last(ledger.stored), ledger.stored.start - 1, -1):
         run = lists.stored[at]
-        if run.bookie != slot or run.index != index or run.header != header:
+        if run.bookie != slot or run.header != header or run.to_entry > entry:
             continue
         if ledger.stored.start + bookie_at(lists, ledger, slot).open_run == at:
             continue
-        if run.to_entry <= entry and next_share(settings, index, run.to_entry) == entry:
+        if has(run.residues, entry % settings.ensemble_size) and next_of(settings, run.residues, run.to_entry) == entry:
+            return at
+    return NOWHERE
+
+
+@compiled
+def run_before(lists: Lists, settings: Settings, ledger: Ledger, slot: int, residues: int, entry: int, header: int) -> int:
+    """Where a run of the same share is that an entry goes on with, the open one aside; NOWHERE if there is none."""
+    for at in every(ledger.stored):
+        run = lists.stored[at]
+        if run.bookie != slot or run.residues != residues or run.header != header:
+            continue
+        if ledger.stored.start + bookie_at(lists, ledger, slot).open_run == at:
+            continue
+        if run.to_entry <= entry and next_of(settings, residues, run.to_entry) == entry:
             return at
     return NOWHERE
 
@@ -163,7 +189,7 @@ def last_run(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> int
     for at in every(ledger.stored):
         run = lists.stored[at]
         if run.bookie == slot:
-            own = last_share(settings, run.index, end_of(lists, ledger, at))
+            own = last_of(settings, run.residues, end_of(lists, ledger, at))
             if own > entry:
                 found, entry = at, own
     return found
@@ -173,7 +199,7 @@ def last_run(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> int
 def last_stored(lists: Lists, settings: Settings, ledger: Ledger, slot: int) -> int:
     """The largest entry that a bookie has, whatever is missing below; NO_ENTRY: it has none."""
     at = last_run(lists, settings, ledger, slot)
-    return NO_ENTRY if at == NOWHERE else last_share(settings, lists.stored[at].index, end_of(lists, ledger, at))
+    return NO_ENTRY if at == NOWHERE else last_of(settings, lists.stored[at].residues, end_of(lists, ledger, at))
 
 
 @compiled
@@ -215,7 +241,7 @@ def lose(lists: Lists, inputs: Inputs, ledger: Ledger, slot: int, with_flushed: 
         run = lists.stored[at]
         if run.bookie == slot:
             end_kept = run.from_entry if with_flushed else max(run.from_entry, min(run.flushed_to, run.to_entry))
-            lost_from, lost_last = next_share(settings, run.index, end_kept), last_share(settings, run.index, run.to_entry)
+            lost_from, lost_last = next_of(settings, run.residues, end_kept), last_of(settings, run.residues, run.to_entry)
             if lost_from <= lost_last:
                 first = lost_from if first == NO_ENTRY else min(first, lost_from)
                 end = max(end, lost_last + 1)

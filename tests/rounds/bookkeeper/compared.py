@@ -74,15 +74,15 @@ def list_of(game: Played, name: str, place: int) -> Any:
 def shares(game: Played, place: int) -> dict[int, dict[int, int]]:
     """entry -> broker -> LAC in the header of what the bookie has."""
     settings = game.block.inputs.settings[game.state.ledgers[place].settings]
-    size, quorum = int(settings.ensemble_size), int(settings.write_quorum)
+    size = int(settings.ensemble_size)
     bookies = list(cells(list_of(game, "bookies", place), "broker", "open_run", "has_to"))
     headers = list(cells(list_of(game, "headers", place), "from_entry", "lac", "step"))
     entries: dict[int, dict[int, int]] = {}
-    runs = cells(list_of(game, "stored", place), "bookie", "from_entry", "to_entry", "index", "header")
-    for number, (bookie, from_entry, to_entry, index, header) in enumerate(runs):
+    runs = cells(list_of(game, "stored", place), "bookie", "from_entry", "to_entry", "residues", "header")
+    for number, (bookie, from_entry, to_entry, residues, header) in enumerate(runs):
         broker, open_run, has_to = bookies[bookie]
         for entry in range(from_entry, has_to if open_run == number else to_entry):
-            if (index - entry) % size >= quorum:
+            if not residues >> entry % size & 1:
                 continue
             lac = header
             if header == OF_THE_WRITER:

@@ -148,6 +148,31 @@ def test_a_long_copy_takes_a_handful_of_rounds(tmp_path: Path) -> None:
     assert int(ledger.played) < 60
 
 
+def test_copies_to_bookies_that_have_a_part_already(tmp_path: Path) -> None:
+    """Six bookies for ensembles of five, away one after the other for less than a copy takes: the only target has other shares.
+
+    What it lacks of one is a run, not one for each entry; as many are copied as in plain rounds.
+    """
+    outages = "".join(
+        f'[[faults]]\nkind = "broker_crash"\nbroker = {1 + number * 7 % 6}\nfrom_round = {begin}\nto_round = {begin + 250}\n'
+        for number, begin in enumerate(range(900, 6000, 300))
+    )
+    text = COPY.replace("assignment = [[1, 2, 3, 4, 5]]", 'partitions = 6\nplacement = "DefaultEnsemblePlacementPolicy"')
+    head, _, _ = text.replace("rounds = 5000", "rounds = 6000").partition("[[commands]]")
+    (tmp_path / "few.toml").write_text(head.replace("to_round = 3000\n", "") + outages)
+    run = load_run(str(tmp_path / "few.toml"))
+    leapt, plain = played(run.scenarios, leaps=True, bucket_rounds=100), played(run.scenarios, bucket_rounds=100)
+    assert_same(leapt, plain)
+    ledgers, parts = leapt.state.ledgers, 0
+    for place, ledger in enumerate(ledgers):
+        runs = list_of(leapt, "stored", place)
+        parts += sum(int(run.residues).bit_count() < 3 for run in runs)
+        assert len(runs) < 150
+        assert int(ledger.entries_copied) > 5000
+    assert parts > 10
+    assert sum(int(ledger.played) for ledger in ledgers) < 0.4 * 6 * 6000
+
+
 def test_leaps_of_a_long_run(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     run = load_run(str(tmp_path / "long.toml"))

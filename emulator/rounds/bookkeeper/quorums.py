@@ -27,13 +27,6 @@ def next_share(settings: Settings, index: int, entry: int) -> int:
 
 
 @compiled_into_callers
-def last_share(settings: Settings, index: int, end: int) -> int:
-    """The last entry below an end that an index gets."""
-    ahead = (index - end + 1) % settings.ensemble_size
-    return end - 1 if ahead < settings.write_quorum else end - 1 - (settings.ensemble_size - ahead)
-
-
-@compiled_into_callers
 def share_of(settings: Settings, index: int) -> int:
     """The entries that an index gets, as a mask of entries mod E."""
     mask = 0

@@ -130,9 +130,8 @@ def due_bytes(inputs: Inputs, workload: np.ndarray, round_: int) -> np.ndarray:
 
 def pattern_in_force(inputs: Inputs, workload: np.ndarray, round_: int) -> np.ndarray:
     """The places of what clients bring in a round, -1 for nothing, by places of workloads that were in force before it."""
-    found: np.ndarray = np.asarray(inputs.workload)["pattern"][
-        in_force(np.asarray(inputs.workload)["from_round"], workload, round_)
-    ]
+    rows = np.asarray(inputs.workload)
+    found: np.ndarray = rows["pattern"][in_force(rows["from_round"], workload, round_)]
     return found
 
 

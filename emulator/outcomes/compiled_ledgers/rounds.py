@@ -210,11 +210,10 @@ def runs_held(view: LedgerView) -> Mapping[str, np.ndarray]:
     ends = np.where(is_open, bookies.has_to[of_bookie], stored.to_entry)
     sizes, quorums = view.settings.ensemble_size[owners], view.settings.write_quorum[owners]
     last = np.full(len(stored), NO_ENTRY, np.int64)
-    entries, share = np.zeros(len(bookies), np.int64), np.zeros(len(stored), np.int64)
+    entries, of_residues = np.zeros(len(bookies), np.int64), np.zeros(len(stored), np.int64)
     for residue in range(int(sizes.max(initial=0))):
         is_in = stored.residues >> residue & 1 == 1
-        is_gotten = (residue < sizes) & ((stored.index - residue) % sizes < quorums)
-        share |= is_gotten.astype(np.int64) << residue
+        of_residues += is_in
         last = np.where(is_in, np.maximum(last, ends - 1 - (ends - 1 - residue) % sizes), last)
         below = [(end - residue + sizes - 1) // sizes for end in (stored.from_entry, ends)]
         np.add.at(entries, of_bookie, np.where(is_in, below[1] - below[0], 0))
@@ -224,8 +223,8 @@ def runs_held(view: LedgerView) -> Mapping[str, np.ndarray]:
     newest = np.flatnonzero(last == last_entry[of_bookie])
     np.maximum.at(lac, of_bookie[newest], _headers(view, owners[newest], stored.header[newest], last[newest]))
     whole = np.stack([of_bookie, stored.index, stored.from_entry, ends], axis=1)
-    runs = [whole[stored.residues == share]]
-    for at in np.flatnonzero(stored.residues != share):
+    runs = [whole[of_residues == quorums]]
+    for at in np.flatnonzero(of_residues < quorums):
         of_run = np.arange(stored.from_entry[at], ends[at])
         of_run = of_run[stored.residues[at] >> of_run % sizes[at] & 1 == 1]
         runs.append(np.stack(np.broadcast_arrays(of_bookie[at], stored.index[at], of_run, of_run + 1), axis=1))

@@ -7,14 +7,15 @@ have it, the target has it or not as before, and its size stays, all of a stretc
 from __future__ import annotations
 
 from emulator.rounds.bookkeeper.bookies import bookie_at, is_heard, is_registered_here
-from emulator.rounds.bookkeeper.constants import CLOSED, NOBODY, NOWHERE
+from emulator.rounds.bookkeeper.constants import CLOSED, FOREVER, NOBODY, NOWHERE
 from emulator.rounds.bookkeeper.copy_entry import header_of_copies, source_of
 from emulator.rounds.bookkeeper.fragments import fragment_at, fragment_end, index_in
 from emulator.rounds.bookkeeper.inputs import Inputs, Settings
 from emulator.rounds.bookkeeper.quorums import count_below, holds, last_of, next_of, next_share, share_of, write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists, Replacement
+from emulator.rounds.bookkeeper.replace_lost import fragment_to_repair
 from emulator.rounds.bookkeeper.sizes import NO_SIZE, bytes_of_entry, size_of
-from emulator.rounds.bookkeeper.stored import end_of, lacking_of_share, run_with
+from emulator.rounds.bookkeeper.stored import end_of, is_open, lacking_of_share, run_with
 from emulator.rounds.bookkeeper.traffic import note_sent
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every, last
@@ -46,8 +47,8 @@ def worked_on(lists: Lists, inputs: Inputs, ledger: Ledger) -> int:
     settings = inputs.settings[ledger.settings]
     for at in every(ledger.replacements):
         task = lists.replacements[at]
-        fragment = fragment_at(lists, ledger, task.first_entry)
-        if task.copied or fragment == NOWHERE or lists.ensembles[fragment, task.index] != task.lost:
+        fragment = fragment_to_repair(lists, ledger, task)
+        if fragment == NOWHERE:
             continue
         if ledger.state != CLOSED and fragment == last(ledger.fragments):
             continue
@@ -82,25 +83,18 @@ def alike_up_to(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement)
 @compiled
 def end_of_source(lists: Lists, settings: Settings, ledger: Ledger, fragment: int, entry: int, target: int) -> int:
     """Up to where an entry, the one E behind it, and so on come from the same bookie; the entry, if it comes from none."""
-    end = entry
+    end = FOREVER
     for place in range(settings.write_quorum):
         slot = lists.ensembles[fragment, write_index(settings, entry, place)]
         if slot == target or not is_heard(lists, ledger, slot):
             continue
         run = run_with(lists, settings, ledger, slot, entry)
         if run != NOWHERE:
-            end = end_of(lists, ledger, run)
-            break
-    for place in range(settings.write_quorum):  # those that are asked before may have later ones
-        slot = lists.ensembles[fragment, write_index(settings, entry, place)]
-        if slot == target or not is_heard(lists, ledger, slot):
-            continue
-        if run_with(lists, settings, ledger, slot, entry) != NOWHERE:
-            break
-        for at in every(ledger.stored):
+            return min(end, end_of(lists, ledger, run))
+        for at in every(ledger.stored):  # who is asked before may have later ones
             if lists.stored[at].bookie == slot and lists.stored[at].from_entry > entry:
                 end = min(end, lists.stored[at].from_entry)
-    return end
+    return entry
 
 
 @compiled
@@ -144,8 +138,9 @@ def go_on(lists: Lists, settings: Settings, ledger: Ledger, task: Replacement, l
     found, header = 0, header_of_copies(lists, ledger)
     for at in range(last(ledger.stored), ledger.stored.start - 1, -1):
         run = lists.stored[at]
-        is_open = ledger.stored.start + bookie_at(lists, ledger, task.target).open_run == at
-        if run.bookie != task.target or run.header != header or is_open or run.residues & (~lacking | found):
+        if run.bookie != task.target or run.header != header or is_open(lists, ledger, at):
+            continue
+        if run.residues & (~lacking | found):
             continue
         first = next_of(settings, run.residues, task.next_entry)
         if run.to_entry > first or next_of(settings, run.residues, run.to_entry) != first:

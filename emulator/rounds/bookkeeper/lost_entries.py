@@ -8,7 +8,7 @@ from emulator.rounds.bookkeeper.fragments import fragment_of
 from emulator.rounds.bookkeeper.inputs import Settings
 from emulator.rounds.bookkeeper.quorums import write_index
 from emulator.rounds.bookkeeper.records import Ledger, Lists
-from emulator.rounds.bookkeeper.stored import end_of, has_entry
+from emulator.rounds.bookkeeper.stored import end_of, has_entry, is_open
 from emulator.rounds.bookkeeper.tell import tell_lost
 from emulator.rounds.compiled import compiled
 from emulator.rounds.lists import every
@@ -68,8 +68,7 @@ def without_others(
 ) -> tuple[int, int, int]:
     """Entries of a range that nobody has but one bookie, perhaps: (the first, the end, how many).
 
-    `slot`: NOBODY: entries that nobody has at all. `residues`: only entries that have one of
-    these mod E.
+    `slot`: NOBODY: entries that nobody has at all. `residues`: only entries that have one of these mod E.
     """
     size = settings.ensemble_size
     first, end, count = NO_ENTRY, NO_ENTRY, 0
@@ -98,7 +97,7 @@ def tell_last_copies(lists: Lists, settings: Settings, ledger: Ledger, slot: int
         run = lists.stored[at]
         if run.bookie != slot:
             continue
-        flushed_to = bookie.flushed_to if ledger.stored.start + bookie.open_run == at else run.flushed_to
+        flushed_to = bookie.flushed_to if is_open(lists, ledger, at) else run.flushed_to
         lost_from = run.from_entry if with_flushed else max(run.from_entry, flushed_to)
         lost_to = min(end_of(lists, ledger, at), acked_end(ledger))
         own_first, own_end, own = without_others(lists, settings, ledger, slot, run.residues, lost_from, lost_to)

@@ -143,11 +143,20 @@ def replace_lost(lists: Lists, inputs: Inputs, ledger: Ledger) -> None:
 
 
 @compiled
+def fragment_to_repair(lists: Lists, ledger: Ledger, task: Replacement) -> int:
+    """Where the fragment is in which a lost bookie is still to be replaced, NOWHERE if it isn't any more."""
+    fragment = fragment_at(lists, ledger, task.first_entry)
+    if task.copied or fragment == NOWHERE or lists.ensembles[fragment, task.index] != task.lost:
+        return NOWHERE
+    return fragment
+
+
+@compiled
 def work_on(lists: Lists, inputs: Inputs, ledger: Ledger, task: Replacement) -> bool:
     """Copy a batch to the target, entries in order; False if nothing can be done for the replacement now."""
     settings = inputs.settings[ledger.settings]
-    fragment = fragment_at(lists, ledger, task.first_entry)
-    if task.copied or fragment == NOWHERE or lists.ensembles[fragment, task.index] != task.lost:
+    fragment = fragment_to_repair(lists, ledger, task)
+    if fragment == NOWHERE:
         return False
     if ledger.state != CLOSED and fragment == last(ledger.fragments):
         if ledger.now - task.published_round >= settings.grace_rounds:

@@ -14,11 +14,17 @@ from emulator.rounds.slots import has
 
 
 @compiled_into_callers
+def is_open(lists: Lists, ledger: Ledger, at: int) -> bool:
+    """Whether a run is the one that its bookie's next entry goes on with."""
+    open_run = bookie_at(lists, ledger, lists.stored[at].bookie).open_run
+    return open_run != NOWHERE and ledger.stored.start + open_run == at
+
+
+@compiled_into_callers
 def end_of(lists: Lists, ledger: Ledger, at: int) -> int:
     """The end of a run."""
     run = lists.stored[at]
-    bookie = bookie_at(lists, ledger, run.bookie)
-    return bookie.has_to if ledger.stored.start + bookie.open_run == at and bookie.open_run != NOWHERE else run.to_entry
+    return bookie_at(lists, ledger, run.bookie).has_to if is_open(lists, ledger, at) else run.to_entry
 
 
 @compiled
@@ -104,9 +110,7 @@ def run_with_copies(lists: Lists, settings: Settings, ledger: Ledger, slot: int,
     """Where the last run is that a copy of an entry goes on with, NOWHERE if there is none."""
     for at in range(last(ledger.stored), ledger.stored.start - 1, -1):
         run = lists.stored[at]
-        if run.bookie != slot or run.header != header or run.to_entry > entry:
-            continue
-        if ledger.stored.start + bookie_at(lists, ledger, slot).open_run == at:
+        if run.bookie != slot or run.header != header or run.to_entry > entry or is_open(lists, ledger, at):
             continue
         if has(run.residues, entry % settings.ensemble_size) and next_of(settings, run.residues, run.to_entry) == entry:
             return at
@@ -118,9 +122,7 @@ def run_before(lists: Lists, settings: Settings, ledger: Ledger, slot: int, resi
     """Where a run of the same share is that an entry goes on with, the open one aside; NOWHERE if there is none."""
     for at in every(ledger.stored):
         run = lists.stored[at]
-        if run.bookie != slot or run.residues != residues or run.header != header:
-            continue
-        if ledger.stored.start + bookie_at(lists, ledger, slot).open_run == at:
+        if run.bookie != slot or run.residues != residues or run.header != header or is_open(lists, ledger, at):
             continue
         if run.to_entry <= entry and next_of(settings, residues, run.to_entry) == entry:
             return at

@@ -166,10 +166,9 @@ def _invoke(commands: click.Group, program: str, arguments: list[str], invocatio
 def _reason(error: Exception) -> str:
     """Says what went wrong, without stack or query plan."""
     if "pyspark" in sys.modules:
-        from emulator.spark.spark_errors import SPARK_ERRORS
+        from emulator.spark.spark_errors import SPARK_ERRORS, condensed
 
         if isinstance(error, SPARK_ERRORS):
-            from emulator.outcomes.sql import condensed
             from emulator.spark.executors import executors_problem
 
             return one_line(executors_problem(error) or condensed(error), MAX_ERROR_CHARS)

@@ -32,8 +32,8 @@ def refuse_missing_folder(folder: str, master: str | None, conf: Mapping[str, st
 
 def refuse_other_contents(out: str) -> None:
     """Refuses a local folder to write a run into that holds things, none of them a run's or a graph's; without starting Spark."""
-    from emulator.outcomes.ask import local_folder
     from emulator.outcomes.view_texts import ALL_COLUMNS
+    from emulator.storage.local_folder import local_folder
 
     folder = local_folder(out)
     names = [] if folder is None else sorted(os.listdir(folder))

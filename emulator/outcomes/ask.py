@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from emulator.errors import InputError
 from emulator.outcomes.only_reads import parse_reading
 from emulator.outcomes.resolve import resolve
+from emulator.storage.local_folder import local_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,12 +62,3 @@ class Asker:
         """The rows of an answer by the names of its columns."""
         columns, rows = self.ask(query, prices)
         return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def local_folder(uri: str) -> str | None:
-    """Returns the path of a folder that is surely on this machine; None where only Hadoop's settings can tell."""
-    configured = {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"} & os.environ.keys()
-    path = uri.removeprefix("file://").removeprefix("file:")
-    if "://" in path or (configured and path == uri):
-        return None
-    return path if os.path.isdir(path) else None

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
-from emulator.outcomes.sql import condensed, run_sql
+from emulator.outcomes.sql import run_sql
+from emulator.spark.spark_errors import condensed
 
 
 def test_rows_come_with_their_column_names(spark: SparkSession, small_run: Path) -> None:

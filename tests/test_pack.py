@@ -21,13 +21,24 @@ from emulator.packing import generic_rounds, pack, requirements
 from emulator.packing.archive import Member, first_member, write_archive
 from emulator.rounds import compiled_cache
 
+ROOT = Path(__file__).parents[1]
+
 REQUIRED = {
-    "replication-emulator": ["pyspark>=4", "NumPy", "frame[fast]>=1", "old; python_version < '3'", "draw; extra == 'pictures'"],
+    "replication-emulator": [
+        "pyspark>=4",
+        "DuckDB>=1",
+        "NumPy",
+        "frame[fast]>=1",
+        "old; python_version < '3'",
+        "draw; extra == 'pictures'",
+    ],
     "pyspark": ["py4j"],
-    "frame": ["numpy>1", "zones; sys_platform != 'dos'", "quick.ly; extra == 'fast'", "slow; extra == 'slow'"],
+    "frame": ["numpy>1", "packaging", "zones; sys_platform != 'dos'", "quick.ly; extra == 'fast'", "slow; extra == 'slow'"],
     "quick-ly": ["replication-emulator", "Frame"],
     "numpy": None,
     "zones": [],
+    "packaging": [],
+    "duckdb": ["only-of-duckdb"],
 }
 
 
@@ -38,16 +49,47 @@ def named(name: str) -> SimpleNamespace:
 
 
 def test_what_is_required_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By markers and extras, in any spelling; neither pyspark nor what only that requires."""
+    """By markers and extras, in any spelling; neither pyspark nor what only that requires; nor what is for other commands."""
     monkeypatch.setattr(requirements, "distribution", named)
     found = requirements.required_distributions()
-    assert [package.metadata["Name"] for package in found] == ["frame", "numpy", "quick-ly", "zones"]
+    assert [package.metadata["Name"] for package in found] == ["frame", "numpy", "packaging", "quick-ly", "zones"]
 
 
 def test_what_this_package_requires() -> None:
     found = {package.metadata["Name"] for package in requirements.required_distributions()}
     assert {"numpy", "pyarrow", "pandas", "numba", "llvmlite", "python-dateutil", "pydantic_core"} <= found
-    assert not {"pyspark", "py4j", "pytest", "matplotlib"} & found
+    assert not {"pyspark", "py4j", "pytest", "matplotlib", *requirements.OF_OTHER_COMMANDS} & found
+
+
+SCENARIO = """
+name = "small"
+rounds = 6
+[cluster]
+brokers = 3
+[[topics]]
+name = "orders"
+partitions = 2
+replication_factor = 3
+"""
+
+
+def test_a_run_without_what_only_other_commands_use(tmp_path: Path) -> None:
+    """As in cluster mode, driver and workers: these packages are none to any of the run's processes."""
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import sys\nsys.modules.update(dict.fromkeys({sorted(requirements.OF_OTHER_COMMANDS)}))\n"
+    )
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *command], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+        )
+
+    for name in requirements.OF_OTHER_COMMANDS:
+        assert "ModuleNotFoundError" in run("-c", f"import {name}").stderr
+    done = run(str(ROOT / "jobs" / "emulate.py"), "small.toml", "--out", "out")
+    assert (done.returncode, done.stdout.startswith("1 scenarios, 2 partitions")) == (0, True), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -139,8 +181,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(pack, "SECONDS_BETWEEN_LINES", 0.0)
     assert main(["pack", "--out", "env.tar.gz"]) == 0
     printed = capsys.readouterr()
-    size, _, line = printed.out.splitlines()
+    size, left_out, _, line = printed.out.splitlines()
     assert re.fullmatch(r"env\.tar\.gz: \d MB, for Python 3\.\d+ \(\S+\): emulator \S+, numpy 1, .*, numba 4 and 1 more", size)
+    assert left_out.startswith("not in it: duckdb, networkx, packaging, scipy, sqlglot, which only other commands than run use")
     driver = f"--conf spark.pyspark.driver.python={sys.executable}"
     assert line == (
         f"spark-submit --master URL --archives 'env.tar.gz#environment' --conf spark.pyspark.python=./environment/bin/python"

@@ -2,7 +2,8 @@
 
 They have this package from the archive of `emulator pack`, compiled rounds included. Of others an archive of the suite has none:
 the workers' Python has them. `PACK_ALL=1` (`make test-packed`) packs all, with rounds for any CPU of this kind, for workers whose
-Python has nothing: a minute of compiling, and half a gigabyte to write and to unpack twice.
+Python has nothing, and for a driver that has the archive alone, as in cluster mode: a minute of compiling, and half a gigabyte
+to write and to unpack three times.
 """
 
 from __future__ import annotations
@@ -107,7 +108,20 @@ def bare(folder: Path, variables: dict[str, str]) -> dict[str, str]:
     return variables
 
 
-def test_a_cluster_with_the_archive(spark: SparkSession, tmp_path: Path) -> None:
+def as_in_cluster_mode(archive: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
+    """The job and the Python of a driver that has the unpacked archive, on a node whose Python has no packages.
+
+    A standalone cluster has no cluster mode for Python: the driver is spark-submit's process all the same.
+    """
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder / "driver", filter="data")
+    monkeypatch.setenv("EMULATOR_PYTHON", str(folder / "bare" / "bin" / "python3"))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    job = shutil.copy(ROOT / "jobs" / "emulate.py", folder / "driver")
+    return Path(job), str(folder / "driver" / "bin" / "python")
+
+
+def test_a_cluster_with_the_archive(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario, out, folder = tmp_path / "packed.toml", tmp_path / "out", tmp_path / "cluster"
     # By leaps, which takes this machine no time, once it has the rounds compiled.
     scenario.write_text(SCENARIO.replace('mode = "plain"', 'mode = "leap"'))
@@ -116,10 +130,13 @@ def test_a_cluster_with_the_archive(spark: SparkSession, tmp_path: Path) -> None
     scenario.write_text(SCENARIO)
     folder.mkdir()
     with standalone_cluster(folder, variables=machine(tmp_path)) as cluster:
-        python = ["spark.pyspark.python=./environment/bin/python", f"spark.pyspark.driver.python={sys.executable}"]
+        job, driver = ROOT / "jobs" / "emulate.py", sys.executable
+        if PACK_ALL:
+            job, driver = as_in_cluster_mode(archive, tmp_path, monkeypatch)
+        python = ["spark.pyspark.python=./environment/bin/python", f"spark.pyspark.driver.python={driver}"]
         flags = ["--archives", f"{archive}#environment", *(part for setting in python for part in ("--conf", setting))]
         asked = [str(scenario), "--out", str(out), "--trace", TRACED]
-        run = cluster.submit("run", *flags, str(ROOT / "jobs" / "emulate.py"), *asked)
+        run = cluster.submit("run", *flags, str(job), *asked)
         log = cluster.log("run")
         wait_for(lambda: run.poll() is not None or rounds_done(log) > 0, RUN_SECONDS_MAX)
         assert run.poll() is None, log.read_text()

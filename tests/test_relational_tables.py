@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from emulator.rounds.relational.kafka_round import play_round, tables_after
 from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
 from emulator.rounds.relational.queries.on_spark import OnSpark
 from emulator.rounds.relational.queries.query import Engine, Query
+from emulator.rounds.relational.run import OF_DUCKDB, run_relational
 from emulator.rounds.relational.tables import Round, RoundInputs, Tables
 from emulator.scenario import load_run
 from tests.engine_helpers import Row, emulate_both, of_scenario, run_of
@@ -90,6 +92,22 @@ def test_every_table_by_spark(spark: SparkSession, tmp_path: Path, monkeypatch: 
     assert by_duckdb.on_spark == [ON_SPARK_IN_SUITE]
     assert ON_SPARK_IN_SUITE in {row["round"] for row in usual["events"] if row["kind"] == "truncate"}
     assert [row["round"] for row in usual["trace"] if (row["partition"], row["broker"]) == (2, 2)] == [ON_SPARK_IN_SUITE]
+
+
+@pytest.mark.parametrize("missing", OF_DUCKDB)
+def test_spark_plays_what_duckdb_cannot(
+    missing: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing is said of who plays, as in cluster mode with an archive of `emulator pack`."""
+
+    def asked(*_: object) -> Engine:
+        raise RuntimeError("Spark is asked")
+
+    (tmp_path / "trouble.toml").write_text(TROUBLE)
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setattr("emulator.rounds.relational.run.OnSpark", asked)
+    with pytest.raises(RuntimeError, match="Spark is asked"):
+        run_relational(load_run(str(tmp_path / "trouble.toml")), str(tmp_path / "out"), spark)
 
 
 class RoundsByDuckDB:

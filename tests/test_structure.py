@@ -8,6 +8,7 @@ from pathlib import Path
 import networkx as nx
 
 import emulator
+from emulator.packing.requirements import OF_OTHER_COMMANDS
 
 ROOT = Path(emulator.__file__).parent.parent
 FILES = {
@@ -48,3 +49,16 @@ def test_one_file_imports_numba() -> None:
     assert [m for m, path in FILES.items() if 'import_module("numba' in path.read_text("utf-8")] == [
         "emulator.rounds.compiled_cache"
     ]
+
+
+def test_a_run_does_with_what_an_archive_of_pack_has() -> None:
+    """Wherever an import stands, but for what answers questions, and what has DuckDB play relational rounds where it is there."""
+    uses = nx.DiGraph((module, used) for module, names in IMPORTS.items() for used in names & FILES.keys())
+    others = ("emulator.outcomes.ask", "emulator.outcomes.result", "emulator.rounds.relational.queries.on_duckdb")
+    assert [module for module in others if module not in uses] == []
+    uses.remove_nodes_from(others)
+    for start in ("emulator.cli.run", "emulator.cli.exits", "emulator.engine.play_blocks"):
+        reached = nx.descendants(uses, start) | {start}
+        assert {m for m in reached if OF_OTHER_COMMANDS & {name.partition(".")[0] for name in IMPORTS[m]}} == set()
+    importers = [m for m, names in IMPORTS.items() if OF_OTHER_COMMANDS & {name.partition(".")[0] for name in names}]
+    assert {name.partition(".")[0] for module in importers for name in IMPORTS[module]} >= OF_OTHER_COMMANDS

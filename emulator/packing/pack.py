@@ -20,7 +20,7 @@ import emulator
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.packing.archive import Member, first_member, write_archive
 from emulator.packing.generic_rounds import generic_rounds
-from emulator.packing.requirements import files_of, own_files, required_distributions
+from emulator.packing.requirements import OF_OTHER_COMMANDS, files_of, own_files, required_distributions
 from emulator.rounds.compiled_cache import WHY_NOT
 from emulator.storage.written_file import refuse_unwritable, writing
 
@@ -63,6 +63,7 @@ def pack(out: str, say: Callable[[str], None]) -> list[str]:
         _write(path, members, say)
     return [
         f"{out}: {path.stat().st_size / 1e6:.0f} MB, for Python {_version()} ({_built_for()}): {_listed(versions)}",
+        f"not in it: {', '.join(sorted(OF_OTHER_COMMANDS))}, which only other commands than run use; pyspark is the cluster's",
         "on a cluster, from the project's folder (in cluster mode without spark.pyspark.driver.python):",
         spark_submit_line(out),
     ]

@@ -17,8 +17,9 @@ OWN = "replication-emulator"
 OF_THE_CLUSTER = frozenset({"pyspark"})
 """What executors have from Spark itself, with what only that requires."""
 
-OF_QUESTIONS = frozenset({"duckdb"})
-"""What only answers questions about a run that lies on one machine: nothing on a cluster asks it."""
+OF_OTHER_COMMANDS = frozenset({"duckdb", "networkx", "packaging", "scipy", "sqlglot"})
+"""What this package requires for other commands than `emulator run`: neither a run's executors need it nor its driver, which in
+cluster mode has the archive's packages as well."""
 
 LEFT_OUT = frozenset({"__pycache__", "tests"})
 """Folders that nothing imports: tests are a sixth of all."""
@@ -27,8 +28,8 @@ LEFT_OUT = frozenset({"__pycache__", "tests"})
 def required_distributions() -> list[Distribution]:
     """What this package requires, and what that requires in turn, on this machine and Python; by name.
 
-    Neither this package itself, nor what Spark brings along, nor what is only for questions. Raises EnvironmentProblem for
-    one that is not installed.
+    Neither this package itself, nor what Spark brings along, nor what it requires for other commands than `emulator run`.
+    Raises EnvironmentProblem for one that is not installed.
     """
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()
@@ -37,11 +38,13 @@ def required_distributions() -> list[Distribution]:
         requirement = left.pop()
         name = canonicalize_name(requirement.name)
         for extra in {"", *requirement.extras}:
-            if name in OF_THE_CLUSTER | OF_QUESTIONS or (name, extra) in seen:
+            if name in OF_THE_CLUSTER or (name, extra) in seen:
                 continue
             seen.add((name, extra))
             found[name] = _installed(name)
             inner = [Requirement(text) for text in found[name].requires or ()]
+            if name == OWN:
+                inner = [one for one in inner if canonicalize_name(one.name) not in OF_OTHER_COMMANDS]
             left += [one for one in inner if one.marker is None or one.marker.evaluate({"extra": extra})]
     return [found[name] for name in sorted(found) if name != OWN]
 

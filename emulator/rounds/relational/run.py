@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from datetime import datetime, timezone
+from importlib.util import find_spec
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -19,7 +20,6 @@ from emulator.rounds.relational.inputs.run_inputs import RunInputs
 from emulator.rounds.relational.outputs.broker_rounds import broker_rounds, bucket_edges
 from emulator.rounds.relational.outputs.tables import output_tables
 from emulator.rounds.relational.play import play
-from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
 from emulator.rounds.relational.queries.on_spark import SETTINGS, OnSpark
 from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.run import RunSummary
@@ -32,6 +32,8 @@ MODE = "plain"
 ROWS_A_TASK = 20_000
 REPLICAS_OF_DUCKDB = 1_000_000
 """What is played by DuckDB where nothing else is said: that many replicas fit this process."""
+OF_DUCKDB = ("duckdb", "sqlglot")
+"""What that imports, which an archive of `emulator pack` has not."""
 
 
 def run_relational(
@@ -45,7 +47,7 @@ def run_relational(
     """Run all scenarios of a file and publish their tables under `out`, all of them or none; a graph there goes.
 
     `trace`: "none", "all" or TOPIC:PARTITION,... `by_spark`: whether Spark works the queries out, or DuckDB; None: DuckDB what
-    fits this machine. Raises InputError for what these rounds don't have.
+    fits this machine, where it is installed. Raises InputError for what these rounds don't have.
     """
     refuse_unknown(run)
     started, clock = datetime.now(timezone.utc), time.monotonic()
@@ -57,9 +59,9 @@ def run_relational(
         inputs = RunInputs(run.scenarios)
         replicas, partitions = inputs.homes.num_rows, sum(len(p.assignment) for p in inputs.places)
         if by_spark is None:
-            by_spark = replicas > REPLICAS_OF_DUCKDB
+            by_spark = replicas > REPLICAS_OF_DUCKDB or not all(map(find_spec, OF_DUCKDB))
         tasks = max(2, replicas // ROWS_A_TASK)
-        engine: Engine = OnSpark(spark, tasks) if by_spark else OnDuckDB(replicas)
+        engine = OnSpark(spark, tasks) if by_spark else _on_duckdb(replicas)
         with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(tasks)} if by_spark else {}):
             traced = _traced(engine, inputs, trace)
 
@@ -95,6 +97,12 @@ def run_relational(
         "invariants were not looked at: the relational rounds have none",
     ]
     return RunSummary(lines, 0)
+
+
+def _on_duckdb(replicas: int) -> Engine:
+    from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
+
+    return OnDuckDB(replicas)
 
 
 def _traced(engine: Engine, inputs: RunInputs, trace: str) -> Query | None:

@@ -33,8 +33,9 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@echo 'Compiling the rounds, once: three to four minutes ...'
+	@echo 'Compiling the rounds and loading Spark, once: some four minutes ...'
 	@$(BIN)/python -m emulator.engine.compile_all
+	@$(BIN)/python -m emulator.spark.keep_classes
 	@touch $@
 
 # A real cluster, scaled up, goes through a minute of trouble: what was lost, and how long was what unavailable?

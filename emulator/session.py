@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 import emulator.spark
 from emulator.errors import EnvironmentProblem, InputError
+from emulator.spark.class_archive import archive_options
 from emulator.spark.classic import connect_to_submitted, has_context, is_of_same_context, java_process
 from emulator.spark.java import default_driver_memory_bytes, refuse_java
 from emulator.spark.quiet_start import without_incubator_warning
@@ -257,7 +258,7 @@ def _settings(master: str | None, conf: dict[str, str], submitted: bool) -> dict
         "spark.sql.dataFrameQueryContext.enabled": "false",
     }
     if not submitted:  # this process starts the driver, whatever the master
-        defaults["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()}"
+        defaults["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} {archive_options()}"
     if target is not None and target.startswith("local"):
         if not submitted and (os.cpu_count() or 1) <= FEW_CORES:
             defaults["spark.driver.extraJavaOptions"] += "".join(
@@ -291,13 +292,13 @@ def _local_defaults() -> dict[str, str]:
     }
 
 
-def end_java() -> None:
+def end_java(seconds_max: float = JAVA_END_SECONDS_MAX) -> None:
     """Ends the Java process that this one started, if any, and waits for it a little: what it says comes before our last line."""
     process = java_process()
     if process is not None:
         process.stdin.close()  # what Spark's gateway takes for the end of its parent
         with suppress(subprocess.TimeoutExpired):
-            process.wait(JAVA_END_SECONDS_MAX)
+            process.wait(seconds_max)
 
 
 def _first_line(error: Exception) -> str:

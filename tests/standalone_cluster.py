@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import pyspark
 
+from emulator.spark.class_archive import archive_options
 from tests.engine_helpers import QUICK_JAVA
 
 LOOPBACK = "127.0.0.1"
@@ -27,7 +28,7 @@ ENVIRONMENT = {
     "SPARK_HOME": str(SPARK_HOME),
     "SPARK_LOCAL_IP": LOOPBACK,
     "SPARK_DAEMON_MEMORY": "256m",
-    **QUICK_JAVA,
+    "JDK_JAVA_OPTIONS": f"{QUICK_JAVA['JDK_JAVA_OPTIONS']} {archive_options()}",
 }
 OWN_PYTHON = {"PYSPARK_PYTHON": sys.executable}
 

@@ -22,6 +22,7 @@ def commands(*arguments: str) -> str:
     [
         ("setup PYTHON=python3.12", "python3.12 -m venv"),
         ("setup", "-m emulator.engine.compile_all"),
+        ("setup", "-m emulator.spark.keep_classes"),
         ("test", "-m pytest"),
         ("test-packed", "PACK_ALL=1 .venv/bin/python -m pytest -q tests/test_packed_cluster.py"),
         ("lint", "mypy"),

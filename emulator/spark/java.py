@@ -26,7 +26,7 @@ def default_driver_memory_bytes() -> int:
 
 def java_major_version() -> int | None:
     """Returns the major version of the Java that Spark would start, None when there is none."""
-    java = _java_command()
+    java = java_command()
     if java is None:
         return None
     release = java.resolve().parent.parent / "release"
@@ -43,7 +43,8 @@ def refuse_java() -> None:
         raise EnvironmentProblem(JAVA_IS_MISSING)
 
 
-def _java_command() -> Path | None:
+def java_command() -> Path | None:
+    """Returns the Java that Spark would start, None when there is none."""
     home = os.environ.get("JAVA_HOME")
     if home:
         java = Path(home) / "bin" / "java"

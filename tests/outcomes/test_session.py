@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from emulator import session
 from emulator.errors import EnvironmentProblem, InputError
 from emulator.spark import java
+from emulator.spark.class_archive import archive_options, archive_path
 
 
 def test_an_existing_session_is_used_as_it_is(spark: SparkSession) -> None:
@@ -105,12 +107,28 @@ def test_settings_given_win_over_the_defaults(monkeypatch: pytest.MonkeyPatch) -
         (2, "-XX:+TieredCompilation", {"-XX:+UseSerialGC"}),
     ],
 )
-def test_java_leaves_few_cores_to_the_rounds(monkeypatch: pytest.MonkeyPatch, cores: int, chosen: str, ours: set[str]) -> None:
+def test_java_leaves_few_cores_to_the_rounds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cores: int, chosen: str, ours: set[str]
+) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setenv("EMULATOR_CACHE_DIR", str(tmp_path))  # without kept classes
     monkeypatch.setenv("JDK_JAVA_OPTIONS", chosen)
     options = session._settings("local[2]", {}, submitted=False)["spark.driver.extraJavaOptions"]
     assert {option for option in options.split() if option.startswith("-XX")} == ours
     assert "-XX" not in session._settings("spark://host:7077", {}, submitted=False)["spark.driver.extraJavaOptions"]
+
+
+def test_java_takes_kept_classes_where_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EMULATOR_CACHE_DIR", str(tmp_path))
+    assert archive_options() == ""
+    path = archive_path()
+    assert path is not None and path.parent == tmp_path
+    path.write_bytes(b"no classes")
+    assert f"-XX:SharedArchiveFile={path} " in session._settings("local[2]", {}, False)["spark.driver.extraJavaOptions"]
+    of_java = subprocess.run(["java", *archive_options().split(), "-version"], capture_output=True, text=True, check=True)
+    assert "SharedArchiveFile" not in of_java.stdout + of_java.stderr  # nor is anything said where they cannot be taken
+    monkeypatch.setattr("emulator.spark.class_archive.pyspark.__version__", "another")
+    assert archive_options() == ""
 
 
 def test_driver_memory_is_at_most_half_of_the_machine() -> None:

@@ -99,7 +99,8 @@ def run_emulation(
             schema, rows = scenario_rows(run.scenarios, mode)
             writes = [pool.submit(_write, output, name, table) for name, table in tables.items()]
             writes.append(pool.submit(output.write_rows, "scenarios", rows, schema))
-            writes.append(pool.submit(output.write_rows, "runs", [_run_row(run, spark.version, size, started, seconds)]))
+            row = _run_row(run, spark.version, size, started, seconds, [of for e in engines for of in e.shared_fetchers])
+            writes.append(pool.submit(output.write_rows, "runs", [row]))
             for write in writes:
                 write.result()
         had_graph = output.derived_tables()
@@ -200,7 +201,9 @@ def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:
     return flags
 
 
-def _run_row(run: Run, spark_version: str, size: Size, started: datetime, seconds: float) -> tuple[object, ...]:
+def _run_row(
+    run: Run, spark_version: str, size: Size, started: datetime, seconds: float, shared_fetchers: Sequence[int]
+) -> tuple[object, ...]:
     versions = {"emulator": emulator.__version__, "spark": spark_version, "pyarrow": pyarrow.__version__}
     return (
         uuid.uuid4().hex,
@@ -214,4 +217,5 @@ def _run_row(run: Run, spark_version: str, size: Size, started: datetime, second
         size.replica_rounds,
         run.folder,
         dict(run.files),
+        sorted(shared_fetchers),
     )

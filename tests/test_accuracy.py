@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from emulator.bandwidth.fetchers import Fetchers
 from emulator.engine.budgets.read_queue import ReadTask, reads_of
 from emulator.inputs.arrays.shared_reads import BY_ITSELF
 from emulator.report.limits import APPROXIMATE, NOT_ANSWERED, limits
@@ -83,7 +85,10 @@ def test_sizes_of_what_is_approximate() -> None:
     fetches = round_ms * 1000 // fetch_us
     told = size["Fetches in a round"]
     assert told.startswith(f"{fetches}* fetches of up to {fetched // 2**20} MiB a round by default, 166 MB/s")
-    assert f"four come to {4 * 166} here" in told
+    response = int(KEYS["replica.fetch.response.max.bytes"].default)
+    times = (round_ms * 1000, cluster["fetch_round_trip_ms"] * 1000, cluster["fetch_bytes_per_second"])
+    together = Fetchers(1, *times, response).most_bytes(np.array([4]), *np.full((2, 1), 4 * fetched))[0] * 1000 / round_ms
+    assert f"four that share a fetcher, which get {together / 1e6:.0f} here" in told
     assert size["Times of settings"] == f"up to a round; fencing after {timeout} rounds* of {round_ms} ms by default"
     assert size["Shared bandwidth"].startswith(f"{window} rounds*, {window * round_ms // 1000} s")
     batch = LEDGER_KEYS["rereplicationEntryBatchSize"].default

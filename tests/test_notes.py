@@ -298,12 +298,14 @@ def test_reads_that_are_no_whole_part_of_a_round_are_told(tmp_path: Path) -> Non
 
 def test_fetchers_that_share_nothing_are_told(tmp_path: Path) -> None:
     def told(more: str = "", budget: str = "") -> list[str]:
-        return notes(tmp_path, cluster=f'{budget}\nconfig = {{ "num.replica.fetchers" = 4 {more} }}')
+        own = f'fetches_per_round = 2\n{budget}\nconfig = {{ "num.replica.fetchers" = 4 {more} }}'
+        return notes(tmp_path, cluster=own)
 
-    assert told() == ["no effect here: num.replica.fetchers (where no broker's network or disk is limited)"]
+    assert told() == ["no effect here: num.replica.fetchers (beside fetches_per_round)"]
     assert told(budget="network_bytes_per_second = 1000000") == told(budget="disk_bytes_per_second = 1000000") == []
     assert told(', "replica.fetch.min.bytes" = 1000') == []
-    assert notes(tmp_path, cluster='config = { "num.replica.fetchers" = 1 }') == []
+    assert notes(tmp_path, cluster='fetches_per_round = 2\nconfig = { "num.replica.fetchers" = 1 }') == []
+    assert notes(tmp_path, cluster='config = { "num.replica.fetchers" = 4 }') == []
 
 
 def test_an_empty_list_takes_nothing_away(tmp_path: Path) -> None:

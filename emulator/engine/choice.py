@@ -10,6 +10,7 @@ from emulator.engine.compiled_engine import CompiledEngine
 from emulator.engine.group_engine import GroupEngine
 from emulator.engine.interface import Engine
 from emulator.engine.ledger_engine import LedgerEngine
+from emulator.engine.shared_fetchers import SharedFetchers
 from emulator.errors import InputError
 from emulator.inputs.arrays.workload import refuse_uneven
 from emulator.outcomes.compiled.traffic import bucket_length
@@ -36,7 +37,8 @@ def engines_of(
     engines: list[Engine] = []
     if partitions:
         bucket_rounds = bucket_length(max(scenario.rounds for scenario in partitions), run.time_buckets)
-        engines.append(CompiledEngine(partitions, traced, mode == "leap", bucket_rounds, identity, state_at))
+        rest = (traced, mode == "leap", bucket_rounds, identity, state_at)
+        engines.append(SharedFetchers(partitions, lambda scenarios: CompiledEngine(scenarios, *rest)))
     if ledgers:
         bucket_rounds = bucket_length(max(scenario.rounds for scenario in ledgers), run.time_buckets)
         engines.append(LedgerEngine(ledgers, traced, mode == "leap", bucket_rounds, identity))

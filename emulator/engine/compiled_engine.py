@@ -16,6 +16,7 @@ from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_column
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
 from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGMENT, WEIGHT_PER_SECOND, Work, seconds_of_windows
+from emulator.engine.fetch_use import short_fetchers
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
@@ -64,8 +65,10 @@ STATES_AT_ONCE = 4
 """Rounds named by --state-at up to which a block has as many partitions as without."""
 
 
-Played = tuple[Tables, Callable[[], pa.Table], pa.Table]
-"""Tables but broker_rounds; what brokers sent and received in each bucket, which may take a Spark job; rows of `saturated`."""
+Played = tuple[Tables, Callable[[], pa.Table], pa.Table, dict[int, int]]
+"""Tables but broker_rounds; what brokers sent and received in each bucket, which may take a Spark job; rows of `saturated`; as of
+CompiledEngine.short_fetchers.
+"""
 
 
 class CompiledEngine:
@@ -93,6 +96,8 @@ class CompiledEngine:
         self._bucket_rounds = bucket_rounds
         self._identity = identity
         self._state_at = tuple(state_at)
+        self.short_fetchers: dict[int, int] = {}
+        """When it has played: by scenario_id, how many fetchers may have had more to bring than they can (fetch_use.py)."""
 
     @cached_property
     def _prepared(self) -> Prepared:
@@ -184,15 +189,19 @@ class CompiledEngine:
 
     def kept(self, spark: SparkSession, uri: str, folder: str) -> JobFiles:
         """What it keeps in a folder under the output folder `uri`."""
-        self._files = JobFiles(spark, uri, self._identity, folder)
+        self.keeps_in(JobFiles(spark, uri, self._identity, folder))
         return self._files
+
+    def keeps_in(self, files: JobFiles) -> None:
+        """Where it keeps what it has done."""
+        self._files = files
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
         progress, longest = playing.progress, max(self._scenarios, key=lambda scenario: scenario.rounds)
         warm_up(self._prepared, progress, in_one_block=self.is_small)
         progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
-        tables, traffic, saturated = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
+        tables, traffic, saturated, self.short_fetchers = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()
         if saturated.num_rows:
             full = counted(len(saturated.group_by(["scenario_id", "broker_place"]).aggregate([])), "broker")
@@ -231,7 +240,8 @@ class CompiledEngine:
         tables["event_counts"] = summed_count_rows(tables["event_counts"])
         saturated = [part["saturated"] for part in parts if "saturated" in part]
         traffic = tables.pop("traffic")
-        return tables, lambda: traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
+        short = short_fetchers(pa.concat_tables([part["fetch_use"] for part in parts]), self._scenarios)
+        return tables, lambda: traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated]), short
 
     @cached_property
     def _shared(self) -> dict[int, tuple[int, int]]:
@@ -242,7 +252,8 @@ class CompiledEngine:
     def _in_jobs(self, playing: Playing) -> Played:
         pa.default_memory_pool().release_unused()  # of reading the files of large scenarios
         apart = list(self._stepped.values())
-        jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart)
+        sharing = [scenario.scenario_id for scenario in self._scenarios if scenario.shares_fetchers]
+        jobs = Jobs(playing, self._files, self._weights, self._told, self._advance(playing.progress), self._plan, apart, sharing)
         players: list[Player] = [partial(played, state_at=self._state_at) for played in (play_payload, play_shared)]
         jobs.play(self._payloads, partial(play_blocks, players, self._told))
         frames, saturated = jobs.rows(), []
@@ -260,7 +271,12 @@ class CompiledEngine:
         sums = traffic.agg(*(F.sum(name).alias(name) for name in SUMS))
         if len(self._shared) > len(self._stepped):
             saturated.append(table_of(rows, "saturated"))
-        return tables, sums.toArrow, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated])
+        short = short_fetchers(table_of(rows, "fetch_use"), self._scenarios) if self._may_share_fetchers else {}
+        return tables, sums.toArrow, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated]), short
+
+    @cached_property
+    def _may_share_fetchers(self) -> bool:
+        return any(s.fetching.per_round is None and not s.shares_fetchers for s in self._scenarios)
 
     def _plan(self, cores: int) -> Plan:
         most = max(1, MOST_PARTITIONS * STATES_AT_ONCE // max(STATES_AT_ONCE, len(self._state_at)))
@@ -316,6 +332,8 @@ class CompiledEngine:
             left_out |= {*CONSUMER_TABLES}
         if not self._shared:
             left_out.add("saturated")
+        if not self._may_share_fetchers:
+            left_out.add("fetch_use")
         return [name for name in PARTITION_TABLES if name not in left_out]
 
     def _advance(self, progress: Progress) -> Advance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,6 +84,10 @@ class Engine(Protocol):
     @property
     def traced_rounds(self) -> int:
         """Rounds of replicas that become rows."""
+
+    @property
+    def shared_fetchers(self) -> Sequence[int]:
+        """Scenarios whose partitions share fetchers, by scenario_id; known when they have been played."""
 
     @property
     def work(self) -> Work:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -60,9 +60,16 @@ class JobFiles:
             raise InputError(f"{self.uri}: {self.folder}: the checkpoint is of another {' and '.join(other)}; {ALLOWED}")
         return Plan(tuple(content["bounds"]), tuple(content["jobs"]))
 
-    def begin(self, plan: Plan) -> None:
-        """Note how the run is cut; nothing is there before."""
+    def shared_fetchers(self) -> list[int]:
+        """Of the run that is there the scenarios whose partitions share fetchers, by scenario_id."""
+        found: list[int] = self._read(_PLAN).get("shared_fetchers", [])
+        return found
+
+    def begin(self, plan: Plan, shared_fetchers: Sequence[int] = ()) -> None:
+        """Note how the run is cut, and which of its scenarios share fetchers; nothing is there before."""
         content = {"format": _FORMAT, "identity": self._identity, "bounds": plan.bounds, "jobs": plan.jobs}
+        if shared_fetchers:
+            content["shared_fetchers"] = list(shared_fetchers)
         self._files.write_text(f"{self.folder}/{_PLAN}", sealed(content))
 
     def done(self, plan: Plan, schema: StructType) -> set[int]:

@@ -50,7 +50,7 @@ class Jobs:
     """The jobs of a run; what an earlier run has done of them is not played again, if that is wanted.
 
     `weights`: by place, how much there is to do, as of blocks.SMALL_WEIGHT. `names`: the tables that blocks tell (rows.TABLES).
-    `make_plan`: by cores. `apart`: stretches of places (first, end) whose blocks are in no job.
+    `make_plan`: by cores. `apart`: stretches of places (first, end) whose blocks no job has. `shared_fetchers`: as of JobFiles.
     """
 
     playing: Playing
@@ -60,6 +60,7 @@ class Jobs:
     advance: Advance
     make_plan: Callable[[int], Plan]
     apart: Sequence[tuple[int, int]] = ()
+    shared_fetchers: Sequence[int] = ()
     plan: Plan = field(init=False)
     done: set[int] = field(init=False)
 
@@ -69,7 +70,7 @@ class Jobs:
         else:
             self.files.start_anew()
             self.plan = self.make_plan(cores(self.playing.spark))
-            self.files.begin(self.plan)
+            self.files.begin(self.plan, self.shared_fetchers)
         self.done = self.files.done(self.plan, self.schema)
         jobs = self._with_blocks
         self.advance.progress.of_jobs(len(jobs))

@@ -14,7 +14,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from emulator.arrow.packs import PackedRows, pack, unpack
+from emulator.engine.budgets.demands import FLOW_COLUMNS
+from emulator.engine.budgets.first_play import USE_COLUMNS
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA
+from emulator.engine.fetch_use import FETCH_USE_SCHEMA
 from emulator.outcomes.compiled import BLOCK_TABLES
 from emulator.outcomes.compiled_groups import BLOCK_TABLES as GROUP_BLOCK_TABLES
 from emulator.outcomes.compiled_ledgers import BLOCK_TABLES as LEDGER_BLOCK_TABLES
@@ -23,13 +26,13 @@ from emulator.outcomes.compiled_ledgers.traffic import LEDGER_TRAFFIC
 BLOCKS_SCHEMA = pa.schema([("block", pa.int32()), ("partitions", pa.int32()), ("seconds", pa.float64())])
 """One row for each block that was played: its number, its partitions, seconds of its rounds."""
 
-FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("flow", "demand", "followers")])
+FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in FLOW_COLUMNS])
 """What a block that shares budgets asks for where a step ends, as of budgets.demands.Flows."""
 
 CLIENT_FLOWS_SCHEMA = pa.schema([(name, pa.int64()) for name in ("place", "demand", "connections")])
 """Likewise for producers, consumers and copies, as of budgets.client_demands.ClientFlows."""
 
-USE_SCHEMA = pa.schema([(name, pa.int64()) for name in ("budget", "asked", "followers", "needed")])
+USE_SCHEMA = pa.schema([(name, pa.int64()) for name in USE_COLUMNS])
 """What it used in the step at most, as of budgets.first_play.Use."""
 
 COPIES_SCHEMA = pa.schema([(name, pa.int64()) for name in ("window", "broker", "copies")])
@@ -51,6 +54,7 @@ PARTITION_TABLES: dict[str, pa.Schema] = {
     **BLOCK_TABLES,
     "blocks": BLOCKS_SCHEMA,
     "saturated": SATURATED_SCHEMA,
+    "fetch_use": FETCH_USE_SCHEMA,
     **STEP_TABLES,
 }
 """Of blocks of partitions."""

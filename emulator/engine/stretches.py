@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from emulator.engine.fetch_use import fetch_use
 from emulator.inputs.arrays import Block
 from emulator.outcomes.compiled import (
     Names,
@@ -98,7 +99,7 @@ class Stretches:
         self._reached = mark.reached
 
     def tables(self) -> dict[str, pa.Table]:
-        """The rows of outcomes.compiled.BLOCK_TABLES, of a block that was played from its begin to its end."""
+        """The rows of outcomes.compiled.BLOCK_TABLES, and `fetch_use`, of a block that was played from its begin to its end."""
         return self.told_tables(True) | self.end_tables()
 
     def told_tables(self, is_first: bool) -> dict[str, pa.Table]:
@@ -110,7 +111,7 @@ class Stretches:
 
     def end_tables(self) -> dict[str, pa.Table]:
         """Of these the rows that say how it ended."""
-        return end_tables(self.names, self.block.inputs, self.state)
+        return end_tables(self.names, self.block.inputs, self.state) | {"fetch_use": fetch_use(self.block, self.state)}
 
     def _play(self, round_: int, stays: np.ndarray | None = None) -> None:
         began = time.perf_counter()

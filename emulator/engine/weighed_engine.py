@@ -31,6 +31,8 @@ class WeighedEngine(ABC):
     """A word for what its rounds are of."""
     invariants: ClassVar[tuple[Invariant, ...]]
     """What is looked at in its rounds."""
+    shared_fetchers: ClassVar[tuple[int, ...]] = ()
+    """As of Engine: they have no fetchers."""
 
     def __init__(self, scenarios: Sequence[Scenario], identity: Mapping[str, str]) -> None:
         self._scenarios, self._identity = scenarios, identity

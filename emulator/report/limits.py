@@ -55,9 +55,10 @@ def _time(case: Case) -> str:
 
 
 def _fetches(case: Case) -> str | None:
-    if case.of_ledgers:
+    if case.of_ledgers or case.given is None or case.given.fetching.per_round is not None:
         return None
-    return "A follower that is behind has a fetcher for itself; in Kafka all that it fetches from one broker share its speed."
+    window = case.time(case.given.quota_window_rounds)
+    return f"Fetchers that are too slow for all their partitions are shared out every {window}; real ones with each fetch."
 
 
 def _moments(case: Case) -> str | None:

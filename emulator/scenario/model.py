@@ -214,6 +214,7 @@ class Scenario:
     `workload`, `initial_*`: the schemas of this module. `faults`: emulator.faults.kinds.FAULT_SCHEMA, row index =
     fault_id: rows of the scenario file, of the faults file, of the generators. `overrides`: what a variant changes,
     dotted place -> value as JSON; empty for the base. `events`: kinds of events that are written; None: all.
+    `shares_fetchers`: no file says so; it was found by playing that fetchers of two brokers have more to fetch than they can.
     """
 
     scenario_id: int
@@ -241,6 +242,7 @@ class Scenario:
     consumers: tuple[ConsumerRow, ...]
     overrides: Mapping[str, str]
     events: tuple[str, ...] | None = None
+    shares_fetchers: bool = False
 
 
 @dataclass(frozen=True, eq=False)

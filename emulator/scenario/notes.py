@@ -56,7 +56,7 @@ def keys_without_effect(scenario: Scenario) -> Iterator[str]:
             elif key in AT_START:
                 yield f"{key} (by alter_config)"
     if _fetchers_share_nothing(scenario):
-        yield f"{FETCHERS} (where no broker's network or disk is limited)"
+        yield f"{FETCHERS} (beside fetches_per_round)"
     if has_groups(scenario.protocol):
         configs = [scenario.config, *(topic.config for topic in scenario.topics)]
         yield from (f"{key} (of {scenario.protocol})" for key in idle_keys(scenario.protocol, configs))
@@ -65,11 +65,13 @@ def keys_without_effect(scenario: Scenario) -> Iterator[str]:
 
 
 def _fetchers_share_nothing(scenario: Scenario) -> bool:
-    """Whether fetchers are given, but nothing asks how many (docs/kafka_rounds.md, Shared bandwidth and Last moments)."""
+    """Whether fetchers are given, but nothing asks how many (docs/kafka_rounds.md, Fetchers, Shared bandwidth, Last moments)."""
+    if not scenario.protocol.startswith("kafka") or scenario.fetching.per_round is None:
+        return False
     is_limited = any(b.network_bytes_per_second or b.disk_bytes_per_second for b in scenario.brokers)
     waits = int(effective(scenario.config, {}, MIN_BYTES)) > 1
     is_default = int(effective(scenario.config, {}, FETCHERS)) == KEYS[FETCHERS].default
-    return scenario.protocol.startswith("kafka") and not (is_default or is_limited or waits)
+    return not (is_default or is_limited or waits)
 
 
 def _notes(scenario: Scenario) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from emulator.errors import InputError
 from emulator.scenario.load import load_run
-from emulator.scenario.model import Run
+from emulator.scenario.model import Run, Scenario
 from emulator.scenario.table_files import WHOLE_FILE, sha256_of
 
 _ALLOWED = "the file as it was then, or another run"
@@ -29,4 +29,10 @@ def load_stored(row: Mapping[str, Any]) -> Run:
     run = load_run(posixpath.join(folder, posixpath.basename(path)), row["scenario_text"])
     if files is not None and (more := run.files.keys() - files.keys()):
         raise InputError.at(min(more), WHOLE_FILE, "was not there at the time of the run", _ALLOWED)
-    return replace(run, path=path)
+    scenarios = with_shared_fetchers(run.scenarios, row.get("shared_fetchers") or ())
+    return replace(run, path=path, scenarios=tuple(scenarios))
+
+
+def with_shared_fetchers(scenarios: Sequence[Scenario], scenario_ids: Collection[int]) -> list[Scenario]:
+    """The scenarios, of which these share fetchers."""
+    return [replace(s, shares_fetchers=True) if s.scenario_id in scenario_ids else s for s in scenarios]

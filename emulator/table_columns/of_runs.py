@@ -21,6 +21,11 @@ RUNS_TABLES: dict[str, tuple[Column, ...]] = {
             "map<string,string>",
             "files that the scenario file names, by absolute path: the SHA-256 of what was read",
         ),
+        Column(
+            "shared_fetchers",
+            "array<int>",
+            "scenarios, by scenario_id, in which partitions share fetchers, since some had more to bring than they can",
+        ),
     ),
     "scenarios": table(
         SCENARIO,

@@ -28,7 +28,7 @@ VOLATILE = {"runs": ("run_id", "started_at", "seconds", "versions", "scenario_pa
 """Columns by table that differ from run to run: their cells are left out."""
 
 LATER = {
-    "runs": ("scenario_folder", "scenario_files"),
+    "runs": ("scenario_folder", "scenario_files", "shared_fetchers"),
     "scenarios": ("event_kinds",),
     "faults": ("power", "round_trip_ms", "moment"),
     "fault_rounds": ("power", "round_trip_ms", "moment"),

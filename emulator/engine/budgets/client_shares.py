@@ -14,7 +14,7 @@ import numpy as np
 from emulator.bandwidth.budgets import KINDS
 from emulator.bandwidth.sharing import sums_by_budget
 from emulator.engine.budgets.client_demands import DRAWS, OF_GROUPS, PARTIES, ClientDemands, ClientFlows, PartyRows, party_rows
-from emulator.engine.budgets.demands import ALL_FLAGS, Flows
+from emulator.engine.budgets.demands import OF_FETCHER, Flows
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.rounds.kafka.constants import UNKNOWN
 from emulator.rounds.kafka.reading.records import Reader
@@ -108,15 +108,17 @@ def fair_parts(budget: np.ndarray, demand: np.ndarray, connections: np.ndarray) 
     return np.where(asks, level * connections, granted)
 
 
-def granted_to_clients(budget: np.ndarray, asked: Asked, fetches: Flows, draws: np.ndarray, fetchers: int) -> np.ndarray:
+def granted_to_clients(
+    budget: np.ndarray, asked: Asked, fetches: Flows, draws: np.ndarray, connections_of_each: int
+) -> np.ndarray:
     """Bytes that each row but followers gets of its broker, by row and place, before it is known what followers need less.
 
-    `budget`: by number; `draws`: by flow the budgets that it draws on; `fetchers`: threads, and connections, of a pair of brokers
-    (num.replica.fetchers).
+    `budget`: by number; `draws`: by flow the budgets that it draws on; `connections_of_each`: of each fetcher that asks for
+    something.
     """
     asking = np.flatnonzero(fetches.demand > 0)
-    _, first = np.unique(fetches.flow[asking] // ALL_FLAGS, return_index=True)
-    threads = sums_by_budget(np.full(len(first), fetchers), draws[asking[first]], len(budget))
+    _, first = np.unique(fetches.flow[asking] // OF_FETCHER, return_index=True)
+    threads = sums_by_budget(np.full(len(first), connections_of_each), draws[asking[first]], len(budget))
     wanted = sums_by_budget(fetches.demand, draws, len(budget))
     found = fair_parts(
         budget,

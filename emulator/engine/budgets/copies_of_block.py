@@ -26,7 +26,7 @@ class CopiesOfBlock:
 
     def __init__(self, block: SharedBlock, first: int) -> None:
         self._block, self._first = block, first
-        self.partition, self.slot, self.broker, _ = block.layout
+        self.partition, self.slot, self.broker, *_ = block.layout
         self._round_ms = int(block.block.inputs.settings[0].round_ms)
 
     @property

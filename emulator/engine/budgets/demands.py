@@ -21,16 +21,18 @@ MOST_BYTES = 1 << 60
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """By replica: its `flow`, NO_FLOW for none, and what it asks for, in bytes per round; `follows`: 1, of a leader 0. By
-    partition: what its clients append in the round.
+    """By replica: its `flow`, NO_FLOW for none, and what it asks for, in bytes per round; `follows`: 1, of a leader 0;
+    `in_fetch`: what a fetch brings it, `whole`: in whole batches. By partition: what its clients append in the round.
 
-    A flow is what goes from leaders on one broker to followers on another, under the same throttles, from memory or not: see
-    `flow_of`.
+    A flow is what one fetcher brings from leaders on one broker to followers on another, under the same throttles, from memory
+    or not: see `flow_of`.
     """
 
     flow: np.ndarray
     demand: np.ndarray
     follows: np.ndarray
+    in_fetch: np.ndarray
+    whole: np.ndarray
     appends: np.ndarray
 
 
@@ -41,35 +43,59 @@ class Flows:
     flow: np.ndarray
     demand: np.ndarray
     followers: np.ndarray
+    in_fetch: np.ndarray
+    whole: np.ndarray
 
+
+FLOW_COLUMNS = ("flow", "demand", "followers", "in_fetch", "whole")
+"""Of Flows."""
 
 BY_LEADER, BY_FOLLOWER, FROM_DISK = 4, 2, 1
 """What a flow may have: it is held by the leader's or the follower's throttle; the leader's broker reads it from its disk."""
-ALL_FLAGS = 8
+SIZE, SIZES = 8, 64
+"""And how much its followers ask for each: a power of two, where they share fetchers."""
+OF_FETCHER = SIZE * SIZES
 
 
-def flow_of(source: np.ndarray, broker: np.ndarray, flags: np.ndarray, brokers: int) -> np.ndarray:
-    """The number of a flow: places of the leader's and the follower's broker among `brokers`, and what it has."""
-    return (source * brokers + broker) * ALL_FLAGS + flags
+def flow_of(fetcher: np.ndarray, flags: np.ndarray, demand: np.ndarray, shared: SharedBudgets) -> np.ndarray:
+    """The number of a flow: of its fetcher (`fetcher_of`), and what it has."""
+    size = 0 if shared.fetchers is None else np.frexp(demand)[1].astype(np.int64)
+    return fetcher * OF_FETCHER + size * SIZE + flags
+
+
+def fetcher_of(source: np.ndarray, broker: np.ndarray, own: np.ndarray, shared: SharedBudgets) -> np.ndarray:
+    """The number of a fetcher: places of the leader's and the follower's broker, and which of these two brokers' it is (`own`);
+    where partitions do not share them there is one of two brokers.
+    """
+    pair = source * len(shared.brokers) + broker
+    return pair if shared.fetchers is None else pair * shared.fetchers_per_pair + own
+
+
+def brokers_of(fetcher: np.ndarray, shared: SharedBudgets) -> tuple[np.ndarray, np.ndarray]:
+    """The places of (the leader's, the follower's) broker of a fetcher."""
+    pair = fetcher if shared.fetchers is None else fetcher // shared.fetchers_per_pair
+    source, broker = np.divmod(pair, len(shared.brokers))
+    return source, broker
 
 
 class Layout(NamedTuple):
     """By replica of a block: its partition's place, its slot, the place of its broker, its share of the broker's page cache in
-    bytes, UNKNOWN for any number.
+    bytes, UNKNOWN for any number, and which of the fetchers of two brokers its partition's followers have.
     """
 
     partition: np.ndarray
     slot: np.ndarray
     broker: np.ndarray
     page_cache: np.ndarray
+    fetcher: np.ndarray
 
 
-def layout_of(state: State, shared: SharedBudgets, page_cache: np.ndarray) -> Layout:
-    """The layout of a block, which no round changes."""
+def layout_of(state: State, shared: SharedBudgets, page_cache: np.ndarray, fetcher: np.ndarray) -> Layout:
+    """The layout of a block, which no round changes; `fetcher`: by partition."""
     parts = np.asarray(state.partitions)
     of = np.repeat(np.arange(len(parts)), parts["slots"])
     broker = np.searchsorted(shared.brokers, np.asarray(state.replicas)["broker"])
-    return Layout(of, np.arange(len(of)) - parts["first_replica"][of], broker, page_cache)
+    return Layout(of, np.arange(len(of)) - parts["first_replica"][of], broker, page_cache, fetcher[of])
 
 
 def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int) -> Demands:
@@ -77,7 +103,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
 
     `listed`: by list of throttled replicas and replica, whether it is named in this round.
     """
-    parts, replicas, (of, slot, broker, page_cache) = np.asarray(state.partitions), np.asarray(state.replicas), layout
+    parts, replicas, (of, slot, broker, page_cache, own) = np.asarray(state.partitions), np.asarray(state.replicas), layout
     spans, topics = np.asarray(inputs.spans), np.asarray(inputs.settings)
     span = in_force(spans["from_round"], replicas["span"], round_)
     setting = in_force(topics["from_round"], parts["settings"], round_)
@@ -103,11 +129,14 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     in_memory = page_cache[leader][of]
     flags = np.where(outside & of_leaders[leader][of], BY_LEADER, 0) + np.where(outside & of_followers, BY_FOLLOWER, 0)
     flags += np.where((in_memory != UNKNOWN) & (lacks > in_memory), FROM_DISK, 0)
-    flow = flow_of(broker[leader][of], broker, flags, len(shared.brokers))
+    demand = np.where(asks, wanted, 0)
+    flow = flow_of(fetcher_of(broker[leader][of], broker, own, shared), flags, demand, shared)
     return Demands(
         np.where(has_leader[of], flow, NO_FLOW),
-        np.where(asks, wanted, 0),
+        demand,
         follows.astype(np.int64),
+        np.where(follows, limit_bytes, 0),
+        np.where(follows, whole_bytes(limit_bytes, batch_bytes[of]), 0),
         appends,
     )
 
@@ -154,6 +183,12 @@ def largest_batches(inputs: Inputs) -> np.ndarray:
     return np.append(np.maximum.reduceat(batches, first) if len(first) else first, 0)
 
 
+def whole_bytes(limit_bytes: np.ndarray, batch_bytes: np.ndarray) -> np.ndarray:
+    """Bytes of a fetch up to a limit that are whole batches of one size; of larger batches all, as the first one comes whole."""
+    found: np.ndarray = limit_bytes - limit_bytes % np.where((batch_bytes > 0) & (batch_bytes <= limit_bytes), batch_bytes, 1)
+    return found
+
+
 def most_fetched(inputs: Inputs, scenario: np.ndarray | int, limit_bytes: np.ndarray) -> np.ndarray:
     """Bytes that the fetches of a round bring at most, each up to so many (rounds/kafka/fetches_of_round.py)."""
     of = np.asarray(inputs.scenarios)[scenario]
@@ -176,13 +211,13 @@ def in_force(from_round: np.ndarray, at: np.ndarray, round_: int) -> np.ndarray:
 def flows_of(asked: Demands) -> Flows:
     """The sums by flow."""
     has_flow = np.flatnonzero(asked.flow != NO_FLOW)
-    return _summed(*(of_replica[has_flow] for of_replica in (asked.flow, asked.demand, asked.follows)))
+    columns = (asked.flow, asked.demand, asked.follows, asked.in_fetch, asked.whole)
+    return _summed(*(of_replica[has_flow] for of_replica in columns))
 
 
 def joined_flows(parts: Sequence[Flows]) -> Flows:
     """The flows of all blocks."""
-    names = ("flow", "demand", "followers")
-    return _summed(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return _summed(*(np.concatenate([getattr(part, name) for part in parts]) for name in FLOW_COLUMNS))
 
 
 def _summed(number: np.ndarray, *columns: np.ndarray) -> Flows:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.engine.budgets.demands import Layout, largest_batches, most_fetched
+from emulator.engine.budgets.demands import Layout, fetcher_of, largest_batches, most_fetched, whole_bytes
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.throttled import ThrottledReplicas
@@ -28,15 +28,23 @@ WINDOWS = 8
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """What a window may have used of budgets, at most. By number of the budget: what clients append and read, copies move and
-    followers ask for, in bytes per round; how many followers draw on it; the largest quota that one of them needed. `is_unsure`:
-    a follower's credit at the window's end would be another one under a quota.
+    """What a window may have used of budgets, at most. By number of the budget, ascending, fetchers' behind those of brokers:
+    what clients append and read, copies move and followers ask for, in bytes per round; how many followers draw on it; the
+    largest quota that one of them needed; what a fetch brings all of them at least, if they are behind, and in whole batches.
+    `is_unsure`: a follower's credit at the window's end would be another one under a quota.
     """
 
+    budget: np.ndarray
     asked: np.ndarray
     followers: np.ndarray
     needed: np.ndarray
+    in_fetch: np.ndarray
+    whole: np.ndarray
     is_unsure: bool
+
+
+USE_COLUMNS = ("budget", "asked", "followers", "needed", "in_fetch", "whole")
+"""Of Use, one number a budget each."""
 
 
 def calm_edges(shared: SharedBudgets) -> list[Edge]:
@@ -82,41 +90,62 @@ def use_of(
 
     `most`: by partition, what its clients append in a round at most (`most_appended`).
     """
-    brokers, (of, slot, broker, page_cache) = len(shared.brokers), layout
+    brokers, (of, slot, broker, page_cache, own) = len(shared.brokers), layout
     parts, then = np.asarray(before.partitions), np.asarray(after.partitions)
     replicas = np.asarray(after.replicas)
     most_in_round = _most_in_round(inputs, int(parts["scenario"][0]))
     lacked = replicas["lacked_bytes"]
     asked = np.minimum(lacked // shared.window_rounds + 1 + most[of], most_in_round)
     asked = np.where(lacked == UNKNOWN, 0, asked)
-    stays = (parts["client_epoch"] == then["client_epoch"]) & (parts["client_leader"] == then["client_leader"])
-    leads = np.where(stays[of], slot == parts["client_leader"][of], True)
-    follows = np.where(stays[of], (slot != parts["client_leader"][of]) & (parts["client_leader"][of] != NOBODY), True)
-    keeps_isr = stays & (parts["isr_shrinks"] == then["isr_shrinks"]) & (parts["known_isr"] == parts["isr"])
+    leads, follows = who_led(before, after, of)
+    keeps_isr = _stays(before, after) & (parts["isr_shrinks"] == then["isr_shrinks"]) & (parts["known_isr"] == parts["isr"])
     is_inside = keeps_isr[of] & (parts["known_isr"][of] >> slot & 1 == 1)
-    use = Use(np.zeros(len(KINDS) * brokers), np.zeros(len(KINDS) * brokers), np.zeros(len(KINDS) * brokers), False)
+    drawn, (in_fetch, whole) = list[tuple[np.ndarray, ...]](), least_in_fetch(inputs)
 
-    def draw(kind: str, at: np.ndarray, follower: np.ndarray) -> None:
-        number = KINDS.index(kind) * brokers + at
-        np.add.at(use.asked, number, asked[follower])
-        np.add.at(use.followers, number, 1)
-        np.maximum.at(use.needed, number, replicas["needed_bytes"][follower])
+    def draw(number: np.ndarray, follower: np.ndarray) -> None:
+        one = np.ones(len(follower), np.int64)
+        drawn.append((number, asked[follower], one, replicas["needed_bytes"][follower], in_fetch * one, whole * one))
+
+    def of_clients(number: np.ndarray, most_bytes: np.ndarray) -> None:
+        nothing = np.zeros(len(number), np.int64)
+        drawn.append((number, most_bytes, nothing, nothing, nothing, nothing))
+
+    def numbers(kind: str, at: np.ndarray) -> np.ndarray:
+        return KINDS.index(kind) * brokers + at
 
     for kind in ("network_in", "disk"):
-        np.add.at(use.asked, KINDS.index(kind) * brokers + broker[leads], most[of[leads]])
-        draw(kind, broker[follows], np.flatnonzero(follows))
+        of_clients(numbers(kind, broker[leads]), most[of[leads]])
+        draw(numbers(kind, broker[follows]), np.flatnonzero(follows))
     for kind, most_bytes in _most_of_clients(after):
-        np.add.at(use.asked, KINDS.index(kind) * brokers + broker, most_bytes)
+        of_clients(numbers(kind, broker), most_bytes)
     of_leaders, of_followers = np.logical_or.reduce(listed.listed)
     held = np.flatnonzero(follows & ~is_inside & of_followers)
-    draw("follower_throttle", broker[held], held)
-    leader, follower = _pairs(parts, leads, follows, of)
-    draw("network_out", broker[leader], follower)
+    draw(numbers("follower_throttle", broker[held]), held)
+    leader, follower = pairs_of(parts, leads, follows, of)
+    draw(numbers("network_out", broker[leader]), follower)
     is_limited = page_cache[leader] != UNKNOWN
-    draw("disk", broker[leader[is_limited]], follower[is_limited])
+    draw(numbers("disk", broker[leader[is_limited]]), follower[is_limited])
     held = np.flatnonzero(of_leaders[leader] & ~is_inside[follower])
-    draw("leader_throttle", broker[leader[held]], follower[held])
-    return Use(use.asked, use.followers, use.needed, bool(replicas["credit_unsure"].any()))
+    draw(numbers("leader_throttle", broker[leader[held]]), follower[held])
+    if shared.fetchers is not None:
+        draw(len(KINDS) * brokers + fetcher_of(broker[leader], broker[follower], own[follower], shared), follower)
+    return summed_use([np.concatenate(column) for column in zip(*drawn, strict=True)], bool(replicas["credit_unsure"].any()))
+
+
+def summed_use(columns: Sequence[np.ndarray], is_unsure: bool) -> Use:
+    """The use of the columns of Use, in any order and each budget as often as may be."""
+    number, asked, followers, needed, in_fetch, whole = columns
+    budget, place = np.unique(number, return_inverse=True)
+    place, most = place.reshape(-1), np.zeros(len(budget))
+    np.maximum.at(most, place, needed)
+    sums = [np.bincount(place, values, len(budget)) for values in (asked, followers, in_fetch, whole)]
+    return Use(budget, sums[0], sums[1], most, sums[2], sums[3], is_unsure)
+
+
+def joined_use(parts: Sequence[Use]) -> Use:
+    """The use of all blocks."""
+    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in USE_COLUMNS]
+    return summed_use(columns, any(part.is_unsure for part in parts))
 
 
 def _most_of_clients(state: State) -> Iterator[tuple[str, np.ndarray]]:
@@ -130,14 +159,45 @@ def _most_of_clients(state: State) -> Iterator[tuple[str, np.ndarray]]:
         yield "network_out", np.asarray(state.tiers)["most_uploaded_bytes"]
 
 
+def least_in_fetch(inputs: Inputs) -> tuple[int, int]:
+    """Bytes that a fetch brings at least of a partition that is behind, whatever limits its broker has; in whole batches."""
+    limits = np.unique(_fetch_limits(inputs))
+    limits = limits[limits != UNKNOWN]
+    batches = np.unique(largest_batches(inputs))
+    least, part = int(limits[0]), (whole_bytes(limits[:, None], batches) / limits[:, None]).min()
+    return least, int(least * part)
+
+
+def _fetch_limits(inputs: Inputs) -> np.ndarray:
+    """All values of replica.fetch.max.bytes and replica.fetch.response.max.bytes; UNKNOWN of brokers without own ones."""
+    rows = (np.asarray(inputs.settings), np.asarray(inputs.spans))
+    return np.concatenate([of[name] for of in rows for name in ("fetch_max_bytes", "response_max_bytes")])
+
+
 def _most_in_round(inputs: Inputs, scenario: int) -> int:
     """Bytes that a follower fetches in a round at most, whatever limits its broker has, and whatever batches there are."""
-    rows = (np.asarray(inputs.settings), np.asarray(inputs.spans))
-    limits = np.concatenate([of[name] for of in rows for name in ("fetch_max_bytes", "response_max_bytes")])
-    return int(most_fetched(inputs, scenario, np.maximum(np.unique(limits), largest_batches(inputs).max())).max())
+    limits = np.unique(_fetch_limits(inputs))
+    return int(most_fetched(inputs, scenario, np.maximum(limits, largest_batches(inputs).max())).max())
 
 
-def _pairs(parts: np.ndarray, leads: np.ndarray, follows: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _stays(before: State, after: State) -> np.ndarray:
+    """By partition, whether nobody else was elected in between."""
+    parts, then = np.asarray(before.partitions), np.asarray(after.partitions)
+    found: np.ndarray = (parts["client_epoch"] == then["client_epoch"]) & (parts["client_leader"] == then["client_leader"])
+    return found
+
+
+def who_led(before: State, after: State, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By replica, whether it may have led between two states, and whether it may have followed. `of`: places of partitions."""
+    parts, stays = np.asarray(before.partitions), _stays(before, after)
+    slot = np.arange(len(of)) - parts["first_replica"][of]
+    leader = parts["client_leader"][of]
+    leads = np.where(stays[of], slot == leader, True)
+    follows = np.where(stays[of], (slot != leader) & (leader != NOBODY), True)
+    return leads, follows
+
+
+def pairs_of(parts: np.ndarray, leads: np.ndarray, follows: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(replicas that may have led, others of their partitions that may have followed them): every such pair once."""
     leaders = np.flatnonzero(leads)
     slots = parts["slots"][of[leaders]]
@@ -163,11 +223,15 @@ def most_appended(first: np.ndarray, inputs: Inputs, from_round: int, to_round: 
 
 def is_exceeded(parts: Sequence[Use], shared: SharedBudgets, from_round: int, to_round: int) -> bool:
     """Whether a budget may have held somebody back in the window. `parts`: of all blocks."""
-    if any(part.is_unsure for part in parts) and to_round < shared.rounds:
+    use = joined_use(parts)
+    if use.is_unsure and to_round < shared.rounds:
         return True
-    asked, followers = sum(part.asked for part in parts), sum(part.followers for part in parts)
-    needed = np.maximum.reduce([part.needed for part in parts])
     in_force = (shared.from_round < to_round) & (np.append(shared.from_round[1:], shared.rounds) > from_round)
-    left = shared.budgets[in_force].min(axis=0) - asked
-    each = np.floor(np.divide(left, followers, out=np.full(len(left), np.inf), where=np.asarray(followers) > 0))
-    return bool((((asked > 0) & (left < 0)) | ((followers > 0) & (each < needed))).any())
+    of_brokers = shared.budgets[in_force].min(axis=0)
+    is_fetcher = use.budget >= len(of_brokers)
+    budget = of_brokers[np.where(is_fetcher, 0, use.budget)]
+    if shared.fetchers is not None:
+        budget = np.where(is_fetcher, shared.fetchers.most_bytes(use.followers, use.in_fetch, use.whole), budget)
+    left = budget - use.asked
+    each = np.floor(np.divide(left, use.followers, out=np.full(len(left), np.inf), where=use.followers > 0))
+    return bool((((use.asked > 0) & (left < 0)) | ((use.followers > 0) & (each < use.needed))).any())

@@ -43,7 +43,7 @@ class SharedBlock:
     def __init__(self, payload: Any, state_at: Sequence[int]) -> None:
         packed, self._listed, self.shared, page_cache = pickle.loads(payload)
         self.block = read_block(packed)
-        self.layout = layout_of(self.block.state, self.shared, page_cache)
+        self.layout = layout_of(self.block.state, self.shared, page_cache, self.block.fetcher)
         self._first_workload = np.asarray(self.block.state.partitions)["workload"].copy()
         self.stretches = Stretches(self.block, state_at)
         self._begin = self.stretches.mark()

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from emulator.bandwidth.budgets import KINDS
 from emulator.engine.budgets.all_budgets import AllFlows, AllShares, all_flows_of
 from emulator.engine.budgets.client_demands import ClientFlows, joined_client_flows, places_of
 from emulator.engine.budgets.demands import Flows, joined_flows
 from emulator.engine.budgets.first_copies import can_play_first, copies_at_once
-from emulator.engine.budgets.first_play import Use
+from emulator.engine.budgets.first_play import USE_COLUMNS, Use, summed_use
 from emulator.engine.budgets.shared_block import SharedBlock
 from emulator.engine.kept_states import pack_state, unpack_state
 from emulator.engine.rows import (
@@ -105,21 +104,14 @@ def flows_from(rows_of: Mapping[str, pa.Table], shared: SharedBudgets) -> AllFlo
 
 
 def _use_rows(use: Use) -> pa.Table:
-    drawn = np.flatnonzero((use.asked > 0) | (use.followers > 0))
-    budget = np.append(drawn, UNSURE) if use.is_unsure else drawn
-    columns = [np.zeros(len(budget), np.int64) for _ in range(3)]
-    for column, of_budget in zip(columns, (use.asked, use.followers, use.needed), strict=True):
-        column[: len(drawn)] = of_budget[drawn]
-    return pa.table([pa.array(budget), *map(pa.array, columns)], schema=USE_SCHEMA)
+    columns = np.array([getattr(use, name) for name in USE_COLUMNS]).astype(np.int64)
+    if use.is_unsure:
+        columns = np.column_stack([columns, [UNSURE, *[0] * (len(USE_COLUMNS) - 1)]])
+    return pa.Table.from_arrays(list(columns), schema=USE_SCHEMA)
 
 
-def use_from(rows: pa.Table, brokers: int) -> Use:
+def use_from(rows: pa.Table) -> Use:
     """The use of all blocks, from their rows."""
-    budget, asked, followers, needed = (rows.column(name).to_numpy() for name in USE_SCHEMA.names)
-    drawn = budget != UNSURE
-    size = len(KINDS) * brokers
-    use = Use(np.zeros(size), np.zeros(size), np.zeros(size), not drawn.all())
-    np.add.at(use.asked, budget[drawn], asked[drawn])
-    np.add.at(use.followers, budget[drawn], followers[drawn])
-    np.maximum.at(use.needed, budget[drawn], needed[drawn])
-    return use
+    columns = [rows.column(name).to_numpy() for name in USE_SCHEMA.names]
+    drawn = columns[0] != UNSURE
+    return summed_use([column[drawn] for column in columns], not drawn.all())

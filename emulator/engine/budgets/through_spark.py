@@ -111,7 +111,7 @@ class Steps:
             return first_edge(self._shared)
         for edge, end in windows_of(self._shared):
             self._step(Step(edge.round, end, None, end == self._shared.rounds), keeps=False)
-            use = use_from(table_of(self._files.told([self._count - 1]), "use"), len(self._shared.brokers))
+            use = use_from(table_of(self._files.told([self._count - 1]), "use"))
             if is_exceeded([use], self._shared, edge.round, end):
                 return edge
             self._keep(self._count - 1)

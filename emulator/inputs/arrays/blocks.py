@@ -36,10 +36,11 @@ TABLES: Mapping[str, type] = {
 class Block:
     """A block of partitions, ready to be played.
 
-    By partition: `scenario_id`, `topic_index` (place in `topic_names` of its scenario's place) and `partition`, its number in the
-    topic. `topic_names`, `group_names` (of consumers): by place of the scenario. `traffic`: rows of Traffic for its brokers and
-    their buckets. `first_broker`: by place of the scenario, and one more; `broker_place`: by broker of the block its place among
-    all of the scenario's. `event_kinds`: by place of the scenario the kinds that are written, bits of scenario.PARTITION_EVENTS.
+    By partition: `scenario_id`, `topic_index` (place in `topic_names` of its scenario's place), `partition`, its number in the
+    topic, and `fetcher`, which of the fetchers of two brokers its followers have. `topic_names`, `group_names` (of consumers):
+    by place of the scenario. `traffic`: rows of Traffic for its brokers and their buckets. `first_broker`: by place of the
+    scenario, and one more; `broker_place`: by broker of the block its place among all of the scenario's. `event_kinds`: by place
+    of the scenario the kinds that are written, bits of scenario.PARTITION_EVENTS.
     """
 
     inputs: Inputs
@@ -47,6 +48,7 @@ class Block:
     scenario_id: np.ndarray
     topic_index: np.ndarray
     partition: np.ndarray
+    fetcher: np.ndarray
     topic_names: tuple[tuple[str, ...], ...]
     group_names: tuple[tuple[str, ...], ...]
     traffic: int
@@ -125,6 +127,7 @@ def read_block(payload: bytes) -> Block:
         packed["scenario ids"][scenario],
         columns["topic"].astype(np.int32),
         columns["partition"].astype(np.int32),
+        columns["fetcher"],
         packed["topic names"],
         packed["group names"],
         packed["traffic"],

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.bandwidth.budgets import limits_bandwidth
 from emulator.inputs.arrays.rules import RULES_PLACES
 from emulator.inputs.arrays.scenarios import quiet_from
+from emulator.inputs.arrays.shared import has_edges
 from emulator.inputs.arrays.stale import has_late_news
 from emulator.inputs.consumers import reads_per_thread
 from emulator.inputs.fetch_waits import fetch_wait_us
@@ -28,7 +28,7 @@ def scenario_rows(scenarios: Sequence[Scenario], leaps: bool, bucket_rounds: int
             "rules": RULES_PLACES[scenario.protocol],
             "rounds": scenario.rounds,
             "elr": int(scenario.features[ELR_FEATURE] > 0),
-            "shares": int(limits_bandwidth(scenario)),
+            "shares": int(has_edges(scenario)),
             "late_news": int(has_late_news(scenario)),
             "leaps": int(leaps),
             "session_timeout_rounds": scenario.session_timeout_rounds,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from emulator.bandwidth.fetchers import fetchers_of_partitions
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.columns import PackedLists
 from emulator.inputs.arrays.commands import CommandsOfPartitions
@@ -97,6 +98,7 @@ def scenario_columns(
         "record_bytes": given.record_bytes,
         "stale_class": stale_classes(scenario, places, stale).astype(np.int32),
         "traced": flags,
+        "fetcher": fetchers_of_partitions(scenario),
         "keeps_segments": keeps_segments(scenario, places, commands),
         "tiered": tiered,
         "is_read": is_read,

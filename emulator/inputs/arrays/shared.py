@@ -8,6 +8,7 @@ import numpy as np
 
 from emulator.bandwidth.budgets import RATES, Budgets, limits_bandwidth
 from emulator.bandwidth.client_quotas import ClientQuotas, client_quotas
+from emulator.bandwidth.fetchers import FETCHERS, Fetchers, fetchers_of_scenario
 from emulator.inputs.arrays.brokers import BrokerArrays
 from emulator.inputs.arrays.changes import changes_of_inputs
 from emulator.inputs.arrays.copy_budgets import CopyBudgets, copy_budgets, limits_copying
@@ -25,7 +26,8 @@ class SharedBudgets:
     `brokers`: their ids, ascending. `from_round`: where budgets change, from round 0 on; `budgets`: by it and number of the
     budget (kind x brokers + place of the broker, kinds as of bandwidth.budgets.KINDS), bytes per round, infinite without a limit.
     `uploads`: whether some topic copies segments to remote storage. `copies`, `reads`: what copies, and remote reads, share, None
-    where they never compete. `fetchers`: num.replica.fetchers. `clients`: quotas of clients.
+    where they never compete. `fetchers_per_pair`: num.replica.fetchers; `fetchers`: what these bring, None where each partition
+    has one for itself. `clients`: quotas of clients.
     """
 
     scenario_id: int
@@ -39,13 +41,14 @@ class SharedBudgets:
     uploads: bool
     copies: CopyBudgets | None
     reads: ReadLimits | None
-    fetchers: int
+    fetchers_per_pair: int
+    fetchers: Fetchers | None
     clients: ClientQuotas
 
     @property
     def limits_fetches(self) -> bool:
         """Whether any budget of fetches is limited in any round, or a client has a quota."""
-        return bool(np.isfinite(self.budgets).any()) or self.limits_clients
+        return bool(np.isfinite(self.budgets).any()) or self.limits_clients or self.fetchers is not None
 
     @property
     def limits_clients(self) -> bool:
@@ -67,7 +70,7 @@ class SharedBudgets:
 
 def has_edges(scenario: Scenario) -> bool:
     """Whether what they share is shared out at quota edges; copies and remote reads take turns instead."""
-    return limits_bandwidth(scenario)
+    return limits_bandwidth(scenario) or scenario.shares_fetchers
 
 
 def shares_budgets(scenario: Scenario) -> bool:
@@ -94,6 +97,7 @@ def shared_budgets(
         any(may_copy(scenario, topic.config, alterations_of(scenario, topic.name)) for topic in scenario.topics),
         copy_budgets(scenario),
         read_limits(scenario),
-        int(configs.effective(scenario.config, {}, "num.replica.fetchers")),
+        int(configs.effective(scenario.config, {}, FETCHERS)),
+        fetchers_of_scenario(scenario) if scenario.shares_fetchers else None,
         client_quotas(scenario, places.counts),
     )

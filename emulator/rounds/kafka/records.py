@@ -97,6 +97,7 @@ class Replica(Record):
     # What shared budgets are held against; all rounds up to the one at which it was looked at last
     lacked_bytes: int = scratch("most bytes that it lacked of T's log at a round's start; UNKNOWN: it never could ask")
     needed_bytes: int = scratch("the least quota that would have held none of its fetches back")
+    most_fetched_bytes: int = scratch("most bytes that its fetches of a round brought")
     # Of one round
     hw_at_start: int = scratch("high watermark after inputs")
     answer: int = scratch("what its fetch is answered")

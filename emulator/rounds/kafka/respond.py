@@ -190,6 +190,7 @@ def take_data(lists: Lists, inputs: Inputs, part: Partition, follower: Replica, 
         fetches += 1
         waits = end < leader.leo
     has_data = fetches > 0
+    follower.most_fetched_bytes = max(follower.most_fetched_bytes, size_bytes)
     if scenario.shares:
         note_what_is_needed(follower, rate, size_bytes, waits)
     follower.credit_bytes = allowance - size_bytes if allowance != UNKNOWN and waits else 0

@@ -82,7 +82,7 @@ def run_relational(
         count = sum(len(p.assignment[p.assignment >= 0]) * p.scenario.rounds for p in inputs.places)
         versions = {"emulator": emulator.__version__, "spark": spark.version, "pyarrow": pa.__version__}
         row = (uuid.uuid4().hex, run.name, run.path, run.text, run.seed, json.dumps(versions), started, seconds, count)
-        output.write_rows("runs", [(*row, run.folder, dict(run.files))])
+        output.write_rows("runs", [(*row, run.folder, dict(run.files), [])])
         had_graph = output.derived_tables()
         output.commit()
     except BaseException:

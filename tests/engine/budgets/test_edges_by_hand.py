@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from emulator.bandwidth.budgets import KINDS
 from emulator.engine.budgets.all_budgets import all_flows_of, all_shares_of
-from emulator.engine.budgets.demands import ALL_FLAGS, BY_LEADER, NO_FLOW, Demands, flow_of, flows_of
+from emulator.engine.budgets.demands import BY_LEADER, NO_FLOW, OF_FETCHER, SIZE, Demands, flow_of, flows_of
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.engine.budgets.first_play import windows_of
 from emulator.engine.budgets.saturated import PLACES
@@ -89,7 +90,7 @@ def asked(block: SharedBlock, round_: int) -> list[tuple[int, int, int, int, int
     found = fetches_of(block, round_)
     rows = []
     for at in np.flatnonzero(found.follows).tolist():
-        pair, flags = divmod(int(found.flow[at]), ALL_FLAGS)
+        pair, flags = divmod(int(found.flow[at]), OF_FETCHER)
         rows.append((*divmod(pair, 3), flags >> 2, flags >> 1 & 1, int(found.demand[at])))
     return rows
 
@@ -160,10 +161,79 @@ def test_throttles_hold_who_is_listed_and_outside(tmp_path: Path) -> None:
     assert quotas_of(demands, shares).tolist() == [UNKNOWN, UNKNOWN, 700, UNKNOWN, UNKNOWN, 500, UNKNOWN, UNKNOWN]
 
 
-def test_a_partition_that_never_had_a_leader_has_no_flow() -> None:
-    none = Demands(np.array([NO_FLOW]), np.array([0]), np.array([0]), np.array([0]))
+def test_a_partition_that_never_had_a_leader_has_no_flow(tmp_path: Path) -> None:
+    none = Demands(np.array([NO_FLOW]), *np.zeros((5, 1), np.int64))
     assert flows_of(none).flow.tolist() == []
-    assert flow_of(np.array([2]), np.array([1]), np.array([BY_LEADER]), 3).tolist() == [(2 * 3 + 1) * ALL_FLAGS + BY_LEADER]
+    own, shared = block_at(25, tmp_path).shared, fetching_block(tmp_path).shared
+    number = np.array([7]), np.array([BY_LEADER]), np.array([300])
+    assert flow_of(*number, own).tolist() == [7 * OF_FETCHER + BY_LEADER]
+    assert flow_of(*number, shared).tolist() == [7 * OF_FETCHER + 9 * SIZE + BY_LEADER]  # 300 is below 2**9
+
+
+FETCHERS = (
+    """
+rounds = 60
+round_ms = 1000
+[cluster]
+brokers = 3
+session_timeout_rounds = 3
+quota_window_rounds = 10
+fetch_bytes_per_second = 10000
+config = { "replica.fetch.max.bytes" = 2500 }
+[[topics]]
+name = "t"
+assignment = [[1, 2], [1, 2], [1, 2]]
+"""
+    + "".join(
+        f'[[workload]]\ntopic = "t"\npartitions = "{partition}"\nrecords_per_round = 1\nrecord_bytes = {record_bytes}\n'
+        for partition, record_bytes in enumerate((100, 1000, 2000))
+    )
+    + """
+[[faults]]
+kind = "broker_crash"
+broker = 2
+from_round = 5
+to_round = 25
+"""
+)
+
+
+def fetching_block(folder: Path) -> SharedBlock:
+    """The block of a scenario whose partitions share a fetcher, before round 25."""
+    (folder / "f.toml").write_text(FETCHERS)
+    scenario = replace(load_run(str(folder / "f.toml")).scenarios[0], shares_fetchers=True)
+    block = SharedBlock(block_payloads(prepare([scenario], {}, True, 25), 0, [np.arange(3)])[0], ())
+    block.play_to(25)
+    return block
+
+
+def test_all_that_ask_a_fetcher_for_more_get_as_much(tmp_path: Path) -> None:
+    """They lack 20 rounds: 200, 2000 and 4000 a round and what comes. A fetch of 7,500 bytes takes 751 ms; 2500, 2000 and 2000
+    of them are in whole batches: 8655 in a round, of which the last gets what the others leave.
+    """
+    block = fetching_block(tmp_path)
+    demands, shares = fetches_of(block, 25), shared_out(block, 25)
+    assert demands.demand.tolist() == [0, 300, 0, 3000, 0, 6000]
+    assert (demands.in_fetch.tolist(), demands.whole.tolist()) == ([0, 2500] * 3, [0, 2500, 0, 2000, 0, 2000])
+    last = int(7500 * 1000 / 751 * 6500 / 7500) - 3300
+    assert quotas_of(demands, shares).tolist() == [UNKNOWN, 300, UNKNOWN, 3000, UNKNOWN, last]
+    assert shares.used_up.tolist() == [PLACES.index("followers") * 3 + 1]
+    more = replace(demands, demand=np.array([0, 300, 0, 5000, 0, 6000]))
+    own = replace(block.demands(25), fetches=replace(more, flow=demands.flow))
+    found = all_shares_of(all_flows_of(own), block.shared, 25).fetches
+    assert found is not None
+    assert quotas_of(more, found).tolist() == [UNKNOWN, 300, UNKNOWN, (last + 3000) // 2, UNKNOWN, (last + 3000) // 2]
+
+
+def test_what_a_fetcher_has_left_is_for_all(tmp_path: Path) -> None:
+    block = fetching_block(tmp_path)
+    demands = fetches_of(block, 25)
+    less = replace(demands, demand=np.array([0, 300, 0, 1000, 0, 2000]))
+    found = all_shares_of(all_flows_of(replace(block.demands(25), fetches=less)), block.shared, 25).fetches
+    assert found is not None
+    left = (7500 * 1000 / 751 * 6500 / 7500 - 3300) / 3
+    assert quotas_of(less, found).tolist() == [UNKNOWN, int(300 + left), UNKNOWN, int(1000 + left), UNKNOWN, int(2000 + left)]
+    assert not found.is_short
 
 
 @pytest.mark.parametrize(

@@ -79,11 +79,13 @@ def played(
 
 
 def texts(tables: dict[str, pa.Table]) -> dict[str, list[str]]:
-    """The rows of all tables but what says how they came to be."""
+    """The rows of all tables but what says how they came to be: `fetch_use` is cut by blocks."""
     traffic = (
         tables["traffic"].group_by(["broker_place", "bucket"]).aggregate([(n, "sum") for n in tables["traffic"].schema.names[3:]])
     )
-    rest = {name: table for name, table in tables.items() if name not in ("blocks", "traffic")} | {"traffic": traffic}
+    rest = {name: table for name, table in tables.items() if name not in ("blocks", "traffic", "fetch_use")} | {
+        "traffic": traffic
+    }
     rest["event_counts"] = summed_count_rows(tables["event_counts"])
     return {name: sorted(map(str, table.to_pylist())) for name, table in rest.items()}
 

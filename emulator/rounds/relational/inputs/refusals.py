@@ -52,6 +52,8 @@ def lacking(scenario: Scenario) -> Iterator[str]:
         yield "consumers"
     if any(b.network_bytes_per_second is not None or b.disk_bytes_per_second is not None for b in scenario.brokers):
         yield "bandwidth budgets of brokers"
+    if scenario.shares_fetchers:
+        yield "fetchers that partitions share"
     if limits_clients(scenario):
         yield "quotas of clients"
     given = [scenario.config, *(t.config for t in scenario.topics), *(c.config or {} for c in scenario.commands)]

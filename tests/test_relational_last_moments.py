@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from emulator.rounds.relational.inputs.run_inputs import PARTITIONS_A_SCENARIO, RunInputs
+from emulator.rounds.relational.inputs.run_inputs import RunInputs
+from emulator.rounds.relational.inputs.workload import PARTITIONS_A_SCENARIO
 from emulator.rounds.relational.queries.on_duckdb import OnDuckDB
 from emulator.rounds.relational.queries.on_spark import OnSpark
 from emulator.rounds.relational.verbs.last_moments import DRAWS, _drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial, reduce
 
 import numpy as np
@@ -15,19 +15,16 @@ from emulator.engine.budgets.play_shared import play_shared, shared_payload
 from emulator.engine.budgets.saturated import SATURATED_SCHEMA, saturated_columns
 from emulator.engine.budgets.step_files import StepFiles
 from emulator.engine.budgets.through_spark import Steps
-from emulator.engine.estimate import CORE_SECONDS_OF_COPY, CORE_SECONDS_OF_SEGMENT, WEIGHT_PER_SECOND, Work, seconds_of_windows
+from emulator.engine.estimate import Work
 from emulator.engine.fetch_use import short_fetchers
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
 from emulator.engine.jobs import Advance, Jobs
+from emulator.engine.partition_work import PartitionWork
 from emulator.engine.play_blocks import Player, payload_rows, play_blocks, play_payload
 from emulator.engine.rows import PARTITION_TABLES, STEP_TABLES, packed_rows_of, rows_of, table_of
 from emulator.engine.warm_up import warm_up
 from emulator.inputs.arrays import Prepared, prepare
-from emulator.inputs.arrays.copy_budgets import limits_copying
-from emulator.inputs.arrays.segments_of_run import segments_of_run
-from emulator.inputs.arrays.shared import has_edges, shares_budgets
-from emulator.inputs.arrays.shared_reads import limits_reading
 from emulator.outcomes.compiled import BLOCK_TABLES, broker_round_rows, bucket_edges
 from emulator.outcomes.compiled.consumers import CONSUMER_TABLES
 from emulator.outcomes.compiled.tables import TABLES
@@ -42,21 +39,6 @@ from emulator.progress import Progress, counted, duration
 from emulator.scenario import Scenario
 
 STATES = "replica_states"
-
-WEIGHT_OF_ROWS = 300.0
-"""What the rows of a replica at the end cost, in replica-rounds."""
-
-WEIGHT_OF_TRACE = 20.0
-"""What a traced round of a replica costs, likewise, and one at whose end it is told of."""
-
-WEIGHT_OF_SEGMENT = CORE_SECONDS_OF_SEGMENT * WEIGHT_PER_SECOND
-"""What a segment of a log costs, likewise."""
-
-WEIGHT_OF_COPY = CORE_SECONDS_OF_COPY * WEIGHT_PER_SECOND
-"""What a segment costs that goes to remote storage: blocks of partitions with many are small, in memory too."""
-
-WEIGHT_OF_EDGE = 25.0
-"""What a quota edge costs a replica, likewise, if every window is one."""
 
 MOST_TOGETHER = 50_000
 """Partitions that share budgets up to which one task plays them all; more of them go in Spark jobs (budgets/through_spark.py)."""
@@ -104,78 +86,31 @@ class CompiledEngine:
         return prepare(self._scenarios, self._traced, self._leaps, self._bucket_rounds)
 
     @cached_property
-    def _is_traced(self) -> np.ndarray:
-        """By place."""
-        return np.concatenate([self._traced[s.scenario_id] for s in self._scenarios])
+    def _work(self) -> PartitionWork:
+        return PartitionWork(self._scenarios, self._prepared, self._traced, self._leaps, self._state_at)
 
-    @cached_property
-    def _weights_of_rounds(self) -> np.ndarray:
-        """By place, of `_weights` what rounds and rows are, without segments."""
-        prepared = self._prepared
-        of_rows = WEIGHT_OF_ROWS + WEIGHT_OF_TRACE * len(self._state_at)
-        played = prepared.weights.copy()
-        for at, (first, end) in self._shared.items():
-            if not has_edges(self._scenarios[at]):
-                continue
-            edges = self._scenarios[at].rounds / self._scenarios[at].quota_window_rounds
-            played[first:end] = np.maximum(played[first:end], edges * WEIGHT_OF_EDGE * prepared.slots[first:end])
-        return played * np.where(self._is_traced, WEIGHT_OF_TRACE, 1.0) + of_rows * prepared.slots
-
-    @cached_property
-    def _weights(self) -> np.ndarray:
-        """By place, how much there is to do: about replica-rounds that are played in the same time."""
-        segments, copies = self._segments
-        return self._weights_of_rounds + (segments - copies) * WEIGHT_OF_SEGMENT + copies * WEIGHT_OF_COPY
-
-    @cached_property
-    def _segments(self) -> tuple[np.ndarray, np.ndarray]:
-        """By place: segments that begin in a log, and those of them that go to remote storage."""
-        segments, copies = zip(*(segments_of_run(scenario) for scenario in self._scenarios), strict=True)
-        return np.concatenate(segments), np.concatenate(copies)
-
-    @cached_property
+    @property
     def size(self) -> Size:
         """How much it has to do."""
-        slots, rounds = self._prepared.slots, self._prepared.rounds
-        return Size(len(slots), len(slots), int(slots.sum()), int(slots.sum()), int((slots * rounds).sum()))
+        return self._work.size
 
-    @cached_property
+    @property
     def traced_rounds(self) -> int:
         """Rounds of replicas that become rows: traced ones, and those at whose end every replica is told of."""
-        told = np.where(self._is_traced, self._prepared.rounds, 0) + len(self._state_at)
-        return int((told * self._prepared.slots).sum())
+        return self._work.traced_rounds
 
     @cached_property
     def work(self) -> Work:
         """How much it has to do, as an estimate of time and room needs it."""
-        segments, copies = (float(of_places.sum()) for of_places in self._segments)
-        weight, causes = float(self._weights_of_rounds.sum()), tuple(self._causes())
-        sharing = tuple(
-            seconds_of_windows(self._windows(at), end - first) for at, (first, end) in self._shared.items() if self._has_edges(at)
-        )
-        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, not self.is_small, causes, sharing)
+        return self._work.estimated(by_jobs=not self.is_small)
 
-    def _has_edges(self, at: int) -> bool:
-        return has_edges(self._scenarios[at])
+    @property
+    def _weights(self) -> np.ndarray:
+        return self._work.weights
 
-    def _windows(self, at: int) -> int:
-        return -(-self._scenarios[at].rounds // self._scenarios[at].quota_window_rounds)
-
-    def _causes(self) -> Iterator[str]:
-        """What keeps rounds from being leapt over, in words."""
-        if not self._leaps:
-            yield "mode plain plays every round"
-        sharing = [at for at in self._shared if self._has_edges(at)]
-        if sharing:
-            windows = max(map(self._windows, sharing))
-            many = counted(len(sharing), "scenario")
-            yield f"partitions share budgets in {many}: up to {counted(windows, 'window')}, each played while a budget binds"
-        in_turn = [self._scenarios[at] for at in self._shared]
-        if count := sum(limits_copying(scenario) or limits_reading(scenario) for scenario in in_turn):
-            many = counted(count, "scenario")
-            yield f"copies or remote reads take turns in {many}: rounds in which one waits for another are played one by one"
-        if groups := {consumer.group for scenario in self._scenarios for consumer in scenario.consumers}:
-            yield f"what {counted(len(groups), 'consumer group')} read back is played round by round, remote reads above all"
+    @property
+    def _shared(self) -> dict[int, tuple[int, int]]:
+        return self._work.shared
 
     @property
     def is_small(self) -> bool:
@@ -242,12 +177,6 @@ class CompiledEngine:
         traffic = tables.pop("traffic")
         short = short_fetchers(pa.concat_tables([part["fetch_use"] for part in parts]), self._scenarios)
         return tables, lambda: traffic, pa.concat_tables([SATURATED_SCHEMA.empty_table(), *saturated]), short
-
-    @cached_property
-    def _shared(self) -> dict[int, tuple[int, int]]:
-        """By place of the scenario whose partitions share budgets: the first of its partitions' places, and their end."""
-        first = self._prepared.first_place.tolist()
-        return {at: (first[at], first[at + 1]) for at, s in enumerate(self._scenarios) if shares_budgets(s)}
 
     def _in_jobs(self, playing: Playing) -> Played:
         pa.default_memory_pool().release_unused()  # of reading the files of large scenarios

@@ -6,7 +6,6 @@ They are made once, from the scenarios alone; a round joins what is in force in 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -15,48 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from emulator.faults.timeline import BrokerSegment, broker_timelines
-from emulator.inputs.fetch_waits import fetch_wait_us
-from emulator.rounds.relational.inputs.settings import OF_SEGMENTS, broker_settings, is_ever_tiered, may_delete, topic_settings
-from emulator.rounds.relational.inputs.workload import OF_RATES, Place, commands_of, workloads
+from emulator.rounds.relational.inputs.of_faults import brokers_of, deaths_of, links_of, most_fetches_of, stale_of, timelines_of
+from emulator.rounds.relational.inputs.settings import OF_SEGMENTS, is_ever_tiered, may_delete, topic_settings
+from emulator.rounds.relational.inputs.workload import OF_RATES, PARTITIONS_A_SCENARIO, Place, commands_of, workloads
 from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.rounds.relational.tables import RoundInputs
 from emulator.scenario import ELR_FEATURE, Scenario
 
-PARTITIONS_A_SCENARIO = 1_000_000_000
-"""A partition's `pid` is scenario_id * this + its number over the scenario's topics."""
-
 SETTLING_ROUNDS = 2
-
-FLAGS = (
-    "offline", "paused", "isolated", "waking", "fenced", "returning", "restarted", "unclean_restart", "clean_stop",
-    "power_loss", "disk_loss", "clients_cut", "controller_up",
-)  # fmt: skip
-BROKERS = pa.schema(
-    [("scenario_id", pa.int32()), ("broker", pa.int32()), ("from_round", pa.int32()), ("to_round", pa.int32())]
-    + [(flag, pa.bool_()) for flag in ("running", *FLAGS)]
-    + [("disk_bytes", pa.int64()), ("fetch_max_bytes", pa.int64()), ("waits", pa.bool_()), ("cause", pa.int32())]
-    + [("fetches_a_round", pa.int64()), ("fetch_us", pa.int64()), ("round_us", pa.int64())]
-    + [("own_trip_us", pa.int64()), ("fetched_per_second", pa.int64())]
-)
-LINKS = pa.schema(
-    [("link_scenario", pa.int32()), ("sender", pa.int32()), ("receiver", pa.int32())]
-    + [("link_from", pa.int32()), ("link_to", pa.int32()), ("is_cut", pa.bool_()), ("link_bytes", pa.int64())]
-    + [("link_us", pa.int64())]
-)
-STALE = pa.schema(
-    [("stale_pid", pa.int64()), ("stale_broker", pa.int32()), ("stale_from", pa.int32()), ("stale_to", pa.int32())]
-    + [("stale_now", pa.bool_()), ("stale_before", pa.bool_()), ("news_lag", pa.int32())]
-)
-
-DEATHS = pa.schema(
-    [("scenario_id", pa.int32()), ("broker", pa.int32()), ("death_round", pa.int32()), ("moment", pa.int64())]
-    + [("is_given", pa.bool_()), ("round_trip_us", pa.int64()), ("fetch_wait_us", pa.int64())]
-    + [("fixed_fetches", pa.int64()), ("seed_halves", pa.int64())]
-)
-"""Brokers that are killed while they run. `moment`: in millionths of the round; the last, AFTER_APPEND, is its end."""
-
-AFTER_APPEND = 1_000_000
 
 
 class RunInputs:
@@ -68,7 +33,7 @@ class RunInputs:
     def __init__(self, scenarios: Sequence[Scenario], only: Collection[int] | None = None) -> None:
         self.scenarios = list(scenarios)
         self.places = list(_places(self.scenarios))
-        self.timelines = {s.scenario_id: _timeline(s) for s in self.scenarios}
+        self.timelines = {s.scenario_id: timelines_of(s) for s in self.scenarios}
         self.has_elr = any(s.features[ELR_FEATURE] > 0 for s in self.scenarios)
         for place in self.places:
             place.keeps_segments = _keeps_segments(place)
@@ -77,15 +42,15 @@ class RunInputs:
         self.settings = topic_settings(self.places)
         self.workload, self.most_batches = workloads(self.places)
         self.has_rates = self.workload["rate_records"].null_count < self.workload.num_rows
-        self.brokers = _brokers(self.scenarios, self.timelines)
+        self.brokers = brokers_of(self.scenarios, self.timelines)
         self.flushes_messages = self.settings["flush_messages"].null_count < self.settings.num_rows
-        self.deaths = _deaths(self.scenarios, self.timelines)
+        self.deaths = deaths_of(self.scenarios, self.timelines)
         self.reassignments, self.deletions, self.elections = commands_of(self.places)
         homes = _homes(self.places, self.reassignments)
         self.homes = homes if only is None else homes.filter(pc.is_in(homes["pid"], pa.array(sorted(only), pa.int64())))
-        self.links = _links(self.scenarios, self.timelines, self.homes)
-        self.most_fetches = _most_fetches(self.brokers, self.links)
-        self.stale = _stale(self.places, self.timelines, self.homes)
+        self.links = links_of(self.scenarios, self.timelines, self.homes)
+        self.most_fetches = most_fetches_of(self.brokers, self.links)
+        self.stale = stale_of(self.places, self.timelines, self.homes)
         self.has_late_news = bool(self.stale.num_rows) and self.stale["news_lag"].null_count < self.stale.num_rows
         self._checks = self._periods("retention_check_ms")
         if not self.keeps_segments:
@@ -213,96 +178,6 @@ def _keeps_segments(place: Place) -> np.ndarray:
     return np.where(deletes, keeps[1], keeps[0])
 
 
-def _timeline(scenario: Scenario) -> dict[int, list[BrokerSegment]]:
-    brokers = [(broker.id, broker.rack) for broker in scenario.brokers]
-    timeout = scenario.session_timeout_rounds
-    return broker_timelines(scenario.faults, brokers, scenario.rounds, timeout, isolation_in_drop_to=False)
-
-
-def per_round(bytes_per_second: int | None, scenario: Scenario) -> int | None:
-    """A rate as bytes in a round."""
-    return None if bytes_per_second is None else max(1, bytes_per_second * scenario.round_ms // 1000)
-
-
-def _brokers(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
-    """A row for each broker and rounds in which nothing that is said of it changes."""
-    rows = []
-    for scenario in scenarios:
-        of_brokers = broker_settings(scenario)
-        for broker, segments in timelines[scenario.scenario_id].items():
-            for segment in segments:
-                for start, end, settings in of_brokers.spans(broker, segment.from_round, segment.to_round):
-                    row = {flag: getattr(segment, flag) for flag in FLAGS}
-                    row |= {"scenario_id": scenario.scenario_id, "broker": broker, "from_round": start, "to_round": end}
-                    row |= {"running": not segment.offline and not segment.paused, **settings}
-                    row |= {"disk_bytes": per_round(segment.disk_bytes_per_second, scenario)}
-                    rows.append(row | {"cause": segment.cause if segment.cause >= 0 else None})
-    return pa.Table.from_pylist(rows, BROKERS)
-
-
-def _links(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]], homes: pa.Table) -> pa.Table:
-    """A row for each direction of a link and rounds in which it is cut, slow or far, one at most in each round.
-
-    Of links between brokers that have replicas of one partition: no other carries anything.
-    """
-    touched = {s: [b for b, of in t.items() if any(x.drop_to or x.slow_to or x.far_to for x in of)] for s, t in timelines.items()}
-    if not any(touched.values()):
-        return LINKS.empty_table()
-    peers = _peers(homes)
-    columns: list[list[Any]] = [[] for _ in LINKS]
-    for scenario in scenarios:
-        for sender in touched[scenario.scenario_id]:
-            known = peers[scenario.scenario_id, sender]
-            for s in timelines[scenario.scenario_id][sender]:
-                slow, far = ({to: value for to, value in of if to in known} for of in (s.slow_to, s.far_to))
-                drops = set(s.drop_to).intersection(known)
-                for receiver in sorted({*drops, *slow, *far}):
-                    span = (scenario.scenario_id, sender, receiver, s.from_round, s.to_round)
-                    row = (*span, receiver in drops, per_round(slow.get(receiver), scenario), far.get(receiver))
-                    for column, value in zip(columns, row, strict=True):
-                        column.append(value)
-    return pa.table(columns, schema=LINKS)
-
-
-def _peers(homes: pa.Table) -> dict[tuple[int, int], set[int]]:
-    """By (scenario_id, broker): who else has a replica of one of its partitions."""
-    of_partition: dict[int, list[int]] = defaultdict(list)
-    for pid, broker in zip(homes["pid"].to_pylist(), homes["broker"].to_pylist(), strict=True):
-        of_partition[pid].append(broker)
-    peers: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for pid, brokers in of_partition.items():
-        for broker in brokers:
-            peers[pid // PARTITIONS_A_SCENARIO, broker].update(brokers)
-    return peers
-
-
-def _most_fetches(brokers: pa.Table, links: pa.Table) -> int:
-    """The most fetches that a follower makes in a round, of its own round trip or over the nearest link."""
-    most: int = pc.max(brokers["fetches_a_round"]).as_py()
-    nearest = pc.min(links["link_us"]).as_py()
-    spans = zip(brokers["round_us"].to_pylist(), brokers["fetch_us"].to_pylist(), strict=True)
-    by_link = (span // max(1, nearest + fetch) for span, fetch in spans if span is not None) if nearest is not None else ()
-    return max([most, *by_link])
-
-
-def _deaths(scenarios: Sequence[Scenario], timelines: dict[int, dict[int, list[BrokerSegment]]]) -> pa.Table:
-    """A row for each death of a broker that ran, but for those in whose rounds nothing can be appended (last_moments.py)."""
-    rows = []
-    for scenario in scenarios:
-        fetching, seed = scenario.fetching, scenario.seed % 2**64
-        shared: dict[str, Any] = {"scenario_id": scenario.scenario_id, "round_trip_us": fetching.round_trip_us}
-        shared |= {"fixed_fetches": fetching.per_round, "seed_halves": seed >> 32 ^ seed % 2**32}
-        shared["fetch_wait_us"] = fetch_wait_us(scenario)
-        for broker, segments in timelines[scenario.scenario_id].items():
-            ran = True
-            for s in segments:
-                if ran and s.moment is not None and (s.moment > 0 or fetching.per_round is None):
-                    when = {"death_round": s.from_round, "moment": max(s.moment, 0), "is_given": s.moment >= 0}
-                    rows.append(shared | {"broker": broker} | when)
-                ran = not s.offline and not s.paused
-    return pa.Table.from_pylist(rows, DEATHS)
-
-
 def _homes(places: list[Place], reassignments: pa.Table) -> pa.Table:
     """Every broker that is, or will be, a replica of a partition: pid, broker, position (null: not at the start)."""
     pids, brokers, positions = [], [], []
@@ -319,24 +194,3 @@ def _homes(places: list[Place], reassignments: pa.Table) -> pa.Table:
         broker = np.concatenate([broker, np.array([row[1] for row in new], np.int32)])
         position = np.concatenate([position, np.full(len(new), -1, np.int32)])
     return pa.table({"pid": pid, "broker": broker, "position": position})
-
-
-def _stale(places: list[Place], timelines: dict[int, dict[int, list[BrokerSegment]]], homes: pa.Table) -> pa.Table:
-    """Rounds in which stale_metadata covers a replica, or did in the round before; by how many rounds news is late."""
-    spans = {s: {b: [x for x in of if x.stale or x.stale_before] for b, of in t.items()} for s, t in timelines.items()}
-    if not any(of for brokers in spans.values() for of in brokers.values()):
-        return STALE.empty_table()
-    first = np.array([place.first_pid for place in places])
-    rows = []
-    for pid, broker in zip(homes["pid"].to_pylist(), homes["broker"].to_pylist(), strict=True):
-        place = places[int(np.searchsorted(first, pid, "right")) - 1]
-        for s in spans[place.scenario.scenario_id][broker]:
-            now, before = (
-                [x for x in of if (x[0] is None or fnmatchcase(place.name, x[0])) and x[1] in (None, pid - place.first_pid)]
-                for of in (s.stale, s.stale_before)
-            )
-            if now or before:
-                lags = [x[2] for x in now]
-                lag = None if None in lags else max((lag for lag in lags if lag is not None), default=None)
-                rows.append((pid, broker, s.from_round, s.to_round, bool(now), bool(before), lag))
-    return pa.Table.from_pylist([dict(zip(STALE.names, row, strict=True)) for row in rows], STALE)

@@ -29,6 +29,10 @@ DELETIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32()), ("off
 ELECTIONS = pa.schema([("pid", pa.int64()), ("command_round", pa.int32())])
 
 
+PARTITIONS_A_SCENARIO = 1_000_000_000
+"""A partition's `pid` is scenario_id * this + its number over the scenario's topics."""
+
+
 @dataclass
 class Place:
     """The partitions of one topic of a scenario: `pid` of partition p is first_pid + p."""

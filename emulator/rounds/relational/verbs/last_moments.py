@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from emulator.rounds.relational.inputs.run_inputs import AFTER_APPEND, PARTITIONS_A_SCENARIO
+from emulator.rounds.relational.inputs.of_faults import AFTER_APPEND
+from emulator.rounds.relational.inputs.workload import PARTITIONS_A_SCENARIO
 from emulator.rounds.relational.queries.query import Query
 from emulator.rounds.relational.tables import ACKS, BATCH_COLUMNS, REPLICA, Round, over
 from emulator.rounds.relational.verbs.caches import keep_epochs_of_last_moments

@@ -1,5 +1,6 @@
 """The engine of partitions: as if each follower had a fetcher for itself; where it turns out that these would be too slow for
-what they have to bring together, once more, and partitions share them.
+what they have to bring together, once more, and partitions share them. So many partitions that Spark would have to play them from
+edge to edge are left as they are, and the run says so: that takes hours.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from emulator.engine.compiled_engine import CompiledEngine
+from emulator.engine.compiled_engine import MOST_TOGETHER, CompiledEngine
 from emulator.engine.estimate import Work
 from emulator.engine.interface import Playing, Size
 from emulator.engine.job_files import JobFiles
@@ -71,10 +72,10 @@ class SharedFetchers:
             self._share(shared)
             return self._engine.play(playing)
         tables = self._engine.play(playing)
-        if not (found := self._engine.short_fetchers):
+        shared = [of for of in self._scenarios if _note(of, self._engine.short_fetchers, len(self._scenarios), playing.progress)]
+        if not shared:
             return tables
-        _note(found, self._scenarios, playing.progress)
-        self._share(found)
+        self._share([scenario.scenario_id for scenario in shared])
         files.start_anew()
         return self._engine.play(replace(playing, resume=False))
 
@@ -85,9 +86,17 @@ class SharedFetchers:
         self._engine.keeps_in(self._files)
 
 
-def _note(found: Mapping[int, int], scenarios: Sequence[Scenario], progress: Progress) -> None:
-    for scenario in scenarios:
-        if many := found.get(scenario.scenario_id):
-            of = f" of scenario {scenario.name}" if len(scenarios) > 1 else ""
-            pairs = f"more to fetch from one broker to another than {counted(many, 'fetcher')} can bring"
-            progress.note(f"{pairs} (num.replica.fetchers): the partitions{of} are played once more, together")
+def _note(scenario: Scenario, short: Mapping[int, int], scenarios: int, progress: Progress) -> bool:
+    """Say it if fetchers of a scenario are short; whether it is played once more. `short`: as of CompiledEngine."""
+    if not (many := short.get(scenario.scenario_id)):
+        return False
+    of = f" of scenario {scenario.name}" if scenarios > 1 else ""
+    said = f"more to fetch from one broker to another than {counted(many, 'fetcher')}{of} can bring (num.replica.fetchers)"
+    partitions = sum(topic.partitions for topic in scenario.topics)
+    is_shared = partitions <= MOST_TOGETHER
+    if is_shared:
+        progress.note(f"{said}: all partitions are played once more, together")
+    else:
+        limit = "what limits it is to be given as network_bytes_per_second, else catching up is faster than it would be"
+        progress.note(f"{said}, but above {MOST_TOGETHER:,} partitions each has one for itself: {limit}")
+    return is_shared

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from emulator import run as running
 from emulator.cli import main
-from emulator.engine import compiled_engine
+from emulator.engine import compiled_engine, shared_fetchers
 from emulator.engine.fetch_use import FETCH_USE_SCHEMA, LEAST_BYTES, fetch_use, short_fetchers
 from emulator.engine.stretches import END, Stretches
 from emulator.inputs.arrays import prepare, read_block
@@ -151,11 +151,29 @@ def megabytes_a_round(lacks: dict[int, int]) -> float:
     return sum(fetched) / len(fetched) / 1000
 
 
+SHORT = "1 fetcher of scenario base", "2 fetchers of scenario two"
+
+
+def said(short: str) -> str:
+    return f"more to fetch from one broker to another than {short} can bring (num.replica.fetchers)"
+
+
 def test_who_shares(out: Path, lines: Lines) -> None:
     assert read_table(out / "runs")[0]["shared_fetchers"] == [0, 1]
-    said = "more to fetch from one broker to another than {} can bring (num.replica.fetchers): the partitions of scenario {} "
-    told = [said.format(many, name) for many, name in (("1 fetcher", "base"), ("2 fetchers", "two"))]
-    assert lines.lines[:2] == [line + "are played once more, together" for line in told]
+    assert lines.lines[:2] == [said(many) + ": all partitions are played once more, together" for many in SHORT]
+
+
+def test_too_many_partitions_have_one_for_themselves(
+    two: Run, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_fetchers, "MOST_TOGETHER", 6)
+    told = Lines()
+    run_emulation(two, str(tmp_path / "out"), spark, progress=told)
+    assert told.lines == [
+        f"{said(SHORT[0])}, but above 6 partitions each has one for itself: what limits it is to be given as"
+        " network_bytes_per_second, else catching up is faster than it would be"
+    ]
+    assert read_table(tmp_path / "out" / "runs")[0]["shared_fetchers"] == []
 
 
 def test_four_partitions_get_what_one_fetcher_brings(lacking: dict[tuple[int, str, int], dict[int, int]]) -> None:

@@ -72,10 +72,11 @@ class SharedFetchers:
             self._share(shared)
             return self._engine.play(playing)
         tables = self._engine.play(playing)
-        shared = [of for of in self._scenarios if _note(of, self._engine.short_fetchers, len(self._scenarios), playing.progress)]
-        if not shared:
+        short = self._engine.short_fetchers
+        again = [one for one in self._scenarios if _note(one, short, len(self._scenarios), playing.progress)]
+        if not again:
             return tables
-        self._share([scenario.scenario_id for scenario in shared])
+        self._share([one.scenario_id for one in again])
         files.start_anew()
         return self._engine.play(replace(playing, resume=False))
 

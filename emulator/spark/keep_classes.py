@@ -30,7 +30,7 @@ QUESTIONS = ("how_do_variants_compare", "which_broker_hurts_most", "which_partit
 
 
 def keep_classes() -> None:
-    """Has Java keep what a small run and its questions load, where it is not kept yet, of earlier Javas and jars nothing."""
+    """Has Java keep what a small run and its questions load, where it is not kept yet: for each environment's jars by themselves."""
     path = archive_path()
     if path is None or path.exists() or (java_major_version() or 0) < OLDEST_JAVA:
         return
@@ -39,8 +39,6 @@ def keep_classes() -> None:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".") as folder:
         unfinished = Path(folder) / "classes.jsa"
         _work(Path(folder), f"-XX:ArchiveClassesAtExit={unfinished} {QUIET}")
-        for older in path.parent.glob("classes-*.jsa"):
-            older.unlink()
         unfinished.rename(path)
     print(f"Spark's classes kept in {time.monotonic() - began:.0f} s", file=sys.stderr)
 

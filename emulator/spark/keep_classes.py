@@ -30,7 +30,7 @@ QUESTIONS = ("how_do_variants_compare", "which_broker_hurts_most", "which_partit
 
 
 def keep_classes() -> None:
-    """Has Java keep what a small run and its questions load, where it is not kept yet: for each environment's jars by themselves."""
+    """Has Java keep what a small run and its questions load, where it is not kept yet, for each environment's jars."""
     path = archive_path()
     if path is None or path.exists() or (java_major_version() or 0) < OLDEST_JAVA:
         return

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from xdist.scheduler import LoadFileScheduling
 
 import tests.quick_records  # noqa: F401
 from emulator.session import get_session, stop_if_ours
@@ -45,33 +42,10 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-MOST_BY_SPARK = frozenset({
-    "test_queries.py", "test_golden.py", "test_relational_tables.py", "test_report.py", "test_steps.py", "test_storage.py",
-    "test_jobs.py", "test_sql.py", "test_ledger_jobs.py", "test_mixed.py", "test_asking_commands.py", "test_graph.py",
-    "test_result.py", "test_first_copies.py", "test_event_kinds.py", "test_files.py", "test_relational_queries.py",
-    "test_tour.py", "test_cut_in_halves.py", "test_metamorphic.py",
-})  # fmt: skip
-"""Files that leave most of their work to Spark: one worker has them all, so that one Java only becomes quick at it."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, Spark's before all: of several workers, each of which takes file after file, none is left with one."""
+    """Long files first: of several workers, each of which takes one file after the other, none is left with a long one."""
     ranks = {name: rank for rank, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (item.path.name not in MOST_BY_SPARK, ranks.get(item.path.name, len(LONGEST))))
-
-
-class FilesAndSpark(LoadFileScheduling):
-    """Each file is for one worker, and MOST_BY_SPARK together for one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file: str = super()._split_scope(nodeid)
-        return "by Spark" if Path(file).name in MOST_BY_SPARK else file
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesAndSpark | None:
-    """For --dist loadfile."""
-    return FilesAndSpark(config, log) if config.getvalue("dist") == "loadfile" else None
+    items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
 
 
 FOR_A_HANDFUL_OF_ROWS = {

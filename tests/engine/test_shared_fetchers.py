@@ -202,8 +202,8 @@ def test_who_has_a_fetcher_for_himself(
 
 @pytest.fixture(scope="module")
 def two(run: Run) -> Run:
-    """One that shares, and one that does not."""
-    return replace(run, scenarios=(run.scenarios[0], run.scenarios[2]))
+    """One that shares, and one that does not; in rounds enough to see it."""
+    return replace(run, scenarios=tuple(replace(run.scenarios[at], rounds=BACK_AT + 8) for at in (0, 2)))
 
 
 @pytest.fixture(scope="module")

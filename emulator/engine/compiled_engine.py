@@ -139,7 +139,7 @@ class CompiledEngine:
         tables, traffic, saturated, self.short_fetchers = self._in_driver(progress) if self.is_small else self._in_jobs(playing)
         progress.finish()
         if saturated.num_rows:
-            full = counted(len(saturated.group_by(["scenario_id", "broker_place"]).aggregate([])), "broker")
+            full = counted(len(saturated.group_by("broker_place").aggregate([])), "broker")
             progress.note(f"budgets of brokers held somebody back, on {full}: @who_suffers_meanwhile says whom and for how long")
         return tables | {
             "broker_rounds": Deferred(lambda: self._all_broker_rounds(traffic(), saturated)),

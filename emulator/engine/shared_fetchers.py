@@ -96,7 +96,7 @@ def _note(scenario: Scenario, short: Mapping[int, int], scenarios: int, progress
     partitions = sum(topic.partitions for topic in scenario.topics)
     is_shared = partitions <= MOST_TOGETHER
     if is_shared:
-        progress.note(f"{said}: all partitions are played once more, together")
+        progress.note(f"{said}: all is played once more, its partitions together")
     else:
         limit = "what limits it is to be given as network_bytes_per_second, else catching up is faster than it would be"
         progress.note(f"{said}, but above {MOST_TOGETHER:,} partitions each has one for itself: {limit}")

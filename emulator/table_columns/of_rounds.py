@@ -95,7 +95,9 @@ ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
             "rounds in which its disk held back what it writes, or reads for others; of a bookie adds",
         ),
         Column("throttled_rounds", INT, "rounds in which a replication throttle of its held fetches back"),
-        Column("followers_held_rounds", INT, "rounds in which its followers got less than they asked for, by any budget"),
+        Column(
+            "followers_held_rounds", INT, "rounds in which its followers got less than they asked for, by any budget or fetcher"
+        ),
         Column(
             "producers_held_rounds",
             INT,

@@ -160,7 +160,7 @@ def said(short: str) -> str:
 
 def test_who_shares(out: Path, lines: Lines) -> None:
     assert read_table(out / "runs")[0]["shared_fetchers"] == [0, 1]
-    assert lines.lines[:2] == [said(many) + ": all partitions are played once more, together" for many in SHORT]
+    assert lines.lines[:2] == [said(many) + ": all is played once more, its partitions together" for many in SHORT]
 
 
 def test_too_many_partitions_have_one_for_themselves(

@@ -80,7 +80,8 @@ def brokers_of(fetcher: np.ndarray, shared: SharedBudgets) -> tuple[np.ndarray, 
 
 class Layout(NamedTuple):
     """By replica of a block: its partition's place, its slot, the place of its broker, its share of the broker's page cache in
-    bytes, UNKNOWN for any number, and which of the fetchers of two brokers its partition's followers have.
+    bytes, UNKNOWN for any number, and which of the fetchers of two brokers its partition's followers have; by partition the
+    place of its first workload.
     """
 
     partition: np.ndarray
@@ -88,6 +89,7 @@ class Layout(NamedTuple):
     broker: np.ndarray
     page_cache: np.ndarray
     fetcher: np.ndarray
+    first_workload: np.ndarray
 
 
 def layout_of(state: State, shared: SharedBudgets, page_cache: np.ndarray, fetcher: np.ndarray) -> Layout:
@@ -95,7 +97,8 @@ def layout_of(state: State, shared: SharedBudgets, page_cache: np.ndarray, fetch
     parts = np.asarray(state.partitions)
     of = np.repeat(np.arange(len(parts)), parts["slots"])
     broker = np.searchsorted(shared.brokers, np.asarray(state.replicas)["broker"])
-    return Layout(of, np.arange(len(of)) - parts["first_replica"][of], broker, page_cache, fetcher[of])
+    slot = np.arange(len(of)) - parts["first_replica"][of]
+    return Layout(of, slot, broker, page_cache, fetcher[of], parts["workload"].copy())
 
 
 def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets, listed: np.ndarray, round_: int) -> Demands:
@@ -103,7 +106,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
 
     `listed`: by list of throttled replicas and replica, whether it is named in this round.
     """
-    parts, replicas, (of, slot, broker, page_cache, own) = np.asarray(state.partitions), np.asarray(state.replicas), layout
+    parts, replicas, (of, slot, broker, page_cache, own, first) = np.asarray(state.partitions), np.asarray(state.replicas), layout
     spans, topics = np.asarray(inputs.spans), np.asarray(inputs.settings)
     span = in_force(spans["from_round"], replicas["span"], round_)
     setting = in_force(topics["from_round"], parts["settings"], round_)
@@ -136,7 +139,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
         demand,
         follows.astype(np.int64),
         np.where(follows, limit_bytes, 0),
-        np.where(follows, whole_bytes(limit_bytes, batch_bytes[of]), 0),
+        np.where(follows, whole_bytes(limit_bytes, largest_sent(first, inputs, round_)[of]), 0),
         appends,
     )
 
@@ -181,6 +184,15 @@ def largest_batches(inputs: Inputs) -> np.ndarray:
     batches = np.diff(ends, prepend=0)
     batches[first] = ends[first]
     return np.append(np.maximum.reduceat(batches, first) if len(first) else first, 0)
+
+
+def largest_sent(first: np.ndarray, inputs: Inputs, round_: int) -> np.ndarray:
+    """By partition the bytes of the largest batch that its clients have sent up to a round. `first`: as of Layout."""
+    rows, batches = np.asarray(inputs.workload), largest_batches(inputs)
+    sent = np.where(rows["from_round"] <= round_, batches[rows["pattern"]], 0)
+    lists, of_partition = np.unique(first, return_inverse=True)
+    found: np.ndarray = np.maximum.reduceat(sent, lists)[of_partition.reshape(-1)]
+    return found
 
 
 def whole_bytes(limit_bytes: np.ndarray, batch_bytes: np.ndarray) -> np.ndarray:

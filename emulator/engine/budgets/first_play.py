@@ -90,7 +90,7 @@ def use_of(
 
     `most`: by partition, what its clients append in a round at most (`most_appended`).
     """
-    brokers, (of, slot, broker, page_cache, own) = len(shared.brokers), layout
+    brokers, (of, slot, broker, page_cache, own, _) = len(shared.brokers), layout
     parts, then = np.asarray(before.partitions), np.asarray(after.partitions)
     replicas = np.asarray(after.replicas)
     most_in_round = _most_in_round(inputs, int(parts["scenario"][0]))

@@ -44,7 +44,6 @@ class SharedBlock:
         packed, self._listed, self.shared, page_cache = pickle.loads(payload)
         self.block = read_block(packed)
         self.layout = layout_of(self.block.state, self.shared, page_cache, self.block.fetcher)
-        self._first_workload = np.asarray(self.block.state.partitions)["workload"].copy()
         self.stretches = Stretches(self.block, state_at)
         self._begin = self.stretches.mark()
         self._may_stay: np.ndarray | None = None
@@ -71,7 +70,7 @@ class SharedBlock:
     def use(self, from_round: int, to_round: int) -> Use:
         """What the window used, of these rounds."""
         before, after, inputs = self._begin.state, self.stretches.state, self.block.inputs
-        most = most_appended(self._first_workload, inputs, from_round, to_round)
+        most = most_appended(self.layout.first_workload, inputs, from_round, to_round)
         return use_of(before, after, inputs, self.layout, self.shared, self._listed, most)
 
     def take_back(self) -> None:

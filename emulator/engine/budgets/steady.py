@@ -24,7 +24,7 @@ def steady_until(state: State, inputs: Inputs, layout: Layout, asked: Demands, s
     known. What cannot be known beforehand is still to be looked at (`stayed_steady`). Limits of the edge are set already.
     """
     parts, replicas = np.asarray(state.partitions), np.asarray(state.replicas)
-    of, slot, _, page_cache, _ = layout
+    of, slot, _, page_cache, *_ = layout
     leader = (parts["first_replica"] + np.maximum(parts["client_leader"], 0))[of]
     lacks, window = np.maximum(replicas["log_bytes"][leader] - replicas["log_bytes"], 0), shared.window_rounds
     in_memory = page_cache[leader]
@@ -51,7 +51,7 @@ def stayed_steady(before: State, after: State, inputs: Inputs, layout: Layout, r
     parts, then, replicas, replicas_then = (
         np.asarray(of) for of in (before.partitions, after.partitions, before.replicas, after.replicas)
     )
-    of, slot, _, _, _ = layout
+    of, slot, *_ = layout
     stayed: np.ndarray = np.logical_and.reduce([parts[name] == then[name] for name in KEPT])
     stayed &= (then["waiting_rounds"] == 0) & leader_serves(after, inputs, round_)
     leader = (parts["first_replica"] + np.maximum(parts["client_leader"], 0))[of]

@@ -5,7 +5,8 @@
 -- the bytes that it got in the time buckets of these (produced, consumed, fetched, uploaded). waiting_bytes: the most that
 -- producers had waiting for the broker at the end of a bucket; expired_bytes: what they gave up after two minutes
 -- (delivery.timeout.ms). in_full_seconds, out_full_seconds, disk_full_seconds, throttled_seconds: what it was that was full;
--- where none was, producers and consumers have quotas (producer_byte_rate, consumer_byte_rate).
+-- where none was, producers and consumers have quotas (producer_byte_rate, consumer_byte_rate), or followers fetchers that are
+-- too slow (num.replica.fetchers; runs.shared_fetchers).
 -- Kafka's: bookies have no budgets, what slow_disk and slow_link let through is of each ledger by itself.
 WITH held AS (
   SELECT

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from emulator.bandwidth.fetchers import FETCHERS
 from emulator.inputs.workload_rows import partition_ranges
 from emulator.scenario import Scenario
 from emulator.scenario.configs import effective
 from emulator.scenario.globs import matching_topics
 
-MIN_BYTES, MAX_WAIT, FETCHERS = "replica.fetch.min.bytes", "replica.fetch.wait.max.ms", "num.replica.fetchers"
+MIN_BYTES, MAX_WAIT = "replica.fetch.min.bytes", "replica.fetch.wait.max.ms"
 
 
 def fetch_wait_us(scenario: Scenario) -> int:

@@ -132,6 +132,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
     in_memory = page_cache[leader][of]
     flags = np.where(outside & of_leaders[leader][of], BY_LEADER, 0) + np.where(outside & of_followers, BY_FOLLOWER, 0)
     flags += np.where((in_memory != UNKNOWN) & (lacks > in_memory), FROM_DISK, 0)
+    sent = largest_sent(first, inputs, round_)[of] if shared.fetchers is not None else np.zeros(len(of), np.int64)
     demand = np.where(asks, wanted, 0)
     flow = flow_of(fetcher_of(broker[leader][of], broker, own, shared), flags, demand, shared)
     return Demands(
@@ -139,7 +140,7 @@ def demands(state: State, inputs: Inputs, layout: Layout, shared: SharedBudgets,
         demand,
         follows.astype(np.int64),
         np.where(follows, limit_bytes, 0),
-        np.where(follows, whole_bytes(limit_bytes, largest_sent(first, inputs, round_)[of]), 0),
+        np.where(follows, whole_bytes(limit_bytes, sent), 0),
         appends,
     )
 
@@ -189,9 +190,13 @@ def largest_batches(inputs: Inputs) -> np.ndarray:
 def largest_sent(first: np.ndarray, inputs: Inputs, round_: int) -> np.ndarray:
     """By partition the bytes of the largest batch that its clients have sent up to a round. `first`: as of Layout."""
     rows, batches = np.asarray(inputs.workload), largest_batches(inputs)
-    sent = np.where(rows["from_round"] <= round_, batches[rows["pattern"]], 0)
+    return most_of_rows(first, np.where(rows["from_round"] <= round_, batches[rows["pattern"]], 0))
+
+
+def most_of_rows(first: np.ndarray, of_row: np.ndarray) -> np.ndarray:
+    """By partition the most of what is known of each row of its workload. `first`: as of Layout."""
     lists, of_partition = np.unique(first, return_inverse=True)
-    found: np.ndarray = np.maximum.reduceat(sent, lists)[of_partition.reshape(-1)]
+    found: np.ndarray = np.maximum.reduceat(of_row, lists)[of_partition.reshape(-1)]
     return found
 
 

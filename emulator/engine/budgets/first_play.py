@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from emulator.bandwidth.budgets import KINDS
-from emulator.engine.budgets.demands import Layout, fetcher_of, largest_batches, most_fetched, whole_bytes
+from emulator.engine.budgets.demands import Layout, fetcher_of, largest_batches, most_fetched, most_of_rows, whole_bytes
 from emulator.engine.budgets.edges import Edge, first_edge
 from emulator.inputs.arrays.shared import SharedBudgets
 from emulator.inputs.arrays.throttled import ThrottledReplicas
@@ -216,9 +216,7 @@ def most_appended(first: np.ndarray, inputs: Inputs, from_round: int, to_round: 
     is_meant = (begins < to_round) & (
         np.append(begins[1:], 0) > from_round
     )  # behind a partition's last one, at FOREVER, is another
-    lists, of_partition = np.unique(first, return_inverse=True)
-    found: np.ndarray = np.maximum.reduceat(np.where(is_meant, sizes, 0), lists)[of_partition.reshape(-1)]
-    return found
+    return most_of_rows(first, np.where(is_meant, sizes, 0))
 
 
 def is_exceeded(parts: Sequence[Use], shared: SharedBudgets, from_round: int, to_round: int) -> bool:

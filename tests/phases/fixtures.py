@@ -25,6 +25,10 @@ faults.
 `faults` are the words of docs/kafka_rounds.md: offline, paused, isolated, waking, stale (metadata), fenced, returning, restarted,
 unclean_restart (which is restarted too), clean_stop, power_loss, disk_loss, clients_cut, and `cut=2>1` of the partition is a link
 on which messages are dropped.
+
+What may stand after `then`, `seen_of_replica` and `seen_of_partition` of played.py have: besides the columns above joins and
+shrinks (what `joiners_of` and `laggards_of` return), holds (whom the high watermark waits for, before those leave), appended,
+refused, truncated, events and counters of the partition.
 """
 
 from __future__ import annotations

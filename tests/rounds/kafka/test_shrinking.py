@@ -32,7 +32,9 @@ to_round = 40
 
 @pytest.mark.parametrize(("records", "shrinks"), [(5, [25]), (0, [])])
 def test_a_silent_follower_leaves_when_it_lags(tmp_path: Path, records: int, shrinks: list[int]) -> None:
-    """It was caught up in round 11 at the latest: the check of round 25 is the first after more than 10 rounds.
+    """It was caught up in round 10: its last fetch, of round 11, has what the leader had then.
+
+    The check of round 20 finds it 10 rounds behind, which is within the lag; that of round 25 is the first after more.
 
     At the leader's LEO it stays, however long it is silent.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from datetime import datetime, timezone
 from typing import Any
@@ -17,6 +18,8 @@ from emulator.outcomes.views import ALL_TABLES, register
 from emulator.session import quiet_query_errors
 from emulator.spark.spark_errors import SPARK_ERRORS, condensed
 from emulator.storage.tables import OutputDirectory
+
+_SEES_ALL = re.compile(r"\b(show|identifier)\b", re.IGNORECASE)
 
 
 def run_sql(
@@ -76,9 +79,9 @@ def register_run(
     is_bundled: bool = False,
     made: Collection[str] = (),
 ) -> list[str]:
-    """Makes the temporary views that a query asks for, all of them if it names none, and returns their names.
+    """Makes the temporary views that a query asks for, and returns their names.
 
-    But for those that are `made`.
+    All of them for no query, and for one that names none and lists them; never those that are `made`.
 
     Raises InputError for a folder without tables of a run, or whose tables cannot be read.
     """
@@ -92,9 +95,10 @@ def register_run(
             raise no_tables(uri)
         if is_bundled:
             refuse_without_graph(uri, sql, present)
-        # Making a view costs more than asking it; a query that names none (SHOW TABLES) sees them all.
+        names = names_in(sql)
+        # Making a view costs more than asking it: all are made only for who may see them without naming one.
         with quiet_query_errors():
-            return register(spark, uri, names_in(sql) or None, prices, made)
+            return register(spark, uri, None if not names and (not sql or _SEES_ALL.search(sql)) else names, prices, made)
     except SPARK_ERRORS as error:
         raise InputError(f"{uri}: the tables there cannot be read: {condensed(error)}") from error
     except OSError as error:

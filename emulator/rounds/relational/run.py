@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from importlib.util import find_spec
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import emulator
 from emulator.graphs.schema import GRAPH_TABLES, graph_went
@@ -25,7 +25,7 @@ from emulator.rounds.relational.queries.query import Engine, Query
 from emulator.run import RunSummary
 from emulator.scenario import Run
 from emulator.session import settings_held
-from emulator.storage.tables import OutputDirectory
+from emulator.storage.tables import DRIVER_WRITES_UP_TO_ROWS, OutputDirectory
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 MODE = "plain"
@@ -60,6 +60,7 @@ def run_relational(
         replicas, partitions = inputs.homes.num_rows, sum(len(p.assignment) for p in inputs.places)
         if by_spark is None:
             by_spark = replicas > REPLICAS_OF_DUCKDB or not all(map(find_spec, OF_DUCKDB))
+        is_small = replicas * inputs.rounds <= DRIVER_WRITES_UP_TO_ROWS
         tasks = max(2, replicas // ROWS_A_TASK)
         engine = OnSpark(spark, tasks) if by_spark else _on_duckdb(replicas)
         with settings_held(spark, SETTINGS | {"spark.sql.shuffle.partitions": str(tasks)} if by_spark else {}):
@@ -76,7 +77,8 @@ def run_relational(
             output.write_rows("broker_rounds", broker_rounds(engine, inputs, played, edges))
             for name, rows in tables.items():
                 if name not in ("runs", "scenarios", "broker_rounds"):
-                    output.write(name, engine.table(rows, OUTPUT_TABLES[name]) if isinstance(rows, Query) else rows)
+                    table = engine.table(rows, OUTPUT_TABLES[name]) if isinstance(rows, Query) else rows
+                    output.write(name, table.toArrow() if is_small and isinstance(table, DataFrame) else table)
         schema, rows_of_scenarios = scenario_rows(run.scenarios, MODE)
         output.write_rows("scenarios", rows_of_scenarios, schema)
         count = sum(len(p.assignment[p.assignment >= 0]) * p.scenario.rounds for p in inputs.places)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -297,7 +297,8 @@ def test_which_topics_should_get_two_in_sync_replicas(
     line = ["--each", "broker", "--fault", "power_loss:20-60", "--set", "min.insync.replicas=1,2", "--by", "topic"]
     assert main(["sweep", str(path), "--out", out, *line]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2 + 4
-    rows = _same_on_both(out, spark, "SELECT * FROM sweep ORDER BY scenario_id")
+    both = [Asker(out, engine, _given(spark)) for engine in ("duckdb", "spark")]
+    rows = _same_on_both(both, "SELECT * FROM sweep ORDER BY scenario_id")
     assert len(rows) == 8
     for row in rows:
         rivals = [r for r in rows if (r["fault"], r["seed"]) == (row["fault"], row["seed"])]
@@ -307,14 +308,15 @@ def test_which_topics_should_get_two_in_sync_replicas(
         assert row["on_frontier"] is not beaten
     assert list(Asker(out, "duckdb", _given(spark)).ask("@which_case_is_worst")[1])
     assert {row["settings"] for row in rows} == {"min.insync.replicas = 1", "min.insync.replicas = 2"}
-    clicks = [r for r in _same_on_both(out, spark, "@which_setting_suits_which_topic") if r["topic"] == "clicks"]
+    clicks = [r for r in _same_on_both(both, "@which_setting_suits_which_topic") if r["topic"] == "clicks"]
     assert clicks[0]["unwritable_seconds"] < clicks[1]["unwritable_seconds"]  # of two replicas both are needed
 
 
-def _same_on_both(out: str, spark: SparkSession, query: str) -> list[dict[str, Any]]:
+def _same_on_both(both: Sequence[Asker], query: str) -> list[dict[str, Any]]:
+    """The rows of an answer; who asks again has the views already."""
     answers = []
-    for engine in ("duckdb", "spark"):
-        columns, rows = Asker(out, engine, _given(spark)).ask(query)
+    for asker in both:
+        columns, rows = asker.ask(query)
         answers.append([dict(zip(columns, row, strict=True)) for row in rows])
     assert answers[0] == answers[1]
     return answers[0]

@@ -17,6 +17,8 @@ from emulator.table_columns import OPEN_TABLES
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
 
 ALL_TABLES = OUTPUT_TABLES | GRAPH_TABLES
+SMALL_BYTES = 256 << 10
+"""Of a table that is read in one part: joins and sums need no shuffle then, which takes longer than they do."""
 
 
 def register(
@@ -51,14 +53,15 @@ def register(
 
 def _read(spark: SparkSession, directory: OutputDirectory, uri: str, name: str) -> DataFrame:
     address = directory.table_uri(name)
-    schema = ALL_TABLES[name]
+    schema, files = ALL_TABLES[name], files_of(spark, uri).sizes(name)
     # Files are only looked into where they may have more columns: each look is a Spark job.
-    if name in OPEN_TABLES and any(file.endswith(".parquet") for file in files_of(spark, uri).sizes(name)):
+    if name in OPEN_TABLES and any(file.endswith(".parquet") for file in files):
         found = spark.read.parquet(address).schema
         schema = StructType([*schema.fields, *(field for field in found.fields if field.name not in schema.names)])
-    return spark.read.schema(schema).parquet(address)
+    rows = spark.read.schema(schema).parquet(address)
+    return rows.coalesce(1) if sum(files.values()) <= SMALL_BYTES else rows
 
 
 def _empty(spark: SparkSession, schema: StructType) -> DataFrame:
     columns = [F.lit(None).cast(f.dataType).alias(f.name, metadata=f.metadata) for f in schema.fields]
-    return spark.range(0).select(*columns)
+    return spark.range(0, 0, 1, 1).select(*columns)

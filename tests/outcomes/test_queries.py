@@ -123,6 +123,11 @@ def test_registering_some_views_registers_what_they_build_on(spark: SparkSession
     ]
 
 
+def test_small_tables_are_added_up_without_a_shuffle(all_views: SparkSession) -> None:
+    [plan] = all_views.sql("EXPLAIN SELECT topic, count(*) FROM outcomes JOIN partitions USING (topic) GROUP BY topic").collect()
+    assert "Aggregate" in plan[0] and "hashpartitioning" not in plan[0]
+
+
 def test_helper_views_say_what_they_hold() -> None:
     assert all(helper_view_sql(name).startswith("-- ") for name in HELPER_VIEWS)
 

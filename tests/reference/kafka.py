@@ -177,12 +177,14 @@ def learn(partition: Partition) -> None:
 def checkpoint_and_flush(partition: Partition) -> None:
     """Step 9: in rounds in which they are due, running replicas write the HW checkpoint and flush."""
     settings, now = partition.settings, partition.now
+    checkpoints = settings.is_due(now, settings.checkpoint_ms)
+    flushes = settings.flush_ms is not None and settings.is_due(now, settings.flush_ms)
     for replica in partition.replicas.values():
         if not partition.status(replica.broker).running:
             continue
-        if settings.is_due(now, settings.checkpoint_ms):
+        if checkpoints:
             replica.checkpoint = replica.hw
-        if settings.flush_ms is not None and settings.is_due(now, settings.flush_ms):
+        if flushes:
             replica.log.flushed = replica.log.leo
 
 
@@ -204,12 +206,12 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
     """
     counts, working = partition.ledger.counts, partition.working_leader()
     rows, round_ms = partition.case.get("workload", []), partition.case["round_ms"]
-    due = sum(records_due(row, partition.now, round_ms) for row in rows)
+    due_of = [(row, records_due(row, partition.now, round_ms)) for row in rows]
+    due = sum(records for _, records in due_of)
     taken = counts["appended"] - partition.appended_before
     acks = working is not None and working[1].hw > hw_at_start[working[1].broker]
     most = partition.settings.max_message_bytes
-    taken_at_once = [row for row in rows if str(row["acks"]) != "all" and row["record_bytes"] <= most]
-    on_append = sum(records_due(row, partition.now, round_ms) for row in taken_at_once)
+    on_append = sum(records for row, records in due_of if str(row["acks"]) != "all" and row["record_bytes"] <= most)
     acks = acks or (taken > 0 and on_append > 0)
     waits = partition.unacked > 0 or due > taken
     counts["unwritable_rounds"] += waits and not acks

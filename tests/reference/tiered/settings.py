@@ -61,6 +61,8 @@ class Store:
 class TieredSettings(Settings):
     """Settings of one partition's topic and brokers, those of tiered storage included."""
 
+    defaults = TIERED_DEFAULTS | DEFAULTS
+
     def alter(self, command: Mapping[str, Any]) -> None:
         """Take an alter_config; the topic's remote storage goes off only together with what it holds (KIP-950)."""
         if command.get("broker") is None and self.turns_off(command["config"]) and not self.delete_on_disable(command["config"]):
@@ -179,13 +181,3 @@ class TieredSettings(Settings):
     def starts_at_pending_upload(self, broker: int) -> bool:
         """Whether an empty follower starts behind what is tiered (KIP-1023)."""
         return bool(self._of_broker(broker, "follower.fetch.last.tiered.offset.enable"))
-
-    def _of_topic(self, key: str) -> Any:
-        if key not in self._found:
-            default = DEFAULTS[key] if key in DEFAULTS else TIERED_DEFAULTS[key]
-            self._found[key] = self._topic.get(key, self._cluster.get(key, default))
-        return self._found[key]
-
-    def _of_broker(self, broker: int, key: str) -> Any:
-        default = DEFAULTS[key] if key in DEFAULTS else TIERED_DEFAULTS[key]
-        return self._brokers.get(broker, {}).get(key, self._cluster.get(key, default))

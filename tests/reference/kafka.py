@@ -224,8 +224,11 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
 def _note_logs_of_isr_changes(partition: Partition) -> None:
     """Events of brokers that left or joined the ISR in this round have their log's start and end at its end."""
     events = partition.ledger.events
-    for at, event in enumerate(events):
-        if event.round == partition.now and event.kind in ("isr_shrink", "isr_expand"):
+    for at in range(len(events) - 1, -1, -1):
+        event = events[at]
+        if event.round < partition.now:
+            break
+        if event.kind in ("isr_shrink", "isr_expand"):
             replica = partition.replicas.get(event.broker)  # None: a reassignment dropped it, and its log
             log_start, leo = (0, 0) if replica is None else (replica.log.log_start, replica.log.leo)
             events[at] = event._replace(from_offset=log_start, to_offset=leo)

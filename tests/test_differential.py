@@ -120,11 +120,14 @@ def rows_that_differ(
     expected: Iterable[Mapping[str, Any]], seen: Iterable[Row], key: tuple[str, ...], columns: tuple[str, ...]
 ) -> Differences:
     """Cells that differ between two tables with the same key, and keys that only one of them has."""
-    left = {tuple(row[k] for k in key): row for row in expected}
-    right = {tuple(row[k] for k in key): row for row in seen}
+    left, right = (
+        {tuple(map(row.__getitem__, key)): tuple(map(row.__getitem__, columns)) for row in rows} for rows in (expected, seen)
+    )
+    if left == right:
+        return []
     found: Differences = [("row", k[0], k[1:], k in left, k in right) for k in left.keys() ^ right.keys()]
     for k in left.keys() & right.keys():
-        found += [(c, k[0], k[1:], left[k][c], right[k][c]) for c in columns if left[k][c] != right[k][c]]
+        found += [(c, k[0], k[1:], a, b) for c, a, b in zip(columns, left[k], right[k], strict=True) if a != b]
     return found
 
 

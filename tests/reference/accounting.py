@@ -71,7 +71,7 @@ class Ledger:
 
     def acknowledge(self, records: Iterable[Record]) -> None:
         """Note records whose producers were told that they are safe: of those that are, producers with acks=0 are not."""
-        self.acked.update(record.key for record in records if record.key not in self.unacknowledged)
+        self.acked |= {record.key for record in records} - self.unacknowledged
 
     def send(self, records: Iterable[Record]) -> None:
         """Note records with acks=0."""
@@ -109,7 +109,8 @@ class Ledger:
         """
         held, self.damaged = before.records + self.damaged, []
         gone = [record for record in held if record.offset >= after.log_start and not after.holds(record)]
-        for epoch, first, end in contiguous(record for record in gone if record.key in self.acked | self.unacknowledged):
+        sent = self.acked | self.unacknowledged if gone else set()
+        for epoch, first, end in contiguous(record for record in gone if record.key in sent):
             for kind, kept in (("acked_lost", self.acked), ("unacknowledged_lost", self.unacknowledged)):
                 offsets = [offset for offset in range(first, end) if (epoch, offset) in kept]
                 if offsets:

@@ -65,9 +65,16 @@ def kind_at_broker(fault: Fault) -> str:
     return "power_loss" if fault["kind"] == "rack_loss" and fault.get("power") else str(fault["kind"])
 
 
-def controller_is_up(faults: Sequence[Fault], round_: int) -> bool:
-    """Tell whether no controller_loss holds in `round_`."""
-    return not any(fault["kind"] == "controller_loss" and covers(fault, round_) for fault in faults)
+def rounds_of(fault: Fault, rounds: int) -> range:
+    """The rounds 0 to `rounds` - 1 that a fault covers."""
+    to_round = fault.get("to_round")
+    return range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds))
+
+
+def rounds_without_controller(faults: Sequence[Fault], rounds: int) -> set[int]:
+    """The rounds in which a controller_loss holds."""
+    losses = [fault for fault in faults if fault["kind"] == "controller_loss"]
+    return {round_ for fault in losses for round_ in rounds_of(fault, rounds)}
 
 
 def broker_rounds(
@@ -78,20 +85,26 @@ def broker_rounds(
     Returns one `BrokerRound` per round, in order.
     """
     own = [fault for fault in faults if concerns(fault, broker, rack)]
-    losses = [fault for fault in faults if fault["kind"] == "controller_loss"]
+    if not own:
+        return [UNTOUCHED] * rounds
+    held_in: dict[int, list[Fault]] = {}
+    for fault in own:
+        for round_ in rounds_of(fault, rounds):
+            held_in.setdefault(round_, []).append(fault)
+    without_controller = rounds_without_controller(faults, rounds)
     history: list[BrokerRound] = []
     offline = fenced = stopped_cleanly = False
     unheard_since: int | None = None
     controller_was_up = True
     for now in range(rounds):
-        held = [fault for fault in own if covers(fault, now)]
-        if not held and history[-1:] in ([], [UNTOUCHED]):
+        held = held_in.get(now, [])
+        if not held and (not history or history[-1] == UNTOUCHED):
             history.append(UNTOUCHED)
             continue
         begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
         kinds = {kind_at_broker(fault) for fault in held}
         is_dead = not kinds.isdisjoint(DEAD_KINDS)
-        controller_up = not losses or controller_is_up(losses, now)
+        controller_up = now not in without_controller
         if controller_up and not controller_was_up and unheard_since is not None:
             unheard_since = now
         was_offline, was_unheard = offline, unheard_since is not None
@@ -144,9 +157,10 @@ def broker_rounds(
     return history
 
 
-def is_stale(broker: int, faults: Sequence[Fault], round_: int) -> bool:
-    """Tell whether a stale_metadata fault keeps news from the broker in `round_`."""
-    return any(fault["kind"] == "stale_metadata" and fault["broker"] == broker and covers(fault, round_) for fault in faults)
+def stale_rounds(faults: Sequence[Fault], rounds: int) -> set[tuple[int, int]]:
+    """(broker, round) wherever a stale_metadata fault keeps news from the broker."""
+    stale = [fault for fault in faults if fault["kind"] == "stale_metadata"]
+    return {(fault["broker"], round_) for fault in stale for round_ in rounds_of(fault, rounds)}
 
 
 def news_lag(broker: int, faults: Sequence[Fault], round_: int) -> int | None:

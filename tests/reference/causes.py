@@ -6,13 +6,15 @@ has only some of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .broker_status import kind_at_broker
+from .broker_status import kind_at_broker, rounds_of
 
 Fault = Mapping[str, Any]
+Ranked = tuple[tuple[int, int], Fault]
+"""A fault after how strong it is, which comes first, and its place among all faults."""
 
 STRENGTH = (
     {"disk_loss"},
@@ -35,11 +37,11 @@ EVERYBODY = ("everybody", None)
 
 @dataclass
 class _Looked:
-    """Whom faults are on, of those looked at last: the cases of a batch have all of its faults, in the same list."""
+    """Whom which faults are on, of those looked at last: the cases of a batch have all of its faults, in the same list."""
 
     faults: Sequence[Fault] = ()
     count: int = -1
-    on: dict[tuple[str, object], list[tuple[int, Fault]]] = field(default_factory=dict)
+    on: dict[tuple[str, object], list[Ranked]] = field(default_factory=dict)
 
 
 _looked = _Looked()
@@ -51,26 +53,20 @@ def causes_of(broker: int, rack: object, faults: Sequence[Fault], rounds: int) -
         _looked.faults, _looked.count, _looked.on = faults, len(faults), {}
         for at, fault in enumerate(faults):
             for whom in _whom(fault):
-                _looked.on.setdefault(whom, []).append((at, fault))
-    strongest: dict[int, tuple[int, int]] = {}
-    for whom in (EVERYBODY, ("broker", broker), ("rack", None if rack is None else str(rack))):
-        for at, fault in _looked.on.get(whom, ()):
-            note_strongest(strongest, (_place(fault), at), fault, rounds)
-    return lasting(strongest, rounds)
+                _looked.on.setdefault(whom, []).append(((_place(fault), at), fault))
+    whom_all = (EVERYBODY, ("broker", broker), ("rack", None if rack is None else str(rack)))
+    return strongest_by_round([ranked for whom in whom_all for ranked in _looked.on.get(whom, ())], rounds)
 
 
-def note_strongest(strongest: dict[int, tuple[int, int]], place: tuple[int, int], fault: Fault, rounds: int) -> None:
-    """In every round in which the fault is in force it is the strongest one, unless one of a lower place is."""
-    to_round = fault.get("to_round")
-    for now in range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds)):
-        strongest[now] = min(place, strongest.get(now, place))
-
-
-def lasting(strongest: Mapping[int, tuple[int, int]], rounds: int) -> list[int | None]:
-    """By round the fault in force then, else the last that was; None: none was yet."""
-    causes: list[int | None] = []
-    for now in range(rounds):
-        causes.append(strongest[now][1] if now in strongest else causes[-1] if causes else None)
+def strongest_by_round(faults: Iterable[Ranked], rounds: int) -> list[int | None]:
+    """By round the place of the strongest fault in force then, else of the last that was; None: none was yet."""
+    causes: list[int | None] = [None] * rounds
+    for (_, at), fault in sorted(faults, key=lambda ranked: ranked[0], reverse=True):  # a stronger one over those before it
+        for now in rounds_of(fault, rounds):
+            causes[now] = at
+    for now in range(1, rounds):
+        if causes[now] is None:
+            causes[now] = causes[now - 1]
     return causes
 
 

@@ -37,7 +37,7 @@ from typing import Any
 
 from .broker_status import longest_round_trip_us, slowest_rate_bytes_per_second
 from .leading import append_chunk
-from .log import UNDEFINED, Record
+from .log import UNDEFINED, Record, bytes_of
 from .partition import NO_LEADER, LateResponse, Partition, Replica
 from .truncation import LogEnds, answer_question, cut, is_inside_batch, take_answer
 
@@ -219,7 +219,7 @@ def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_
     chunks = _deliver(partition, follower, leader)
     for chunk in chunks:
         append_chunk(partition, follower, chunk)
-        partition.ledger.counts["replicated_bytes"] += sum(record.size_bytes for record in chunk)
+        partition.ledger.counts["replicated_bytes"] += bytes_of(chunk)
     partition.coverage["several_fetches"] += len(chunks) > 1
     hw_before = follower.hw
     at_once = bool(chunks) or not partition.settings.fetch_waits(follower.broker)
@@ -233,44 +233,42 @@ def _take_data(partition: Partition, follower: Replica, leader: Replica, leader_
 
 def _deliver(partition: Partition, follower: Replica, leader: Replica) -> list[list[Record]]:
     """What each fetch of the round brings: whole batches within the fetch size, and all of them what a slow link lets through."""
-    rate = slowest_rate_bytes_per_second(leader.broker, follower.broker, partition.faults, partition.now)
+    rate = slowest_rate_bytes_per_second(leader.broker, follower.broker, partition.slow, partition.now)
     allowance = None
     if rate is not None:
         allowance = follower.credit_bytes + rate * partition.settings.round_ms // 1000
     waiting = leader.log.batches_from(follower.log.leo)
     chunks: list[list[Record]] = []
-    taken_us = 0
+    fetching = fetching_of(partition.case)
+    most_fetches, taken_us = fetching["fetches_per_round"], 0
     while True:
-        chunk = _whole_batches(waiting, partition.settings.fetch_limit(follower.broker), allowance)
-        if not chunk:
+        batches = _whole_batches(waiting, partition.settings.fetch_limit(follower.broker), allowance)
+        if not batches:
             partition.coverage["slow_limited"] += bool(waiting)
             break
-        taken_us += _fetch_us(partition, leader.broker, follower.broker, sum(r.size_bytes for batch in chunk for r in batch))
-        if chunks and not _is_in_round(partition, len(chunks) + 1, taken_us):
+        chunk = [record for batch in batches for record in batch]
+        chunk_bytes = bytes_of(chunk)
+        if most_fetches is None:
+            taken_us += _fetch_us(partition, fetching, leader.broker, follower.broker, chunk_bytes)
+        in_round = taken_us <= partition.settings.round_ms * 1000 if most_fetches is None else len(chunks) < most_fetches
+        if chunks and not in_round:
             break
-        chunks.append([record for batch in chunk for record in batch])
-        del waiting[: len(chunk)]
+        chunks.append(chunk)
+        del waiting[: len(batches)]
         if allowance is not None:
-            allowance -= sum(record.size_bytes for record in chunks[-1])
-    partition.coverage["fetch_size_limited"] += bool(waiting) and bool(chunk)
+            allowance -= chunk_bytes
+    partition.coverage["fetch_size_limited"] += bool(waiting) and bool(batches)
     follower.credit_bytes = allowance if allowance is not None and waiting else 0
     return chunks
 
 
-def _fetch_us(partition: Partition, leader: int, follower: int, size_bytes: int) -> int:
+def _fetch_us(partition: Partition, fetching: Mapping[str, Any], leader: int, follower: int, size_bytes: int) -> int:
     """How long a fetch takes: as one that is full, or longer, if it brings a batch that is larger."""
-    given = fetching_of(partition.case)
-    trip_us = longest_round_trip_us(leader, follower, partition.faults, partition.now)
+    trip_us = longest_round_trip_us(leader, follower, partition.slow, partition.now)
     if trip_us is None:
-        trip_us = round(given["fetch_round_trip_ms"] * 1000)
+        trip_us = round(fetching["fetch_round_trip_ms"] * 1000)
     most = max(size_bytes, partition.settings.fetch_limit(follower))
-    return int(trip_us + most * 1_000_000 // given["fetch_bytes_per_second"])
-
-
-def _is_in_round(partition: Partition, fetches: int, taken_us: int) -> bool:
-    """Whether a round holds so many fetches, one after the other, that take so long together."""
-    given = fetching_of(partition.case)["fetches_per_round"]
-    return fetches <= given if given is not None else taken_us <= partition.settings.round_ms * 1000
+    return int(trip_us + most * 1_000_000 // fetching["fetch_bytes_per_second"])
 
 
 def full_fetches(case: Mapping[str, Any], round_ms: int, limit: int) -> int:
@@ -292,7 +290,7 @@ def _whole_batches(batches: Sequence[list[Record]], limit: int, allowance: int |
     """The first batches within a fetch's limit, at least one, but none beyond the allowance."""
     taken_bytes = 0
     for count, batch in enumerate(batches):
-        taken_bytes += sum(record.size_bytes for record in batch)
+        taken_bytes += bytes_of(batch)
         if (count > 0 and taken_bytes > limit) or (allowance is not None and taken_bytes > allowance):
             return list(batches[:count])
     return list(batches)

@@ -351,6 +351,8 @@ def _check_matching(one: Log, other: Log) -> None:
     """LogMatching: the same (offset, epoch) in two logs means the same records up to there, also above the HW."""
     first, end = max(one.log_start, other.log_start), min(one.leo, other.leo)
     mine, theirs = one.slice(first, end), other.slice(first, end)
+    if mine == theirs:
+        return
     assert len(mine) == len(theirs)
     last = next((at for at in range(len(mine) - 1, -1, -1) if mine[at].epoch == theirs[at].epoch), None)
     if last is not None:

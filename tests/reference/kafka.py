@@ -177,12 +177,14 @@ def learn(partition: Partition) -> None:
 def checkpoint_and_flush(partition: Partition) -> None:
     """Step 9: in rounds in which they are due, running replicas write the HW checkpoint and flush."""
     settings, now = partition.settings, partition.now
+    checkpoints = settings.is_due(now, settings.checkpoint_ms)
+    flushes = settings.flush_ms is not None and settings.is_due(now, settings.flush_ms)
     for replica in partition.replicas.values():
         if not partition.status(replica.broker).running:
             continue
-        if settings.is_due(now, settings.checkpoint_ms):
+        if checkpoints:
             replica.checkpoint = replica.hw
-        if settings.flush_ms is not None and settings.is_due(now, settings.flush_ms):
+        if flushes:
             replica.log.flushed = replica.log.leo
 
 
@@ -204,12 +206,12 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
     """
     counts, working = partition.ledger.counts, partition.working_leader()
     rows, round_ms = partition.case.get("workload", []), partition.case["round_ms"]
-    due = sum(records_due(row, partition.now, round_ms) for row in rows)
+    due_of = [(row, records_due(row, partition.now, round_ms)) for row in rows]
+    due = sum(records for _, records in due_of)
     taken = counts["appended"] - partition.appended_before
     acks = working is not None and working[1].hw > hw_at_start[working[1].broker]
     most = partition.settings.max_message_bytes
-    taken_at_once = [row for row in rows if str(row["acks"]) != "all" and row["record_bytes"] <= most]
-    on_append = sum(records_due(row, partition.now, round_ms) for row in taken_at_once)
+    on_append = sum(records for row, records in due_of if str(row["acks"]) != "all" and row["record_bytes"] <= most)
     acks = acks or (taken > 0 and on_append > 0)
     waits = partition.unacked > 0 or due > taken
     counts["unwritable_rounds"] += waits and not acks
@@ -222,8 +224,11 @@ def count_waiting(partition: Partition, hw_at_start: Mapping[int, int]) -> None:
 def _note_logs_of_isr_changes(partition: Partition) -> None:
     """Events of brokers that left or joined the ISR in this round have their log's start and end at its end."""
     events = partition.ledger.events
-    for at, event in enumerate(events):
-        if event.round == partition.now and event.kind in ("isr_shrink", "isr_expand"):
+    for at in range(len(events) - 1, -1, -1):
+        event = events[at]
+        if event.round < partition.now:
+            break
+        if event.kind in ("isr_shrink", "isr_expand"):
             replica = partition.replicas.get(event.broker)  # None: a reassignment dropped it, and its log
             log_start, leo = (0, 0) if replica is None else (replica.log.log_start, replica.log.leo)
             events[at] = event._replace(from_offset=log_start, to_offset=leo)

@@ -145,7 +145,7 @@ def _lacks(partition: Partition, follower: Replica, leader: Replica, moment: Mom
         own = _moment_of_follower(partition, follower.broker, moment)
         last_fetch = own.millionths * fetches // MILLION
         return own.brought(batch.records) - batch.records * last_fetch // fetches
-    trip_us = longest_round_trip_us(leader.broker, follower.broker, partition.faults, partition.now)
+    trip_us = longest_round_trip_us(leader.broker, follower.broker, partition.slow, partition.now)
     if trip_us is None:
         trip_us = round(fetching["fetch_round_trip_ms"] * 1000)
     trip_us += partition.case.get("fetch_wait_us", 0)

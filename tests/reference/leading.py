@@ -17,15 +17,14 @@ from decimal import Decimal
 from typing import Any
 
 from .elr import change_isr
-from .log import Record
+from .log import Record, bytes_of
 from .partition import Leadership, Partition, Replica
 
 
 def append_chunk(partition: Partition, replica: Replica, chunk: Sequence[Record]) -> None:
     """Append one batch of a leader, or one response of a follower: roll first, flush after."""
     settings, log = partition.settings, replica.log
-    chunk_bytes = sum(record.size_bytes for record in chunk)
-    if log.roll_if_due(chunk_bytes, partition.now, settings.segment_bytes, settings.segment_rounds):
+    if log.roll_if_due(bytes_of(chunk), partition.now, settings.segment_bytes, settings.segment_rounds):
         partition.ledger.event(partition.now, "segment_roll", replica.broker, replica.believed_epoch, log.leo)
         partition.coverage["segment_roll"] += 1
     log.append(chunk, partition.now)

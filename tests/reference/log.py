@@ -37,6 +37,14 @@ class Record(NamedTuple):
         return self.epoch, self.offset
 
 
+_size_bytes = attrgetter("size_bytes")
+
+
+def bytes_of(records: Iterable[Record]) -> int:
+    """How large some records are together."""
+    return sum(map(_size_bytes, records))
+
+
 class EpochCache:
     """A list of (epoch, start offset), both strictly rising (LeaderEpochFileCache)."""
 
@@ -142,13 +150,13 @@ class Log:
         if self.leo == self.segment_base:
             self.segment_first_round = round_
         epoch = None
-        for record in chunk:
-            assert record.offset == self.leo, "a log has no gaps"
+        for offset, record in enumerate(chunk, self.leo):
+            assert record.offset == offset, "a log has no gaps"
             if record.epoch != epoch:
                 epoch = record.epoch
-                self.cache.assign(epoch, record.offset)
-            self.leo += 1
-            self.segment_bytes += record.size_bytes
+                self.cache.assign(epoch, offset)
+        self.leo += len(chunk)
+        self.segment_bytes += bytes_of(chunk)
         self.records += chunk
 
     def truncate_to(self, offset: int) -> int:
@@ -162,7 +170,7 @@ class Log:
         self.log_start = min(self.log_start, offset)
         self.flushed = min(self.flushed, offset)
         if offset > self.segment_base:
-            self.segment_bytes -= sum(record.size_bytes for record in cut)
+            self.segment_bytes -= bytes_of(cut)
         else:
             self._start_segment(offset)
         return len(cut)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .accounting import Ledger
-from .broker_status import BrokerRound, broker_rounds, controller_is_up, is_stale, link_is_cut, news_lag
+from .broker_status import BrokerRound, broker_rounds, link_is_cut, news_lag, rounds_without_controller, stale_rounds
 from .causes import causes_of
 from .log import Log, Record, initial_log
 from .rules import REAL, Rules
@@ -130,12 +130,21 @@ class Partition:
         self.faults: Sequence[Mapping[str, Any]] = case.get("faults", [])
         self.link_cuts = self._faults_of("link_cut")
         self.stale = self._faults_of("stale_metadata")
-        self.controller_losses = self._faults_of("controller_loss")
+        self.slow = self._faults_of("slow_link", "slow_disk")
+        self.rounds_without_controller = rounds_without_controller(self.faults, case["rounds"])
         self.settings = self.settings_type(case["round_ms"], case.get("config", {}), case.get("topic_config", {}))
         self.history = {
             broker: broker_rounds(broker, case["racks"].get(broker), self.faults, case["rounds"], case["session_timeout_rounds"])
             for broker in case["brokers"]
         }
+        self.stale_rounds = stale_rounds(self.faults, case["rounds"])
+        self.deaf_rounds = self.stale_rounds | {
+            (broker, round_)
+            for broker, history in self.history.items()
+            for round_, status in enumerate(history)
+            if status.offline or status.paused or status.isolated
+        }
+        """(broker, round) wherever news of the round does not reach the broker even at its end."""
         every_fault = case.get("all_faults", self.faults)
         self.causes = {
             broker: causes_of(broker, case["racks"].get(broker), every_fault, case["rounds"]) for broker in case["brokers"]
@@ -153,8 +162,8 @@ class Partition:
         # What was held before the last reassign command that adds replicas reaches nobody late.
         self.oldest_news = 0
 
-    def _faults_of(self, kind: str) -> list[Mapping[str, Any]]:
-        return [fault for fault in self.faults if fault["kind"] == kind]
+    def _faults_of(self, *kinds: str) -> list[Mapping[str, Any]]:
+        return [fault for fault in self.faults if fault["kind"] in kinds]
 
     def empty_log(self) -> Log:
         """The log of a replica that has nothing."""
@@ -200,18 +209,15 @@ class Partition:
     @property
     def controller_up(self) -> bool:
         """Whether the controller runs in this round."""
-        return controller_is_up(self.controller_losses, self.now)
+        return self.now not in self.rounds_without_controller
 
     def is_untold(self, broker: int) -> bool:
         """Whether news of this round does not reach the broker while the round lasts."""
-        status = self.status(broker)
-        stale_before = self.now > 0 and is_stale(broker, self.stale, self.now - 1)
-        return self.is_deaf(broker) or status.waking or stale_before
+        return self.is_deaf(broker) or self.status(broker).waking or (broker, self.now - 1) in self.stale_rounds
 
     def is_deaf(self, broker: int) -> bool:
         """Whether news of this round does not reach the broker even at its end."""
-        status = self.status(broker)
-        return status.offline or status.paused or status.isolated or is_stale(broker, self.stale, self.now)
+        return (broker, self.now) in self.deaf_rounds
 
     def news_for(self, replica: Replica) -> tuple[int, int] | None:
         """The (leader, epoch) that the replica learns at the end of this round, or None."""

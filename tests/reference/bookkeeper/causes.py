@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.reference.broker_status import kind_at_broker
-from tests.reference.causes import lasting, note_strongest
+from tests.reference.causes import strongest_by_round
 
 from .status import DEAD_KINDS, concerns, covers
 
@@ -23,11 +23,8 @@ def numbered(faults: Sequence[Fault]) -> list[dict[str, Any]]:
 
 def causes_of_bookie(bookie: int, rack: object, faults: Sequence[Fault], rounds: int) -> list[int | None]:
     """By round the strongest fault in force on the bookie, else the last that was, by `numbered` faults; None: none was yet."""
-    strongest: dict[int, tuple[int, int]] = {}
-    for fault in faults:
-        if fault["kind"] in STRENGTH and concerns(fault, bookie, rack):
-            note_strongest(strongest, (_rank(fault), fault["fault_id"]), fault, rounds)
-    return lasting(strongest, rounds)
+    own = [fault for fault in faults if fault["kind"] in STRENGTH and concerns(fault, bookie, rack)]
+    return strongest_by_round([((_rank(fault), fault["fault_id"]), fault) for fault in own], rounds)
 
 
 def _rank(fault: Fault) -> int:

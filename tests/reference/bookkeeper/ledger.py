@@ -20,7 +20,7 @@ from .rules import REAL, Rules
 from .settings import settings_of
 from .slow import LateAdd, lag_of
 from .slow_rates import Slowness, sizes_of
-from .status import BookieRound, bookie_rounds, store_is_up
+from .status import BookieRound, bookie_rounds, store_outages
 from .window import Message, Window
 from .writer import Writer
 
@@ -68,6 +68,7 @@ class Ledger:
         self.quorums = self.settings.quorums
         self.rules: Rules = case.get("rules", REAL)
         self.faults = numbered(case.get("faults", []))
+        self.store_outages = store_outages(self.faults, case["rounds"])
         self.statuses = statuses_of(case) if statuses is None else statuses
         self._causes: dict[int, list[int | None]] = {}
         self.decommissioned = set(decommissioned)
@@ -151,12 +152,12 @@ class Ledger:
     @property
     def store_up(self) -> bool:
         """The metadata store answers."""
-        return store_is_up(self.faults, self.now)
+        return self.now not in self.store_outages
 
     @property
     def registered(self) -> list[int]:
         """The bookies that an ensemble may take: as the store said last, since it tells nobody anything while it is away."""
-        told = next((then for then in range(self.now, 0, -1) if store_is_up(self.faults, then)), 0)
+        told = next((then for then in range(self.now, 0, -1) if then not in self.store_outages), 0)
         gone = self.decommissioned
         return [one for one, rounds in self.statuses.items() if rounds[told].registered and one not in gone]
 

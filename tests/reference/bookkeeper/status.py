@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.reference.broker_status import kind_at_broker
+from tests.reference.broker_status import kind_at_broker, rounds_of
 
 Fault = Mapping[str, Any]
 
@@ -50,6 +50,12 @@ class BookieRound:
         return not self.dead and not self.silent
 
 
+UNTOUCHED = BookieRound(
+    dead=False, paused=False, silent=False, registered=True, restarted=False, crashed=False, power_lost=False, disk_lost=False,
+    clean_stop=False,
+)  # fmt: skip
+
+
 def covers(fault: Fault, round_: int) -> bool:
     """Tell whether `round_` lies in [from_round, to_round) of the fault."""
     to_round = fault.get("to_round")
@@ -59,6 +65,11 @@ def covers(fault: Fault, round_: int) -> bool:
 def store_is_up(faults: Sequence[Fault], round_: int) -> bool:
     """Tell whether the metadata store answers in `round_`."""
     return not any(fault["kind"] in STORE_OUTAGES and covers(fault, round_) for fault in faults)
+
+
+def store_outages(faults: Sequence[Fault], rounds: int) -> set[int]:
+    """The rounds in which the metadata store does not answer."""
+    return {round_ for fault in faults if fault["kind"] in STORE_OUTAGES for round_ in rounds_of(fault, rounds)}
 
 
 def writer_is_gone(faults: Sequence[Fault], round_: int) -> bool:
@@ -71,19 +82,25 @@ def bookie_rounds(
 ) -> list[BookieRound]:
     """Follow one bookie through rounds 0 to `rounds` - 1; decommissioning is not a fault and comes on top."""
     own = [fault for fault in faults if concerns(fault, bookie, rack)]
-    outages = [fault for fault in faults if fault["kind"] in STORE_OUTAGES]
+    if not own:
+        return [UNTOUCHED] * rounds
+    held_in: dict[int, list[Fault]] = {}
+    for fault in own:
+        for round_ in rounds_of(fault, rounds):
+            held_in.setdefault(round_, []).append(fault)
+    outages = store_outages(faults, rounds)
     history: list[BookieRound] = []
     was_dead = was_up = False
     unheard_since: int | None = None
     for now in range(rounds):
-        held = [fault for fault in own if covers(fault, now)]
+        held = held_in.get(now, [])
         kinds = {kind_at_broker(fault) for fault in held}
         begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
         dead = bool(kinds & set(DEAD_KINDS))
         stopped = not dead and "broker_pause" in kinds
         cut = not dead and "isolation" in kinds
         silent = stopped or any(fault["kind"] == "isolation" and fault.get("clients") for fault in held if cut)
-        store_up = not outages or store_is_up(outages, now)
+        store_up = now not in outages
         if not stopped and not cut:
             unheard_since = None
         elif unheard_since is None or (store_up and not was_up):

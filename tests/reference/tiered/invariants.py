@@ -265,8 +265,10 @@ def _never_copied(watch: Watch) -> Iterator[tuple[tuple[int, int], str]]:
         for record in deletion.records:
             retained = record.offset >= max(deletion.log_start, watch.expired_up_to)
             shared = record.offset < lineage.leo and lineage.cache.epoch_of(record.offset) == record.epoch
+            if not (retained and shared):
+                continue
             is_copied = any(one.covers(*record.key) for one in copied)
-            if retained and shared and not is_copied and not _was_given_up(watch, *record.key):
+            if not is_copied and not _was_given_up(watch, *record.key):
                 yield record.key, f"{deletion.broker} deleted {record.offset} of epoch {record.epoch}, which was never copied"
 
 

@@ -61,6 +61,8 @@ class Store:
 class TieredSettings(Settings):
     """Settings of one partition's topic and brokers, those of tiered storage included."""
 
+    defaults = TIERED_DEFAULTS | DEFAULTS
+
     def alter(self, command: Mapping[str, Any]) -> None:
         """Take an alter_config; the topic's remote storage goes off only together with what it holds (KIP-950)."""
         if command.get("broker") is None and self.turns_off(command["config"]) and not self.delete_on_disable(command["config"]):
@@ -76,46 +78,33 @@ class TieredSettings(Settings):
         """Whether remote data may go with it, by this change or by what holds already."""
         return bool(config.get("remote.log.delete.on.disable", self._of_topic("remote.log.delete.on.disable")))
 
-    @property
-    def is_tiered(self) -> bool:
+    def _take_effect(self) -> None:
+        super()._take_effect()
+        self.is_tiered = bool(self._of_topic("remote.log.storage.system.enable") and self._of_topic("remote.storage.enable"))
         """Whether the topic has remote storage."""
-        return bool(self._of_topic("remote.log.storage.system.enable") and self._of_topic("remote.storage.enable"))
-
-    @property
-    def copies(self) -> bool:
+        self.copies = self.is_tiered and not self._of_topic("remote.log.copy.disable")
         """Whether the topic's segments are copied: it is tiered, and copying is not disabled."""
-        return self.is_tiered and not self._of_topic("remote.log.copy.disable")
-
-    @property
-    def retention_ms(self) -> int:
+        self.retention_ms = int(self._of_topic("retention.ms"))
         """Age at which a segment goes for good, -1: never."""
-        return int(self._of_topic("retention.ms"))
-
-    @property
-    def retention_bytes(self) -> int:
+        self.retention_bytes = int(self._of_topic("retention.bytes"))
         """Size of the whole log above which segments go for good, -1: never."""
-        return int(self._of_topic("retention.bytes"))
-
-    @property
-    def is_deleted_by_retention(self) -> bool:
+        self.is_deleted_by_retention = "delete" in str(self._of_topic("cleanup.policy")).split(",")
         """Whether segments go by size and age (UnifiedLog.deleteOldSegments): not of a topic that is compacted only."""
-        return "delete" in str(self._of_topic("cleanup.policy")).split(",")
-
-    @property
-    def local_retention_ms(self) -> int:
+        self.local_retention_ms = self._local("local.retention.ms", self.retention_ms)
         """Age at which a segment goes from the replica's own disk."""
-        if not self.is_deleted_by_retention:
-            return UNLIMITED
-        own = int(self._of_topic("local.retention.ms"))
-        return own if self.copies and own != AS_RETENTION else self.retention_ms
-
-    @property
-    def local_retention_bytes(self) -> int:
+        self.local_retention_bytes = self._local("local.retention.bytes", self.retention_bytes)
         """Size of a replica's own log above which segments go from its disk."""
+        self.retention_check_ms = int(self._of_topic("log.retention.check.interval.ms"))
+        """Period in which every replica looks for segments to delete."""
+        self.task_interval_ms = int(self._of_topic("remote.log.manager.task.interval.ms"))
+        """From the end of a task of the remote log manager to its next run."""
+
+    def _local(self, key: str, retention: int) -> int:
+        """What holds for a replica's own disk; `retention`: what holds for the whole log."""
         if not self.is_deleted_by_retention:
             return UNLIMITED
-        own = int(self._of_topic("local.retention.bytes"))
-        return own if self.copies and own != AS_RETENTION else self.retention_bytes
+        own = int(self._of_topic(key))
+        return own if self.copies and own != AS_RETENTION else retention
 
     @property
     def copy_lag_ms(self) -> int:
@@ -146,16 +135,6 @@ class TieredSettings(Settings):
         """Size of what a replica has itself that makes it a leader like any other (KIP-1303), -1: none does."""
         return int(self._of_topic("leader.election.eligible.local.log.bytes"))
 
-    @property
-    def retention_check_ms(self) -> int:
-        """Period in which every replica looks for segments to delete."""
-        return int(self._of_topic("log.retention.check.interval.ms"))
-
-    @property
-    def task_interval_ms(self) -> int:
-        """From the end of a task of the remote log manager to its next run."""
-        return int(self._of_topic("remote.log.manager.task.interval.ms"))
-
     def retry_rounds(self, failures: int) -> int:
         """Rounds until a task runs again after it failed that many times in a row: twice as many each time."""
         first = int(self._of_topic("remote.log.manager.task.retry.backoff.ms"))
@@ -179,13 +158,3 @@ class TieredSettings(Settings):
     def starts_at_pending_upload(self, broker: int) -> bool:
         """Whether an empty follower starts behind what is tiered (KIP-1023)."""
         return bool(self._of_broker(broker, "follower.fetch.last.tiered.offset.enable"))
-
-    def _of_topic(self, key: str) -> Any:
-        if key not in self._found:
-            default = DEFAULTS[key] if key in DEFAULTS else TIERED_DEFAULTS[key]
-            self._found[key] = self._topic.get(key, self._cluster.get(key, default))
-        return self._found[key]
-
-    def _of_broker(self, broker: int, key: str) -> Any:
-        default = DEFAULTS[key] if key in DEFAULTS else TIERED_DEFAULTS[key]
-        return self._brokers.get(broker, {}).get(key, self._cluster.get(key, default))

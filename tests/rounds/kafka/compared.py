@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ TRACE_COLUMNS = ("role", "leader_epoch", "log_start_offset", "leo", "hw", "remot
 OF_A_TRACE_ROW = (
     "partition", "at_round", "role", "epochs", "segments", "local_bytes", "remote_leo", "in_isr", "fetch_state",
 )  # fmt: skip
+ROLES = ("follower", "leader", "offline")
 SAME_IN_TRACE = {
     "broker": "broker",
     "leader_epoch": "leader_epoch",
@@ -134,31 +136,33 @@ def trace_of(game: Played) -> dict[int, list[Row]]:
 
 
 def _trace(game: Played) -> dict[int, list[Row]]:
-    told, traces = game.told, {}
-    answers = {name: values.to_pylist() for name, values in list_offsets(game.block.inputs, game.state, told.trace).items()}
-    all_epochs = [list(entry) for entry in cells(told.trace_epochs, "epoch", "start_offset")]
-    bases = [base for (base,) in cells(told.trace_segments, "base_offset")]
-    at = segment = 0
-    for number, (place, round_, role, epochs, segments, local_bytes, remote_leo, in_isr, fetch_state, *same) in enumerate(
-        cells(told.trace, *OF_A_TRACE_ROW, *SAME_IN_TRACE.values())
-    ):
-        traces.setdefault(place, []).append(
-            {
-                "round": round_,
-                "role": ("follower", "leader", "offline")[role],
-                "local_segments": bases[segment : segment + segments] or None,
-                "local_bytes": None if local_bytes == UNKNOWN else local_bytes,
-                "remote_leo": None if remote_leo == UNKNOWN else remote_leo,
-                "in_isr": bool(in_isr),
-                "fetch_state": FETCH_STATES[fetch_state] or None,
-                "epochs": all_epochs[at : at + epochs],
-                **dict(zip(SAME_IN_TRACE, same, strict=True)),
-                **{name: values[number] for name, values in answers.items()},
-            }
-        )
-        at += epochs
-        segment += segments
+    trace = game.told.trace
+    places, rounds, roles, epochs, segments, local_bytes, remote_leo, in_isr, fetch_states = (
+        np.asarray(trace[name]).tolist() for name in OF_A_TRACE_ROW
+    )
+    all_epochs = [list(entry) for entry in cells(game.told.trace_epochs, "epoch", "start_offset")]
+    bases = [base for (base,) in cells(game.told.trace_segments, "base_offset")]
+    columns = {
+        "round": rounds,
+        "role": [ROLES[role] for role in roles],
+        "local_segments": [own or None for own in _parted(bases, segments)],
+        "local_bytes": [None if known == UNKNOWN else known for known in local_bytes],
+        "remote_leo": [None if known == UNKNOWN else known for known in remote_leo],
+        "in_isr": list(map(bool, in_isr)),
+        "fetch_state": [FETCH_STATES[state] or None for state in fetch_states],
+        "epochs": _parted(all_epochs, epochs),
+        **{name: np.asarray(trace[own]).tolist() for name, own in SAME_IN_TRACE.items()},
+        **{name: values.to_pylist() for name, values in list_offsets(game.block.inputs, game.state, trace).items()},
+    }
+    traces: dict[int, list[Row]] = {}
+    for place, row in zip(places, zip(*columns.values(), strict=True), strict=True):
+        traces.setdefault(place, []).append(dict(zip(columns, row, strict=True)))
     return traces
+
+
+def _parted(entries: list[Any], counts: Sequence[int]) -> list[list[Any]]:
+    """The entries of a list by the row they belong to: so many each, one row's after the other's."""
+    return [entries[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
 
 
 def partition_trace_of(game: Played) -> dict[int, list[Row]]:
@@ -335,11 +339,14 @@ def rows_that_differ(
     expected: Sequence[Mapping[str, Any]], seen: Sequence[Row], key: tuple[str, ...], columns: tuple[str, ...]
 ) -> list[tuple[Any, ...]]:
     """Cells that differ between two tables with the same key, and keys that only one of them has."""
-    left = {tuple(row[k] for k in key): row for row in expected}
-    right = {tuple(row[k] for k in key): row for row in seen}
+    left, right = (
+        {tuple(map(row.__getitem__, key)): tuple(map(row.__getitem__, columns)) for row in rows} for rows in (expected, seen)
+    )
+    if left == right:
+        return []
     found: list[tuple[Any, ...]] = [("row", k[0], k[1:], k in left, k in right) for k in left.keys() ^ right.keys()]
     for k in left.keys() & right.keys():
-        found += [(c, k[0], k[1:], left[k][c], right[k][c]) for c in columns if left[k][c] != right[k][c]]
+        found += [(c, k[0], k[1:], a, b) for c, a, b in zip(columns, left[k], right[k], strict=True) if a != b]
     return found
 
 

@@ -1,7 +1,7 @@
 """What must hold at the end of every round, looked at on the records themselves.
 
 `check` asserts what holds in `kafka` after any input, lost disks and unclean elections included. `Watch` tells instead
-which invariants of protocols.md section 6 are broken, in `kafka`, its variants and its mutants alike; what damage and
+which invariants of docs/invariants.md are broken, in `kafka`, its variants and its mutants alike; what damage and
 unclean elections excuse is for the caller to know, but for this: a broker that lost its disk or its power lacks records
 and is not blamed for it until it runs again and the controller counts it in the ISR or in ELR. A record is what one
 append made: logs agree only where they hold the same record, whatever its offset and epoch say.
@@ -307,7 +307,7 @@ INVARIANTS: dict[str, Callable[[Watch], Iterator[str]]] = {
 
 
 def check(partition: Partition) -> None:
-    """Raise AssertionError when an invariant of protocols.md section 6 is broken."""
+    """Raise AssertionError when an invariant of docs/invariants.md is broken."""
     controller = partition.controller
     assert controller.isr <= set(controller.replicas), "the ISR is a subset of the replicas"
     if partition.has_elr:

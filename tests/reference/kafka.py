@@ -71,7 +71,7 @@ def simulate(case: Case, watch: bool = False) -> Result:
     """Simulate rounds 0 to `rounds` - 1 of one partition.
 
     At the end of each round `kafka` asserts what must hold after anything that can happen (`invariants.check`); a
-    variant or a mutant does not. With `watch` all of them tell the violations of protocols.md section 6.
+    variant or a mutant does not. With `watch` all of them tell the violations of docs/invariants.md.
     """
     partition = Partition(case)
     start_truncating(partition)

@@ -1,4 +1,4 @@
-"""What must hold of a ledger (protocols.md section 6), looked at after every round.
+"""What must hold of a ledger (docs/invariants.md), looked at after every round.
 
 What bookies lost with their disks or their power is no fault of the protocol: that an entry is nowhere is told all the same, but
 excused (`Violation.excused`) once a bookie of the ledger lost anything.

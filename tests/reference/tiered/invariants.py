@@ -1,4 +1,4 @@
-"""What must hold at the end of every round of a tiered partition (protocols.md sections 2 and 6), beside the plain ones.
+"""What must hold at the end of every round of a tiered partition (docs/tiered_rounds.md), beside the plain ones.
 
 The lookups of `served_by` are those that a read makes; `RemoteServesLineage` therefore is what ConsistentRead needs of the
 remote tier. What any leader expired, a superseded one too, may be gone before T's log start is behind it: that is excused.

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.differing_rows import Differences, rows_that_differ
 from tests.engine_helpers import Row, emulate, of_scenario, run_of
 from tests.reference.kafka import Result, simulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
@@ -35,8 +36,6 @@ EVENT_KINDS = (
 SHOWN_DIFFERENCES = 12
 VARIANTS = ("kafka-high-watermark", "kafka-kip101", "kafka-kip279")
 VARIANTS_SEED, ELR_SEED = 77, 99
-
-Differences = list[tuple[Any, ...]]
 
 
 def test_engine_equals_reference(spark: SparkSession, tmp_path: Path) -> None:
@@ -114,21 +113,6 @@ def differences(expected: Result, tables: Mapping[str, list[Row]]) -> Difference
     end = len(expected.trace_partitions)
     found += [(k, end, "outcomes", v, outcomes[k]) for k, v in expected.outcomes.items() if v != outcomes[k]]
     return sorted(found, key=lambda difference: difference[1])
-
-
-def rows_that_differ(
-    expected: Iterable[Mapping[str, Any]], seen: Iterable[Row], key: tuple[str, ...], columns: tuple[str, ...]
-) -> Differences:
-    """Cells that differ between two tables with the same key, and keys that only one of them has."""
-    left, right = (
-        {tuple(map(row.__getitem__, key)): tuple(map(row.__getitem__, columns)) for row in rows} for rows in (expected, seen)
-    )
-    if left == right:
-        return []
-    found: Differences = [("row", k[0], k[1:], k in left, k in right) for k in left.keys() ^ right.keys()]
-    for k in left.keys() & right.keys():
-        found += [(c, k[0], k[1:], a, b) for c, a, b in zip(columns, left[k], right[k], strict=True) if a != b]
-    return found
 
 
 def events_that_differ(expected: Any, seen: Iterable[Row], more_kinds: tuple[str, ...] = ()) -> Differences:

@@ -8,19 +8,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tests.differing_rows import Differences, rows_that_differ
 from tests.engine_helpers import emulate
 from tests.reference.random_scenarios import cases_of, random_batch, to_toml
 from tests.reference.tiered.simulate import simulate
-from tests.test_differential import (
-    PARTITION_COLUMNS,
-    SHOWN_DIFFERENCES,
-    TRACE_COLUMNS,
-    Differences,
-    by_topic,
-    events_that_differ,
-    first_few,
-    rows_that_differ,
-)
+from tests.test_differential import PARTITION_COLUMNS, SHOWN_DIFFERENCES, TRACE_COLUMNS, by_topic, events_that_differ, first_few
 
 SEED, CASES = 5, 70
 POLICIES = ("delete", "delete", "compact", "compact,delete")

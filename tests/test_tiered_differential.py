@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from emulator.errors import InputError
 from emulator.scenario import Run, load_run
+from tests.differing_rows import Differences, rows_that_differ
 from tests.engine_helpers import Row, emulate
 from tests.reference.tiered.given_states import given_schedule
 from tests.reference.tiered.scenario_file import to_toml
@@ -24,15 +25,7 @@ from tests.reference.tiered.schedules import schedule
 from tests.reference.tiered.simulate import LIST_OFFSETS, Result, simulate
 from tests.reference.tiered.test_followers import BOOTSTRAP, bootstrap_case
 from tests.reference.tiered.test_real_trace import real_case
-from tests.test_differential import (
-    PARTITION_COLUMNS,
-    SHOWN_DIFFERENCES,
-    TRACE_COLUMNS,
-    Differences,
-    events_that_differ,
-    first_few,
-    rows_that_differ,
-)
+from tests.test_differential import PARTITION_COLUMNS, SHOWN_DIFFERENCES, TRACE_COLUMNS, events_that_differ, first_few
 
 SEEDS = range(int(os.environ.get("TIERED_FROM", "0")), int(os.environ.get("TIERED_TO", "20")))
 TIER_COLUMNS = (*TRACE_COLUMNS, "fetch_state", "local_segments", "local_bytes", "highest_remote_offset", *LIST_OFFSETS)

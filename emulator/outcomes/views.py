@@ -11,7 +11,6 @@ from pyspark.sql.types import StructType
 from emulator.graphs.schema import GRAPH_TABLES
 from emulator.outcomes.prices import PricesShape
 from emulator.outcomes.view_texts import HELPER_VIEWS, WORKED_OUT_ONCE, helper_view_sql, with_sources
-from emulator.storage.files import files_of
 from emulator.storage.tables import OutputDirectory
 from emulator.table_columns import OPEN_TABLES
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
@@ -41,7 +40,7 @@ def register(
     tables = [name for name in ALL_TABLES if name in wanted]
     helpers = [name for name in HELPER_VIEWS if name in wanted]
     for name in tables:
-        frame = _read(spark, directory, uri, name) if name in present else _empty(spark, ALL_TABLES[name])
+        frame = _read(spark, directory, name) if name in present else _empty(spark, ALL_TABLES[name])
         frame.createOrReplaceTempView(name)
     for name in helpers:
         view = spark.sql(helper_view_sql(name, prices))
@@ -51,9 +50,9 @@ def register(
     return [*tables, *helpers]
 
 
-def _read(spark: SparkSession, directory: OutputDirectory, uri: str, name: str) -> DataFrame:
+def _read(spark: SparkSession, directory: OutputDirectory, name: str) -> DataFrame:
     address = directory.table_uri(name)
-    schema, files = ALL_TABLES[name], files_of(spark, uri).sizes(name)
+    schema, files = ALL_TABLES[name], directory.sizes(name)
     # Files are only looked into where they may have more columns: each look is a Spark job.
     if name in OPEN_TABLES and any(file.endswith(".parquet") for file in files):
         found = spark.read.parquet(address).schema

@@ -112,6 +112,10 @@ class OutputDirectory:
         """Returns the address to read a published table from."""
         return self._files.read_uri(table)
 
+    def sizes(self, table: str) -> dict[str, int]:
+        """Returns the bytes of each file of a published table, by name."""
+        return self._files.sizes(table)
+
     def write(self, table: str, rows: DataFrame | PackedRows | pa.Table) -> None:
         """Writes a table to staging as Parquet, with the columns and types of its schema in their order.
 

@@ -12,7 +12,8 @@ import pytest
 from emulator.faults.bookies import CRASHES, BookieTimeline, bookie_timelines, store_outages
 from emulator.faults.kinds import FAULT_KINDS, FaultRow
 from emulator.scenario import load_run
-from tests.reference.bookkeeper.status import bookie_rounds, store_is_up
+from tests.reference.bookkeeper import status
+from tests.reference.bookkeeper.status import bookie_rounds
 
 ROUNDS = 40
 KINDS = (
@@ -68,10 +69,10 @@ def test_bookies_round_by_round(seed: int) -> None:
             marks = (expected.crashed, expected.clean_stop, expected.power_lost, expected.disk_lost)
             assert state_at(timelines.get(bookie), round_) == (*flags, *marks), (bookie, round_)
     ups = dict(store_outages(rows, ROUNDS))
-    up = True
+    up, outages = True, status.store_outages(faults, ROUNDS)
     for round_ in range(ROUNDS):
         up = ups.get(round_, up)
-        assert up == store_is_up(faults, round_)
+        assert up == (round_ not in outages)
     assert set(CRASHES) == {"broker_crash", "rack_loss"}
 
 

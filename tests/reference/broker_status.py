@@ -71,6 +71,15 @@ def rounds_of(fault: Fault, rounds: int) -> range:
     return range(max(fault["from_round"], 0), rounds if to_round is None else min(to_round, rounds))
 
 
+def by_round(faults: Sequence[Fault], rounds: int) -> list[list[Fault]]:
+    """By round 0 to `rounds` - 1 the faults that hold in it, in their order."""
+    held: list[list[Fault]] = [[] for _ in range(rounds)]
+    for fault in faults:
+        for round_ in rounds_of(fault, rounds):
+            held[round_].append(fault)
+    return held
+
+
 def rounds_without_controller(faults: Sequence[Fault], rounds: int) -> set[int]:
     """The rounds in which a controller_loss holds."""
     losses = [fault for fault in faults if fault["kind"] == "controller_loss"]
@@ -87,17 +96,14 @@ def broker_rounds(
     own = [fault for fault in faults if concerns(fault, broker, rack)]
     if not own:
         return [UNTOUCHED] * rounds
-    held_in: dict[int, list[Fault]] = {}
-    for fault in own:
-        for round_ in rounds_of(fault, rounds):
-            held_in.setdefault(round_, []).append(fault)
+    held_in = by_round(own, rounds)
     without_controller = rounds_without_controller(faults, rounds)
     history: list[BrokerRound] = []
     offline = fenced = stopped_cleanly = False
     unheard_since: int | None = None
     controller_was_up = True
     for now in range(rounds):
-        held = held_in.get(now, [])
+        held = held_in[now]
         if not held and (not history or history[-1] == UNTOUCHED):
             history.append(UNTOUCHED)
             continue

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from .broker_status import KILLING_KINDS, concerns, kind_at_broker, longest_round_trip_us
 from .fetching import DATA, answer_by_protocol, fetching_of
 from .leading import append_chunk, records_due
-from .log import Record
+from .log import Record, bytes_of
 from .partition import Leadership, Partition, Replica
 
 MILLION = 1_000_000
@@ -70,7 +70,7 @@ def play_last_moments(partition: Partition) -> None:
         chunk = appended[: max(whole - sum(lacks), 0)]
         if chunk:
             append_chunk(partition, partition.replicas[broker], chunk)
-            partition.ledger.counts["replicated_bytes"] += sum(record.size_bytes for record in chunk)
+            partition.ledger.counts["replicated_bytes"] += bytes_of(chunk)
             partition.coverage["last_moments_fetched"] += 1
         partition.coverage["last_moments_lacked"] += len(chunk) < len(appended)
     partition.appended_before = partition.ledger.counts["appended"]  # step 10 is of what step 3 appended

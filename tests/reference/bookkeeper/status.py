@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.reference.broker_status import kind_at_broker, rounds_of
+from tests.reference.broker_status import by_round, kind_at_broker, rounds_of
 
 Fault = Mapping[str, Any]
 
@@ -56,17 +56,6 @@ UNTOUCHED = BookieRound(
 )  # fmt: skip
 
 
-def covers(fault: Fault, round_: int) -> bool:
-    """Tell whether `round_` lies in [from_round, to_round) of the fault."""
-    to_round = fault.get("to_round")
-    return bool(fault["from_round"] <= round_ and (to_round is None or round_ < to_round))
-
-
-def store_is_up(faults: Sequence[Fault], round_: int) -> bool:
-    """Tell whether the metadata store answers in `round_`."""
-    return not any(fault["kind"] in STORE_OUTAGES and covers(fault, round_) for fault in faults)
-
-
 def store_outages(faults: Sequence[Fault], rounds: int) -> set[int]:
     """The rounds in which the metadata store does not answer."""
     return {round_ for fault in faults if fault["kind"] in STORE_OUTAGES for round_ in rounds_of(fault, rounds)}
@@ -84,16 +73,13 @@ def bookie_rounds(
     own = [fault for fault in faults if concerns(fault, bookie, rack)]
     if not own:
         return [UNTOUCHED] * rounds
-    held_in: dict[int, list[Fault]] = {}
-    for fault in own:
-        for round_ in rounds_of(fault, rounds):
-            held_in.setdefault(round_, []).append(fault)
+    held_in = by_round(own, rounds)
     outages = store_outages(faults, rounds)
     history: list[BookieRound] = []
     was_dead = was_up = False
     unheard_since: int | None = None
     for now in range(rounds):
-        held = held_in.get(now, [])
+        held = held_in[now]
         kinds = {kind_at_broker(fault) for fault in held}
         begun = {kind_at_broker(fault) for fault in held if fault["from_round"] == now}
         dead = bool(kinds & set(DEAD_KINDS))

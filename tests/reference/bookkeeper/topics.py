@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.reference.broker_status import covers
+
 from .bookie import NO_LAC
 from .causes import numbered
 from .invariants import Violation, Watch
@@ -28,7 +30,7 @@ from .rules import REAL, Rules
 from .settings import is_due
 from .simulate import play_round
 from .slow_rates import sizes_of
-from .status import covers, store_is_up
+from .status import store_outages
 from .writer import CRASHED, FENCED_OFF, LEDGER_FENCED, OK, SHUT, WRITING
 
 DEFAULTS: dict[str, Any] = {
@@ -226,10 +228,11 @@ def _start_of(topic: Topic, given: Mapping[str, Any]) -> dict[str, Any]:
 def play_topic(case: Mapping[str, Any]) -> Topic:
     """Play all rounds."""
     topic = Topic(case)
+    outages = store_outages(topic.faults, case["rounds"])
     for now in range(case["rounds"]):
         topic.now = now
         _take_inputs(topic)
-        if store_is_up(case.get("faults", []), now):
+        if now not in outages:
             for owner in topic.owners:
                 _use_list(topic, owner)
         for owner in topic.owners:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..leading import records_by
-from ..log import Log
+from ..log import Log, bytes_of
 from ..tiered.metadata import RemoteSegment
 
 Case = Mapping[str, Any]
@@ -46,7 +46,7 @@ def is_in_page_cache(log: Log, position: int, share_bytes: int | None, cold_belo
     """Tell whether a read at `position` finds it in memory: what follows it in the log fits into the share."""
     if position < cold_below:
         return False
-    return share_bytes is None or sum(record.size_bytes for record in log.slice(position, log.leo)) <= share_bytes
+    return share_bytes is None or bytes_of(log.slice(position, log.leo)) <= share_bytes
 
 
 def remote_bytes(segment: RemoteSegment, from_offset: int, to_offset: int) -> int:

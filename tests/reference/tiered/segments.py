@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..log import EpochCache, Log, Record, initial_log
+from ..log import EpochCache, Log, Record, bytes_of, initial_log
 
 
 @dataclass
@@ -75,7 +75,7 @@ class TieredLog(Log):
             end = self.segments.pop().base_offset
         self.leo = offset
         self.log_start, self.flushed = min(self.log_start, offset), min(self.flushed, offset)
-        self._resume_segment(sum(record.size_bytes for record in cut if record.offset < end))
+        self._resume_segment(bytes_of(record for record in cut if record.offset < end))
         return len(cut)
 
     def restart_at(self, offset: int, log_start: int | None = None) -> int:

@@ -26,6 +26,7 @@ from emulator.rounds.kafka.tier.records import NOT_DELETED, STATE_NAMES, RemoteS
 from emulator.rounds.kafka.told import Told
 from emulator.rounds.packed import entries_of
 from emulator.scenario import Run, Scenario, load_run
+from tests.differing_rows import rows_that_differ
 from tests.reference.consumers.reader import COUNTERS as READ_COUNTERS
 from tests.reference.kafka import Result
 from tests.rounds.cells import cells
@@ -333,21 +334,6 @@ def differences(
     end = len(expected.trace_partitions)
     found += [(k, end, "outcomes", v, own[k]) for k, v in expected.outcomes.items() if k in own and v != own[k]]
     return sorted(found, key=lambda difference: difference[1])
-
-
-def rows_that_differ(
-    expected: Sequence[Mapping[str, Any]], seen: Sequence[Row], key: tuple[str, ...], columns: tuple[str, ...]
-) -> list[tuple[Any, ...]]:
-    """Cells that differ between two tables with the same key, and keys that only one of them has."""
-    left, right = (
-        {tuple(map(row.__getitem__, key)): tuple(map(row.__getitem__, columns)) for row in rows} for rows in (expected, seen)
-    )
-    if left == right:
-        return []
-    found: list[tuple[Any, ...]] = [("row", k[0], k[1:], k in left, k in right) for k in left.keys() ^ right.keys()]
-    for k in left.keys() & right.keys():
-        found += [(c, k[0], k[1:], a, b) for c, a, b in zip(columns, left[k], right[k], strict=True) if a != b]
-    return found
 
 
 def all_known(game: Played) -> dict[str, Any]:

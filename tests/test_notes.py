@@ -36,6 +36,24 @@ def test_a_plain_scenario_has_none(tmp_path: Path) -> None:
     assert notes(tmp_path) == []
 
 
+def test_what_is_given_for_remote_storage_that_no_topic_has_is_told(tmp_path: Path) -> None:
+    start = "no effect without remote storage, which remote.storage.enable of a topic turns on: "
+    local, enabled = '"local.retention.ms" = 60000', '"remote.storage.enable" = true'
+    system = 'config = { "remote.log.storage.system.enable" = true, "remote.log.reader.threads" = 3 }'
+    of_file = "[remote_storage]\nmetadata_lag_rounds = 3\n[[faults]]\nkind = 'slow_remote_storage'\nbytes_per_second = 5\n"
+    of_file += "from_round = 1\nto_round = 2\n"
+    of_store = "[remote_storage], slow_remote_storage"
+    assert notes(tmp_path, f"config = {{ {local} }}") == [f"{start}local.retention.ms of topic t"]
+    assert notes(tmp_path, cluster=system, more=of_file) == [f"{start}remote.log.reader.threads, {of_store}"]
+    assert notes(tmp_path, f"config = {{ {local}, {enabled} }}", system, of_file) == []
+    later = f"[[commands]]\nkind = 'alter_config'\nround = 50\ntopic = 't'\nconfig = {{ {enabled} }}\n"
+    assert notes(tmp_path, f"config = {{ {local} }}", system, of_file + later) == []
+    altered = later.replace(enabled, local)
+    assert notes(tmp_path, cluster=system, more=altered) == [f"{start}local.retention.ms of topic t, remote.log.reader.threads"]
+    one_has = "[[variants]]\nname = 'tiered'\ntopics = [{ name = 't', config = { " + enabled + " } }]\n"
+    assert notes(tmp_path, f"config = {{ {local} }}", system, of_file + one_has) == []
+
+
 def test_what_passes_bookies_budgets_by_is_told(tmp_path: Path) -> None:
     told = "bookies' budgets are about adds alone, not about "
 
@@ -289,10 +307,11 @@ def test_round_trips_above_a_round_are_told(tmp_path: Path) -> None:
 
 def test_reads_that_are_no_whole_part_of_a_round_are_told(tmp_path: Path) -> None:
     reads = '[[consumers]]\ngroup = "g"\ntopic = "t"\n[remote_storage]\nread_ms = MS\n'
-    assert notes(tmp_path, more=reads.replace("MS", "250")) == []
-    assert notes(tmp_path, more="[remote_storage]\nread_ms = 300\n") == []
+    tiered = 'config = { "remote.storage.enable" = true }', 'config = { "remote.log.storage.system.enable" = true }'
+    assert notes(tmp_path, *tiered, reads.replace("MS", "250")) == []
+    assert notes(tmp_path, *tiered, "[remote_storage]\nread_ms = 300\n") == []
     for ms, told in ((1000, "1 read in a round of 500 ms, not 0.5"), (150, "3 reads in a round of 500 ms, not 3.3")):
-        [note] = notes(tmp_path, more=reads.replace("MS", str(ms)))
+        [note] = notes(tmp_path, *tiered, reads.replace("MS", str(ms)))
         assert note.startswith(f"read_ms = {ms}: a thread makes {told};")
 
 

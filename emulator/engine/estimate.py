@@ -1,7 +1,7 @@
 """About how long a run takes, how much memory and disk, and what makes it long, before anything is played.
 
 Every constant is a figure that was measured (benchmarks/RESULTS.md, "Compiled rounds, whole runs": 2 cores, alone). Held against
-those runs, the time is right within a factor of two.
+those runs, the time is right within a factor of two, but for what it is without (`Work.causes_of_unknown_length`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Work:
 
     `weight`: of its blocks (engine/blocks.py), without that of segments. `traced_rounds`: of replicas. `segments`: that begin,
     `copies`: of these those that go to remote storage. `by_jobs`: whether Spark jobs play it. `causes`: in words, what keeps
-    rounds from being leapt over. `sharing`: by scenario whose partitions share budgets, the seconds of all of its windows.
+    rounds from being leapt over; `causes_of_unknown_length`: of so many of them the time is without what they take. `sharing`: by
+    scenario whose partitions share budgets, the seconds of all of its windows.
     """
 
     weight: float = 0.0
@@ -71,6 +72,7 @@ class Work:
     by_jobs: bool = False
     causes: tuple[str, ...] = ()
     sharing: tuple[float, ...] = ()
+    causes_of_unknown_length: int = 0
 
     def __add__(self, other: Work) -> Work:
         return Work(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
@@ -81,6 +83,8 @@ def estimate_lines(work: Work, cores: int) -> Iterator[str]:
     parts = _seconds(work, cores)
     total = sum(parts.values())
     more = f", up to {duration(total + bound)} while budgets bind," if (bound := _sharing_seconds(work, cores)) else ""
+    if work.causes_of_unknown_length:
+        more = f"{more or ','} without what may take long (below),"
     yield f"time: about {duration(total)}{more} on {counted(cores, 'core')}, compiling (once for a version) not counted"
     memory = START_BYTES + work.replicas * MEMORY_OF_REPLICA
     memory += cores * WORKER_BYTES if work.by_jobs else work.traced_rounds * MEMORY_OF_TRACED_ROUND

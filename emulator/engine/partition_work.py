@@ -93,19 +93,20 @@ class PartitionWork:
     def estimated(self, by_jobs: bool) -> Work:
         """As an estimate of time and room needs it; `by_jobs`: Spark jobs play it."""
         segments, copies = (float(of_places.sum()) for of_places in self._segments)
-        weight, causes = float(self._weights_of_rounds.sum()), tuple(self._causes())
+        weight, causes = float(self._weights_of_rounds.sum()), (*self._known_causes(), *self._unknown_causes())
         sharing = tuple(
             seconds_of_windows(self._windows(at), end - first)
             for at, (first, end) in self.shared.items()
             if has_edges(self._scenarios[at])
         )
-        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, by_jobs, causes, sharing)
+        unknown = len([*self._unknown_causes()])
+        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, by_jobs, causes, sharing, unknown)
 
     def _windows(self, at: int) -> int:
         return -(-self._scenarios[at].rounds // self._scenarios[at].quota_window_rounds)
 
-    def _causes(self) -> Iterator[str]:
-        """What keeps rounds from being leapt over, in words."""
+    def _known_causes(self) -> Iterator[str]:
+        """What keeps rounds from being leapt over, in words, and is in the estimate or its bound."""
         if not self._leaps:
             yield "mode plain plays every round"
         sharing = [at for at in self.shared if has_edges(self._scenarios[at])]
@@ -113,6 +114,9 @@ class PartitionWork:
             windows = max(map(self._windows, sharing))
             many = counted(len(sharing), "scenario")
             yield f"partitions share budgets in {many}: up to {counted(windows, 'window')}, each played while a budget binds"
+
+    def _unknown_causes(self) -> Iterator[str]:
+        """Likewise, of which it is seen only when it is played how many rounds that are."""
         in_turn = [self._scenarios[at] for at in self.shared]
         if count := sum(limits_copying(scenario) or limits_reading(scenario) for scenario in in_turn):
             many = counted(count, "scenario")

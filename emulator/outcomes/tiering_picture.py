@@ -108,7 +108,7 @@ def _draw_bill(axes: Axes, report: Sequence[Row]) -> None:
     axes.locator_params(axis="x", nbins=6)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.invert_yaxis()
-    axes.legend(loc="lower right", framealpha=0.8)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.1), ncols=3, frameon=False)  # below: bars may reach any place within
 
 
 def _draw_bytes(axes: Axes, over_time: Sequence[Row], column: str, title: str) -> None:

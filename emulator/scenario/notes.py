@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from emulator.errors import MOST_NAMED, few, listing, some
 from emulator.scenario.clusters import SESSION_TIMEOUT, session_timeout_ms
 from emulator.scenario.configs import AT_START, KEYS, OF_ONE_BROKER, ConfigValue, decided_by_others, effective
+from emulator.scenario.configs_in_run import values
 from emulator.scenario.consumers import QUOTA as CLIENT_QUOTA
 from emulator.scenario.durations import rounds_of
 from emulator.scenario.globs import matching_topics
@@ -22,6 +23,7 @@ from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.quorums import has_groups, idle_faults, idle_keys
 from emulator.scenario.round_notes import notes_of_rounds
 from emulator.scenario.start_notes import notes_of_start
+from emulator.scenario.tier_notes import notes_of_tiers
 from emulator.scenario.topics import NO_REPLICA
 
 FETCHERS, MIN_BYTES = "num.replica.fetchers", "replica.fetch.min.bytes"
@@ -39,7 +41,7 @@ def notes_of(run: Run) -> list[str]:
     idle = sorted({key for scenario in run.scenarios for key in keys_without_effect(scenario)})
     told = [f"no effect here: {', '.join(idle)}"] if idle else []
     notes = [note if len(names) == everywhere else f"{note} ({some('scenario', names)})" for note, names in having.items()]
-    return [*told, *notes, *_empty_lists(run), *_acks_of_others(run), *_same_draws(run)]
+    return [*told, *notes, *notes_of_tiers(run), *_empty_lists(run), *_acks_of_others(run), *_same_draws(run)]
 
 
 def keys_without_effect(scenario: Scenario) -> Iterator[str]:
@@ -147,22 +149,6 @@ def _compaction(scenario: Scenario) -> Iterator[str]:
 def policies(scenario: Scenario, topic: Topic) -> set[ConfigValue]:
     """Every cleanup.policy that a topic has in the run."""
     return values(scenario, topic, "cleanup.policy")
-
-
-def values(scenario: Scenario, topic: Topic, key: str) -> set[ConfigValue]:
-    """Every value that a config key has for a topic in the run."""
-    return {effective(*both, key) for both in configurations(scenario, topic)}
-
-
-def configurations(scenario: Scenario, topic: Topic) -> Iterator[tuple[Mapping[str, ConfigValue], Mapping[str, ConfigValue]]]:
-    """(the cluster's config, the topic's) at the start and after each alter_config that concerns all brokers or the topic."""
-    cluster, own = dict(scenario.config), dict(topic.config)
-    yield dict(cluster), dict(own)
-    for command in sorted(scenario.commands, key=lambda command: command.round):
-        concerns = command.topic is None or fnmatchcase(topic.name, command.topic)
-        if command.kind == "alter_config" and command.broker is None and concerns:
-            (cluster if command.topic is None else own).update(command.config or {})
-            yield dict(cluster), dict(own)
 
 
 def _acks(scenario: Scenario) -> Iterator[str]:

@@ -67,7 +67,11 @@ PARTITIONS_TABLES: dict[str, tuple[Column, ...]] = {
         Column("local_deleted_bytes", LONG, "bytes that retention took from local disks, summed over replicas"),
         Column("remote_copy_requests", LONG, "attempts to copy a segment to remote storage"),
         Column("remote_copy_bytes", LONG, "bytes that went there, those of attempts that were given up included"),
-        Column("remote_copied_again_bytes", LONG, "bytes of these whose records an earlier attempt had"),
+        Column(
+            "remote_copied_again_bytes",
+            LONG,
+            "bytes of those attempts whose segment has a record that an earlier attempt had, all of the segment",
+        ),
         Column("remote_copy_errors", LONG, "attempts that failed"),
         Column("remote_delete_requests", LONG, "attempts to delete a remote segment"),
         Column("remote_delete_errors", LONG, "attempts that failed"),

@@ -101,6 +101,9 @@ def test_what_makes_it_long_is_said(tmp_path: Path) -> None:
         "what may take long: what 1 consumer group read back is played round by round, remote reads above all",
     ]
     assert not any(line.startswith("what takes") for line in lines)
+    (time,) = (line for line in lines if line.startswith("time: "))
+    assert ", without what may take long (below), on " in time
+    assert not any("without what" in line for line in estimate_lines(Work(by_jobs=True, sharing=(10.0,)), 2))
 
 
 def test_the_longest_parts_are_said_first() -> None:

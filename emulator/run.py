@@ -173,7 +173,7 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Se
     return [
         f"scenarios: {len(names)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
         f"partitions: {size.partitions} ({size.distinct} distinct)",
-        f"rounds: {_with_time(run)}, {run.scenarios[0].round_ms} ms each",
+        f"rounds: {_with_time(run)}, {_longest(run).round_ms} ms each",
         f"rows: {size.rows} for {size.replicas} replicas, {size.replica_rounds} replica-rounds",
         f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
         *(line for e in engines for line in e.plan()),
@@ -183,8 +183,12 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Se
 
 def _with_time(run: Run, word: str = "") -> str:
     """The rounds of the longest scenario, followed by `word`, and the time that they stand for."""
-    longest = max(run.scenarios, key=lambda scenario: scenario.rounds)
+    longest = _longest(run)
     return f"{longest.rounds}{word} ({duration(longest.rounds * longest.round_ms / 1000)})"
+
+
+def _longest(run: Run) -> Scenario:
+    return max(run.scenarios, key=lambda scenario: scenario.rounds)
 
 
 def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:

@@ -88,8 +88,9 @@ class WeighedEngine(ABC):
         """Play every scenario to its end; the tables of these scenarios."""
         progress, size = playing.progress, self.size
         self.warm_up(progress)
-        advance = Advance(progress, size, max(s.rounds for s in self._scenarios))
-        progress.start(advance.rounds, size.partitions, len(self._scenarios), self._scenarios[0].round_ms)
+        longest = max(self._scenarios, key=lambda scenario: scenario.rounds)
+        advance = Advance(progress, size, longest.rounds)
+        progress.start(longest.rounds, size.partitions, len(self._scenarios), longest.round_ms)
         tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)
         progress.finish()
         return tables | {

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from emulator.graphs.needed import needed_for_writes
 from emulator.scenario import Scenario
-from emulator.scenario.configs import effective
 from emulator.scenario.topics import Layout
 
 NOBODY = -1
@@ -22,7 +22,7 @@ class Placed:
     """A cluster's brokers, ascending, and its partitions.
 
     `racks`: by broker. `replicas`, `in_sync`: int32 (partitions, most replicas), places of brokers, -1 for none. `leader`: a
-    place or -1. `min_isr`: min.insync.replicas as it counts, no more than there are replicas.
+    place or -1. `min_isr`: replicas that it needs to take writes (needed.py), no more than there are.
     """
 
     scenario_id: int
@@ -75,8 +75,7 @@ def placed_in_scenario(scenario: Scenario) -> Placed:
     layout = Layout.of(scenario.topics)
     needed = [np.empty(0, np.int32)]
     for topic in scenario.topics:
-        value = int(effective(scenario.config, topic.config, "min.insync.replicas"))
-        needed.append(np.full(topic.partitions, value, np.int32))
+        needed.append(needed_for_writes(scenario, topic.config, (topic.assignment >= 0).sum(axis=1)))
     brokers = [(broker.id, broker.rack) for broker in scenario.brokers]
     leader, in_sync = _at_the_start(scenario, layout)
     return placed(scenario.scenario_id, brokers, layout.replicas, np.concatenate(needed), in_sync, leader)

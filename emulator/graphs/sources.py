@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from emulator.arrow.frames import frame_of
 from emulator.errors import InputError
+from emulator.graphs.needed import needed_for_writes
 from emulator.graphs.placed import NOBODY, Placed, first_leaders, padded, placed, placed_in_scenario
 from emulator.outcomes.views import register
 from emulator.scenario import Run, Scenario, load_run
 from emulator.scenario.ledgers import has_ledgers
+from emulator.scenario.quorums import has_groups
 from emulator.scenario.stored import load_stored
 from emulator.storage.tables import OutputDirectory
 
@@ -116,15 +119,28 @@ def _partitions_in(scenario: Scenario) -> pa.Table:
 
 def _at_the_end(scenario: Scenario, spark: SparkSession) -> Placed:
     found = spark.sql(f"""
-        SELECT p.replicas, p.min_isr, coalesce(o.isr, p.replicas) AS isr, coalesce(o.leader, {NOBODY}) AS leader
+        SELECT p.topic, p.replicas, p.min_isr, coalesce(o.isr, p.replicas) AS isr, coalesce(o.leader, {NOBODY}) AS leader
         FROM partitions p LEFT JOIN outcomes o USING (scenario_id, topic, partition)
         WHERE p.scenario_id = {scenario.scenario_id} AND size(p.replicas) > 0
     """).toArrow()
+    replicas = padded(found.column("replicas"))
     return placed(
         scenario.scenario_id,
         [(broker.id, broker.rack) for broker in scenario.brokers],
-        padded(found.column("replicas")),
-        np.asarray(found.column("min_isr")),
+        replicas,
+        _needed(scenario, found, (replicas >= 0).sum(axis=1)),
         padded(found.column("isr")),
         np.asarray(found.column("leader")),
     )
+
+
+def _needed(scenario: Scenario, found: pa.Table, copies: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Kafka's min.insync.replicas as it is at the end; groups have none, and need what they did at the start."""
+    if not has_groups(scenario.protocol):
+        at_the_end: NDArray[np.int32] = found.column("min_isr").to_numpy()
+        return at_the_end
+    needed, topics = np.zeros(len(copies), np.int32), found.column("topic").to_numpy()
+    for topic in scenario.topics:
+        own = topics == topic.name
+        needed[own] = needed_for_writes(scenario, topic.config, copies[own])
+    return needed

@@ -14,7 +14,11 @@ def _table(*columns: Column) -> tuple[Column, ...]:
 _SCENARIO = Column("scenario_id", _INT, "scenario: 0 is base, variants from 1 in the order of the file")
 _FROM = Column("from_round", _INT, "first round")
 _TO = Column("to_round", _INT, "first round after")
-_LOSES = Column("loses", _TEXT, "data: all replicas are among them; writes: without them fewer than min.insync.replicas stay")
+_LOSES = Column(
+    "loses",
+    _TEXT,
+    "data: all replicas are among them; writes: without them fewer stay than writes need (min.insync.replicas; a majority)",
+)
 
 GRAPH_COLUMNS: dict[str, tuple[Column, ...]] = {
     "vertices": _table(

@@ -96,7 +96,9 @@ ROUNDS_TABLES: dict[str, tuple[Column, ...]] = {
         ),
         Column("throttled_rounds", INT, "rounds in which a replication throttle of its held fetches back"),
         Column(
-            "followers_held_rounds", INT, "rounds in which its followers got less than they asked for, by any budget or fetcher"
+            "followers_held_rounds",
+            INT,
+            "rounds in which followers on it got less than they asked for, by any broker's budget or fetcher",
         ),
         Column(
             "producers_held_rounds",

@@ -33,6 +33,7 @@ from emulator.outcomes.joined import Deferred, Rows, Tables, joined_tables, rows
 from emulator.outcomes.scenarios import scenario_rows
 from emulator.progress import Progress, duration
 from emulator.scenario import Run, Scenario
+from emulator.scenario.model import longest_of
 from emulator.session import is_connect
 from emulator.storage.tables import OutputDirectory
 from emulator.table_columns.spark_columns import OUTPUT_TABLES
@@ -173,7 +174,7 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Se
     return [
         f"scenarios: {len(names)} ({', '.join(names if len(names) < 9 else [*names[:8], '...'])})",
         f"partitions: {size.partitions} ({size.distinct} distinct)",
-        f"rounds: {_with_time(run)}, {_longest(run).round_ms} ms each",
+        f"rounds: {_with_time(run)}, {longest_of(run.scenarios).round_ms} ms each",
         f"rows: {size.rows} for {size.replicas} replicas, {size.replica_rounds} replica-rounds",
         f"traced partitions: {sum(int(flags.sum()) for flags in traced.values())}",
         *(line for e in engines for line in e.plan()),
@@ -183,12 +184,8 @@ def dry_run(run: Run, trace: str = "none", mode: str | None = None, state_at: Se
 
 def _with_time(run: Run, word: str = "") -> str:
     """The rounds of the longest scenario, followed by `word`, and the time that they stand for."""
-    longest = _longest(run)
+    longest = longest_of(run.scenarios)
     return f"{longest.rounds}{word} ({duration(longest.rounds * longest.round_ms / 1000)})"
-
-
-def _longest(run: Run) -> Scenario:
-    return max(run.scenarios, key=lambda scenario: scenario.rounds)
 
 
 def traced_partitions(scenario: Scenario, trace: str) -> np.ndarray:

@@ -37,6 +37,7 @@ from emulator.outcomes.written_events import summed_counts
 from emulator.outcomes.written_rows import summed_count_rows
 from emulator.progress import Progress, counted, duration
 from emulator.scenario import Scenario
+from emulator.scenario.model import longest_of
 
 STATES = "replica_states"
 
@@ -133,7 +134,7 @@ class CompiledEngine:
 
     def play(self, playing: Playing) -> Tables:
         """Play every scenario to its end; the tables of these scenarios, broker_rounds among them."""
-        progress, longest = playing.progress, max(self._scenarios, key=lambda scenario: scenario.rounds)
+        progress, longest = playing.progress, longest_of(self._scenarios)
         warm_up(self._prepared, progress, in_one_block=self.is_small)
         progress.start(longest.rounds, self.size.partitions, len(self._scenarios), longest.round_ms)
         tables, traffic, saturated, self.short_fetchers = self._in_driver(progress) if self.is_small else self._in_jobs(playing)

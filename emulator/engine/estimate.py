@@ -60,7 +60,7 @@ class Work:
 
     `weight`: of its blocks (engine/blocks.py), without that of segments. `traced_rounds`: of replicas. `segments`: that begin,
     `copies`: of these those that go to remote storage. `by_jobs`: whether Spark jobs play it. `causes`: in words, what keeps
-    rounds from being leapt over; `causes_of_unknown_length`: of so many of them the time is without what they take. `sharing`: by
+    rounds from being leapt over; `causes_of_unknown_length`: likewise, and the time is without what they take. `sharing`: by
     scenario whose partitions share budgets, the seconds of all of its windows.
     """
 
@@ -72,7 +72,7 @@ class Work:
     by_jobs: bool = False
     causes: tuple[str, ...] = ()
     sharing: tuple[float, ...] = ()
-    causes_of_unknown_length: int = 0
+    causes_of_unknown_length: tuple[str, ...] = ()
 
     def __add__(self, other: Work) -> Work:
         return Work(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
@@ -95,7 +95,7 @@ def estimate_lines(work: Work, cores: int) -> Iterator[str]:
     for what, seconds in sorted(parts.items(), key=lambda part: -part[1]):
         if seconds > START_SECONDS and seconds >= SHOWN_SHARE * total:
             yield f"what takes long: {what}: {duration(seconds)}"
-    for cause in work.causes:
+    for cause in (*work.causes, *work.causes_of_unknown_length):
         yield f"what may take long: {cause}"
 
 

@@ -93,14 +93,13 @@ class PartitionWork:
     def estimated(self, by_jobs: bool) -> Work:
         """As an estimate of time and room needs it; `by_jobs`: Spark jobs play it."""
         segments, copies = (float(of_places.sum()) for of_places in self._segments)
-        weight, causes = float(self._weights_of_rounds.sum()), (*self._known_causes(), *self._unknown_causes())
+        weight, known, unknown = float(self._weights_of_rounds.sum()), tuple(self._known_causes()), tuple(self._unknown_causes())
         sharing = tuple(
             seconds_of_windows(self._windows(at), end - first)
             for at, (first, end) in self.shared.items()
             if has_edges(self._scenarios[at])
         )
-        unknown = len([*self._unknown_causes()])
-        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, by_jobs, causes, sharing, unknown)
+        return Work(weight, self.size.rows, self.traced_rounds, segments, copies, by_jobs, known, sharing, unknown)
 
     def _windows(self, at: int) -> int:
         return -(-self._scenarios[at].rounds // self._scenarios[at].quota_window_rounds)

@@ -20,6 +20,7 @@ from emulator.outcomes.scenarios import broker_rows, fault_rows
 from emulator.outcomes.written_events import counted_and_written
 from emulator.progress import Progress
 from emulator.scenario import Scenario
+from emulator.scenario.model import longest_of
 
 
 class WeighedEngine(ABC):
@@ -88,7 +89,7 @@ class WeighedEngine(ABC):
         """Play every scenario to its end; the tables of these scenarios."""
         progress, size = playing.progress, self.size
         self.warm_up(progress)
-        longest = max(self._scenarios, key=lambda scenario: scenario.rounds)
+        longest = longest_of(self._scenarios)
         advance = Advance(progress, size, longest.rounds)
         progress.start(longest.rounds, size.partitions, len(self._scenarios), longest.round_ms)
         tables = self._in_driver(advance) if self.is_small else self._in_jobs(playing, advance)

@@ -63,7 +63,7 @@ GRAPH_COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("rack", _TEXT, "rack lost, or where the broker stands; null: none, or a link", True),
         Column("leaderless", _LONG, "partitions whose leader is struck; of a link 0"),
         Column("unavailable", _LONG, "partitions without any in-sync replica left"),
-        Column("unwritable", _LONG, "partitions whose ISR comes below min.insync.replicas by it"),
+        Column("unwritable", _LONG, "partitions whose ISR comes below what writes need by it"),
         Column("under_replicated", _LONG, "partitions that lose a member of their ISR"),
         Column("lost_with_next", _LONG, "of these, partitions whose ISR has one member left"),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -243,6 +243,11 @@ class Scenario:
     overrides: Mapping[str, str]
     events: tuple[str, ...] | None = None
     shares_fetchers: bool = False
+
+
+def longest_of(scenarios: Sequence[Scenario]) -> Scenario:
+    """The scenario with the most rounds, the first of several."""
+    return max(scenarios, key=lambda scenario: scenario.rounds)
 
 
 @dataclass(frozen=True, eq=False)

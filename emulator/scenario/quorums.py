@@ -42,6 +42,12 @@ def has_groups(protocol: str) -> bool:
     return protocol in GROUP_PROTOCOLS
 
 
+def acks_of(protocol: str, copies: int, acks: int) -> int:
+    """Servers that must have a record: what `quorum` is told, all or one of a primary with backups, else a majority."""
+    named = {"quorum": acks, "primary-backup-sync": copies, "primary-backup-async": 1}
+    return named.get(without_mutant(protocol), copies // 2 + 1)
+
+
 def group_commands(protocol: str) -> Mapping[str, CommandKind]:
     """The commands that groups of a protocol have."""
     return {kind: COMMAND_KINDS[kind] for kind in COMMANDS_OF.get(without_mutant(protocol), ())}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 
 from emulator.errors import listing, some
-from emulator.scenario.configs import KEYS, ConfigValue, effective
-from emulator.scenario.configs_in_run import configurations
-from emulator.scenario.model import RemoteStorage, Run, Scenario, Topic
+from emulator.scenario.configs import KEYS
+from emulator.scenario.configs_in_run import configurations, values
+from emulator.scenario.model import RemoteStorage, Run, Scenario
 from emulator.scenario.protocols import PARTITIONS, system_of
 from emulator.scenario.tiered import ENABLE, SYSTEM
 
@@ -17,6 +16,12 @@ OF_TIERED_TOPICS = (
     "remote.log.delete.on.disable",
 )  # fmt: skip
 """A topic's settings that are asked for where it has remote storage only (LogConfig; RemoteLogManager)."""
+OF_BROKERS = [
+    name
+    for name, key in KEYS.items()
+    if key.effect and name != SYSTEM and (key.setting in OF_TIERED_TOPICS or name.startswith("remote.log."))
+]
+"""What a cluster's config says of them."""
 OF_THE_STORE = ("remote_storage_outage", "slow_remote_storage", "remote_metadata_lag")
 """Faults that nothing comes of where no topic has any."""
 
@@ -29,9 +34,10 @@ def notes_of_tiers(run: Run) -> Iterator[str]:
     tiered: set[str] = set()
     for scenario in run.scenarios:
         for topic in scenario.topics:
-            if may_be_tiered(scenario, topic):
+            if True in values(scenario, topic, ENABLE):  # at the start, or after an alter_config
                 tiered.add(topic.name)
-            for key in _own_keys(scenario, topic):
+            own_keys = (key for _, own in configurations(scenario, topic) for key in own if key in OF_TIERED_TOPICS)
+            for key in own_keys:
                 given.setdefault(key, {})[topic.name] = None
     idle = {key: [name for name in topics if name not in tiered] for key, topics in given.items()}
     told = [f"{key} of {some('topic', names)}" for key, names in idle.items() if names]
@@ -41,33 +47,9 @@ def notes_of_tiers(run: Run) -> Iterator[str]:
         yield f"no effect without remote storage, which {ENABLE} of a topic turns on: {listing(told)}"
 
 
-def may_be_tiered(scenario: Scenario, topic: Topic) -> bool:
-    """Whether a topic has remote storage at the start of a run, or after an alter_config in it."""
-    return any(
-        effective(cluster, own, SYSTEM) and effective(cluster, own, ENABLE) for cluster, own in configurations(scenario, topic)
-    )
-
-
-def _own_keys(scenario: Scenario, topic: Topic) -> Iterator[str]:
-    """Settings of tiered topics that the file gives a topic."""
-    configs: list[Mapping[str, ConfigValue]] = [topic.config]
-    for command in scenario.commands:
-        if command.config and command.topic is not None and fnmatchcase(topic.name, command.topic):
-            configs.append(command.config)
-    yield from (key for config in configs for key in config if key in OF_TIERED_TOPICS)
-
-
 def _of_all_topics(scenario: Scenario) -> Iterator[str]:
     """What a scenario gives that is about all that is tiered."""
-    for key in scenario.config:
-        row = KEYS.get(key)
-        if (
-            row is not None
-            and row.effect
-            and key != SYSTEM
-            and (row.setting in OF_TIERED_TOPICS or key.startswith("remote.log."))
-        ):
-            yield key
+    yield from (key for key in scenario.config if key in OF_BROKERS)
     if scenario.remote_storage != RemoteStorage():
         yield "[remote_storage]"
     yield from (kind for kind in OF_THE_STORE if kind in scenario.faults.column("kind").to_pylist())

@@ -50,6 +50,7 @@ from emulator.scenario.configs import ConfigValue
 from emulator.scenario.model import Topic
 from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
 from emulator.scenario.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, ONE_AT_A_TIME, TAILED, effective
+from emulator.scenario.quorums import acks_of
 
 SEEDS = 1 << 31
 ROUND_OF_SERVER = 2.0
@@ -104,7 +105,7 @@ class PreparedGroups:
                 for copies in np.unique(own.copies):
                     settings = settings_of(scenario, topic.config, int(copies))
                     own.settings[own.copies == copies] = gathered["settings"].put((tuple(settings.values()),))
-                    own.acks[own.copies == copies] = acks_of(own.protocol[0], int(copies), settings["acks"])
+                    own.acks[own.copies == copies] = acks_of(scenario.protocol, int(copies), settings["acks"])
                 rows_here = rows_of_topic(scenario, topic.name, topic.partitions)
                 by_group = rows_by_member(rows_here, np.arange(topic.partitions))
                 own.workload = [gathered["workload"].put(workload_spans(mine, scenario.rounds)) for mine in by_group]
@@ -227,11 +228,6 @@ def records_a_round(per_fsync: int, fsync_ms: int, round_ms: int, flush: ConfigV
     if flush != EVERY_WRITE or not per_fsync or not fsync_ms:
         return NO_LIMIT
     return max(1, per_fsync * round_ms // fsync_ms)
-
-
-def acks_of(protocol: int, copies: int, acks: int) -> int:
-    """Servers that must have a record: what `quorum` is told, all or one of a primary with backups, else a majority."""
-    return {QUORUM: acks, PRIMARY_BACKUP_SYNC: copies, PRIMARY_BACKUP_ASYNC: 1}.get(protocol, copies // 2 + 1)
 
 
 def sums_of(rows_here: Sequence[WorkloadRow]) -> tuple[int, int]:

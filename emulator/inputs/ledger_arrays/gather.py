@@ -11,7 +11,6 @@ from emulator.inputs.ledger_arrays.of_ledgers import Spans
 from emulator.inputs.ledger_arrays.rules import RULES_PLACES, rules_records
 from emulator.inputs.ledger_arrays.shares import limits_bookies, shares_of
 from emulator.rounds.bookkeeper.constants import NOT_SHARED, USE_NOTED
-from emulator.rounds.bookkeeper.draws import PRIME, mixed
 from emulator.rounds.bookkeeper.inputs import (
     BookieRow,
     BookieShare,
@@ -28,13 +27,9 @@ from emulator.rounds.bookkeeper.inputs import (
     TopicSettings,
     WorkloadSpan,
 )
+from emulator.rounds.draws import key_of_seed
 from emulator.rounds.records import fields_of, rows
 from emulator.scenario.model import Scenario
-
-
-def draw_key_of(seed: int) -> int:
-    """What a seed comes to as a key of draws; it may be larger than the numbers that are drawn."""
-    return mixed(mixed(0, seed % PRIME), seed // PRIME)
 
 
 def records_of(record: type, values: Spans) -> Any:
@@ -95,7 +90,7 @@ class GatheredInputs:
         row = {
             "rules": RULES_PLACES[scenario.protocol],
             "rounds": scenario.rounds,
-            "draw_key": draw_key_of(scenario.seed),
+            "draw_key": key_of_seed(scenario.seed),
             "leaps": int(leaps),
             "bucket_rounds": bucket_rounds,
             "first_bookie": first_bookie,

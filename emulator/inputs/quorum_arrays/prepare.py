@@ -14,6 +14,7 @@ from emulator.inputs.quorum_arrays.members import servers_over_time
 from emulator.inputs.quorum_arrays.servers import ServerArrays, Spans
 from emulator.inputs.quorum_arrays.start import start_groups
 from emulator.inputs.workload_rows import WorkloadRow, rows_by_member, rows_of_topic
+from emulator.rounds.draws import key_of_seed
 from emulator.rounds.quorums.constants import (
     FOREVER,
     GEOMETRIC,
@@ -52,7 +53,6 @@ from emulator.scenario.protocols import GROUP_PROTOCOLS, without_mutant
 from emulator.scenario.quorum_configs import EVERY_WRITE, INTERVAL, ON_DISK, ONE_AT_A_TIME, TAILED, effective
 from emulator.scenario.quorums import acks_of
 
-SEEDS = 1 << 31
 ROUND_OF_SERVER = 2.0
 """What a round of a server costs, in replica-rounds of Kafka (engine/blocks.py)."""
 
@@ -91,7 +91,7 @@ class PreparedGroups:
                 *(gathered["slow_links"].add(arrays.slow_links) if arrays.slow_links else 0, len(arrays.slow_links)),
             )
             protocol = list(GROUP_PROTOCOLS).index(scenario.protocol)
-            row = (protocol, scenario.rounds, int(leaps), scenario.seed % SEEDS, elector, *links)
+            row = (protocol, scenario.rounds, int(leaps), key_of_seed(scenario.seed), elector, *links)
             gathered["scenarios"].add((row,))
             spans = np.array([gathered["server_spans"].put(own) for own in arrays.spans], np.int64)
             first = 0

@@ -12,10 +12,11 @@ import numpy as np
 
 from emulator.rounds.bookkeeper.bookies import is_registered, slot_of
 from emulator.rounds.bookkeeper.constants import DEFAULT_POLICY, NO_ENTRY, NOBODY, REGION_AWARE_POLICY
-from emulator.rounds.bookkeeper.draws import ANY, key_of_choice, may_take, mixed, row_of_seat
+from emulator.rounds.bookkeeper.draws import ANY, key_of_choice, may_take, row_of_seat
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.compiled import compiled
+from emulator.rounds.draws import mixed
 from emulator.rounds.lists import keep_first
 
 

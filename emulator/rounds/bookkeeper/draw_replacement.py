@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from emulator.rounds.bookkeeper.constants import DEFAULT_POLICY, NOBODY, REGION_AWARE_POLICY
-from emulator.rounds.bookkeeper.draws import ANY, key_of_choice, may_take, mixed, row_of_seat
+from emulator.rounds.bookkeeper.draws import ANY, key_of_choice, may_take, row_of_seat
 from emulator.rounds.bookkeeper.inputs import Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.compiled import compiled
+from emulator.rounds.draws import mixed
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""What is drawn at random, where placement policies shuffle bookies: by the scenario's seed, whatever is leapt over.
+"""What is drawn at random where placement policies shuffle bookies.
 
 A draw is a number that follows from a key and a bookie alone; who has the least comes first (docs/bookkeeper_rounds.md, Draws).
 """
@@ -12,20 +12,11 @@ from emulator.rounds.bookkeeper.constants import DEFAULT_POLICY, NO_RACK, NOBODY
 from emulator.rounds.bookkeeper.inputs import BookieRow, Inputs
 from emulator.rounds.bookkeeper.records import Ledger, Lists
 from emulator.rounds.compiled import compiled, compiled_into_callers
+from emulator.rounds.draws import mixed
 from emulator.rounds.lists import every
 
-PRIME = 2147483647
-"""Fifth powers modulo it are all different."""
 ANY = -2
 """Any rack, any region."""
-
-
-@compiled_into_callers
-def mixed(key: int, value: int) -> int:
-    """A key made of a key and one more value."""
-    base = (key + value + 1) % PRIME
-    square = base * base % PRIME
-    return square * square % PRIME * base % PRIME
 
 
 @compiled

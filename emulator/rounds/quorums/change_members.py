@@ -152,4 +152,3 @@ def end_changes(lists: Lists, group: Group) -> None:
         if not own.members >> slot & 1:
             follow(lists, group, slot)
             leader.leader = NOBODY
-            leader.heard_round = group.now

@@ -33,12 +33,12 @@ def trip_rounds(lists: Lists, inputs: Inputs, group: Group, settings: Settings, 
     drawn = delay * settings.delay_percent // 100
     if drawn == 0:
         return delay + settings.fsync_rounds
-    seed, link = inputs.scenarios[group.scenario].seed, 256 + 16 * slot + other
+    key, link = inputs.scenarios[group.scenario].draw_key, 256 + 16 * slot + other
     if settings.delay_shape != GEOMETRIC:
-        drawn = draw(seed, group.number, link, MOST_DRAWS * group.now, drawn)
+        drawn = draw(key, group.number, link, MOST_DRAWS * group.now, drawn)
     else:
         mean, drawn = drawn, 0
-        while drawn < MOST_DRAWS and draw(seed, group.number, link, MOST_DRAWS * group.now + drawn, mean) > 0:
+        while drawn < MOST_DRAWS and draw(key, group.number, link, MOST_DRAWS * group.now + drawn, mean) > 0:
             drawn += 1
     return delay + drawn + settings.fsync_rounds
 

@@ -44,7 +44,7 @@ class ScenarioRow(Record):
     rules: int = constant("place of its protocol's rules")
     rounds: int = constant("rounds of the run")
     leaps: int = constant("1: quiet rounds are leapt over")
-    seed: int = constant("seed of the draws, below 2^31")
+    draw_key: int = constant("what its seed comes to as a key of draws")
     first_elector_span: int = constant("place of the elector's first span")
     first_cut: int = constant("place of its first link cut")
     cuts: int = constant("so many")

@@ -12,9 +12,11 @@ from emulator.rounds.quorums.constants import (
     COMMITTED_LOST,
     ELECTION,
     FOLLOWER,
+    KRAFT,
     LEADER,
     NO_FAULT,
     NOBODY,
+    RAFT,
     STEP_DOWN,
 )
 from emulator.rounds.quorums.log import append_entries, end_of_run, run_of
@@ -37,10 +39,15 @@ def take_term(lists: Lists, group: Group, slot: int, term: int) -> None:
 
 @compiled
 def follow(lists: Lists, group: Group, slot: int) -> None:
-    """A server is a follower; one that led steps down."""
+    """A server is a follower; one that led steps down, and its timer starts.
+
+    Source: Raft 5.2; etcd, becomeFollower; QuorumState.transitionToUnattached.
+    """
     server = lists.servers[slot]
     if server.role == LEADER:
         tell_of_server(lists, group, STEP_DOWN, slot, server.term, server.cause)
+        if group.protocol in (RAFT, KRAFT):
+            server.heard_round = group.now
     server.role = FOLLOWER
     server.hands_over = 0
 

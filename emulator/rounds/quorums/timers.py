@@ -78,14 +78,14 @@ def next_silence(lists: Lists, group: Group, slot: int, rounds: int, drift: Word
 @compiled
 def next_stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, drift: Words) -> int:
     """Raft, KRaft: a server stands, or a leader that does not hear a majority may step down."""
-    due, seed = FOREVER, inputs.scenarios[group.scenario].seed
+    due, key = FOREVER, inputs.scenarios[group.scenario].draw_key
     for slot in range(group.copies):
         server = lists.servers[slot]
         if not runs(lists, slot):
             continue
         if server.role != LEADER:
             if drift.servers[slot, HEARD] != 1 and may_stand(lists, group, slot):
-                wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
+                wait = settings.timeout_rounds + draw(key, group.number, slot, server.stood, settings.jitter_rounds)
                 due = min(due, server.heard_round + wait)
         elif server.hands_over:
             return group.now

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from tests.reference.quorums.cases import Case
 
+PRIME = 2**31 - 1
+
 
 def drawn(seed: int, group: int, server: int, stood: int, jitter: int) -> int:
     """The draw of the page."""
-    x = seed
-    for value in (group, server, stood):
-        x = (1103515245 * (x ^ value) + 12345) % 2**31
-    return (x // 65536) % (jitter + 1)
+    x = 0
+    for value in (seed % PRIME, seed // PRIME, group, server, stood):
+        x = pow(x + value + 1, 5, PRIME)
+    return x % (jitter + 1)
 
 
 def trip_of(case: Case, round_: int, sender: int, receiver: int, delay: int) -> int:

@@ -150,9 +150,11 @@ class Group:
         server.term, server.vote, server.leader = term, None, None
 
     def follow(self, server: Server) -> None:
-        """A server is a follower."""
+        """A server is a follower; of one that led the timer starts."""
         if server.role == LEADER:
             self.tell("step_down", server, server.term, None, None, server.cause)
+            if self.case.protocol in ("raft", "kraft"):
+                server.heard = self.round
         server.role, server.handing_over_since = FOLLOWER, None
 
     def lead(self, server: Server, anew: bool = True) -> None:

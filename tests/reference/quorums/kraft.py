@@ -45,7 +45,7 @@ def resign(group: Group, server: Server) -> None:
         since = {number: group.round - (known.answered or 0) for number, known in server.followers.items()}
         if not agree(group, server, [server.id, *(number for number, rounds in since.items() if rounds < limit)]):
             group.follow(server)
-            server.leader, server.heard = None, group.round
+            server.leader = None
 
 
 def follow(group: Group, server: Server, leader: int) -> None:

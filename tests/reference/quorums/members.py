@@ -158,4 +158,4 @@ def end_change(group: Group, leader: Server) -> None:
         group.tell("reassignment_completed", leader, leader.term, number, None, None)
     if leader.id not in now.members:
         group.follow(leader)
-        leader.leader, leader.heard = None, group.round
+        leader.leader = None

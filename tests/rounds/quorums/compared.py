@@ -13,6 +13,7 @@ from emulator.inputs.quorum_arrays.members import wanted_spans
 from emulator.inputs.quorum_arrays.prepare import NUMBERS
 from emulator.inputs.quorum_arrays.servers import ServerArrays
 from emulator.inputs.quorum_arrays.start import start_groups
+from emulator.rounds.draws import key_of_seed
 from emulator.rounds.lists import every
 from emulator.rounds.packed import entries_of
 from emulator.rounds.quorums import inputs as records
@@ -88,7 +89,7 @@ def block_of(cases: Sequence[Case], leaps: bool = False) -> tuple[State, records
         cuts = gathered["cuts"].put(arrays.cuts) if arrays.cuts else 0
         slow = gathered["slow_links"].put(arrays.slow_links) if arrays.slow_links else 0
         links = (cuts, len(arrays.cuts), slow, len(arrays.slow_links))
-        scenario = (gathered["rules"].put((rules,)), case.rounds, int(leaps), case.seed, elector, *links)
+        scenario = (gathered["rules"].put((rules,)), case.rounds, int(leaps), key_of_seed(case.seed), elector, *links)
         group.scenario = gathered["scenarios"].add((scenario,))
         settings = (
             case.acks, case.compared, case.timeout_rounds, case.lease_rounds or case.timeout_rounds, case.jitter_rounds,

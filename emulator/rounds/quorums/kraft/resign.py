@@ -23,7 +23,6 @@ def resign(lists: Lists, group: Group, settings: Settings, rules: Rules) -> None
         if leads and not agree(lists, group, rules, slot, answered_by(lists, group, slot, resigns_after(settings))):
             follow(lists, group, slot)
             server.leader = NOBODY
-            server.heard_round = group.now
 
 
 @compiled

@@ -19,7 +19,7 @@ def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules:
 
     Source: Raft 5.2; thesis 9.6 for the question before, 3.10 for who is told to and asks none.
     """
-    seed, anybody = inputs.scenarios[group.scenario].seed, False
+    key, anybody = inputs.scenarios[group.scenario].draw_key, False
     for slot in range(group.copies):
         server = lists.servers[slot]
         server.asked_term = 0
@@ -31,7 +31,7 @@ def stand(lists: Lists, inputs: Inputs, group: Group, settings: Settings, rules:
         is_due = server.is_told or group.now - server.heard_round >= settings.timeout_rounds
         if not is_due or not may_stand(lists, group, slot):
             continue
-        wait = settings.timeout_rounds + draw(seed, group.number, slot, server.stood, settings.jitter_rounds)
+        wait = settings.timeout_rounds + draw(key, group.number, slot, server.stood, settings.jitter_rounds)
         if server.is_told or group.now - server.heard_round >= wait:
             server.heard_round = group.now
             server.leader = NOBODY

@@ -229,7 +229,7 @@ def test_the_disruptive_server() -> None:
     elections = {scenario.name: 0 for scenario in run.scenarios}
     for row in tables_of(run)["outcomes"]:
         elections[run.scenarios[row["scenario_id"]].name] += row["elections"]
-    assert elections.pop("base") == 1499
+    assert elections.pop("base") == 1140
     assert set(elections.values()) == {0}
 
 

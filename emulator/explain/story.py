@@ -11,6 +11,7 @@ from emulator.explain.history import ELECTIONS, History
 from emulator.explain.marks import STEADY_KINDS, Mark, marks_of
 from emulator.explain.quiet import Totals, quiet_words
 from emulator.explain.rows import PartitionRows, Row, StoryRows
+from emulator.scenario.protocols import GROUP_PROTOCOLS
 
 LEADER, ZOMBIE, FOLLOWER, OFFLINE, ABSENT = "leader", "zombie", "follower", "offline", "absent"
 
@@ -189,25 +190,30 @@ def _traced_states(history: History) -> dict[int, dict[int, State]]:
 
 def _guessed_states(history: History) -> dict[int, dict[int, State]]:
     """Roles by what events and faults tell, from -1 on, for every round that changes one."""
-    elections = [e for e in history.rows.events if e["kind"] in (*ELECTIONS, "leader_lost")]
-    first_lost = min(elections, key=lambda event: event["round"], default=None)
-    leader: int | None = None
-    if first_lost is None:
-        leader = history.rows.outcome["leader"]
-    elif first_lost["kind"] == "leader_lost":
-        leader = first_lost["broker"]
+    elections = [e for e in history.rows.events if e["kind"] in (*ELECTIONS, "leader_lost", "step_down")]
+    leader = _first_leader(history, elections)
     edges = [edge for fault in history.faults for edge in (fault.starts, fault.ends) if edge is not None]
     states: dict[int, dict[int, State]] = {}
     for round_ in sorted({-1, *edges, *(event["round"] for event in elections)}):
         for event in history.events.get(round_, ()):
             if event["kind"] in ELECTIONS:
                 leader = event["broker"]
-            elif event["kind"] == "leader_lost" and leader == event["broker"]:
+            elif event["kind"] in ("leader_lost", "step_down") and leader == event["broker"]:
                 leader = None
         dead = history.dead(round_)
         roles = {b: OFFLINE if b in dead else LEADER if b == leader else FOLLOWER for b in history.columns}
         states[round_] = {broker: State(role) for broker, role in roles.items()}
     return states
+
+
+def _first_leader(history: History, elections: Iterable[Row]) -> int | None:
+    """Who led before anything happened: of a group its first server, else who lost it first, or leads at the end."""
+    if history.rows.scenario["protocol"] in GROUP_PROTOCOLS:
+        return history.rows.replicas[0]
+    first = min(elections, key=lambda event: event["round"], default=None)
+    if first is None:
+        return history.rows.outcome["leader"]
+    return first["broker"] if first["kind"] == "leader_lost" else None
 
 
 def _rounds_told_of(history: History, rounds: range) -> list[int]:

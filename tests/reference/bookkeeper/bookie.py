@@ -14,7 +14,8 @@ NO_LAC = -1
 class Bookie:
     """Entries with the LAC that their headers carry, the fence, and what of both is on disk without the journal.
 
-    In limbo (BP-46) the bookie doesn't know what it lost: where it would say no it says that it doesn't know.
+    In limbo (BP-46) the bookie doesn't know what it lost: where it would say no it says that it doesn't know. `beside`: ids that
+    were copied to it though they aren't of its share; they lie on its disk, and nobody asks for them.
     """
 
     broker: int
@@ -24,6 +25,12 @@ class Bookie:
     limbo: bool = False
     flushed_entries: dict[int, int] = field(default_factory=dict)
     flushed_fence: bool = False
+    beside: set[int] = field(default_factory=set)
+
+    @property
+    def on_disk(self) -> set[int]:
+        """The ids of all that lies on its disk."""
+        return self.beside.union(self.entries)
 
     @property
     def knows_ledger(self) -> bool:
@@ -72,4 +79,5 @@ class Bookie:
     def lose_everything(self) -> list[int]:
         """The disk is gone; return the entries that are gone with it."""
         self.flushed_entries, self.flushed_fence = {}, False
+        self.beside.clear()
         return self.lose_unflushed()

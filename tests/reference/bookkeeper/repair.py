@@ -1,11 +1,13 @@
 """Copies for lost ones: autorecovery, the check of a ledger, the repair of a bookie in limbo, decommissioning (step 7).
 
 A *replacement* copies what one bookie has of a fragment to another, and takes that one into the fragment's ensemble when all
-is copied. A *filling* brings a bookie of an ensemble what it lacks. Both copy `rereplicationEntryBatchSize` entries a round.
+is copied. It copies a stretch of `rereplicationEntryBatchSize` consecutive ids a round: of the index's share, and *beside* it
+the ids between these. A *filling* brings a bookie of an ensemble what it lacks, `rereplicationEntryBatchSize` entries a round.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,10 @@ AUTORECOVERY = "autorecovery"
 
 @dataclass
 class Replacement:
-    """A fragment's bookie `lost` shall be replaced by `target`; entries below `next_entry` are copied."""
+    """A fragment's bookie `lost` shall be replaced by `target`; with `next_entry` the next stretch to copy begins.
+
+    `waits_for`: the id that no heard bookie had when the worker came to it.
+    """
 
     first_entry: int
     index: int
@@ -27,8 +32,14 @@ class Replacement:
     published_round: int
     target: int | None = None
     next_entry: int = 0
+    waits_for: int | None = None
     copied: bool = False
     cause: int | None = None
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """The worker goes through replacements in this order."""
+        return self.published_round, self.first_entry, self.index
 
 
 @dataclass
@@ -40,22 +51,23 @@ class Repair:
     """Bookies that get what they lack, and the fault for which they do."""
     lost_since: dict[int, int] = field(default_factory=dict)
     copied_entries: int = 0
+    """All copies, those beside the share as well."""
 
 
 def commit_replacements(ledger: Ledger) -> None:
     """Step 2: take targets that have everything into the ensembles, if the lost ones are still there."""
     for task in [one for one in ledger.repair.replacements if one.copied]:
-        fragment = _fragment_at(ledger, task.first_entry)
-        if fragment is not None and fragment.ensemble[task.index] == task.lost and task.target not in (None, *fragment.ensemble):
+        fragment = _fragment_of(ledger, task)
+        if _is_at_its_index(task, fragment) and task.target not in (None, *fragment.ensemble):
             assert task.target is not None
             fragment.ensemble[task.index] = task.target
             ledger.metadata.writes += 1
-            ledger.event("rereplicated", task.target, fragment.first_entry, task.next_entry, cause=task.cause)
+            ledger.event("rereplicated", task.target, fragment.first_entry, _end(ledger, fragment), cause=task.cause)
         ledger.repair.replacements.remove(task)
 
 
 def audit(ledger: Ledger) -> None:
-    """Step 7: who is missed for long enough gets replaced; who is back is not."""
+    """Step 7: who is back and whole is not replaced, if no copy was begun; who is missed for long enough is to be."""
     repair, now = ledger.repair, ledger.now
     used = {one for fragment in ledger.metadata.fragments for one in fragment.ensemble}
     registered = set(ledger.registered)
@@ -63,13 +75,24 @@ def audit(ledger: Ledger) -> None:
         repair.lost_since.setdefault(bookie, now)
     for bookie in registered & set(repair.lost_since):
         del repair.lost_since[bookie]
-    repair.replacements = [one for one in repair.replacements if one.lost not in registered]
+    if all(one.target is None for one in repair.replacements):
+        repair.replacements = [one for one in repair.replacements if one.lost not in registered or not _is_whole(ledger, one)]
     if not ledger.settings.autorecovery or not ledger.store_up:
         return
     for bookie, since in sorted(repair.lost_since.items()):
         delay = 0 if bookie in ledger.decommissioned else ledger.settings.lost_bookie_delay_rounds
         if now - since >= delay:
             _publish(ledger, bookie)
+    repair.replacements.sort(key=lambda one: one.order)
+
+
+def _is_whole(ledger: Ledger, task: Replacement) -> bool:
+    """The lost bookie has the first and the last entry of its share; of a last fragment that is open, of what is acknowledged."""
+    fragment = _fragment_of(ledger, task)
+    end = ledger.writer.lac + 1 if _is_open(ledger, fragment) else _end(ledger, fragment)
+    ids = range(fragment.first_entry, end)
+    ends = (_first_of_share(ledger, task, ids), _first_of_share(ledger, task, ids[::-1]))
+    return all(entry is None or entry in ledger.bookies[task.lost].entries for entry in ends)
 
 
 def _publish(ledger: Ledger, bookie: int) -> None:
@@ -77,46 +100,43 @@ def _publish(ledger: Ledger, bookie: int) -> None:
     for fragment in ledger.metadata.fragments:
         for index, one in enumerate(fragment.ensemble):
             if one == bookie and (fragment.first_entry, index, one) not in known:
-                task = Replacement(fragment.first_entry, index, one, ledger.now, next_entry=fragment.first_entry)
+                task = Replacement(fragment.first_entry, index, one, ledger.now)
                 task.cause = None if ledger.status(bookie).registered else ledger.cause_of(bookie)
                 ledger.repair.replacements.append(task)
                 ledger.event("underreplicated", bookie, fragment.first_entry, cause=task.cause)
 
 
 def copy(ledger: Ledger) -> None:
-    """Step 7: copy one batch of the first replacement for which it can be done, and one for every filling.
+    """Step 7: a stretch of each replacement that can be worked on, of the first such one's fragment; a batch of every filling.
 
     A ledger has one replication worker at a time; copies come from what bookies had at the end of step 6.
     """
-    any(_work_on(ledger, task) for task in ledger.repair.replacements)
+    tasks = ledger.repair.replacements
+    first = next((task for task in tasks if _can_be_worked_on(ledger, task)), None)
+    if first is not None:
+        of_fragment = [task for task in tasks if task.first_entry == first.first_entry]
+        for task in [task for task in of_fragment if task is first or _can_be_worked_on(ledger, task)]:
+            _copy_stretch(ledger, task)
     for bookie in sorted(ledger.repair.filling):
         _fill(ledger, bookie)
 
 
-def _work_on(ledger: Ledger, task: Replacement) -> bool:
-    """Copy one batch of one task; return False if nothing can be done for it now."""
-    fragment = _fragment_at(ledger, task.first_entry)
-    if task.copied or fragment is None or fragment.ensemble[task.index] != task.lost:
+def _can_be_worked_on(ledger: Ledger, task: Replacement) -> bool:
+    """The worker comes to a replacement: it sees to a target, and tells whether anything can be copied now."""
+    fragment = _fragment_of(ledger, task)
+    if task.copied or not _is_at_its_index(task, fragment):
         return False
-    if ledger.metadata.state != CLOSED and fragment is ledger.metadata.last:
+    if _is_open(ledger, fragment):
         _recover_after_grace(ledger, task)
         return False
-    if task.target is None or task.target not in ledger.registered or task.target in fragment.ensemble:
+    of_fragment = [one for one in ledger.repair.replacements if one.first_entry == task.first_entry]
+    if all(one.target is None for one in of_fragment):
+        for one in of_fragment:
+            if _is_at_its_index(one, fragment):
+                _choose_target(ledger, one, fragment)
+    elif task.target is not None and (task.target not in ledger.registered or task.target in fragment.ensemble):
         _choose_target(ledger, task, fragment)
-    if task.target is None or not ledger.is_heard(task.target):
-        return False
-    end = _end(ledger, fragment)
-    copied = 0
-    while task.next_entry < end and copied < ledger.settings.batch_entries:
-        if ledger.quorums.holds(task.index, task.next_entry):
-            if not _copy_entry(ledger, fragment, task.next_entry, task.target):
-                return copied > 0
-            copied += 1
-        task.next_entry += 1
-    task.copied = task.next_entry >= end
-    if task.copied:
-        ledger.event("copied", task.target, fragment.first_entry, task.next_entry, cause=task.cause)
-    return True
+    return task.target is not None and ledger.is_heard(task.target) and not _waits(ledger, task, fragment)
 
 
 def _choose_target(ledger: Ledger, task: Replacement, fragment: Fragment) -> None:
@@ -125,7 +145,56 @@ def _choose_target(ledger: Ledger, task: Replacement, fragment: Fragment) -> Non
     free = [one for one in ledger.registered if one not in coming]
     chosen = ledger.placement.replace(fragment.ensemble, {task.index: task.lost}, free)[task.index]
     task.target = None if chosen == task.lost else chosen
-    task.next_entry = fragment.first_entry
+    ids = range(fragment.first_entry, _end(ledger, fragment))
+    task.next_entry = _first_of_share(ledger, task, ids) or fragment.first_entry
+    task.waits_for = None
+
+
+def _waits(ledger: Ledger, task: Replacement, fragment: Fragment) -> bool:
+    """Nobody has the id that it waits for, or the one that it copies next: its next stretch begins with that."""
+    stretch, _ = _next_stretch(ledger, task, fragment)
+    wanted = [one for one in (task.waits_for, *stretch[:1]) if one is not None]
+    task.waits_for = next((entry for entry in wanted if _source(ledger, fragment, entry, task.target) is None), None)
+    if task.waits_for is not None:
+        task.next_entry = task.waits_for
+    return task.waits_for is not None
+
+
+def _next_stretch(ledger: Ledger, task: Replacement, fragment: Fragment) -> tuple[range, int]:
+    """The ids to copy of the next stretch that has any of the share, and where the one behind it begins."""
+    size, end = ledger.settings.batch_entries, _end(ledger, fragment)
+    first = _first_of_share(ledger, task, range(task.next_entry, end))
+    if first is None:
+        return range(0), end
+    behind = first - (first - task.next_entry) % size + size
+    last = _first_of_share(ledger, task, range(first, min(behind, end))[::-1])
+    assert last is not None
+    return range(first, last + 1), behind
+
+
+def _copy_stretch(ledger: Ledger, task: Replacement) -> None:
+    """Copy a stretch, or what is before an id that nobody has; what isn't of the share comes beside the target's entries."""
+    fragment = _fragment_of(ledger, task)
+    assert task.target is not None
+    stretch, behind = _next_stretch(ledger, task, fragment)
+    for entry in stretch:
+        if _source(ledger, fragment, entry, task.target) is None:
+            task.waits_for = task.next_entry = entry
+            return
+        if ledger.quorums.holds(task.index, entry):
+            _copy_entry(ledger, fragment, entry, task.target)
+        else:
+            ledger.bookies[task.target].beside.add(entry)
+            ledger.repair.copied_entries += 1
+    task.next_entry, end = behind, _end(ledger, fragment)
+    task.copied = _first_of_share(ledger, task, range(behind, end)) is None
+    if task.copied:
+        ledger.event("copied", task.target, fragment.first_entry, end, cause=task.cause)
+
+
+def _first_of_share(ledger: Ledger, task: Replacement, ids: Sequence[int]) -> int | None:
+    """The first of the ids that its index gets."""
+    return next((entry for entry in ids if ledger.quorums.holds(task.index, entry)), None)
 
 
 def _recover_after_grace(ledger: Ledger, task: Replacement) -> None:
@@ -142,7 +211,7 @@ def _fill(ledger: Ledger, bookie: int) -> None:
     copied = 0
     complete = ledger.metadata.state == CLOSED
     for fragment in ledger.metadata.fragments:
-        if bookie not in fragment.ensemble or (ledger.metadata.state != CLOSED and fragment is ledger.metadata.last):
+        if bookie not in fragment.ensemble or _is_open(ledger, fragment):
             continue
         index = fragment.ensemble.index(bookie)
         for entry in range(fragment.first_entry, _end(ledger, fragment)):
@@ -160,24 +229,38 @@ def _fill(ledger: Ledger, bookie: int) -> None:
         ledger.bookies[bookie].limbo = False
 
 
+def _source(ledger: Ledger, fragment: Fragment, entry: int, target: int | None) -> int | None:
+    """The first bookie of the write set that has the entry and is heard, but for the target."""
+    sources = [fragment.ensemble[index] for index in ledger.quorums.write_set(entry)]
+    return next((one for one in sources if one != target and ledger.is_heard(one) and entry in ledger.bookies[one].entries), None)
+
+
 def _copy_entry(ledger: Ledger, fragment: Fragment, entry: int, target: int) -> bool:
-    """Copy from the first bookie of the write set that has the entry and is heard.
+    """Copy an entry that the target should have, if anybody has it.
 
     The copy's header carries what the worker knows to be confirmed: the last entry, or all before the last fragment.
     """
+    if _source(ledger, fragment, entry, target) is None:
+        return False
     metadata = ledger.metadata
     lac = metadata.last.first_entry - 1 if metadata.last_entry is None else metadata.last_entry
-    for index in ledger.quorums.write_set(entry):
-        source = fragment.ensemble[index]
-        if source != target and ledger.is_heard(source) and entry in ledger.bookies[source].entries:
-            ledger.bookies[target].add(entry, lac, recovery=True)
-            ledger.repair.copied_entries += 1
-            return True
-    return False
+    ledger.bookies[target].add(entry, lac, recovery=True)
+    ledger.repair.copied_entries += 1
+    return True
 
 
-def _fragment_at(ledger: Ledger, first_entry: int) -> Fragment | None:
-    return next((one for one in ledger.metadata.fragments if one.first_entry == first_entry), None)
+def _fragment_of(ledger: Ledger, task: Replacement) -> Fragment:
+    return next(one for one in ledger.metadata.fragments if one.first_entry == task.first_entry)
+
+
+def _is_at_its_index(task: Replacement, fragment: Fragment) -> bool:
+    """The lost bookie is where it was when it was published."""
+    return fragment.ensemble[task.index] == task.lost
+
+
+def _is_open(ledger: Ledger, fragment: Fragment) -> bool:
+    """It may still change: the last fragment of a ledger that isn't closed."""
+    return ledger.metadata.state != CLOSED and fragment is ledger.metadata.last
 
 
 def _end(ledger: Ledger, fragment: Fragment) -> int:

@@ -285,6 +285,7 @@ def snapshot(ledger: Ledger) -> dict[str, Any]:
             entry: {one.broker: one.entries[entry] for one in ledger.bookies.values() if entry in one.entries}
             for entry in sorted(entries)
         },
+        "beside": {one.broker: sorted(one.beside) for one in ledger.bookies.values() if one.beside},
         "bookies": {
             one.broker: {"last_entry": one.last_entry, "lac": one.lac, "fenced": one.fenced}
             for one in ledger.bookies.values()
